@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from conformance.edges import EdgeMismatch
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mapping import MAP, SystemMap, implementation_arguments
 from conformance.model_stepper import Key, ModelStepper
@@ -160,6 +161,33 @@ def diagnose_missing(
         steps=tuple(limits.shown(step) for step in least),
         story=_as_story(model, limits.bounds, about, [*lines, _words(model, key)]),
     )
+
+
+def diagnose_edge(found: EdgeMismatch, setup: LockstepSetup) -> Diagnosis | None:
+    """The diagnosis of the mismatch that a walk over edges found first; None if no run shows it.
+
+    A walk puts both sides into a state without going there. The way that the model came is driven
+    on the implementation again; what is found at its end is then a mismatch of a run.
+    """
+    pair = setup.begun()
+    taken: list[Step] = []
+    try:
+        for step in found.begins:
+            taken.append(step)
+            pair.take(step)
+        for key in found.way:
+            steps = pair.driving_steps(key)
+            if steps is None:
+                return diagnose_missing(taken, key, setup=setup)
+            for step in steps:
+                taken.append(step)
+                pair.take(step)
+    except Mismatch:
+        return diagnose(taken, setup=setup)
+    missing = found.mismatch.key
+    if missing is not None:
+        return diagnose_missing(taken, missing, setup=setup)
+    return diagnose([*taken, *found.mismatch.steps], setup=setup)
 
 
 @dataclass

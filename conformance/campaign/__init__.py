@@ -1,8 +1,7 @@
 """Campaigns: runs over seeds × fault profiles × planted bugs, recorded and judged."""
 
-from conformance.campaign.carry import CampaignEngine, carry_out
+from conformance.campaign.carry import CampaignEngine, LocalCampaign, carry_out
 from conformance.campaign.kept import Folder, OtherCampaignError
-from conformance.campaign.local import LocalCampaign
 from conformance.campaign.plan import NOTHING, CampaignPlan, CampaignRun
 from conformance.campaign.summary import SummaryLine, summary
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from conformance.campaign import cells as one
-from conformance.campaign.local import cells_as_table
+from conformance.campaign.carry import cells_as_table
 from conformance.campaign.plan import CampaignPlan, CampaignRun
 from conformance.campaign.schema import CELLS, SMALL, TRACES, VERDICTS
 from conformance.pipeline.session import spark_session

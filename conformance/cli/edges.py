@@ -231,8 +231,7 @@ def _diagnosed(
     first: EdgeMismatch, about: SystemMap, bounds: dict[str, int], version: str | None
 ) -> Diagnosis | None:
     """The run to the first mismatch, shrunk; None where no run from the beginning shows it."""
-    from conformance.diagnosis import LockstepSetup
-    from conformance.edge_diagnosis import diagnose_edge
+    from conformance.diagnosis import LockstepSetup, diagnose_edge
 
     return diagnose_edge(first, LockstepSetup(about, bounds, version))
 

@@ -6,12 +6,23 @@ once or later, answers, or lets the answer be lost.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from impl.core.fetcher_thread import (
+    Answer,
+    EpochQuestion,
+    EpochReply,
+    FetchQuestion,
+    FetchReply,
+    OffsetQuestion,
+    OffsetUnknown,
+)
 from impl.core.journal import ControllerJournal
+from impl.core.replica_manager import OffsetFound
 from impl.core.request_batch import Round
+from impl.znodes import TopicPartition
 from impl.zookeeper.port import OpOutcome
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.znode import ANY_VERSION, Created, Op, WatchEvent, Znode
@@ -149,3 +160,43 @@ def _reporting(name: str) -> Any:
 for _name, _method in vars(ControllerJournal).items():
     if callable(_method) and not _name.startswith("_"):
         setattr(EffectJournal, _name, _reporting(_name))
+
+
+# Requests of a follower's fetcher to its leader
+
+
+@dataclass(frozen=True, slots=True)
+class AskLeader(Effect):
+    """A question to the leader: ``kind`` is Fetch, OffsetForLeaderEpoch or ListOffsets."""
+
+    kind: str
+    questions: Mapping[TopicPartition, Any]
+
+
+class LeaderByEffect:
+    """The port that a round speaks to: every question is an effect."""
+
+    async def epoch_ends(
+        self, questions: Mapping[TopicPartition, EpochQuestion]
+    ) -> Mapping[TopicPartition, EpochReply]:
+        """OffsetForLeaderEpoch."""
+        replies: Mapping[TopicPartition, EpochReply]
+        replies = await AskLeader("OffsetForLeaderEpoch", questions)
+        return replies
+
+    async def fetch(
+        self, questions: Mapping[TopicPartition, FetchQuestion]
+    ) -> Mapping[TopicPartition, FetchReply]:
+        """Fetch, as follower."""
+        replies: Mapping[TopicPartition, FetchReply]
+        replies = await AskLeader("Fetch", questions)
+        return replies
+
+    async def offset(self, key: TopicPartition, question: OffsetQuestion) -> int:
+        """ListOffsets."""
+        replies: Mapping[TopicPartition, OffsetFound]
+        replies = await AskLeader("ListOffsets", {key: question})
+        error = replies[key].error if key in replies else Answer.UNKNOWN_SERVER_ERROR.value
+        if error != "NONE":
+            raise OffsetUnknown(key, Answer(error))
+        return replies[key].offset

@@ -28,7 +28,7 @@ from impl.core.fetcher_thread import (
 from impl.core.replica_manager import Replica, ReplicaManager
 from impl.log.region import Region
 from impl.releases import Release
-from impl.sim.leader_port import LeaderByEffect
+from impl.sim.effects import LeaderByEffect
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 

@@ -38,9 +38,8 @@ from impl.core.requests import UpdateMetadata
 from impl.log import Record, ReplicaLog
 from impl.log.record_log import RecordLog
 from impl.releases import Release
-from impl.sim.effects import EffectPort
+from impl.sim.effects import EffectPort, LeaderByEffect
 from impl.sim.isr_write import IsrWrite, SteppedIsr
-from impl.sim.leader_port import LeaderByEffect
 from impl.world.network import MOST_BYTES, PARTITION, Fetch, OrderInFlight
 from impl.znodes import TopicPartition
 from impl.znodes.client import ZnodeClient

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.diagnosis import Diagnosis, LockstepSetup
-from conformance.edge_diagnosis import diagnose_edge
+from conformance.diagnosis import Diagnosis, LockstepSetup, diagnose_edge
 from conformance.edges import walk_edges
 from conformance.mapping import map_of
 from impl.core.replica_machine import ReplicaMachine
