@@ -14,13 +14,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from conformance.chaos.schedule import ChaosFault, faults
+from conformance.chaos.schedule import ChaosFault
 from impl.releases import DEFAULT
 from impl.server.clients import ClientError, Consumer, Producer
-from impl.server.cluster import TRACE, Cluster, new_state
-from impl.server.processes import ClusterError
+from impl.server.cluster import Cluster, new_state
 from impl.znodes.client import ZnodeClient
-from impl.zookeeper.errors import ZooKeeperError
 from impl.zookeeper.port import wait
 
 TOPIC = "t"
@@ -34,7 +32,6 @@ SETTINGS = {
     "replica.high.watermark.checkpoint.interval.ms": "500",
     "leader.imbalance.check.interval.seconds": "5",
 }
-KINDS = ("kill", "pause", "stop")
 
 
 @contextmanager
@@ -126,24 +123,3 @@ def written_to(cluster: Cluster, seed: int = 0, every_s: float = 0.03) -> Iterat
 
     with working((("write", write), ("read", read)), ended):
         yield acknowledged
-
-
-def traced_run(
-    folder: Path, count: int, seed: int, partitions: int = 1, version: str = DEFAULT,
-    on_progress: Callable[[str], None] = lambda text: None,
-) -> Path:  # fmt: skip
-    """A whole run with so many faults; where its traces are."""
-    with (
-        traced_cluster(folder, partitions, version) as cluster,
-        written_to(cluster, seed) as acknowledged,
-    ):
-        time.sleep(0.5)
-        for number, fault in enumerate(faults(count, seed, len(BROKERS), KINDS), 1):
-            on_progress(f"{number} of {count}: {fault.kind} broker {fault.broker}, "
-                 f"{acknowledged[0]:,} records acknowledged")  # fmt: skip
-            with contextlib.suppress(ClusterError, ZooKeeperError):
-                inject(cluster, fault)
-            time.sleep(fault.quiet)
-        with contextlib.suppress(ClusterError):
-            cluster.start()  # whoever could not be started again in time
-    return folder / TRACE

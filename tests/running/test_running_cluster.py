@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from conformance.chaos.schedule import ChaosFault
+from conformance.chaos.run import ChaosPlan, carry_out
+from conformance.chaos.schedule import ChaosFault, faults
 from conformance.cli.check import check
 from conformance.running.judge import RunningReport, judge_running
-from conformance.running.run import TOPIC, inject, traced_cluster, traced_run, written_to
+from conformance.running.run import TOPIC, inject, traced_cluster, written_to
 from impl.server.clients import Consumer, Producer
 from impl.server.cluster import TRACE, Cluster
 from specs.verdict import Verdict
@@ -287,9 +288,11 @@ def test_a_fault_planted_into_the_code_that_serves_is_named_by_its_line(
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_hundred_kills_pauses_and_restarts_are_explained(seed: int, tmp_path: Path):
-    traces = traced_run(tmp_path / "cluster", 100, seed, partitions=2)
+    befalls = tuple(faults(100, seed, 3, ("kill", "pause", "stop")))
+    plan = ChaosPlan(befalls, seed, "2.3", trace=True)
 
-    report = judged(traces)
+    trace = carry_out(tmp_path / "cluster", plan, print).trace
 
-    assert not report.findings
-    assert report.verdict is Verdict.HOLDS
+    assert trace is not None
+    assert not trace.findings
+    assert trace.verdict is Verdict.HOLDS
