@@ -115,8 +115,8 @@ class _LoggingBroker(WideBroker):
 
     def _event_failed(self, name: str, error: Exception) -> None:
         super()._event_failed(name, error)
-        text = f"Error processing event {name}: {type(error).__name__}: {error}"
-        self.files.controller(text, "ERROR")
+        why = f"{type(error).__name__}: {error}"
+        wait(ControllerLines(self.files).event_failed(name, why))
 
 
 def _raised(release: Release, partition: TopicPartition, start: int, folder: str) -> str:

@@ -223,8 +223,7 @@ class EventController:
             await self.journal.moved(getattr(work, "__name__", "event"), str(moved))
             await self.resign()
         except StateChangeFailed as failed:
-            name = getattr(work, "__name__", "event")
-            await self.journal.log_line(f"Error processing event {name}: {failed}", "ERROR")
+            await self.journal.event_failed(getattr(work, "__name__", "event"), str(failed))
         except BatchNotSent as illegal:
             self.moved_to = str(illegal)
             await self.trigger_move()

@@ -53,6 +53,9 @@ class ControllerJournal:
     async def moved(self, event: str, why: str) -> None:
         """A fence, met while an event was handled, said that another one is the controller."""
 
+    async def event_failed(self, event: str, why: str) -> None:
+        """An event, named as it was queued, ended with an error; the next one comes."""
+
     async def log_line(self, text: str, level: str = "INFO") -> None:
         """Something worth a line of controller.log, in Kafka's words."""
 

@@ -157,9 +157,8 @@ class Control(threading.Thread):
                 self._begin_anew()
             except ConnectionLoss:
                 self.ended.wait(0.2)
-            except Exception as error:  # as Kafka's event thread: logged, and the next one comes
-                text = f"Error processing event: {type(error).__name__}: {error}"
-                self.files.controller(text, "ERROR")
+            except Exception as error:
+                self._event_failed("event", error)
         self._thread_line("Stopped")
         if self.controller.active:
             wait(self.controller.resign())
@@ -210,8 +209,7 @@ class Control(threading.Thread):
 
     def _event_failed(self, name: str, error: Exception) -> None:
         """As Kafka's event thread: logged, and the next one comes."""
-        text = f"Error processing event {name}: {type(error).__name__}: {error}"
-        self.files.controller(text, "ERROR")
+        wait(self.lines.event_failed(name, f"{type(error).__name__}: {error}"))
 
     def _rebalance(self) -> None:
         every = self.config.whole("leader.imbalance.check.interval.seconds")

@@ -11,7 +11,7 @@ from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.core.states import PartitionState, ReplicaState
 from impl.server.log4j_files import CONTROLLER, SERVER, Log4jFiles
 from impl.server.state_texts import ids, metadata, order_sent
-from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
+from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
 
 _LISTENERS = "kafka.controller."
 
@@ -83,6 +83,30 @@ class ControllerLines(ControllerJournal):
             self.files.controller(
                 f"Controller moved to another broker when processing {_event(event)}."
             )
+
+    async def event_failed(self, event: str, why: str) -> None:
+        text = f"Error processing event {_event(event)}"
+        kind = _event(event).partition("(")[0]
+        if not self.release.since("0.11") and kind in _FAILED_LISTENERS:
+            self._listener_failed(_event(event), kind, why)
+            return
+        if self.release.since("2.3") or not self.release.since("0.11"):
+            self.files.controller(text, "ERROR", thrown=why)
+            return
+        logger = "kafka.controller.ControllerEventManager$ControllerEventThread"
+        head = f"[ControllerEventThread controllerId={self.files.broker}] "
+        if self.files.old:
+            head = "[controller-event-thread]: "
+        self.files.line(CONTROLLER, "ERROR", head + text, logger, why)
+
+    def _listener_failed(self, event: str, kind: str, why: str) -> None:
+        """Up to 0.10 each listener of ZkClient says it for itself."""
+        machine, listener, what = _FAILED_LISTENERS[kind]
+        head = f"[{listener} on Controller {self.files.broker}]: Error while handling "
+        if kind == "PartitionModifications":
+            what += event.removeprefix(kind).strip("()")
+        logger = f"{_LISTENERS}{machine}${listener}"
+        self.files.line(CONTROLLER, "ERROR", head + what, logger, why)
 
     async def log_line(self, text: str, level: str = "INFO") -> None:
         self.files.controller(text, level)
@@ -454,9 +478,32 @@ _EVENTS = {
     "alter_isr": "AlterIsrReceived",
     "alter_reassignments": "ApiPartitionReassignment",
     "elect_leaders": "ReplicaLeaderElection",
+    paths.CONTROLLER: "ControllerChange",
+    paths.BROKER_IDS: "BrokerChange",
+    paths.TOPICS: "TopicChange",
+    paths.DELETE_TOPICS: "TopicDeletion",
+    paths.REASSIGN_PARTITIONS: "PartitionReassignment",
+    paths.PREFERRED_ELECTION: "PreferredReplicaLeaderElection",
+    paths.ISR_CHANGES: "IsrChangeNotification",
+    paths.LOG_DIR_EVENTS: "LogDirEventNotification",
 }
+_FAILED_LISTENERS = {
+    "BrokerChange": ("ReplicaStateMachine", "BrokerChangeListener", "broker changes"),
+    "TopicChange": ("PartitionStateMachine", "TopicChangeListener", "new topic"),
+    "PartitionModifications": (
+        "PartitionStateMachine", "PartitionModificationsListener",
+        f"add partitions for data path {paths.TOPICS}/",
+    ),
+}  # fmt: skip
+"""By Kafka's later name of the event: state machine, listener and what it was about."""
+_OF_NODES = {paths.BROKER_IDS: "BrokerModifications", paths.TOPICS: "PartitionModifications"}
 
 
 def _event(name: str) -> str:
-    """The name of Kafka's event."""
-    return _EVENTS.get(name, "PartitionModifications")
+    """The name of Kafka's event, of the work that is done or of the node that was heard of."""
+    if name in _EVENTS:
+        return _EVENTS[name]
+    parent, _, last = name.rpartition("/")
+    if name.endswith("/state"):
+        return "PartitionReassignmentIsrChange"
+    return f"{_OF_NODES[parent]}({last})" if parent in _OF_NODES else "PartitionModifications"
