@@ -105,6 +105,7 @@ def test_files_that_are_no_logs_are_skipped_with_the_reason(tmp_path: Path):
             "server.log": [obeys(1, 1, 1, 1)],
             "README.md": ["# Kafka"],
             "kafkaServer-gc.log.0.current": ["[0.1s] GC"],
+            "00000000000000000200.log.deleted": ["a segment"],
             "zookeeper.out": [line(1, "binding", "org.apache.zookeeper.server.Server")],
             "kafka-authorizer.log": [],
             "protocol-1.log": ["1 TRACE x"],
@@ -118,6 +119,7 @@ def test_files_that_are_no_logs_are_skipped_with_the_reason(tmp_path: Path):
     assert {Path(each.name).name: each.reason for each in found.skipped} == {
         "README.md": "is no log",
         "kafkaServer-gc.log.0.current": "is the log of the garbage collector",
+        "00000000000000000200.log.deleted": "is a segment of a partition; see `insync inspect`",
         "zookeeper.out": "is ZooKeeper's own log",
         "kafka-authorizer.log": "is empty, and says nothing of the protocol",
         "protocol-1.log": "is what `insync kafka trace` reads",
