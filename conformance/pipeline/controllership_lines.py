@@ -108,8 +108,10 @@ class ThreadLines:
             yield from log
 
 
-def _order(one: tuple[int, str, Sight]) -> tuple[int, str]:
-    return one[:2]
+def _order(one: tuple[int, str, Sight]) -> tuple[int, bool, str]:
+    """By time; of one instant, in which no two logs have an order, who leaves does so last."""
+    at, name, sight = one
+    return at, sight.what is What.LEAVES, name
 
 
 def sighted(event: Event) -> Sight | None:

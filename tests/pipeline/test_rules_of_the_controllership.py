@@ -194,6 +194,14 @@ def test_acts_after_it_resigned_are_impossible(tmp_path: Path):
     assert found(tmp_path / "then", version="0.10.0.1", **lines) == [("explained", "b1", 2)]
 
 
+def test_what_is_sent_in_the_millisecond_of_a_resignation_was_sent_before_it(tmp_path: Path):
+    assert found(
+        tmp_path,
+        b1__controller=[elected(10, 1, 7), resigned(20, 1)],
+        b1__state=[changed(15, (1, 7), 1, 6, "1,2"), changed(20, (1, 7), 1, 7, "1")],
+    ) == []  # fmt: skip
+
+
 def test_an_election_that_two_logs_tell_of_under_other_stamps_is_one(tmp_path: Path):
     lines: dict[str, Any] = {
         "b1__controller": [elected(10, 1, 7), resigned(20, 1), elected(30, 1, 8)],
