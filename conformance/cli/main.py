@@ -87,7 +87,10 @@ COMMANDS: dict[str, CommandEntry] = {
         consume="Print the records of a topic.",
         offsets="Print offsets by time.",
         configs="Describe and alter configurations.",
-        **{"dump-log": "Print the files of a log."},
+        **{
+            "delete-records": "Delete the records below offsets.",
+            "dump-log": "Print the files of a log.",
+        },
         inspect="Compare the log directories of brokers.",
         simulate="Run and record the implementation.",
         convert="Write recorded runs as columns.",

@@ -45,7 +45,10 @@ _OTHER_LOGS = (
     (re.compile(r"hs_err_.*"), "is a crash report of the JVM"),
     (re.compile(r"protocol-\d+\.log"), "is what `insync kafka trace` reads"),
     (re.compile(r"printed\.out"), "is what a process of ours printed beside its logs"),
-    (re.compile(r"\d{20}\.log(?:\.deleted|\.cleaned|\.swap)?"), "is a segment of a partition; see `insync inspect`"),
+    (
+        re.compile(r"\d{20}\.log(?:\.deleted|\.cleaned|\.swap)?"),
+        "is a segment of a partition; see `insync inspect`",
+    ),
 )
 _ARCHIVE = re.compile(r".*\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|zip|7z|rar)")
 # Logs that say nothing of the protocol, and are empty in most installations.

@@ -21,7 +21,7 @@ from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.rules import BREAKS, Finding, FindingKind
 from impl.core.event_controller import EventController
 from impl.core.events import LogTruncating, ReplicaEvent
-from impl.releases import DEFAULT, Release
+from impl.releases import DEFAULT
 from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import Log4jFiles
 from impl.server.replica_lines import ReplicaLines
@@ -110,20 +110,12 @@ class _LoggingBroker(WideBroker):
             before = self.log_starts.get((*partition, log.directory), log.log_start)
             self.log_starts[(*partition, log.directory)] = log.log_start
             if before < log.log_start:
-                folder, named = log.directory.rpartition("/")[0], TopicPartition(*partition)
-                self.files.log(named, folder, _raised(self.release, named, log.log_start, folder))
+                self.lines.log_start_raised(partition, log.log_start, log.directory)
 
     def _event_failed(self, name: str, error: Exception) -> None:
         super()._event_failed(name, error)
         why = f"{type(error).__name__}: {error}"
         wait(ControllerLines(self.files).event_failed(name, why))
-
-
-def _raised(release: Release, partition: TopicPartition, start: int, folder: str) -> str:
-    """``Log.maybeIncrementLogStartOffset``."""
-    if release.since("1.1"):
-        return f"Incrementing log start offset to {start}"
-    return f"Incrementing log start offset of partition {partition} to {start} in dir {folder}"
 
 
 class LoggedWorld(WideWorld):

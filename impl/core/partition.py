@@ -278,17 +278,22 @@ class Partition(Generic[SomeLog]):
     # Followers
 
     async def follower_fetched(
-        self, replica: int, offset: int, now_ms: int, leader_end: int | None = None
+        self,
+        replica: int,
+        offset: int,
+        now_ms: int,
+        leader_end: int | None = None,
+        log_start: int = 0,
     ) -> None:
         """A follower fetched; it may join the ISR, and the high watermark may move.
 
-        ``leader_end`` is the leader's log end when the fetch was read, by default the one now. One
-        that is no replica is not noted (``updateFollowerFetchState``).
+        ``leader_end`` is the leader's log end when the fetch was read, by default the one now;
+        ``log_start`` where the follower's begins. One that is no replica is not noted (``updateFollowerFetchState``).
         """
         if replica not in self.remotes:
             return
         shown = self.log_end if leader_end is None else leader_end
-        self.remotes[replica].fetched(offset, 0, shown, now_ms)
+        self.remotes[replica].fetched(offset, log_start, shown, now_ms)
         if self.may_join(replica, offset):
             await self.expand(replica, now_ms)
         self.advance(now_ms)

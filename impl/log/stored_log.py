@@ -7,7 +7,7 @@ disk is a part of the world, and whoever simulates one may let it answer later.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from impl.log.checkpoint_file import TopicPartition
@@ -30,6 +30,8 @@ class StoredLog:
         self.partition = partition
         self.log = log
         self.release = release
+        self.raised: Callable[[TopicPartition, int, str], None] = lambda *_: None
+        """Hears of its log's new start, and of its directory."""
 
     @contextmanager
     def _using(self) -> Iterator[Log]:
@@ -61,7 +63,8 @@ class StoredLog:
     @log_start.setter
     def log_start(self, offset: int) -> None:
         with self._using() as log:
-            log.advance_log_start(offset)
+            if log.advance_log_start(offset):
+                self.raised(self.partition, offset, log.directory)
 
     @property
     def high_watermark(self) -> int:

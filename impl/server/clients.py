@@ -384,6 +384,22 @@ class Consumer(Client):
         row = self._list_offsets(topic, partition, timestamp, most)
         return [int(one) for one in row.old_style_offsets]
 
+    def delete_records(self, topic: str, partition: int, offset: int) -> int:
+        """Have a log begin at an offset, -1 for its high watermark: the low watermark then."""
+        one = Fields(partition_index=partition, offset=offset)
+        wait_ms = timedelta(seconds=self.timeout_s)
+        body = Fields(topics=(Fields(name=topic, partitions=(one,)),), timeout=wait_ms)
+
+        def ask(leader: Connection) -> tuple[str, Any]:
+            version = leader.newest("DeleteRecords", 2)
+            row = leader.ask("DeleteRecords", version, body, self.timeout_s + 2)
+            return error_in(row.topics[0].partitions[0]), row.topics[0].partitions[0]
+
+        error, row = self.ask_leader(topic, partition, ask, time.monotonic() + self.timeout_s)
+        if error != "NONE":
+            raise ClientError(error, f"{topic}-{partition}: {error}")
+        return int(row.low_watermark)
+
     def _list_offsets(
         self, topic: str, partition: int, timestamp: int, most: int | None = None
     ) -> Any:

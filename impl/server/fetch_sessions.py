@@ -105,6 +105,7 @@ class FetchContext(Generic[Key]):
     error: str = NONE
     session: FetchSession[Key] | None = None
     began: Callable[[Mapping[Key, FetchReply]], int] | None = None
+    log_starts: Mapping[Key, int] = field(default_factory=dict)
     _epoch: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -194,7 +195,9 @@ class FetchSessions(Generic[Key]):
         session.epoch = next_epoch(session.epoch)
         questions = {one: kept.asked.question for one, kept in parts.items()}
         limits = {one: kept.asked.max_bytes for one, kept in parts.items()}
-        return FetchContext(as_kept(questions, self.release), limits, session=session)
+        starts = {one: kept.asked.log_start for one, kept in parts.items()}
+        kept_as = as_kept(questions, self.release)
+        return FetchContext(kept_as, limits, session=session, log_starts=starts)
 
     def _begin(
         self,
@@ -242,7 +245,8 @@ def _complete(
     """A fetch that names all partitions that it is about."""
     questions = {one: part.question for one, part in asked.items()}
     limits = {one: part.max_bytes for one, part in asked.items()}
-    return FetchContext(questions, limits, began=began)
+    starts = {one: part.log_start for one, part in asked.items()}
+    return FetchContext(questions, limits, began=began, log_starts=starts)
 
 
 # The fetcher's side

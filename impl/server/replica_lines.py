@@ -340,6 +340,19 @@ class ReplicaLines:
             text = "Exception in kafka-delete-logs thread."
         self.files.line("server.log", "ERROR", text, _LOG_MANAGER, _thrown(event.error))
 
+    def log_start_raised(
+        self, partition: tuple[str, int], start: int, directory: str,
+        reason: str = "leader offset increment",
+    ) -> None:  # fmt: skip
+        """``Log.maybeIncrementLogStartOffset``; releases since 2.6 say why."""
+        named, folder = TopicPartition(*partition), directory.rpartition("/")[0]
+        text = f"Incrementing log start offset to {start}"
+        if self.release.since("2.6"):
+            text = f"Incremented log start offset to {start} due to {reason}"
+        elif not self.release.since("1.0"):
+            text = f"Incrementing log start offset of partition {named} to {start} in dir {folder}"
+        self.files.log(named, folder, text)
+
     def truncating(self, event: LogTruncating, directory: str, leader: int, fetcher: int) -> None:
         """A fetcher cuts the log in ``directory``."""
         name, offset, release = event.partition, event.offset, self.release

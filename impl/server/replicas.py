@@ -67,6 +67,8 @@ class HostedReplicas:
         self.changed = AskedCondition(self.lock)
         self.readable = AskedCondition(self.lock)
         self.lines = ReplicaLines(files)
+        self.deletes_waiting = 0
+        """How many DeleteRecords wait for the log starts of followers."""
         self._state_changes = threading.Lock()
         self._client = client
         hosted = ConfiguredLogs(self, logs, release)
@@ -172,7 +174,9 @@ class ConfiguredLogs(StoredLogs):
         known = {one.topic for one in self.replicas.partitions}
         if not self.has(partition) and partition[0] not in known:
             self.replicas.configs.read(self.replicas.client(), partition[0])
-        return await super().create(partition)
+        made = await super().create(partition)
+        made.raised = self.replicas.lines.log_start_raised
+        return made
 
 
 def now_ms() -> int:

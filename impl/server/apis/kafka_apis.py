@@ -34,6 +34,7 @@ HANDLERS: dict[str, Handler] = {
     "Fetch": produce_and_fetch.fetch,
     "ListOffsets": offsets.list_offsets,
     "OffsetForLeaderEpoch": offsets.offset_for_leader_epoch,
+    "DeleteRecords": offsets.delete_records,
     "InitProducerId": produce_and_fetch.init_producer_id,
     "Metadata": topics.metadata,
     **groups.HANDLERS,

@@ -1,10 +1,11 @@
-"""ListOffsets and OffsetForLeaderEpoch (KafkaApis.handleListOffsetRequest; fact sheet g.7, h.2)."""
+"""ListOffsets, OffsetForLeaderEpoch and DeleteRecords (KafkaApis; fact sheet g.7, h.2, KIP-107)."""
 
 from __future__ import annotations
 
 from impl.core.fetcher_thread import EpochQuestion
 from impl.core.replica_manager import CONSUMER
 from impl.error_codes import NONE
+from impl.server import delete_records as deletion
 from impl.server.apis.asked import ApiRequest, no_throttle
 from impl.wire import Fields, error_code
 from impl.znodes import TopicPartition
@@ -91,6 +92,29 @@ def offset_for_leader_epoch(asked: ApiRequest) -> Fields:
                 )
             )
         topics.append(Fields(topic=topic.topic, partitions=rows))
+    return Fields(throttle_time=no_throttle(), topics=topics)
+
+
+def delete_records(asked: ApiRequest) -> Fields:
+    """Have logs begin at offsets, or at their high watermarks (-1)."""
+    offsets = {
+        TopicPartition(topic.name, one.partition_index): one.offset
+        for topic in asked.body.topics
+        for one in topic.partitions
+    }
+    wait_ms = round(asked.body.timeout.total_seconds() * 1000)
+    found = deletion.delete_records(asked.shared.replicas, offsets, wait_ms)
+    topics = []
+    for topic in asked.body.topics:
+        rows = []
+        for one in topic.partitions:
+            partition = TopicPartition(topic.name, one.partition_index)
+            low, error = found[partition]
+            code = error_code(asked.error_at(partition, error))
+            rows.append(
+                Fields(partition_index=one.partition_index, low_watermark=low, error_code=code)
+            )
+        topics.append(Fields(name=topic.name, partitions=rows))
     return Fields(throttle_time=no_throttle(), topics=topics)
 
 

@@ -173,7 +173,7 @@ def fetch(asked: ApiRequest) -> Fields:
         if context.questions:
             replies = shared.serving.read(
                 body.replica_id, context.questions, _ms(body.max_wait), body.min_bytes, most,
-                context.limits,
+                context.limits, context.log_starts,
             )  # fmt: skip
         error, session, named = context.answered(replies)
         rows = by_topic((one.topic, _partition(asked, one, replies[one])) for one in named)
