@@ -288,7 +288,8 @@ class Partition(Generic[SomeLog]):
         """A follower fetched; it may join the ISR, and the high watermark may move.
 
         ``leader_end`` is the leader's log end when the fetch was read, by default the one now;
-        ``log_start`` where the follower's begins. One that is no replica is not noted (``updateFollowerFetchState``).
+        ``log_start`` where the follower's begins. One that is no replica is not noted
+        (``updateFollowerFetchState``).
         """
         if replica not in self.remotes:
             return

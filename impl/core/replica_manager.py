@@ -496,8 +496,8 @@ class ReplicaManager:
     ) -> dict[TopicPartition, FetchReply]:
         """Read, and note how far a follower is: its ISR may grow by that.
 
-        ``log_starts``: where its logs begin, if they do not at 0. The high watermark of an answer is that of before: a follower learns of a new one a round
-        later (g.1).
+        ``log_starts``: where its logs begin, if they do not at 0. The high watermark of an answer
+        is that of before: a follower learns of a new one a round later (g.1).
         """
         ends = {one: hosted.log_end for one, hosted in self.partitions.items() if one in questions}
         replies = await self.read(follower, questions, max_bytes, held_back, limits)

@@ -85,6 +85,8 @@ def load_log(
     log.recovery_point = log.log_end
     log.producers.take(log.log_start)
     if not clean:
+        # Each segment that is recovered leaves a snapshot, and the log begins with the last one.
+        reported.notes += log.load_producers()
         disk.sync_directory(directory)
     return log, reported
 

@@ -169,6 +169,7 @@ def test_after_a_crash_the_records_beyond_the_last_snapshot_are_read():
     assert found is not None
     assert found.producers.offsets[-1] == 9, "the next start need not read them again"
     assert sent(found, 8) == (8, 8)
+    assert refused(found, 7) == OUT_OF_ORDER, "of each producer a snapshot has one batch"
     assert refused(found, 10) == OUT_OF_ORDER
 
 
