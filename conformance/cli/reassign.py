@@ -128,7 +128,7 @@ def reassign(
         if where is not None:
             say(_IGNORED, json_target)
         with refusals(of_reassignments(release)):
-            lines = _by_brokers(brokers, given)
+            lines = _by_brokers(brokers, given, release)
     else:
         assert where is not None, "required above"
         if newer:
@@ -209,9 +209,9 @@ def _check_older(action: str, given: dict[str, bool], release: Release) -> None:
             raise Refused(cannot_be_used(action, name, release))
 
 
-def _by_brokers(brokers: str, given: _Given) -> Sequence[str]:
+def _by_brokers(brokers: str, given: _Given, release: Release) -> Sequence[str]:
     with admin_at(brokers) as admin:
-        command = ReassignByBrokers(admin, random.Random(given.seed))
+        command = ReassignByBrokers(admin, random.Random(given.seed), release=release)
         match given.action:
             case "generate":
                 topics = _topics(given.text)

@@ -39,15 +39,21 @@ Moves = Mapping[TopicPartition, tuple[set[int], set[int]]]
 class ReassignByBrokers:
     """The tool's actions by requests to brokers: generate, execute, verify, cancel, list.
 
-    ``chance`` draws where a proposal begins; within ``patience_s`` moves have to start.
+    ``chance`` draws where a proposal begins; within ``patience_s`` moves have to start; ``release``
+    is the tool's.
     """
 
     def __init__(
-        self, admin: Admin, chance: random.Random | None = None, patience_s: float = 10.0
+        self,
+        admin: Admin,
+        chance: random.Random | None = None,
+        patience_s: float = 10.0,
+        release: Release = WORDS,
     ) -> None:
         self.admin = admin
         self.chance = chance or random.Random()
         self.patience_s = patience_s
+        self.release = release
 
     def generate(
         self, brokers: str, fields: Mapping[str, Any], rack_aware: bool = True
@@ -78,7 +84,7 @@ class ReassignByBrokers:
         if throttle is not None or move_throttle is not None:
             lines.append(VERIFY_PERIODICALLY)
         if throttle is not None:
-            self._throttle(proposed_moves(moving, plan, current), throttle)
+            self._throttle(proposed_moves(moving, plan, current, self.release), throttle)
             lines.append(rates_set(throttle, WORDS))
         if move_throttle is not None:
             rate = {MOVE_RATE: str(move_throttle)}
@@ -181,9 +187,17 @@ class ReassignByBrokers:
 
 
 def proposed_moves(
-    moving: Mapping[TopicPartition, ReplicaAssignment], plan: Plan, current: Plan
+    moving: Mapping[TopicPartition, ReplicaAssignment], plan: Plan, current: Plan, release: Release
 ) -> Moves:
-    """By partition, who has it and who is to get it, of what moves already too."""
+    """By partition, who has it and who is to get it, of what moves already too.
+
+    Up to 2.7 whoever is about to get it counted as one that has it (KAFKA-10779).
+    """
+    if not release.since("2.8"):
+        found = {one: (set(now.replicas), set[int]()) for one, now in moving.items()}
+        for one, replicas in plan.items():
+            found[one] = set(current[one]), set(replicas) - set(current[one])
+        return found
     found = {one: (set(now.origin), set(now.adding)) for one, now in moving.items()}
     for one, replicas in plan.items():
         sources = found[one][0] if one in found else set(current[one])

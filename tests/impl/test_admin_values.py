@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from impl.admin.errors import AdminCommandFailed, AdminOperation, InvalidConfig
+from impl.admin.reassign_by_brokers import proposed_moves, throttled_by
 from impl.admin.reassign_json import parse_execute, parse_generate
 from impl.admin.topic_command import parse_configs
 from impl.releases import Release
 from impl.server.properties import TOPIC_KEYS
+from impl.znodes import ReplicaAssignment, TopicPartition
 
 R11, R20 = Release.of("1.1"), Release.of("2.0")
 MOVE = [{"topic": "t", "partition": 0, "replicas": [1]}]
@@ -78,3 +80,22 @@ def test_what_is_no_json_is_an_empty_file_up_to_1_1() -> None:
 @pytest.mark.parametrize("version", [{"version": 1}, {}])
 def test_version_1_and_files_without_a_version_are_taken(version: dict[str, int]) -> None:
     assert len(parse_execute({**version, "partitions": MOVE}, R20).replicas) == 1
+
+
+@pytest.mark.parametrize(
+    ("release", "leaders", "followers"),
+    [("2.7", "0:1,0:2,0:3,1:1,1:2", "0:4"), ("2.8", "0:1,0:2,1:1", "0:4,1:2")],
+)
+def test_whoever_is_about_to_get_a_partition_was_throttled_as_its_leader_up_to_2_7(
+    release: str, leaders: str, followers: str
+) -> None:
+    """One move, 1,2 to 1,3, is overridden by 1,4; another, 1 to 2, goes on (KAFKA-10779)."""
+    t0, t1 = TopicPartition("t", 0), TopicPartition("t", 1)
+    moving = {
+        t0: ReplicaAssignment((1, 3, 2), (3,), (2,)), t1: ReplicaAssignment((2, 1), (2,), (1,)),
+    }  # fmt: skip
+    current = {t0: (1, 3, 2), t1: (2, 1)}
+
+    moves = proposed_moves(moving, {t0: (1, 4)}, current, Release.of(release))
+
+    assert [throttled_by(moves, side)["t"] for side in (0, 1)] == [leaders, followers]

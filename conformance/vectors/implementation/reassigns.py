@@ -14,6 +14,7 @@ from impl.admin.reassign_lines import MoveState
 from impl.core.controller_parts import ControllerConfig, ControllerParts
 from impl.core.event_controller import EventController
 from impl.core.reassigner import Reassigner
+from impl.releases import Release
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
     ReplicaAssignment,
@@ -70,6 +71,7 @@ def move_map(question: Question) -> dict[str, Any]:
         moving,
         {one: tuple(ids) for one, ids in plan.items()},
         {one: tuple(ids) for one, ids in now.items()},
+        Release.of("2.8"),  # whose test the cases are
     )
     shown = {
         str(one): {"sources": sorted(old), "destinations": sorted(new)}
