@@ -58,10 +58,13 @@ def _registered(context: RuleContext) -> None:
         if each.event.kind == "broker_registered":
             own[each.broker].append(each)
     seen = Counter((s.broker, s.czxid) for s in sightings if s.event.kind == "broker_epochs")
+    returned = _returned(context, sightings)
     for each in sightings:
         if each.event.kind != "broker_epochs":
             continue
         context.looked(EPOCH_AS_REGISTERED)
+        if each in returned:
+            continue
         if _of_another(context, each, sightings, brokers_of[each.czxid]):
             continue
         if any(other.czxid == each.czxid for other in own[each.broker]):
@@ -69,6 +72,36 @@ def _registered(context: RuleContext) -> None:
         before = [other for other in own[each.broker] if other.event.at <= each.event.at]
         if before:
             _epoch_differs(context, each, max(before, key=lambda one: one.event.at), seen)
+
+
+def _returned(context: RuleContext, sightings: list[Registration]) -> list[Registration]:
+    """Those in which one log of a controller has another epoch than its lines before and after."""
+    history = context.history
+    shown: dict[tuple[str, int | None, int], list[Registration]] = defaultdict(list)
+    for each in sightings:
+        if each.event.kind == "broker_epochs":
+            stream = history.places[each.event.file].stream
+            shown[stream, each.event.broker, each.broker].append(each)
+    wrong = []
+    for _, some in sorted(shown.items(), key=lambda item: str(item[0])):
+        some.sort(key=lambda each: history.key(each.event))
+        for a, b, c in zip(some, some[1:], some[2:], strict=False):
+            if a.czxid != c.czxid or b.czxid == a.czxid or a in wrong:
+                continue
+            if not a.event.at < b.event.at < c.event.at:
+                continue  # lines of one millisecond may stand in any order
+            if not history.contiguous(a.event, c.event) or history.reset(a.event, c.event):
+                continue
+            wrong.append(b)
+            context.report(
+                FindingKind.VIOLATION,
+                EPOCH_AS_REGISTERED,
+                b.event,
+                f"broker {b.broker} has epoch {b.czxid} here, and {a.czxid} before and after, at "
+                f"{a.event.where} and {c.event.where}: a znode that is gone does not come back",
+                f"epoch {a.czxid}",
+            )
+    return wrong
 
 
 def _of_another(

@@ -8,9 +8,12 @@ folders nor their names, so that lines are compared with each other.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
+from itertools import pairwise
 
 from conformance.ingest.schema import Event
+from conformance.pipeline.history import History
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import DELETED_IN_FULL, RENAMED, FindingKind
 
@@ -20,11 +23,22 @@ _AT_ONCE = 2000  # milliseconds between a request and what its broker cannot do
 
 
 def check_names(context: RuleContext) -> None:
-    """Each line that shows a log's new name, by itself."""
-    for event in context.history.events:
+    """Each line that shows a log's new name, which is made up for it."""
+    given: dict[tuple[int | None, str], Event] = {}
+    for event in sorted(context.history.events, key=lambda each: (each.at, each.where)):
         if event.kind != "log_removed" or not event.detail:
             continue
         context.looked(RENAMED)
+        first = given.setdefault((event.broker, event.detail), event)
+        if first is not event and first.at < event.at:
+            context.report(
+                FindingKind.VIOLATION,
+                RENAMED,
+                event,
+                f"{event.topic}-{event.partition}: broker {event.broker} renames a log to "
+                f"{event.detail} here, and did so at {first.where}: each gets a name of its own",
+            )
+            continue
         name = f"{event.topic}-{event.partition}"
         if event.detail.replace("\\", "/").rpartition("/")[2] == name:
             context.report(
@@ -46,6 +60,8 @@ def check_topics(context: RuleContext) -> None:
             failures[_replica_of(event)[0]].append(event)
         elif event.kind == "topic_deleted" and event.topic:
             deleted[event.topic].append(event)
+    for topic, ended in sorted(deleted.items()):
+        _ends_once(context, topic, ended)
     for topic, failed in sorted(failures.items()):
         ends = sorted(deleted.get(topic, ()), key=lambda end: end.at)
         for failure in failed:
@@ -54,6 +70,43 @@ def check_topics(context: RuleContext) -> None:
             end = next((end for end in ends if end.at >= failure.at), None)
             if end is not None and end.at - failure.at < _APART:
                 _ends_without(context, failure, end, sole=len(ends) == 1)
+
+
+def _ends_once(context: RuleContext, topic: str, ended: list[Event]) -> None:
+    """Each deletion of a topic that ends was (re)started, where the log says so of the first.
+
+    One that is made again without partitions ends at once.
+    """
+    history = context.history
+    named = re.compile(rf"(?<![\w.-]){re.escape(topic)}(?![\w.-])")
+    begins = [
+        event
+        for event in history.events
+        if (event.template == "deletion_started" and event.topic == topic)
+        or event.kind == "controller_elected"
+        or (event.kind == "topics_changed" and named.search(event.detail or ""))
+    ]
+    for one, other in pairwise(sorted(ended, key=history.key)):
+        if one.broker != other.broker or not history.contiguous(one, other):
+            continue
+        context.looked(DELETED_IN_FULL)
+        above = [event for event in begins if _before(history, event, other)]
+        told = any(event.template == "deletion_started" for event in above)
+        if not told or any(not _before(history, event, one) for event in above):
+            continue
+        context.report(
+            FindingKind.VIOLATION,
+            DELETED_IN_FULL,
+            other,
+            f"the deletion of topic {topic} ends here, and ended at {one.where}; no line between "
+            "them says that it was started again",
+        )
+
+
+def _before(history: History, a: Event, b: Event) -> bool:
+    """Whether a line stands above another one in one log."""
+    streams = (history.places[each.file].stream for each in (a, b))
+    return len(set(streams)) == 1 and history.key(a) < history.key(b)
 
 
 def _ends_without(context: RuleContext, failure: Event, end: Event, sole: bool) -> None:

@@ -202,6 +202,17 @@ def test_a_controller_may_know_the_registration_before_of_which_no_line_is_left(
     assert known(tmp_path, *lines)["findings"] == []
 
 
+@pytest.mark.parametrize("last, wrong", [(40, True), (44, False)])
+def test_no_epoch_of_a_broker_comes_back(tmp_path: Path, last: int, wrong: bool):
+    """Each is the czxid of a znode that goes with its session."""
+    lines = [knows(at, "Updated", f"1 -> 31, 2 -> {czxid}") for at, czxid in
+             ((4, 40), (5, 38), (6, last))]  # fmt: skip
+
+    found = violations(known(tmp_path, *lines))
+
+    assert ((EPOCHS, "controller.log", 2) in found) is wrong
+
+
 def test_no_two_brokers_have_one_epoch(tmp_path: Path):
     lines = [knows(2, "Initialized", "1 -> 31"), knows(4, "Updated", "1 -> 31, 7 -> 40"),
              knows(5, "Updated", "1 -> 31, 2 -> 40")]  # fmt: skip

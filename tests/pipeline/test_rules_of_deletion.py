@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.written import checked, elected, line, starting, violations, write
+from tests.pipeline.written import CONTROLLER, checked, elected, line, starting, violations, write
 from tests.pipeline.written import incomplete as doubted
 
 NAMED, ENDED = "a_deleted_log_is_renamed", "a_topic_goes_when_its_logs_are_gone"
@@ -121,3 +121,25 @@ def test_where_the_topic_was_deleted_twice_it_may_have_been_the_other_life(tmp_p
     ends = [restarted(2), ended(6), restarted(20), ended(21)]
 
     assert found(tmp_path, [not_renamed(4)], ends) == ([], [(ENDED, "controller.log", 3)])
+
+
+def test_no_two_logs_are_renamed_to_one_name(tmp_path: Path):
+    one, other = (f"/data/orders-0.{digit * 32}-delete" for digit in "ab")
+
+    same, _ = found(tmp_path / "same", [renamed(5, one), renamed(25, one)], [])
+    right, _ = found(tmp_path / "right", [renamed(5, one), renamed(25, other)], [])
+
+    assert same == [(NAMED, "server.log", 4)]
+    assert right == []
+
+
+def test_a_deletion_that_ends_again_was_started_again(tmp_path: Path):
+    wrong, _ = found(tmp_path / "wrong", [], [restarted(2), ended(9), ended(20)])
+    right, _ = found(tmp_path / "right", [], [restarted(2), ended(9), restarted(15), ended(20)])
+    untold, _ = found(tmp_path / "untold", [], [ended(9), ended(20)])
+    empty = line(12, "[Controller id=4] New topics: [Set(orders)], deleted topics: [Set()], new "
+                 "partition replica assignment [Map()]", CONTROLLER)  # fmt: skip
+    made, _ = found(tmp_path / "made", [], [restarted(2), ended(9), empty, ended(20)])
+
+    assert wrong == [(ENDED, "controller.log", 4)]
+    assert right == untold == made == []
