@@ -59,6 +59,14 @@ TEMPLATES = (
         "controller 4 epoch 7 for partition orders-0",
     ),
     Template(
+        "request_failed_before_1_0",
+        "step_failed",
+        STATE,
+        "Error on broker {broker} while processing LeaderAndIsr request {detail}",
+        "Error on broker 5 while processing LeaderAndIsr request correlationId 3 received from "
+        "controller 4 epoch 7 for partition [orders,0]",
+    ),
+    Template(
         "task_failed",
         "step_failed",
         "kafka.utils.KafkaScheduler",

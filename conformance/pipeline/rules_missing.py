@@ -44,6 +44,8 @@ _LEFT = frozenset(
     ("controller_resigned", "controller_moved", "controller_lost", "session_expired", "step_failed")
 )
 """Kinds after which a controller's thread has left what it did."""
+_REQUEST_FAILED = "request_failed"
+"""What the templates begin with by which a broker says that a request failed."""
 _SKIPS = ("leader_unavailable", "step_skipped", "become_skipped", "follower_skipped")
 _NUMBER = re.compile(r"\d+")
 _BROKERS = re.compile(r"([\d, ]*), ?deleted brokers: *([\d, ]*),(?: bounced brokers: *([\d, ]*),)?")
@@ -233,6 +235,9 @@ def _closes_change(event: Event) -> Iterable[Key]:
 
 
 def _skips(event: Event) -> Iterable[Key]:
+    """A broker leaves out a step for one partition, or fails, and says no more of that request."""
+    if event.template.startswith(_REQUEST_FAILED):
+        return (0,)
     if event.kind == "obeyed" and event.template.startswith(_SKIPS):
         return ((event.controller, event.correlation, event.tp),)
     return ()
@@ -243,7 +248,8 @@ _STEP = (*_REQUEST, "tp")
 
 _OF_STEPS = frozenset(
     ("leader_and_isr_received", "leader_and_isr_handling", "leader_and_isr_applied", "obeyed",
-     "metadata_cached", "same_epoch_refused", "old_epoch_refused", "request_refused")
+     "metadata_cached", "same_epoch_refused", "old_epoch_refused", "request_refused",
+     "step_failed")
 )  # fmt: skip
 _OF_ISRS = frozenset(("isr_shrunk", "isr_expanded", "isr_updated", "isr_refused", "step_failed"))
 _OF_CONTROLLERS = _LEFT | {

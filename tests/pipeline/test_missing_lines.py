@@ -118,6 +118,35 @@ def test_a_request_that_failed_need_not_be_finished(tmp_path: Path):
     assert handled(tmp_path, lines) == []
 
 
+def of_0_11(second: int, number: int, steps: Iterable[str]) -> list[str]:
+    """What broker 1 of a release before 1.0 logs of a request about one partition."""
+    about = f"LeaderAndIsr request correlationId {number} from controller 1 epoch 5"
+    role = "for partition orders-0"
+    said = {
+        "handled": f"handling {about} starting the become-leader transition {role}",
+        "completed": f"completed {about} for the become-leader transition {role}",
+        "failed": "",
+    }
+    failed = (f"Error on broker 1 while processing LeaderAndIsr request correlationId {number} "
+              f"received from controller 1 epoch 5 {role}")  # fmt: skip
+    return [line(second + n, f"Broker 1 {said[step]}" if said[step] else failed, level="TRACE")
+            for n, step in enumerate(steps)]  # fmt: skip
+
+
+@pytest.mark.parametrize("last, lacks", [("completed", False), ("failed", False), (None, True)])
+def test_before_1_0_a_request_is_completed_unless_it_failed(
+    tmp_path: Path, last: str | None, lacks: bool
+):
+    ends = ["completed" if n != 5 else last for n in range(9)]
+    lines = [
+        each
+        for n, end in enumerate(ends)
+        for each in of_0_11(100 * n, n, ["handled", end] if end else ["handled"])
+    ]
+
+    assert bool(handled(tmp_path, lines)) is lacks
+
+
 # --- what a controller does about brokers
 
 
