@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from specs.finding.search import InvariantSearchResult
 
 
+STATES = 250_000
+"""States in which candidates have to hold at first, unless told otherwise."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What --find, --drop-invariants, --write, --resume, --states and --graph said."""
@@ -43,9 +47,12 @@ class Wanted:
 
     def refuse_alone(self) -> None:
         """The options that only --find has a use for."""
-        for name, value in (("--drop-invariants", self.forget), ("--write", self.write),
-                            ("--resume", self.resume)):  # fmt: skip
-            if value is not None and not self.find:
+        for name, given in (("--drop-invariants", self.forget is not None),
+                            ("--write", self.write is not None),
+                            ("--resume", self.resume is not None),
+                            ("--states", self.states != STATES), ("--seed", self.seed != 0)
+                            ):  # fmt: skip
+            if given and not self.find:
                 raise WrongUse(f"{name} goes with --find: it is about invariants to be found")
 
     def __post_init__(self) -> None:

@@ -33,7 +33,7 @@ from conformance.cli.common import (
     show_table,
     unknown,
 )
-from conformance.cli.find_invariants import Wanted, draw, find_proof
+from conformance.cli.find_invariants import STATES, Wanted, draw, find_proof
 from conformance.cli.kept import open_option, show_comparison
 from conformance.cli.options import variant_options
 from conformance.cli.theorems import (
@@ -178,7 +178,7 @@ class Attempt:
 @click.option(
     "--states",
     type=click.IntRange(1),
-    default=250_000,
+    default=STATES,
     show_default=True,
     help="With --find: how many states candidates have to hold in at first.",
 )
@@ -248,7 +248,7 @@ def prove(
         raise WrongUse("--deep goes with --chain: proofs have no bounds to widen")
     solvers = SOLVERS if solver == "both" else (solver,)
     if chain:
-        _refuse_beside_chain(claims, everything, brokers, smt2_target, certificate, unfair)
+        _refuse_beside_chain(claims, everything, brokers, smt2_target, certificate, unfair, wanted)
         prove_chain(variant, deep, each, solvers, json_target)
         return
     claims = tuple(
@@ -260,6 +260,9 @@ def prove(
         if len(claims) != 1 or everything or target is not None or brokers != ANY:
             raise WrongUse("--find and --graph are about one claim, for any number of brokers: "
                            "insync prove single_controller --find")  # fmt: skip
+        if claims[0] in NAMES:
+            raise WrongUse(f"--find and --graph are for {' and '.join(PROOFS)}: "
+                           f"{claims[0]} is a theorem beside them")  # fmt: skip
         (asked_for,) = chosen(claims, everything)
         if asked_for.form is not None:
             raise WrongUse(f"--find and --graph are for {' and '.join(PROOFS)}: "
@@ -348,12 +351,12 @@ def _show_in_the_browser(attempts: list[Attempt], json_target: str | None) -> No
 
 def _refuse_beside_chain(
     claims: tuple[str, ...], everything: bool, brokers: str, smt2_target: str | None,
-    certificate: str | None, unfair: tuple[str, ...],
+    certificate: str | None, unfair: tuple[str, ...], wanted: Wanted,
 ) -> None:  # fmt: skip
     beside = {
         "a claim's name": bool(claims), "--all": everything, "--brokers": brokers != ANY,
         "--smt2": smt2_target is not None, "--certificate": certificate is not None,
-        "--unfair": bool(unfair),
+        "--unfair": bool(unfair), "--find": wanted.find, "--graph": wanted.graph is not None,
     }  # fmt: skip
     for name, given in beside.items():
         if given:

@@ -80,6 +80,7 @@ def test_a_step_that_is_none_is_broken_with_the_run_and_not_proved(monkeypatch, 
         ("prove single_controller --chain", "a claim's name does not go with --chain"),
         ("prove --chain --all", "--all does not go with --chain"),
         ("prove --chain --brokers 3", "--brokers does not go with --chain"),
+        ("prove --chain --find", "--find does not go with --chain"),
     ],
 )
 def test_what_does_not_go_together_is_wrong_use(line, why, insync):
