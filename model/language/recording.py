@@ -359,10 +359,10 @@ def bounds_read(term: Term) -> frozenset[str]:
     return frozenset(node.args[0] for node in nodes(term) if node.op == "bound")
 
 
-def nodes(term: Term) -> Iterator[Term]:
-    """Every node of a term, each once."""
+def nodes(*terms: Term) -> Iterator[Term]:
+    """Every node of some terms, each once."""
     seen: set[Term] = set()
-    todo = [term]
+    todo = [*terms]
     while todo:
         node = todo.pop()
         if node not in seen:

@@ -6,17 +6,18 @@ which it answers much faster than one about integers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import z3
 
-from model.language.errors import ProtocolError
+from model.language.recording import nodes
 from model.language.sorts import BOOL
 from model.language.terms import Term
 from specs.lowering.grounding import Grounded
 from specs.lowering.instances import Cell
 from specs.lowering.intervals import Intervals
+from specs.lowering.z3_code import connect
 
 
 class Bits:
@@ -80,38 +81,16 @@ class Frame:
         if op == "cell":
             return self.cells[args[0]]
         parts = [self.formula(arg) for arg in args]
-        if op == "not":
-            return z3.Not(parts[0])
-        if op == "and":
-            return z3.And(parts)
-        if op == "or":
-            return z3.Or(parts)
-        if op == "eq":
-            return parts[0] == parts[1]
-        if op == "lt":
-            return parts[0] < parts[1]  # of signed numbers: none may be below zero
-        if op == "le":
-            return parts[0] <= parts[1]
-        if op == "add":
-            return parts[0] + parts[1]
-        if op == "ite":
-            return z3.If(parts[0], parts[1], parts[2])
         if op == "total":
             one, zero = self.bits.literal(1), self.bits.literal(0)
             return sum((z3.If(part, one, zero) for part in parts), zero)
-        raise ProtocolError(f"the operation {op} has no form in bits")
+        return connect(op, parts)  # numbers are signed: none may be below zero
 
 
-def _subterms(grounded: Grounded) -> set[Term]:
+def _subterms(grounded: Grounded) -> Iterator[Term]:
     """Every term of the instances and the claims, and what they are made of."""
-    todo = [cell.term for cell in grounded.cells] + list(grounded.claims.values())
+    found = [cell.term for cell in grounded.cells] + list(grounded.claims.values())
     for instance in grounded.instances:
-        todo += [condition for condition, _ in instance.requires]
-        todo += [*instance.writes.values(), *(check.fine for check in instance.checks)]
-    seen: set[Term] = set()
-    while todo:
-        term = todo.pop()
-        if term not in seen:
-            seen.add(term)
-            todo.extend(arg for arg in term.args if isinstance(arg, Term))
-    return seen
+        found += [condition for condition, _ in instance.requires]
+        found += [*instance.writes.values(), *(check.fine for check in instance.checks)]
+    return nodes(*found)

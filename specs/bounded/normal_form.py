@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from model.language.properties import DEADLOCK
 from model.language.schema import SetOf
 from model.language.symmetry import is_broker_like, why_not_symmetric
-from model.language.terms import Term
 from specs.lowering.grounding import Grounded
-from specs.lowering.instances import Instance
+from specs.lowering.instances import Instance, cells_of
 
 
 def exchangeable(instances: Sequence[Instance]) -> list[list[int]]:
@@ -23,8 +22,7 @@ def exchangeable(instances: Sequence[Instance]) -> list[list[int]]:
 
     Neither writes what the other reads or writes, so that both orders lead to the same state.
     """
-    memo: dict[Term, frozenset[int]] = {}
-    reads = [_reads(one, memo) for one in instances]
+    reads = [_reads(one) for one in instances]
     writes = [frozenset(one.writes) for one in instances]
     touches = [r | w for r, w in zip(reads, writes, strict=True)]
     return [
@@ -37,23 +35,11 @@ def exchangeable(instances: Sequence[Instance]) -> list[list[int]]:
     ]
 
 
-def _reads(instance: Instance, memo: dict[Term, frozenset[int]]) -> frozenset[int]:
+def _reads(instance: Instance) -> frozenset[int]:
     parts = [condition for condition, _ in instance.requires]
     parts += [check.fine for check in instance.checks]
     parts += instance.writes.values()
-    return frozenset().union(*(_cells(part, memo) for part in parts))
-
-
-def _cells(term: Term, memo: dict[Term, frozenset[int]]) -> frozenset[int]:
-    found = memo.get(term)
-    if found is None:
-        if term.op == "cell":
-            found = frozenset({term.args[0]})
-        else:
-            inside = (_cells(arg, memo) for arg in term.args if isinstance(arg, Term))
-            found = frozenset().union(*inside)
-        memo[term] = found
-    return found
+    return frozenset().union(*(cells_of(part) for part in parts))
 
 
 class Introductions:

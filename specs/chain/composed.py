@@ -23,6 +23,7 @@ from model.language.recording import (
     Requirement,
     Transition,
     Write,
+    nodes,
     record,
 )
 from model.language.scalars import Scalar
@@ -254,23 +255,12 @@ class _Composer:
 
 def _counts(term: Term) -> bool:
     """`how_many` has no unbounded form: without such a guard more is possible, never less."""
-    return any(node.op == "count" for node in _nodes(term))
+    return any(node.op == "count" for node in nodes(term))
 
 
 # -- terms ----------------------------------------------------------------------------------------
 
 _names = itertools.count(1)
-
-
-def _nodes(term: Term) -> Iterator[Term]:
-    seen: set[Term] = set()
-    todo = [term]
-    while todo:
-        node = todo.pop()
-        if node not in seen:
-            seen.add(node)
-            yield node
-            todo.extend(arg for arg in node.args if isinstance(arg, Term))
 
 
 def rebuilt(term: Term, args: Sequence[Any]) -> Term:
@@ -355,7 +345,7 @@ class Substitution:
 
     def __call__(self, term: Term) -> Term:
         if term not in self._memo:
-            touched = any(self._is_meant(node) for node in _nodes(term))
+            touched = any(self._is_meant(node) for node in nodes(term))
             self._memo[term] = self._go(term) if touched else term
         return self._memo[term]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from model.language.recording import nodes
 from model.language.terms import FALSE, Term
 from specs.lowering.instances import SuccessorCheck
 
@@ -121,16 +122,8 @@ def place_locals(
                 used(term, block.path)
         for term in (extra or {}).get(block.path, ()):
             used(term, block.path)
-    reachable: set[Term] = set()
-    todo = list(uses)
-    while todo:
-        term = todo.pop()
-        if term in reachable:
-            continue
-        reachable.add(term)
-        todo.extend(arg for arg in term.args if isinstance(arg, Term))
     # A term is made after its parts, so descending order visits users before what they use.
-    for term in sorted(reachable, key=lambda made: -made.order):
+    for term in sorted(nodes(*uses), key=lambda made: -made.order):
         home, several = uses[term]
         kept = several and not cheap(term)
         if kept:

@@ -65,3 +65,19 @@ def _show_argument(sort: object, value: int | frozenset[int]) -> str:
         return "{" + ",".join(map(str, sorted(value))) + "}"
     assert isinstance(sort, Sort)
     return sort.show(value)
+
+
+_cells: dict[Term, frozenset[int]] = {}
+
+
+def cells_of(term: Term) -> frozenset[int]:
+    """The cells that a grounded term reads."""
+    found = _cells.get(term)
+    if found is None:
+        if term.op == "cell":
+            found = frozenset({term.args[0]})
+        else:
+            found = frozenset().union(*(
+                cells_of(arg) for arg in term.args if isinstance(arg, Term)))  # fmt: skip
+        _cells[term] = found
+    return found

@@ -13,7 +13,7 @@ from functools import cached_property
 from model.former_names import switch_now
 from model.language import ProtocolError, RecordedSystem, System
 from model.language.errors import unknown_name
-from model.language.recording import Recorded
+from model.language.recording import Recorded, nodes
 from model.language.schema import SetOf
 from model.language.sorts import Bounded, Enumeration, Numbers, Sort
 from model.language.terms import Term
@@ -143,25 +143,19 @@ def _named_at_first(recorded: RecordedSystem) -> set[str]:
 
 def _named_by_limit(recorded: RecordedSystem) -> list[str]:
     """The bounds that a guard or a write names by `limit`, or ranges over to their end."""
-    todo: list[Term] = []
+    terms: list[Term] = []
     for step in recorded.steps:
-        todo += [one.condition for one in step.requires] + [one.value for one in step.writes]
-    return _bounds_in(todo)
+        terms += [one.condition for one in step.requires] + [one.value for one in step.writes]
+    return _bounds_in(terms)
 
 
-def _bounds_in(todo: list[Term]) -> list[str]:
+def _bounds_in(terms: list[Term]) -> list[str]:
     found: set[str] = set()
-    seen: set[Term] = set()
-    while todo:
-        term = todo.pop()
-        if term in seen:
-            continue
-        seen.add(term)
+    for term in nodes(*terms):
         if term.op == "bound":
             found.add(str(term.args[0]))
         elif term.op in ("every", "some", "count", "least") and term.args[2] is None:
             sort = term.args[0].sort
             if isinstance(sort, Numbers) and isinstance(sort.high, Bounded):
                 found.add(sort.high.bound)
-        todo += [arg for arg in term.args if isinstance(arg, Term)]
     return sorted(found)
