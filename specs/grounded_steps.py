@@ -14,6 +14,11 @@ from specs.lowering.grounding import Grounded
 from specs.lowering.instances import Instance
 from specs.lowering.z3_code import lower_grounded
 
+State = tuple[int, ...]
+
+BLOCK = 16
+"""Cells that are tried to be blank all at once."""
+
 
 class GroundedSteps:
     """A variable a cell, with its domain; `also` are further terms that will be grounded."""
@@ -51,3 +56,35 @@ class GroundedSteps:
             *(self.lower(condition) for condition, _ in instance.requires),
             *(self.lower(check.fine) for check in instance.checks),
         ]
+
+    def codes(self, model: Any) -> State:
+        """A state from a solver."""
+        found = []
+        for cell, symbol in zip(self.grounded.cells, self.cells, strict=True):
+            value = model.eval(symbol, model_completion=True)
+            found.append(int(z3.is_true(value)) if cell.field.sort is BOOL else value.as_long())
+        return tuple(found)
+
+    def blanker(self, solver: Any) -> State:
+        """A state that satisfies the solver's assertions, with as many cells blank as may be: what
+        is left is what matters. It stays asserted which are."""
+        solver.check()
+        state = self.codes(solver.model())
+        todo = [range(begin, min(begin + BLOCK, len(self.cells)))
+                for begin in range(0, len(self.cells), BLOCK)]  # fmt: skip
+        while todo:
+            block = todo.pop(0)
+            same = [self._is_blank(number) for number in block]
+            if any(state[number] != self.grounded.initial[number] for number in block):
+                if solver.check(*same) != z3.sat:
+                    half = len(block) // 2
+                    todo[:0] = [block[:half], block[half:]] if half else []
+                    continue
+                state = self.codes(solver.model())
+            solver.add(*same)
+        return state
+
+    def _is_blank(self, number: int) -> Any:
+        symbol, blank = self.cells[number], self.grounded.initial[number]
+        is_bool = self.grounded.cells[number].field.sort is BOOL
+        return symbol == (z3.BoolVal(bool(blank)) if is_bool else blank)

@@ -18,7 +18,7 @@ from model.language.evaluate import Evaluator
 from model.language.recording import Requirement
 from model.language.sorts import BOOL
 from model.language.terms import Term
-from specs.grounded_steps import GroundedSteps
+from specs.grounded_steps import GroundedSteps, State
 from specs.invariants import Proof
 from specs.lowering.grounding import Grounded
 from specs.lowering.instances import Instance
@@ -81,9 +81,9 @@ class SmallScope(GroundedSteps):
     def counterexample(self, obligation: Obligation) -> InductionCounterexample | None:
         """A state and a step that refute an obligation within this scope, or None."""
         for instance, solver in self._refuting(obligation):
-            self._prefer_blank(solver)
+            before = self.blanker(solver)
             solver.check()
-            return self._read(obligation, instance, solver.model())
+            return self._read(obligation, instance, before, solver.model())
         return None
 
     def refutes(self, obligation: Obligation) -> bool:
@@ -122,15 +122,6 @@ class SmallScope(GroundedSteps):
             )
         return self.lower(self.grounded.ground(condition, chosen))
 
-    def _prefer_blank(self, solver: Any) -> None:
-        """Makes as many cells blank as the counterexample allows: what is left is what matters."""
-        for cell in self.grounded.cells:
-            blank = self.grounded.initial[cell.number]
-            symbol = self.cells[cell.number]
-            value = z3.BoolVal(bool(blank)) if cell.field.sort is BOOL else z3.IntVal(blank)
-            if solver.check(symbol == value) == z3.sat:
-                solver.add(symbol == value)
-
     def obeyable(self) -> bool:
         """Is there a state that obeys every invariant, and whatever is assumed?"""
         solver = z3.Solver()
@@ -157,17 +148,9 @@ class SmallScope(GroundedSteps):
         solver.add(z3.Or(*guards))
         return bool(solver.check() == z3.sat)
 
-    def _codes(self, model: Any) -> tuple[int, ...]:
-        codes = []
-        for cell, symbol in zip(self.grounded.cells, self.cells, strict=True):
-            value = model.eval(symbol, model_completion=True)
-            codes.append(int(z3.is_true(value)) if cell.field.sort is BOOL else value.as_long())
-        return tuple(codes)
-
     def _read(
-        self, obligation: Obligation, instance: Instance, model: Any
+        self, obligation: Obligation, instance: Instance, before: State, model: Any
     ) -> InductionCounterexample:
-        before = self._codes(model)
         after = list(before)
         for number, term in instance.writes.items():
             value = model.eval(self.lower(term), model_completion=True)
@@ -188,7 +171,7 @@ class SmallScope(GroundedSteps):
 
 def counterexample_of(
     grounded: Grounded, obligation: Obligation, sentence: str, instance: Instance | None,
-    before: tuple[int, ...], after: tuple[int, ...], end: str,
+    before: State, after: State, end: str,
 ) -> InductionCounterexample:  # fmt: skip
     """A state and a step for a person; without an instance the state alone is what is wrong."""
     reading = Reading(grounded)

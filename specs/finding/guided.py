@@ -26,7 +26,7 @@ from model.language import terms as t
 from model.language.schema import SetOf
 from model.language.sorts import BOOL, INTEGER, Sort
 from model.language.terms import Term
-from specs.finding.houdini import InvariantCandidate, Scope, State
+from specs.finding.houdini import InvariantCandidate, Scope
 from specs.finding.observed import (
     LOOK,
     TRIES,
@@ -38,6 +38,7 @@ from specs.finding.observed import (
 )
 from specs.finding.reasons import reasons
 from specs.finding.vocabulary import Definitions, Literal, Slice, made_again, slice_over
+from specs.grounded_steps import State
 from specs.lowering.instances import Instance
 from specs.splitting import substituted
 
@@ -594,7 +595,6 @@ class Choosing:
                 self._because[OPEN, place] = self._core()
             elif answer == z3.sat:
                 solver.add(*named)
-                solver.check()
                 found.append(Lost(goal, instance, scope.blanker(solver)))
             solver.pop()
         return found

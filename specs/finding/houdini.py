@@ -8,7 +8,6 @@ decided; the proof for any number of brokers comes after.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,12 +21,11 @@ from model.language.sorts import BOOL
 from model.language.terms import Term
 from specs.finding.observed import Rows, chosen_values
 from specs.finding.vocabulary import Literal, Slice
-from specs.grounded_steps import GroundedSteps
-from specs.lowering.instances import Instance
+from specs.grounded_steps import GroundedSteps, State
+from specs.lowering.instances import Instance, cells_of
 from specs.lowering.symmetry import permutations
 
 Report = Callable[[str], None]
-State = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -139,30 +137,6 @@ class Scope(GroundedSteps):
             return [z3.Not(self.lower(self.ground(one)))]
         return [*self.guard(instance), z3.Not(self.after(instance, one))]
 
-    def blanker(self, solver: Any) -> State:
-        """A state that satisfies the solver's assertions, with as many cells blank as may be."""
-        state = self.codes(solver.model())
-        solver.push()
-        todo = [range(begin, min(begin + BLOCK, len(self.cells)))
-                for begin in range(0, len(self.cells), BLOCK)]  # fmt: skip
-        while todo:
-            block = todo.pop(0)
-            same = [self._is_blank(number) for number in block]
-            if any(state[number] != self.grounded.initial[number] for number in block):
-                if solver.check(*same) != z3.sat:
-                    half = len(block) // 2
-                    todo[:0] = [block[:half], block[half:]] if half else []
-                    continue
-                state = self.codes(solver.model())
-            solver.add(*same)
-        solver.pop()
-        return state
-
-    def _is_blank(self, number: int) -> Any:
-        symbol, blank = self.cells[number], self.grounded.initial[number]
-        is_bool = self.grounded.cells[number].field.sort is BOOL
-        return symbol == (z3.BoolVal(bool(blank)) if is_bool else blank)
-
     def concerns(self, instance: Instance, one: InvariantCandidate) -> bool:
         """Does the instance write what the candidate reads?"""
         return not instance.writes.keys().isdisjoint(self.read_by(one))
@@ -178,14 +152,6 @@ class Scope(GroundedSteps):
         made.add(*self.domains, *(self.lower(term) for term in self.known))
         return made
 
-    def codes(self, model: Any) -> State:
-        """A state from a solver."""
-        found = []
-        for cell, symbol in zip(self.grounded.cells, self.cells, strict=True):
-            value = model.eval(symbol, model_completion=True)
-            found.append(int(z3.is_true(value)) if cell.field.sort is BOOL else value.as_long())
-        return tuple(found)
-
     def rows(self, states: Sequence[State]) -> Rows:
         """Some states, to evaluate terms in."""
         columns = []
@@ -200,25 +166,6 @@ class Scope(GroundedSteps):
         for number, term in instance.writes.items():
             after[number] = int(rows.wide(rows.of(term))[0])
         return tuple(after)
-
-
-BLOCK = 16
-"""Cells that are tried to be blank all at once."""
-
-_reads: dict[Term, frozenset[int]] = {}
-
-
-def cells_of(term: Term) -> frozenset[int]:
-    """The cells that a grounded term reads."""
-    found = _reads.get(term)
-    if found is None:
-        if term.op == "cell":
-            found = frozenset({term.args[0]})
-        else:
-            found = frozenset(itertools.chain.from_iterable(
-                cells_of(arg) for arg in term.args if isinstance(arg, Term)))  # fmt: skip
-        _reads[term] = found
-    return found
 
 
 AT_ONCE = 400
