@@ -96,7 +96,7 @@ def find_proof(proof: Proof, variant: Variant, wanted: Wanted, json_target: str 
         "found": [{"name": one.name, "sentence": one.sentence,
                    "needed_by": sorted(found.needed_by.get(one.name, ()))}
                   for one in found.found],
-        "lost": found.lost, "false": found.false, "solvers": solvers,
+        "hinted": found.hinted, "lost": found.lost, "false": found.false, "solvers": solvers,
         "counterexample": as_data(shown), "reached": found.reached,
         "seconds": round(found.seconds, 1),
     })  # fmt: skip
@@ -157,6 +157,9 @@ def _show(found: InvariantSearchResult, solvers: Sequence[str], json_target: str
             f"{found.result.solver_calls} by {names}; none of the invariants can go",
             json_target,
         )
+        if found.hinted:
+            say("with what definitions say of fields in mind (Definitions.of_fields), after "
+                f"{', '.join(found.hinted)}", json_target)  # fmt: skip
     elif found.result is not None:
         for one in found.result.open:
             said = ", ".join(f"{answer} by {solver}" for solver, answer in one.answers.items())

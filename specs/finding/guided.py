@@ -13,7 +13,9 @@ and Quantification (IC3PO), NFM 2021.
 
 from __future__ import annotations
 
+import heapq
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +31,6 @@ from model.language.terms import Term
 from specs.finding.houdini import InvariantCandidate, Scope
 from specs.finding.observed import (
     LOOK,
-    TRIES,
     Generaliser,
     Rows,
     Sample,
@@ -123,20 +124,20 @@ class _SliceSearch:
         return self._grounded
 
 
-SAMPLED = 400_000
+SAMPLED = 100_000
 """Rows of a slice, of each kind of states, in which reasons are made into clauses."""
 
 CORRECTED = 4
 """Times that clauses are made of a reason, after states spoke against some."""
 
-BESIDE = 1_200
+REFUTED = 12
+"""Clauses that states speak against, after which they are made anew with these states."""
+
+BESIDE = 600
 """Facts beside a reason at most, the plainest."""
 
-PLAINEST = 6
-"""Clauses of a reason that join the candidates: those of the fewest variables."""
-
-MADE = 8
-"""Ways to make clauses of a reason each time."""
+TRIES = 6
+"""Clauses against one state, of each choice of values."""
 
 ROWS = 60_000
 """Rows of a slice, of each kind of states that were reached."""
@@ -156,11 +157,10 @@ class Generalising:
 
     def __init__(
         self, scope: Scope, blocks: Sequence[Rows], literals_of: Callable[[Slice], list[Literal]],
-        seed: int, report: Report,
-        definitions: Definitions = NO_DEFINITIONS,
+        report: Report, definitions: Definitions = NO_DEFINITIONS,
     ) -> None:  # fmt: skip
         self._scope, self._blocks, self._literals_of = scope, blocks, literals_of
-        self._seed, self._report, self._definitions = seed, report, definitions
+        self._report, self._definitions = report, definitions
         self._looked_at = [block.thinned(LOOK) for block in blocks]
         self._samples: dict[Slice, Sample] = {}
         self._wider: dict[Slice, list[Literal]] = {}
@@ -185,12 +185,11 @@ class Generalising:
         return self._known[one]
 
     def by_reason(
-        self, goal: InvariantCandidate, instance: Instance | None, state: State, before: int,
-        level: int,
-    ) -> Iterator[tuple[Slice, tuple[Literal, ...]]]:  # fmt: skip
-        """Clauses that the reason of a counterexample breaks, and nothing that was reached.
+        self, goal: InvariantCandidate, instance: Instance | None, state: State, level: int
+    ) -> Iterator[tuple[Slice, tuple[Literal, ...]]]:
+        """Clauses that the reason of a counterexample breaks, and nothing that was reached: of each
+        reason the plainest first.
 
-        `before`: how often it was asked against this state, so that others are made each time.
         `level`: how far facts may be from the reason: see `_beside`.
         """
         for reason in reasons(
@@ -202,24 +201,23 @@ class Generalising:
             if one not in self._samples:
                 self._samples[one] = Sample(self._looked_at, one, SAMPLED)
             sample = self._samples[one]
-            random = np.random.default_rng([self._seed, before])
             truth = np.array([part.holds for part in facts], bool)
-            costs = np.array([part.cost for part in facts], float)
-            found: dict[tuple[int, ...], None] = {}
+            seen: set[tuple[int, ...]] = set()
             for _ in range(CORRECTED):
-                generaliser = Generaliser(*sample.columns(facts))
-                made = dict.fromkeys(generaliser.against(
-                    truth, costs, random, MADE))  # fmt: skip
-                for parts in made:
-                    if parts not in found and not sample.refutes(
-                            [facts[i].negated for i in parts]):  # fmt: skip
-                        found[parts] = None
-                if len(found) >= len(made) or not made:
+                refuted = 0
+                for parts in Generaliser(*sample.columns(facts)).against(truth, facts):
+                    if parts in seen:
+                        continue
+                    seen.add(parts)
+                    clause = [facts[i].negated for i in parts]
+                    if sample.refutes(clause):
+                        refuted += 1
+                        if refuted == REFUTED:
+                            break
+                    else:
+                        yield _renamed(one, clause)
+                if refuted < REFUTED:
                     break
-            clauses = [_renamed(one, [facts[i].negated for i in parts]) for parts in found]
-            clauses.sort(key=lambda pair: (len(pair[0].variables),
-                                           sum(part.cost for part in pair[1])))  # fmt: skip
-            yield from clauses[:PLAINEST]
 
     def _beside(self, one: Slice, level: int) -> list[Literal]:
         """What definitions say of a slice's variables, and, beyond level 0, what fields say of so
@@ -241,17 +239,16 @@ class Generalising:
         for one in slices:
             literals, generaliser = self._of(one)
             self._report(f"clauses about {one}: {len(literals)} literals, {len(found)} so far")
-            random = np.random.default_rng([self._seed, 0])
             names = {v.args[0] for v in one.variables}
             costs = np.array([part.cost for part in literals], float)
             ways = self._ways(one, literals, state)
-            first = [(next(generaliser.against(truth, costs, random, 1), None), at)
+            first = [(next(generaliser.against(truth, literals), None), at)
                      for at, truth in enumerate(ways)]  # fmt: skip
             made = [(parts, at) for parts, at in first if parts is not None]
             made.sort(key=lambda pair: (sum(costs[list(pair[0])]), pair[1]))
             for _, at in made[:BEST]:
-                made += [(parts, at) for parts in generaliser.against(
-                    ways[at], costs, random, TRIES)]  # fmt: skip
+                made += [(parts, at) for parts in itertools.islice(
+                    generaliser.against(ways[at], literals), TRIES)]  # fmt: skip
             for parts, at in made:
                 signs = tuple(bool(ways[at][i]) for i in parts)
                 said = [literals[i] for i in parts]
@@ -365,6 +362,15 @@ def _state(codes: Iterable[Any]) -> State:
 
 
 @dataclass(frozen=True)
+class _ToKeepOut:
+    """A state from which the instance breaks the goal."""
+
+    state: State
+    goal: InvariantCandidate
+    instance: Instance | None
+
+
+@dataclass(frozen=True)
 class Lost:
     """A goal that a step does not keep, or that what is known does not imply; the state before."""
 
@@ -392,7 +398,8 @@ class Choosing:
         self._because: dict[tuple[int, int], frozenset[int]] = {}
         """By candidate (or `OPEN`) and instance (or place among what is open): what it needs."""
         self._numbers: dict[frozenset[tuple[Term, bool]], int] = {}
-        self._times: dict[int, int] = {}
+        self._before = self._after = scope.rows([])
+        """Steps that do not keep some candidate, from states that break none that is left."""
         self.rounds = 0
 
     def go(self, guided: Guided, until: Callable[[], bool]) -> tuple[list[int], list[Lost]]:
@@ -436,51 +443,83 @@ class Choosing:
         )
         return True
 
-    def _against(
-        self, guided: Guided, state: State, goal: InvariantCandidate, instance: Instance | None
-    ) -> int:  # fmt: skip
-        before = guided.made.count((state, goal.number))
-        if before == AGAIN:
-            return 0
-        guided.made.append((state, goal.number))
-        level = min(FARTHEST, (self._times.get(goal.number, 1) - 1) // FEW_TIMES)
-        return sum(
-            self._join(guided, one, clause)
-            for one, clause in self._make.by_reason(goal, instance, state, before, level)
-        )
+    def _against(self, guided: Guided, one: _ToKeepOut) -> int:
+        """How many new candidates break that state: some that steps are not known not to keep,
+        and the plainest of the others, in case that these are to be rescued."""
+        guided.made.append((one.state, one.goal.number))
+        level = min(FARTHEST, self._times(guided)[one.state, one.goal.number] // FEW_TIMES)
+        kept = left = looked_at = 0
+        for slice_, clause in self._make.by_reason(one.goal, one.instance, one.state, level):
+            if frozenset((part.term, part.holds) for part in clause) in self._numbers:
+                continue
+            looked_at += 1
+            if not self._spoken_against(InvariantCandidate(BEGIN, slice_, clause)):
+                kept += self._join(guided, slice_, clause)
+            elif left < SPOKEN_AGAINST:
+                left += self._join(guided, slice_, clause)
+            if kept == PLAINEST or looked_at == LOOKED_AT:
+                break
+        return kept + left
+
+    def _spoken_against(self, one: InvariantCandidate) -> bool:
+        """Is there a known step from a state that breaks nothing that steps keep, nor this, to one
+        that breaks it?"""
+        if not self._before.count:
+            return False
+        term = one.closed
+        holds, after = (rows.wide(rows.of(self._scope.grounded.ground(term, {})))
+                        for rows in (self._before, self._after))  # fmt: skip
+        return bool((holds & ~after).any())
 
     def _answered(
         self, guided: Guided, lost: Sequence[Lost], killers: Mapping[int, tuple[State, Instance]]
     ) -> bool:  # fmt: skip
         """Did new candidates come of it? Of what is nearest to the reason first; of what is farther
         where that did not help twice, or there is nothing."""
-        for _ in range(FARTHEST + 1):
-            for one in lost:
-                self._times[one.goal.number] = self._times.get(one.goal.number, 0) + 1
-            made = sum(self._against(guided, one.state, one.goal, one.instance) for one in lost)
-            made += self._rescued(guided, lost, killers)
-            if made:
-                return True
-            for one in lost:
-                self._times[one.goal.number] += FEW_TIMES - 1
-        return False
+        return any(self._made(guided, lost, killers) for _ in range(FARTHEST * FEW_TIMES + 1))
 
-    def _rescued(
+    def _made(
         self, guided: Guided, lost: Sequence[Lost], killers: Mapping[int, tuple[State, Instance]]
     ) -> int:  # fmt: skip
-        """Clauses for the plainest of those candidates that would have kept a state out."""
-        if not self.pool.candidates or not lost:
-            return 0
-        broken = self.pool.broken_in([one.state for one in lost])
+        """New candidates against what is lost; and against the states which spoke against the
+        plainest of those candidates that would have kept it out, and so on."""
+        todo: list[tuple[int, int, int, _ToKeepOut]] = []
+        times = self._times(guided)
+
+        def push(one: _ToKeepOut, depth: int) -> None:
+            asked = times[one.state, one.goal.number]
+            heapq.heappush(todo, (asked + 2 * depth, len(seen), depth, one))
+
+        seen: set[tuple[State, int]] = set()
+        for gone in lost:
+            seen.add((gone.state, gone.goal.number))
+            push(_ToKeepOut(gone.state, gone.goal, gone.instance), 0)
         made = 0
-        for row in broken:
-            helpful = [n for n in np.flatnonzero(row) if int(n) in killers
-                       and n not in guided.banned]  # fmt: skip
-            helpful.sort(key=lambda n: (self.pool.candidates[n].cost, n))
-            for number in helpful[:RESCUED]:
-                state, instance = killers[int(number)]
-                made += self._against(guided, state, self.pool.candidates[number], instance)
+        for _ in range(AT_ONCE + AT_ONCE // 2):
+            if not todo:
+                break
+            _, _, depth, one = heapq.heappop(todo)
+            made += self._against(guided, one)
+            if depth == DEEPEST:
+                continue
+            broken = self.pool.broken_in([one.state])[0]
+            helpful = [
+                _ToKeepOut(killers[int(n)][0], self.pool.candidates[n], killers[int(n)][1])
+                for n in np.flatnonzero(broken) if int(n) in killers and n not in guided.banned
+            ]  # fmt: skip
+            helpful.sort(key=lambda other: (
+                other.goal.cost + 2 * times[other.state, other.goal.number],
+                other.goal.number))  # fmt: skip
+            for other in helpful[:RESCUED]:
+                if (other.state, other.goal.number) not in seen:
+                    seen.add((other.state, other.goal.number))
+                    push(other, depth + 1)
         return made
+
+    @staticmethod
+    def _times(guided: Guided) -> Counter[tuple[State, int]]:
+        """How often clauses were made against a state, for which goal."""
+        return Counter(guided.made)
 
     # -- what steps keep ----------------------------------------------------------------------
 
@@ -490,6 +529,7 @@ class Choosing:
         alive = np.ones(len(candidates), bool)
         alive[sorted(guided.banned)] = False
         killers: dict[int, tuple[State, Instance]] = {}
+        self._before = self._after = scope.rows([])
         if not candidates:
             return [], killers
         known = [(self._scope.grounded.instances[number], state) for state, number in guided.pairs]
@@ -511,6 +551,11 @@ class Choosing:
             asked = False
             for instance in scope.instances:
                 asked |= self._drop(guided, instance, alive, killers)
+        left = self.pool.broken_in([state for state, _ in guided.pairs], alive).any(axis=1)
+        honest = [pair for pair, broken in zip(guided.pairs, left, strict=True) if not broken]
+        self._before = scope.rows([state for state, _ in honest])
+        self._after = scope.rows([scope.step(state, scope.grounded.instances[number])
+                                  for state, number in honest])  # fmt: skip
         return [int(n) for n in np.flatnonzero(alive)], killers
 
     def _drop(
@@ -603,11 +648,20 @@ class Choosing:
 NAMED = "candidate "
 OPEN = -1
 
-AGAIN = 4
-"""Times that clauses are made against one state, of other literals each time."""
+PLAINEST = 5
+"""Clauses that join the candidates, of all that are made against a state at one time."""
+
+SPOKEN_AGAINST = 2
+"""Of these besides, though a known step does not keep them."""
+
+LOOKED_AT = 150
+"""Clauses of which these are chosen."""
+
+DEEPEST = 3
+"""States that spoke against a candidate made against a state that spoke against a candidate ..."""
 
 AT_ONCE = 8
-"""States that clauses are made against in one round."""
+"""Goals that clauses are made for in one round."""
 
 FEW_TIMES = 2
 """Rounds in which facts of one level are all that is tried for a goal."""

@@ -286,6 +286,9 @@ def as_file(found: InvariantSearchResult) -> str:
         needed = "Proof, invariant"
     else:
         proof, needed = f"INVARIANTS = (\n{names_of})", "invariant"
+    if found.hinted:
+        proof += "\n" + "".join(f"# {step} is proved with Definitions.of_fields in its hints.\n"
+                               for step in found.hinted)  # fmt: skip
     if notation.marks:
         needed = "Proof, given, invariant" if "Proof" in needed else "given, invariant"
     imports = "\n".join([*notation.imports(), f"from specs.invariants import {needed}"])

@@ -6,6 +6,7 @@ literal is a column of bits, and a clause holds if no row lacks all of its liter
 
 from __future__ import annotations
 
+import heapq
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -183,8 +184,20 @@ LOOK = 20_000
 KEPT = 4_000
 """Terms whose values in all of these states are cached at a time."""
 
+CHOICES = 120
+"""Choices of values for a slice's variables in the sample."""
+
 LEARNED = 64
 """Rows that refute a clause and join the sample, for each choice of values."""
+
+
+def _is_first_of_its_orbit(one: Slice, chosen: Mapping[str, Term]) -> bool:
+    """Are brokers named in the order in which they are chosen? What is reached is the same of all
+    of them."""
+    brokers = [chosen[v.args[0]].args[0] for v in one.variables
+               if getattr(v.sort, "bound", None) == "brokers"]  # fmt: skip
+    first = list(dict.fromkeys(code for code in brokers if code))
+    return first == list(range(1, len(first) + 1))
 
 
 class Sample:
@@ -192,11 +205,16 @@ class Sample:
 
     def __init__(self, blocks: Sequence[Rows], one: Slice, most: int) -> None:
         self._looked_at = blocks
-        self._choices = [list(chosen_values(one, block.grounded.bounds)) for block in blocks]
+        self._choices = [
+            [chosen for chosen in chosen_values(one, block.grounded.bounds)
+             if _is_first_of_its_orbit(one, chosen)] for block in blocks
+        ]  # fmt: skip
         self._stretches: list[tuple[Rows, dict[str, Term]]] = []
+        random = np.random.default_rng(0)
         for block, choices in zip(blocks, self._choices, strict=True):
-            rows = block.thinned(max(1, most // len(choices)))
-            self._stretches += [(rows, chosen) for chosen in choices]
+            some = random.permutation(len(choices))[:CHOICES]
+            rows = block.thinned(max(1, most // len(some)))
+            self._stretches += [(rows, choices[at]) for at in sorted(some)]
         self._bits: dict[tuple[int, Term], npt.NDArray[np.uint8]] = {}
         """By rows and grounded term: most literals mention few of the variables."""
         self._packed: dict[Term, list[npt.NDArray[np.uint8]]] = {}
@@ -224,8 +242,10 @@ class Sample:
 
     def refutes(self, clause: Sequence[Literal]) -> bool:
         """Does one of many more states refute the clause? It joins the sample then."""
+        free = sorted(frozenset[str]().union(*(one.term.free for one in clause)))
         for rows, choices in zip(self._looked_at, self._choices, strict=True):
-            for chosen in choices:
+            different = {tuple(chosen[name] for name in free): chosen for chosen in choices}
+            for chosen in different.values():
                 left: Any = True
                 for one in clause:
                     term = rows.grounded.ground(one.atom, chosen)
@@ -287,12 +307,19 @@ def clauses_that_hold(seen: Slices, literals: Sequence[Literal]) -> Iterable[tup
 OFFERED = 3
 """Of each kind of step so many instances may be taken at one time, others the next."""
 
+STALE = 8
+"""Steps to where some walk has been, after which a walk goes on from elsewhere."""
+
+TASTE = 6
+"""Steps after which a walk leaves other steps out, and likes others."""
+
 
 def walked(grounded: Grounded, walks: int, length: int, seed: int, report: Report) -> Rows:
     """States along random walks, of larger bounds than can be explored; the first is the start.
 
-    Each walk leaves a third of the steps out, and likes some of the others better: so that some
-    get far in what others seldom do.
+    Each walk leaves half of the steps out, and likes some of the others better: so that some
+    get far in what others seldom do. Where it comes to nothing new it goes on from a state that
+    was reached: of those that are alike in the fields without index each kind as often.
     """
     random = np.random.default_rng(seed)
     by_kind: dict[str, list[Instance]] = {}
@@ -300,11 +327,15 @@ def walked(grounded: Grounded, walks: int, length: int, seed: int, report: Repor
         if not any(condition is t.FALSE for condition, _ in one.requires):
             by_kind.setdefault(one.step.transition.name, []).append(one)
     states = np.repeat(np.array(grounded.initial, np.int16)[None, :], walks, axis=0)
-    liking = random.random((walks, len(by_kind)))
-    left_out = random.random(liking.shape) < 1 / 3
-    seen = [states]
+    seen = {states[0].tobytes(): states[0]}
+    plain = [cell.number for cell in grounded.cells if not cell.field.dims]
+    alike = {states[0][plain].tobytes(): [states[0]]}
+    stale = np.zeros(walks, np.int64)
     for number in range(length):
-        report(f"random walks: step {number + 1} of {length}")
+        report(f"random walks: step {number + 1} of {length}, {len(seen):,} states")
+        if number % TASTE == 0:
+            liking = random.random((walks, len(by_kind)))
+            left_out = random.random(liking.shape) < 1 / 2
         rows = _rows_of(grounded, states)
         offered, chance = [], []
         for kind, instances in enumerate(by_kind.values()):
@@ -325,8 +356,19 @@ def walked(grounded: Grounded, walks: int, length: int, seed: int, report: Repor
                 here = _rows_of(grounded, states[who])
                 for cell, term in one.writes.items():
                     states[who, cell] = here.wide(here.of(term))
-        seen.append(states)
-    return _rows_of(grounded, np.unique(np.concatenate(seen), axis=0))
+        for walk, state in enumerate(states.copy()):
+            if seen.setdefault(state.tobytes(), state) is state:
+                alike.setdefault(state[plain].tobytes(), []).append(state)
+                stale[walk] = 0
+            else:
+                stale[walk] += 1
+        again = np.flatnonzero(stale >= STALE)
+        several = list(alike.values())
+        for walk, kind, which in zip(again, random.integers(len(several), size=len(again)),
+                                     random.random(len(again)), strict=True):  # fmt: skip
+            states[walk] = several[kind][int(which * len(several[kind]))]
+        stale[again] = 0
+    return _rows_of(grounded, np.array(list(seen.values())))
 
 
 def _rows_of(grounded: Grounded, states: npt.NDArray[np.int16]) -> Rows:
@@ -340,61 +382,74 @@ def _rows_of(grounded: Grounded, states: npt.NDArray[np.int16]) -> Rows:
 MOST_LITERALS = 7
 """A clause of more says what one state is not, and little else."""
 
-TRIES = 6
-"""Ways to make clauses against one state, with other literals left out each time."""
+OPENED = 6_000
+"""Sets of literals that are looked at against one state, the plainest first."""
+
+UNPACKED = 1 << 16
+"""Rows whose literals are compared at a time."""
 
 
 class Generaliser:
     """Clauses that no row refutes and one state does: what that state has and no row has.
 
     Which literals of a state never come together is a covering of the rows: each row lacks one of
-    them. The literal that most rows lack is taken first, the plainer of two alike.
+    them. So the row that lacks the fewest says what the next literal is, one of these.
     """
 
     def __init__(self, columns: Sequence[Column], real: Column) -> None:
-        self._columns = np.stack(columns) if columns else np.zeros((0, len(real)), np.uint64)
-        self._real = real
-        self._total = int(np.bitwise_count(real).sum())
-        self._ones = np.bitwise_count(self._columns).sum(axis=1).astype(np.int64)
+        self._rows = _different_rows(columns, real)
 
     def against(
-        self, truth: npt.NDArray[np.bool_], costs: npt.NDArray[np.float64],
-        random: np.random.Generator, tries: int,
-    ) -> Iterator[tuple[int, ...]]:  # fmt: skip
-        """Sets of literals that are as in `truth` in no row, by their positions: of all of them
-        first, then of some."""
+        self, truth: npt.NDArray[np.bool_], literals: Sequence[Literal]
+    ) -> Iterator[tuple[int, ...]]:
+        """The least sets of literals that are as in `truth` in no row, by their positions: the
+        plainest first, of few literals and few variables."""
         if not len(truth):
             return
-        signed = np.where(truth[:, None], self._columns, ~self._columns & self._real)
-        ones = np.where(truth, self._ones, self._total - self._ones)
-        for number in range(tries):
-            weights = costs * random.uniform(0.7, 1.5, len(truth))
-            left_out = random.random(len(truth)) < 0.3
-            allowed = np.ones(len(truth), bool) if number == 0 else ~left_out
-            found = self._cover(signed, ones, weights, allowed)
-            if found is not None:
-                yield found
+        same = self._rows == truth
+        same = same[np.argsort(-same.sum(axis=1), kind="stable")]
+        columns = np.packbits(same, axis=0).T.copy()
+        costs = [one.cost + 1 for one in literals]
+        variables = [one.term.free for one in literals]
+        everything = np.packbits(np.ones(len(same), bool))
+        number = itertools.count()
+        open_sets = [(0, 0, (), frozenset[str](), everything)]
+        seen: set[tuple[int, ...]] = set()
+        for _ in range(OPENED):
+            if not open_sets:
+                return
+            cost, _, chosen, free, before = heapq.heappop(open_sets)
+            left = before & columns[chosen[-1]] if chosen else before
+            first = int((left != 0).argmax())
+            if not left[first]:
+                if all(np.bitwise_and.reduce(columns[[*chosen[:at], *chosen[at + 1 :]]], axis=0,
+                                             initial=255).any()
+                       for at in range(len(chosen))):  # fmt: skip
+                    yield tuple(sorted(chosen))
+                continue
+            if len(chosen) == MOST_LITERALS:
+                continue
+            row = 8 * first + 8 - int(left[first]).bit_length()
+            for one in np.flatnonzero(~same[row]):
+                more = (*chosen, int(one))
+                key = tuple(sorted(more))
+                if key not in seen:
+                    seen.add(key)
+                    wider = free | variables[one]
+                    heapq.heappush(open_sets, (
+                        cost + costs[one] + 2 * (len(wider) - len(free)), next(number), more, wider,
+                        left))  # fmt: skip
 
-    def _cover(
-        self, signed: npt.NDArray[np.uint64], ones: npt.NDArray[np.int64],
-        weights: npt.NDArray[np.float64], allowed: npt.NDArray[np.bool_],
-    ) -> tuple[int, ...] | None:  # fmt: skip
-        left, rows, where = self._total, self._real, np.arange(len(self._real))
-        chosen: list[int] = []
-        while left:
-            gain = np.where(allowed, np.log((ones + 0.3) / (left + 0.3)) / weights, 0)
-            best = int(gain.argmin())
-            if ones[best] >= left or not allowed[best] or len(chosen) == 3 * MOST_LITERALS:
-                return None
-            chosen.append(best)
-            rows = rows & signed[best, where]
-            kept = np.flatnonzero(rows)
-            rows, where = rows[kept], where[kept]
-            left = int(np.bitwise_count(rows).sum())
-            ones = np.bitwise_count(signed[:, where] & rows).sum(axis=1).astype(np.int64)
-        for one in sorted(chosen, key=lambda i: -weights[i]):
-            rest = [other for other in chosen if other != one]
-            together = np.bitwise_and.reduce(signed[rest], axis=0) & self._real
-            if rest and not together.any():
-                chosen = rest
-        return tuple(sorted(chosen)) if len(chosen) <= MOST_LITERALS else None
+
+def _different_rows(columns: Sequence[Column], real: Column) -> npt.NDArray[np.bool_]:
+    """The rows as literals by position, each once."""
+    packed = np.zeros((0, (len(columns) + 7) // 8), np.uint8)
+    if not columns:
+        return np.zeros((0, 0), bool)
+    as_bytes = [column.view(np.uint8) for column in (*columns, real)]
+    for begin in range(0, len(as_bytes[-1]), UNPACKED // 8):
+        part = np.unpackbits(np.stack([one[begin : begin + UNPACKED // 8] for one in as_bytes]),
+                             axis=1)  # fmt: skip
+        rows = np.packbits(part[:-1, part[-1] != 0], axis=0).T
+        packed = np.unique(np.concatenate([packed, rows]), axis=0)
+    return np.unpackbits(packed, axis=1, count=len(columns)).astype(bool)

@@ -27,6 +27,9 @@ class InvariantSearchResult:
     """All candidates that steps keep together within the small scope; `found` are the fewest."""
     counts: dict[str, int] = field(default_factory=dict)
     result: ProofResult | None = None
+    hinted: list[str] = field(default_factory=list)
+    """Steps whose obligations are proved with what definitions say of fields in mind
+    (`Definitions.of_fields`)."""
     lost: list[str] = field(default_factory=list)
     """What no set of candidates keeps: parts of the claim, or invariants that were given."""
     false: list[str] = field(default_factory=list)

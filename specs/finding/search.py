@@ -4,7 +4,8 @@ From a claim alone: literals from provenance (`vocabulary`); clauses of one or t
 every state that was reached within small bounds (`observed`); the largest set that steps keep
 (`houdini`). Where that does not carry the claim, a state that obeys all of it, and a step that
 breaks the claim, are a counterexample to induction: clauses that it breaks, and no state that was
-reached, join the candidates. Where most of a proof is given, all candidates are made so (`guided`).
+reached, join the candidates. Where most of a proof is given, all candidates are made so (`guided`),
+and random walks of three brokers go where exploring does not come.
 Of what remains: what the goals need, what that needs in turn, as few as possible; and then the
 proof for any number of brokers. What that does not prove is left out, and the rest is asked again.
 Everything is in a fixed order, random choices are of a seed: one question has one answer.
@@ -47,6 +48,7 @@ from specs.finding.vocabulary import (
 )
 from specs.induction_counterexamples import counterexample_of
 from specs.invariants import Invariant, Proof, is_folded
+from specs.lowering.grounding import Grounded
 from specs.lowering.instances import Instance
 from specs.obligations import Obligation
 from specs.prover import IMPLIED, ProofResult, prove
@@ -71,9 +73,9 @@ class Effort:
     seconds: float = 3600.0
     many: int = 800
     """Literals of one slice, if fields that say less of each other can be left apart."""
-    walks: int = 1_000
+    walks: int = 2_000
     """Random walks beyond the bounds, where most of a proof is given."""
-    length: int = 120
+    length: int = 300
     """Steps of each."""
     seed: int = 0
 
@@ -123,6 +125,12 @@ def small(recorded: RecordedSystem, number: int = 3, brokers: int = 2) -> dict[s
 def larger(recorded: RecordedSystem) -> dict[str, int]:
     """Three brokers, and every other size one beyond what is explored by default."""
     bounds = {name: size + 1 for name, size in recorded.system.limits({}).items()}
+    return {**bounds, "brokers": 3}
+
+
+def roomy(recorded: RecordedSystem) -> dict[str, int]:
+    """Three brokers, and sizes in which a run can go on for long."""
+    bounds = {name: size + 3 for name, size in recorded.system.limits({}).items()}
     return {**bounds, "brokers": 3}
 
 
@@ -183,7 +191,7 @@ class _Search:
         self.report("putting the steps into formulas")
         self.scope = self._scope(self._bounds())
         self.generalising = Generalising(
-            self.scope, [self.rows], self.literals.__getitem__, self.effort.seed, self.report
+            self.scope, [self.rows], self.literals.__getitem__, self.report
         )
         return self._timed(self._proved())
 
@@ -285,12 +293,13 @@ class _Search:
         """What joins a proof that is given: clauses against states, then proved unbounded."""
         self.report("putting the steps into formulas")
         self.scope = self._scope(larger(self.recorded))
-        walks = walked(self.scope.grounded, self.effort.walks, self.effort.length,
-                       self.effort.seed, self.report)  # fmt: skip
+        rooms = Grounded(self.recorded, roomy(self.recorded), [],
+                         also=[*self.known.values(), *_all_fields(self.recorded)])  # fmt: skip
+        walks = walked(rooms, self.effort.walks, self.effort.length, self.effort.seed, self.report)
         self.counts["states"] = self.all_rows.count + walks.count
         self.open_at = {goal.number: self._open_after(goal) for goal in self.goals}
         generalising = Generalising(self.scope, [self.rows, walks], self._vocabulary().literals,
-                                    self.effort.seed, self.report, self.definitions)  # fmt: skip
+                                    self.report, self.definitions)  # fmt: skip
         guided = self.kept_at.guided or Guided()
         open_ones = [(goal, instance) for goal in self.goals
                      for instance in self.open_at[goal.number]]  # fmt: skip
@@ -321,19 +330,28 @@ class _Search:
         alive: Sequence[InvariantCandidate],
     ) -> InvariantSearchResult:  # fmt: skip
         """The proof for any number of brokers; where the solver thinks of too little, with more
-        triggers: of the steps first of which something is open."""
-        found = self._as_found(chosen, needs, alive)
-        self.report(f"proving {len(found.found)} invariants for any number of brokers")
-        found.result = self._prove(found.proof)
-        steps = {one.step for one in found.result.open} & {
-            step.transition.name for step in self.recorded.steps}  # fmt: skip
-        if not found.result.open or not self.proof.by_triggers:
-            return found
-        again = self._as_found(chosen, needs, alive, nested=True)
-        if steps and len(self._prove(again.proof, steps).open) >= len(found.result.open):
-            return found
-        again.result = self._prove(again.proof)
-        return min((found, again), key=lambda one: len(one.result.open) if one.result else 0)
+        triggers, and with what definitions say of fields: of the steps first of which something is
+        open."""
+        best = self._as_found(chosen, needs, alive)
+        self.report(f"proving {len(best.found)} invariants for any number of brokers")
+        best.result = result = self._prove(best.proof)
+        for nested, hinted in ((True, False), (False, True), (True, True)):
+            if not result.open or not self.proof.by_triggers:
+                break
+            steps = {one.step for one in result.open} & {
+                step.transition.name for step in self.recorded.steps}  # fmt: skip
+            again = self._as_found(chosen, needs, alive, nested)
+            if hinted:
+                hints = dict(self.proof.hints)
+                for step in steps:
+                    hints[step] = (*hints.get(step, ()), *self.definitions.of_fields())
+                again.proof, again.hinted = replace(again.proof, hints=hints), sorted(steps)
+            if steps and len(self._prove(again.proof, steps).open) >= len(result.open):
+                continue
+            again.result = self._prove(again.proof)
+            if len(again.result.open) < len(result.open):
+                best, result = again, again.result
+        return best
 
     def _prove(self, proof: Proof, steps: Collection[str] | None = None) -> ProofResult:
         return prove(proof, self.recorded, steps=steps, each=lambda one: self.report(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from model.language import RecordedSystem
 from model.language import terms as t
@@ -18,7 +19,7 @@ from model.language.scalars import Scalar
 from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
 from model.language.terms import Term
-from specs.invariants import Definition
+from specs.invariants import Definition, Hint
 
 REACH = 3
 """Two fields are related if a chain of at most so many copies and comparisons joins them."""
@@ -316,6 +317,9 @@ def _may_stand_for(value: Sort, index: Sort) -> bool:
     return isinstance(value, Enumeration) and value.family == index.family
 
 
+Said = Callable[[Term], list[Scalar]]
+
+
 class Definitions:
     """The definitions of a proof, as literals and written out."""
 
@@ -335,6 +339,40 @@ class Definitions:
                 term = t.get(symbol, chosen, BOOL)
                 found.append(Literal(term, True, NESTED, self.written_out(term)))
         return found
+
+    def of_fields(self) -> tuple[Hint, ...]:
+        """What definitions say of values that fields have: for a solver to have in mind where it
+        does not think of them by itself."""
+        hints = []
+        for symbol, defined in self._by_symbol.items():
+            first, *rest = defined.over
+
+            def said(
+                value: Term, symbol: str = symbol, rest: Sequence[Sort] = rest
+            ) -> list[Scalar]:
+                choices = [[*self._fields((value,), sort), *self._fields((), sort)]
+                           for sort in rest]  # fmt: skip
+                return [Scalar(t.get(symbol, (value, *chosen), BOOL))
+                        for chosen in itertools.product(*choices)]  # fmt: skip
+
+            def of_all(now: Any, value: Scalar, said: Said = said, **given: Scalar) -> list[Scalar]:
+                return said(value.term)
+
+            def of_some(
+                now: Any, first: Sort = first, said: Said = said, **given: Scalar
+            ) -> list[Scalar]:
+                return [term for value in self._fields((), first) for term in said(value)]
+
+            hints += [Hint(of_all, over=first), Hint(of_some)]
+        return tuple(hints)
+
+    def _fields(self, index: tuple[Term, ...], sort: Sort) -> list[Term]:
+        """The fields of such an index that have values of a sort."""
+        assert self._recorded is not None
+        over = [one.sort.name for one in index]
+        return [t.get(leaf.name, index, leaf.sort) for leaf in self._recorded.fields.values()
+                if leaf.sort.name == sort.name and [one.name for one in leaf.dims] == over
+                ]  # fmt: skip
 
     def written_out(self, term: Term) -> Term:
         """A term with the definitions in it written out."""

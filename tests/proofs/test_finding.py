@@ -27,7 +27,7 @@ from specs.finding.notation import as_file, triggers_of
 from specs.finding.observed import Generaliser, Rows, Sample, reached, walked
 from specs.finding.reasons import reasons
 from specs.finding.search import Effort, InvariantSearchResult, find_invariants
-from specs.finding.vocabulary import Literal, Slice, slice_over
+from specs.finding.vocabulary import Definitions, Literal, Slice, slice_over
 from specs.invariants import Proof
 from specs.lowering.grounding import Grounded
 from specs.proofs import single_controller as written
@@ -236,21 +236,31 @@ def column(*bits: int) -> npt.NDArray[np.uint64]:
     return np.array([sum(bit << place for place, bit in enumerate(bits))], np.uint64)
 
 
-def test_a_clause_against_a_state_is_what_no_row_lacks():
-    # Rows: neither, the first, the second; a state that has both, and a third that says nothing.
-    columns = [column(0, 1, 0), column(0, 0, 1), column(1, 1, 1)]
-    made = Generaliser(columns, column(1, 1, 1))
+def facts(*costs: int) -> list[Literal]:
+    variables = (t.var(f"b{at}", HISTORY_STATE.BROKERS) for at in range(len(costs)))
+    return [Literal(t.get("zk.isr", (one,), BOOL), True, cost)
+            for one, cost in zip(variables, costs, strict=True)]  # fmt: skip
 
+
+def test_clauses_against_a_state_are_what_no_row_lacks_the_plainest_first():
+    # Rows: neither, the first, the second; a state that has both, and a third that all have.
+    columns = [column(0, 1, 0), column(0, 0, 1), column(1, 1, 1)]
     both = np.array([True, True, True])
 
-    assert set(made.against(both, np.ones(3), np.random.default_rng(0), 1)) == {(0, 1)}
+    made = Generaliser(columns, column(1, 1, 1)).against(both, facts(1, 1, 1))
+
+    assert list(made) == [(0, 1)]
+    # The same, and a fourth that no row has.
+    made = Generaliser([*columns, column(0, 0, 0)], column(1, 1, 1)).against(
+        np.array([*both, True]), facts(1, 1, 1, 9))  # fmt: skip
+    assert list(made) == [(0, 1), (3,)]
 
 
 def test_there_is_no_clause_against_a_state_that_was_reached():
     made = Generaliser([column(0, 1, 0), column(0, 0, 1)], column(1, 1, 1))
 
     there = np.array([True, False])
-    assert not set(made.against(there, np.ones(2), np.random.default_rng(0), 5))
+    assert not set(made.against(there, facts(1, 1)))
 
 
 def test_the_reason_of_a_counterexample_is_so_in_it_and_in_no_reached_state_at_all():
@@ -306,6 +316,17 @@ def test_a_clause_of_three_variables_wakes_a_solver_by_the_fewest_terms_that_nam
     clause = tuple(Literal(term, False, 1) for term in (member, *began, t.lt(epoch, later)))
 
     assert triggers_of(InvariantCandidate(0, one, clause)) == [(member, *began)]
+
+
+def test_a_proof_that_only_lacks_terms_goes_through_with_what_definitions_say_of_fields():
+    step, recorded = "leader_advances_hw", HISTORY.recorded()
+    left = tuple(o for o in NO_MESSAGE_LOSS.invariants if o.name != "what_is_committed_may_be")
+    given = replace(NO_MESSAGE_LOSS, invariants=left, lemmas=())
+    more = Definitions(given.definitions, recorded).of_fields()
+    hinted = replace(given, hints={step: (*given.hints[step], *more)})
+
+    assert prove(given, recorded, steps=[step]).open
+    assert not prove(hinted, recorded, steps=[step]).open
 
 
 def test_a_number_of_invariants_to_leave_out_is_chosen_by_the_seed():
