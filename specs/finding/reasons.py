@@ -21,9 +21,10 @@ from model.language import terms as t
 from model.language.recording import Recorded, nodes
 from model.language.sorts import BOOL, Names, Numbers, Sort
 from model.language.terms import Term
-from specs.finding.houdini import InvariantCandidate, Scope, State
+from specs.finding.houdini import InvariantCandidate, Scope
 from specs.finding.observed import Rows
 from specs.finding.vocabulary import Literal, Slice, made_again, slice_over
+from specs.grounded_steps import State
 from specs.lowering.instances import Instance
 from specs.splitting import Part, Splitter, substituted
 

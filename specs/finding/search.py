@@ -29,7 +29,7 @@ from model.language.recording import fields_read, record_condition
 from model.language.scalars import Scalar
 from model.language.terms import Term
 from specs.finding.guided import BEGIN, Choosing, Generalising, Guided, Lost
-from specs.finding.houdini import InvariantCandidate, Needs, Scope, State, kept_by_all
+from specs.finding.houdini import InvariantCandidate, Needs, Scope, kept_by_all
 from specs.finding.notation import Notation, denied_and_said, triggers_of
 from specs.finding.observed import (
     Rows,
@@ -46,6 +46,7 @@ from specs.finding.vocabulary import (
     Slice,
     Vocabulary,
 )
+from specs.grounded_steps import State
 from specs.induction_counterexamples import counterexample_of
 from specs.invariants import Invariant, Proof, is_folded
 from specs.lowering.grounding import Grounded
