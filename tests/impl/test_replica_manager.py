@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from conformance.vectors.implementation.batch_log import no_client
 from impl import World
 from impl.core.fetcher_thread import (
     Answer,
@@ -20,7 +21,6 @@ from impl.releases import Release
 from impl.world.network import PARTITION, OrderInFlight
 from impl.world.replicas import Replicas
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
-from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 
 BROKER_EPOCH = 10
@@ -55,10 +55,6 @@ def test_a_replica_that_is_not_new_is_not_made_anew_beside_a_directory_that_fail
     assert answer(TopicPartition("led", 0), 1, is_new=False) == error
     assert answer(TopicPartition("followed", 0), 2, is_new=False) == error
     assert answer(TopicPartition("led", 1), 1, is_new=True) == "NONE"
-
-
-def no_client() -> ZnodeClient:
-    raise AssertionError("no ISR is written")
 
 
 def test_up_to_0_10_a_follower_truncates_its_log_at_once_and_keeps_no_epochs():

@@ -6,6 +6,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
+from impl.znodes.client import ZnodeClient
+
+
+def no_client() -> ZnodeClient:
+    """The client of a replica that writes no ISR to ZooKeeper."""
+    raise AssertionError("no ISR is written")
 
 
 class LogBatch(NamedTuple):

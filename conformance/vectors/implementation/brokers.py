@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.vectors.implementation.batch_log import LogEnds
+from conformance.vectors.implementation.batch_log import LogEnds, no_client
 from conformance.vectors.implementation.hosted import DIRECTORY, ME, OTHER, PARTITION, HostedBroker
 from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.core import answers
@@ -146,7 +146,7 @@ def fetch_visibility(question: Question) -> dict[str, Any]:
     """How far consumers and followers may read."""
     asked = given(question)
     log = LogEnds(asked["leo"], asked["hw"])
-    partition = Partition(0, TopicPartition("t", 0), log, 30_000, release(question))
+    partition = Partition(0, TopicPartition("t", 0), log, 30_000, release(question), no_client)
     return {
         "consumerMaxOffset": partition.list_offset(earliest=False, for_consumer=True),
         "followerMaxOffset": partition.list_offset(earliest=False, for_consumer=False),

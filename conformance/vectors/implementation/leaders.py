@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.vectors.implementation.batch_log import LogEnds
+from conformance.vectors.implementation.batch_log import LogEnds, no_client
 from conformance.vectors.implementation.hosted import ME, PARTITION, HostedBroker
 from conformance.vectors.implementation.stage import ControllerStage
 from conformance.vectors.questions import Answer, Question, given, release, under
@@ -187,7 +187,7 @@ def old_format(question: Question) -> dict[str, Any]:
 
 def make_follower(question: Question) -> dict[str, Any]:
     """Whether a follower needs another fetcher, at each LeaderAndIsr that makes it follow."""
-    partition = Partition(0, T0, LogEnds(), 30_000, release(question), replicas=(0, 1))
+    partition = Partition(0, T0, LogEnds(), 30_000, release(question), no_client, replicas=(0, 1))
     steps = given(question)["steps"]
     return {"returns": [partition.make_follower(one["leader"], one["epoch"]) for one in steps]}
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.vectors.implementation.batch_log import LogEnds
+from conformance.vectors.implementation.batch_log import LogEnds, no_client
 from impl.core.alter_isr import AlterIsrManager
 from impl.core.events import IsrUpdated, ReplicaEvent
 from impl.core.partition import Partition
 from impl.core.requests import LeaderAndIsrPartitionState
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
-from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 
 T0 = TopicPartition("t", 0)
 R27 = Release.of("2.7")
-
-
-def no_client() -> ZnodeClient:
-    raise AssertionError("it asks the controller")
 
 
 class LeaderOfThree:
