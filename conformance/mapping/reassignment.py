@@ -573,8 +573,14 @@ _STAYS_WITHOUT_LEADER = (
 )
 
 
+_FORGOTTEN = (
+    "nobody leads, and the leader epoch was raised: up to 2.3 a controller forgets that "
+    "(KAFKA-9212), and sends a broker that starts the epoch before; the model's notes it"
+)
+
+
 def _not_alike(version: str, run: Run) -> str | None:
-    deleting, unled = False, False
+    leader, deleting, unled, forgotten = 0, False, False, False
     asked, new = set[int](), set[int]()
     replicas, left = set[int](), dict[int, set[int]]()
     isr = set[int]()
@@ -590,11 +596,12 @@ def _not_alike(version: str, run: Run) -> str | None:
             left.pop(more["broker"], None)
         if other == "controller_bumps_epoch":
             new = asked - isr
+            forgotten = not leader and not Release.of(version).since("2.4")
         elif other in ("controller_adopts_target", "controller_reads_cluster"):
             new = set()
         match other:
             case "topic_is_created":
-                isr = {one for one in more.values() if one}
+                leader, isr = more["first"], {one for one in more.values() if one}
                 replicas = {*isr}
             case "administrator_asks_for_move" | "administrator_asks_for_two_moves":
                 asked = {one for one in more.values() if one}
@@ -606,6 +613,10 @@ def _not_alike(version: str, run: Run) -> str | None:
                 unled = True
             case "controller_notices_start" if unled:
                 return _STAYS_WITHOUT_LEADER
+            case "controller_notices_start" if forgotten:
+                return _FORGOTTEN
+            case "controller_removes_dead_replica" if more["dead"] == leader:
+                leader = 0
             case "leader_shrinks_isr" | "leader_shrink_is_unheard":
                 isr.discard(more["replica"])
             case "controller_takes_old_replica_offline" if len(isr) > 1:
@@ -619,7 +630,7 @@ def _not_alike(version: str, run: Run) -> str | None:
             case "controller_reads_cluster" | "controller_drops_move_of_deleted_topic" if deleting:
                 return _IN_DELETION
         if other in _LED:
-            unled = False
+            leader, unled, forgotten = more["leader"], False, False
     return None
 
 

@@ -83,7 +83,7 @@ def test_every_edge_of_larger_graphs_is_covered(
         ("withdrawn", 4_966, "administrator_withdraws_request"),
         ("crashes", 4_990, "broker_crashes"),
         ("lost_reply", 3_656, "reply_is_lost"),
-        ("sessions", 22_574, "session_expires"),
+        ("sessions", 29_732, "session_expires"),
     ],
 )
 def test_every_edge_of_a_move_with_one_fault_is_covered(name: str, edges: int, fired: str) -> None:
