@@ -132,8 +132,10 @@ def moves_are_asked_for(now):
         "controller notified the leader",
         companion="the_leader_is_moved")
 def clients_know_the_epoch(now):
-    return any_of(now.read_late, every(BROKERS, lambda b: implies(
-        now.replica[b].role == "leader", now.replica[b].epoch <= now.metadata_epoch)))
+    # A controller may be deposed at any time between what it reads or writes and what it then sends.
+    return every(BROKERS, lambda b: implies(
+        all_of(now.replica[b].role == "leader", now.replica[b].controller_epoch == now.zk.epoch),
+        now.replica[b].epoch <= now.metadata_epoch))
 
 
 def is_notified_of_all(now, controller, broker):

@@ -30,4 +30,4 @@ controller_bumps_epoch(broker=1)
 replica[1].epoch: 1
 metadata_epoch: 0
 clients_know_the_epoch: broken — clients are notified of every leader epoch that a leader is notified of, unless a deposed controller notified the leader
-    (metadata_epoch 0, read_late false, replica[1].epoch 1, replica[1].role leader)
+    (metadata_epoch 0, replica[1].controller_epoch 1, replica[1].epoch 1, replica[1].role leader, zk.epoch 1)
