@@ -613,8 +613,18 @@ def _who_follows_changes_nothing(context: RuleContext, events: list[Event]) -> N
     for event in events:
         if event.broker is not None and event.kind in _ROLES | _CHANGES:
             brokers[event.broker].append(event)
+    # Who is sent a leader that it does not know goes on as it was, and has completed the request.
+    unknown = {
+        _sent_by(event) for event in events if event.template.startswith("leader_unavailable")
+    }
     for _, some in sorted(brokers.items()):
-        roles = [event for event in some if event.kind in _ROLES and _role(event)]
+        roles = [
+            event
+            for event in some
+            if event.kind in _ROLES
+            and _role(event)
+            and (event.kind != "leader_and_isr_applied" or _sent_by(event) not in unknown)
+        ]
         for event in some:
             if event.kind not in _CHANGES:
                 continue
@@ -642,6 +652,10 @@ def _who_follows_changes_nothing(context: RuleContext, events: list[Event]) -> N
                 f"{_name(event)}: broker {event.broker} changes the ISR to {_set(event.isr)} here, "
                 f"and was sent to follow at {last.where}",
             )
+
+
+def _sent_by(event: Event) -> tuple[int | None, int | None, int | None]:
+    return event.broker, event.controller, event.correlation
 
 
 def _role(event: Event) -> str:

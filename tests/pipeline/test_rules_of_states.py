@@ -164,6 +164,28 @@ def test_an_isr_that_is_shrunk_by_a_broker_that_was_told_to_follow_is_found(tmp_
     assert right == []
 
 
+def test_who_is_sent_a_leader_that_it_does_not_know_goes_on_as_the_leader(tmp_path: Path):
+    by = "from controller 3 epoch 4"
+    refused = line(30, f"[Broker id=2] Received LeaderAndIsrRequest with correlation id 6 {by} for "
+                   "partition orders-0 (last update controller epoch 4) but cannot become follower "
+                   "since the new leader -1 is unavailable.", level="ERROR")  # fmt: skip
+    completed = [
+        line(second, f"[Broker id=2] Completed LeaderAndIsr request correlationId {correlation} "
+             f"{by} for the become-{role} transition for partition orders-0{leader}", level="TRACE")
+        for second, correlation, role, leader in
+        ((31, 6, "follower", " with leader -1"), (500, 8, "leader", ""))
+    ]  # fmt: skip
+    quiet = [*starting(0, 2), line(600, "[KafkaServer id=2] hello", SERVER)]
+    server = [*quiet[:2], shrinks(60, 2, "1,2,3", "1,2"), quiet[2]]
+
+    wrong = found(tmp_path / "a", b2__state_change=completed, b2__server=server)
+    right = found(tmp_path / "b", b2__state_change=[refused, *completed], b2__server=server)
+
+    who = "only_the_leader_changes_its_isr"
+    assert [one for one, *_ in wrong if one == who] == [who]
+    assert who not in [one for one, *_ in right]
+
+
 def test_a_write_of_the_isr_over_another_leaders_version_is_found(tmp_path: Path):
     states = [sent(1, 1, 3, 6, "1, 2", "1, 2"), sent(4, 1, 3, 8, "1, 2", "1, 2")]
 
