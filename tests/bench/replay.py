@@ -5,10 +5,10 @@
     python -m tests.bench.replay --quick         # seconds: once each, few lines
 
 Whole traces are read from NDJSON and replayed, replayed from memory, and read as columns (Arrow,
-Parquet); of a partial one leader, ISR and epochs are seen (`tests.bench.partial` measures more of
-these). Medians of several rounds, lines a second of this process's time on the processor, and of
-the wall's; steps are compiled before, and the native loops loaded, as they are in any process that
-has judged some 50,000 lines. Leaves with 1 where a goal is missed, but not with --quick.
+Parquet); `tests.bench.partial` has those of which parts are seen. Medians of several rounds, lines
+a second of this process's time on the processor, and of the wall's; steps are compiled before, and
+the native loops loaded, as they are in any process that has judged some 50,000 lines. Leaves with 1
+where a goal is missed, but not with --quick.
 """
 
 from __future__ import annotations
@@ -21,15 +21,13 @@ from pathlib import Path
 from conformance.columns.judge import check_columns
 from conformance.columns.magic import FORMS
 from conformance.columns.writing import write_columns
-from conformance.partial import judge_partial, thinned
-from conformance.partial.thinning import LEADER_ISR_EPOCHS
 from conformance.replay import NATIVE_FROM, check_trace, expect, judge
 from impl import simulate, write_trace
 from specs.verdict import Verdict
 from tests.bench.figures import Figure, bench, rate
 
-GOALS = {"whole, from NDJSON": 20_000, "whole, from Arrow": 100_000, "partial": 1_500}
-"""Lines a second that are asked for; of partial traces, 3,000 lines in two seconds."""
+GOALS = {"from NDJSON": 20_000, "from Arrow": 100_000}
+"""Lines a second that are asked for."""
 
 
 def lines_a_second(
@@ -51,15 +49,12 @@ def figures(folder: Path, quick: bool) -> list[Figure]:
     paths = [folder / f"{seed}.ndjson" for seed in range(runs)]
     for path, trace in zip(paths, traces, strict=True):
         write_trace(path, trace)
-    partial = thinned(simulate(5, 60 if quick else 3_000, "everything", 3), LEADER_ISR_EPOCHS)
     return [
-        lines_a_second("whole, from NDJSON", runs * steps, rounds,
+        lines_a_second("from NDJSON", runs * steps, rounds,
                        lambda: (check_trace(path).verdict for path in paths)),
-        lines_a_second("whole, from memory", runs * steps, rounds,
+        lines_a_second("from memory", runs * steps, rounds,
                        lambda: (judge(trace).verdict for trace in traces)),
         *columns(folder, rounds, *((2, 200) if quick else (8, 5_000))),
-        lines_a_second("partial", len(partial.events), rounds,
-                       lambda: [judge_partial(partial).verdict]),
     ]  # fmt: skip
 
 
@@ -72,7 +67,7 @@ def columns(folder: Path, rounds: int, runs: int, steps: int) -> Iterable[Figure
     expect(NATIVE_FROM)
     for form in FORMS:
         paths = [folder / f"{seed}.{form}" for seed in range(runs)]
-        name = f"whole, from {form.capitalize()}"
+        name = f"from {form.capitalize()}"
         yield lines_a_second(
             name, runs * steps, rounds,
             lambda paths=paths: (check_columns(path).verdict for path in paths),  # type: ignore[misc]
