@@ -4,15 +4,16 @@
     python -m tests.bench.clients --records 200000
     python -m tests.bench.clients --fuzz 1000000       # frames that are wrong, to one broker
     python -m tests.bench.clients --minutes 10         # is the brokers' memory flat under load?
+    python -m tests.bench.clients --minutes 3 --version 2.7
     python -m tests.bench.clients --connections 1000   # what does an idle connection cost?
     python -m tests.bench.clients --json clients.json
 
-librdkafka (confluent-kafka) sends records of 1 KB with acks=all to a topic of 3 partitions on 3
-replicas, and another client reads them; all processes share the machine. Memory is what the brokers
-hold before and after. With --minutes records go on and on, old segments are deleted, and the
-brokers' memory is looked at every few seconds: it is flat if in the second half of the time no
-broker grows by more than a tenth. Leaves with 1 if a record is missing, a broker has ended, or
-memory is not flat.
+librdkafka (confluent-kafka), an idempotent producer, sends records of 1 KB with acks=all to a topic
+of 3 partitions on 3 replicas, and another client reads them; all processes share the machine.
+Memory is what the brokers hold before and after. With --minutes records go on and on, old segments
+are deleted, and the brokers' memory is looked at every few seconds: it is flat if in the second
+half of the time no broker grows by more than a tenth. Leaves with 1 if a record is missing, a
+broker has ended, or memory is not flat.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def sent(servers: str, records: int) -> tuple[float, list[Any]]:
             failed.append(error)
 
     producer = Producer({
-        "bootstrap.servers": servers, "acks": "all", "linger.ms": 5, "log_level": 0,
+        "bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 5, "log_level": 0,
         "queue.buffering.max.messages": 100_000,
     })  # fmt: skip
     value = os.urandom(RECORD_BYTES)
@@ -82,11 +83,13 @@ def received(servers: str, records: int) -> tuple[float, int]:
     return took, found
 
 
-def measured(records: int, frames: int) -> dict[str, Any]:
+def measured(records: int, frames: int, version: str) -> dict[str, Any]:
     """All figures."""
     settings = SETTINGS | {"num.partitions": "3", "socket.request.max.bytes": str(100 << 20)}
     with tempfile.TemporaryDirectory(prefix="insync-bench-") as folder:
-        cluster = Cluster.create(Path(folder) / "c", new_state((1, 2, 3), "2.3", settings=settings))
+        cluster = Cluster.create(
+            Path(folder) / "c", new_state((1, 2, 3), version, settings=settings)
+        )
         cluster.start()
         try:
             load = os.getloadavg()[0]
@@ -95,7 +98,7 @@ def measured(records: int, frames: int) -> dict[str, Any]:
             write_s, failed = sent(cluster.bootstrap_servers, records)
             read_s, found = received(cluster.bootstrap_servers, records + 1000)
             began = time.monotonic()
-            fuzz(cluster.addresses()[1], frames, 1, TOPIC, apis_of("2.3"))
+            fuzz(cluster.addresses()[1], frames, 1, TOPIC, apis_of(version))
             fuzz_s = time.monotonic() - began
             waiting = threads(cluster, 2)
             after = [resident(cluster, one) for one in cluster.brokers]
@@ -113,7 +116,7 @@ def measured(records: int, frames: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def lasting(minutes: float, rate: int) -> dict[str, Any]:
+def lasting(minutes: float, rate: int, version: str) -> dict[str, Any]:
     """The brokers' memory while so many records a second are sent and read for some minutes."""
     settings = SETTINGS | {
         "num.partitions": "3", "socket.request.max.bytes": str(100 << 20),
@@ -124,7 +127,9 @@ def lasting(minutes: float, rate: int) -> dict[str, Any]:
     records = 0
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="insync-bench-") as folder:
-        cluster = Cluster.create(Path(folder) / "c", new_state((1, 2, 3), "2.3", settings=settings))
+        cluster = Cluster.create(
+            Path(folder) / "c", new_state((1, 2, 3), version, settings=settings)
+        )
         cluster.start()
         ended = threading.Event()
         reader = threading.Thread(target=_read_on, args=(cluster.bootstrap_servers, ended))
@@ -217,16 +222,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--minutes", type=float, metavar="N")
     parser.add_argument("--rate", type=int, default=1000, help="records a second, for --minutes")
     parser.add_argument("--connections", type=int, metavar="N")
+    parser.add_argument("--version", default="2.3", help="of the brokers")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args(arguments)
     if given.minutes:
-        found = lasting(given.minutes, given.rate)
+        found = lasting(given.minutes, given.rate, given.version)
         good = found["flat"] and not found["failed"] and found["processes_alive"] == 4
     elif given.connections:
         found = connected(given.connections)
         good = True
     else:
-        found = measured(given.records, given.fuzz)
+        found = measured(given.records, given.fuzz, given.version)
         whole = found["read"] == given.records + 1000 and not found["failed"]
         good = whole and found["processes_alive"] == 4
     for name, value in found.items():
