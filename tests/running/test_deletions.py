@@ -17,13 +17,15 @@ from impl.zookeeper.port import wait
 from tests.impl.server.conftest import SETTINGS
 from tests.pipeline.written import checked
 
+RELEASES = ["2.3", *(pytest.param(one, marks=pytest.mark.deep) for one in ("1.1", "2.7"))]
+"""Up to 0.11 a directory that fails ends the broker."""
 NAMED, ENDED = "a_deleted_log_is_renamed", "a_topic_goes_when_its_logs_are_gone"
 
 
-def deletion(folder: Path) -> tuple[bool, dict[str, Any]]:
+def deletion(folder: Path, release: str = "2.3") -> tuple[bool, dict[str, Any]]:
     """A topic is deleted whose one folder on broker 2 is not there; whether it goes, the check."""
     cluster = Cluster.create(
-        folder, new_state([1, 2], "2.3", "embedded", settings=SETTINGS | {"log.dirs": "d1,d2"})
+        folder, new_state([1, 2], release, "embedded", settings=SETTINGS | {"log.dirs": "d1,d2"})
     )
     try:
         cluster.start()
@@ -91,12 +93,13 @@ def test_a_topic_stays_while_a_log_of_it_cannot_be_renamed_and_the_check_holds(t
     assert "violation" not in {row["kind"] for row in result["findings"]}
 
 
+@pytest.mark.parametrize("release", RELEASES)
 def test_a_log_that_is_reported_as_renamed_and_was_not_is_found_at_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str
 ):
     with_fault(monkeypatch, "a-failed-rename-is-reported-as-done")
 
-    gone, result = deletion(tmp_path / "c")
+    gone, result = deletion(tmp_path / "c", release)
 
     assert gone
     assert result["verdict"] == "broken"
@@ -105,12 +108,13 @@ def test_a_log_that_is_reported_as_renamed_and_was_not_is_found_at_its_line(
     assert "Log for partition t-0 is renamed to " in line
 
 
+@pytest.mark.parametrize("release", RELEASES)
 def test_a_topic_that_goes_though_a_log_could_not_be_renamed_is_found_where_it_goes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str
 ):
     with_fault(monkeypatch, "a-failed-rename-is-answered-as-done")
 
-    gone, result = deletion(tmp_path / "c")
+    gone, result = deletion(tmp_path / "c", release)
 
     assert gone
     assert result["verdict"] == "broken"

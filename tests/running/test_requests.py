@@ -24,7 +24,14 @@ from specs.verdict import Verdict
 from tests.impl.server.conftest import SETTINGS
 
 SEEN = "a_request_for_moves_is_seen"
-FAULT = "a-request-after-a-move-is-not-looked-for"
+LATER, OLDER = "a-request-after-a-move-is-not-looked-for", "a-request-is-heard-of-once"
+"""Who has removed a request looks for the next; up to 0.11 there is a watch for it as well."""
+PLANTED = [
+    ("2.3", LATER), pytest.param("1.1", LATER, marks=pytest.mark.deep),
+    pytest.param("0.11", OLDER, marks=pytest.mark.deep),
+    pytest.param("0.10", OLDER, marks=pytest.mark.deep),
+    pytest.param("2.7", LATER, marks=pytest.mark.deep),
+]  # fmt: skip
 
 
 def until(holds: Callable[[], object]) -> None:
@@ -38,10 +45,10 @@ def known(client: ZnodeClient, topic: str) -> bool:
     return wait(client.state(TopicPartition(topic, 0))) is not None
 
 
-def two_requests(folder: Path, deletes: bool = False) -> RunningReport:
+def two_requests(folder: Path, deletes: bool = False, release: str = "2.3") -> RunningReport:
     """Two partitions are moved, and turned round by another request; two topics are made then, and
     the first may be deleted."""
-    state = new_state([1, 2, 3], "2.3", "embedded", settings=SETTINGS)
+    state = new_state([1, 2, 3], release, "embedded", settings=SETTINGS)
     state.trace = True
     cluster = Cluster.create(folder, state)
     both = [TopicPartition("t", number) for number in (0, 1)]
@@ -83,19 +90,20 @@ def test_each_of_two_requests_is_taken_up_and_who_lives_leaves_isrs_for_moves_an
     assert logs["coverage"]["rules"][SEEN] == 2
 
 
+@pytest.mark.parametrize(("release", "fault"), PLANTED)
 def test_a_second_request_that_is_never_seen_breaks_the_trace_at_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str, fault: str
 ):
     spawn = Cluster.spawn
 
     def planted(self: Cluster, name: str, command: Sequence[str]) -> None:
         if command[1:3] == ["-m", "impl.server"]:
-            command = [sys.executable, "-m", "tests.running.planted_broker", FAULT, *command[3:]]
+            command = [sys.executable, "-m", "tests.running.planted_broker", fault, *command[3:]]
         spawn(self, name, command)
 
     monkeypatch.setattr(Cluster, "spawn", planted)
 
-    report = two_requests(tmp_path / "c")
+    report = two_requests(tmp_path / "c", release=release)
 
     assert report.verdict is Verdict.BROKEN
     (found,) = report.findings
