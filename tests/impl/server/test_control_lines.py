@@ -17,7 +17,7 @@ from impl.zookeeper import EmbeddedSession, ZooKeeper, wait
 PROPERTIES = "zookeeper.connect=h:1\nlog.dirs=a\n"
 
 
-class Broker:
+class LoggedControl:
     """Broker 4's event thread, not started, and what it logs."""
 
     def __init__(self, folder: Path, release: str) -> None:
@@ -56,7 +56,7 @@ class Broker:
 def test_an_event_that_fails_is_named_as_kafka_names_it(
     tmp_path: Path, release: str, head: str, heard: str, event: str
 ) -> None:
-    broker = Broker(tmp_path, release)
+    broker = LoggedControl(tmp_path, release)
     wait(broker.control.lines.event_failed(heard, "ValueError: abc"))
 
     assert broker.said() == [f"ERROR {head}Error processing event {event}"]
@@ -64,7 +64,7 @@ def test_an_event_that_fails_is_named_as_kafka_names_it(
 
 
 def test_up_to_0_10_the_listener_says_that_it_failed(tmp_path: Path) -> None:
-    broker = Broker(tmp_path, "0.10")
+    broker = LoggedControl(tmp_path, "0.10")
     for heard in ("/brokers/ids", "/brokers/topics", "/brokers/topics/t"):
         wait(broker.control.lines.event_failed(heard, "ValueError: abc"))
 
@@ -87,7 +87,7 @@ def test_up_to_0_10_the_listener_says_that_it_failed(tmp_path: Path) -> None:
 def test_every_broker_resigns_once_its_event_thread_has_stopped(
     tmp_path: Path, release: str, last: list[str], elected: bool
 ) -> None:
-    broker = Broker(tmp_path, release)
+    broker = LoggedControl(tmp_path, release)
     broker.control.controller.active = elected
     broker.control.stop()
     broker.control.run()
