@@ -247,10 +247,18 @@ class History:
         """How many lines have each value of a column, of one partition or of the cluster."""
         known = self._values_of.get((column, tp))
         if known is None:
-            lines = self.events if tp is None else (e for e in self.events if e.tp == tp)
+            lines = self.events if tp is None else self._of_partitions.get(tp, ())
             values = (getattr(event, column) for event in lines)
             known = self._values_of[column, tp] = Counter(one for one in values if one is not None)
         return known
+
+    @cached_property
+    def _of_partitions(self) -> dict[tuple[str, int], list[Event]]:
+        found: dict[tuple[str, int], list[Event]] = defaultdict(list)
+        for event in self.events:
+            if event.tp is not None:
+                found[event.tp].append(event)
+        return found
 
     @cached_property
     def _values_of(self) -> dict[tuple[str, tuple[str, int] | None], Counter[int]]:
