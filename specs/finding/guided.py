@@ -446,8 +446,9 @@ class Choosing:
     def _against(self, guided: Guided, one: _ToKeepOut) -> int:
         """How many new candidates break that state: some that steps are not known not to keep,
         and the plainest of the others, in case that these are to be rescued."""
+        before = sum(number == one.goal.number for _, number in guided.made)
+        level = before // FEW_TIMES % (FARTHEST + 1)
         guided.made.append((one.state, one.goal.number))
-        level = min(FARTHEST, self._times(guided)[one.state, one.goal.number] // FEW_TIMES)
         kept = left = looked_at = 0
         for slice_, clause in self._make.by_reason(one.goal, one.instance, one.state, level):
             if frozenset((part.term, part.holds) for part in clause) in self._numbers:
@@ -474,9 +475,9 @@ class Choosing:
     def _answered(
         self, guided: Guided, lost: Sequence[Lost], killers: Mapping[int, tuple[State, Instance]]
     ) -> bool:  # fmt: skip
-        """Did new candidates come of it? Of what is nearest to the reason first; of what is farther
-        where that did not help twice, or there is nothing."""
-        return any(self._made(guided, lost, killers) for _ in range(FARTHEST * FEW_TIMES + 1))
+        """Did new candidates come of it? Twice of what is nearest to the reason, then twice of what
+        is farther, and so on."""
+        return any(self._made(guided, lost, killers) for _ in range((FARTHEST + 1) * FEW_TIMES))
 
     def _made(
         self, guided: Guided, lost: Sequence[Lost], killers: Mapping[int, tuple[State, Instance]]
@@ -484,7 +485,7 @@ class Choosing:
         """New candidates against what is lost; and against the states which spoke against the
         plainest of those candidates that would have kept it out, and so on."""
         todo: list[tuple[int, int, int, _ToKeepOut]] = []
-        times = self._times(guided)
+        times = Counter(guided.made)
 
         def push(one: _ToKeepOut, depth: int) -> None:
             asked = times[one.state, one.goal.number]
@@ -515,11 +516,6 @@ class Choosing:
                     seen.add((other.state, other.goal.number))
                     push(other, depth + 1)
         return made
-
-    @staticmethod
-    def _times(guided: Guided) -> Counter[tuple[State, int]]:
-        """How often clauses were made against a state, for which goal."""
-        return Counter(guided.made)
 
     # -- what steps keep ----------------------------------------------------------------------
 
@@ -651,7 +647,7 @@ OPEN = -1
 PLAINEST = 5
 """Clauses that join the candidates, of all that are made against a state at one time."""
 
-SPOKEN_AGAINST = 2
+SPOKEN_AGAINST = 5
 """Of these besides, though a known step does not keep them."""
 
 LOOKED_AT = 150

@@ -232,7 +232,8 @@ class Needs:
         self, instance: Instance | None, goal: InvariantCandidate,
         offered: Collection[InvariantCandidate],
     ) -> list[InvariantCandidate] | None:  # fmt: skip
-        """Those of `offered` that suffice for the goal after an instance; None if none do.
+        """Those of `offered` that suffice for the goal after an instance, of the first of them if
+        they do; None if none do.
 
         Without an instance: that it holds of every state.
         """
@@ -256,7 +257,8 @@ class Needs:
             tracked[name.decl().name()] = one
             solver.add(z3.Implies(name, scope.lower(scope.ground(one))))
         chosen = [z3.Bool(name) for name in tracked]
-        if solver.check(*chosen) != z3.unsat:
+        few = (len(chosen) >> halved for halved in (4, 3, 2, 1, 0))
+        if all(solver.check(*chosen[:size]) != z3.unsat for size in few):
             return None
         core = [tracked[part.decl().name()] for part in solver.unsat_core()]
         return self._fewest(solver, core)
