@@ -547,8 +547,8 @@ class Choosing:
             asked = False
             for instance in scope.instances:
                 asked |= self._drop(guided, instance, alive, killers)
-        left = self.pool.broken_in([state for state, _ in guided.pairs], alive).any(axis=1)
-        honest = [pair for pair, broken in zip(guided.pairs, left, strict=True) if not broken]
+        broken = self.pool.broken_in([state for state, _ in guided.pairs], alive)
+        honest = [pair for pair, row in zip(guided.pairs, broken, strict=True) if not row.any()]
         self._before = scope.rows([state for state, _ in honest])
         self._after = scope.rows([scope.step(state, scope.grounded.instances[number])
                                   for state, number in honest])  # fmt: skip

@@ -356,12 +356,12 @@ def walked(grounded: Grounded, walks: int, length: int, seed: int, report: Repor
                 here = _rows_of(grounded, states[who])
                 for cell, term in one.writes.items():
                     states[who, cell] = here.wide(here.of(term))
-        for walk, state in enumerate(states.copy()):
+        for place, state in enumerate(states.copy()):
             if seen.setdefault(state.tobytes(), state) is state:
                 alike.setdefault(state[plain].tobytes(), []).append(state)
-                stale[walk] = 0
+                stale[place] = 0
             else:
-                stale[walk] += 1
+                stale[place] += 1
         again = np.flatnonzero(stale >= STALE)
         several = list(alike.values())
         for walk, kind, which in zip(again, random.integers(len(several), size=len(again)),
@@ -389,6 +389,11 @@ UNPACKED = 1 << 16
 """Rows whose literals are compared at a time."""
 
 
+_OpenSet = tuple[int, int, tuple[int, ...], frozenset[str], npt.NDArray[np.uint8]]
+"""Its cost, its number, its literals, their variables, and the rows that lack none of those before
+the last."""
+
+
 class Generaliser:
     """Clauses that no row refutes and one state does: what that state has and no row has.
 
@@ -413,7 +418,7 @@ class Generaliser:
         variables = [one.term.free for one in literals]
         everything = np.packbits(np.ones(len(same), bool))
         number = itertools.count()
-        open_sets = [(0, 0, (), frozenset[str](), everything)]
+        open_sets: list[_OpenSet] = [(0, 0, (), frozenset(), everything)]
         seen: set[tuple[int, ...]] = set()
         for _ in range(OPENED):
             if not open_sets:
