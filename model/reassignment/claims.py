@@ -132,7 +132,7 @@ def moves_are_asked_for(now):
         "controller notified the leader",
         companion="the_leader_is_moved")
 def clients_know_the_epoch(now):
-    # A controller may be deposed at any time between what it reads or writes and what it then sends.
+    # A controller may be deposed at any time between what it reads or writes and what it sends.
     return every(BROKERS, lambda b: implies(
         all_of(now.replica[b].role == "leader", now.replica[b].controller_epoch == now.zk.epoch),
         now.replica[b].epoch <= now.metadata_epoch))
