@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
+from impl.core.careful_client import CarefulClient
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.journal import ControllerJournal
 from impl.core.states import PartitionState
 from impl.releases import Release
 from impl.znodes import ReplicaAssignment, TopicPartition, paths
+from impl.zookeeper import ZooKeeperError
 from impl.zookeeper.port import wait
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
@@ -151,3 +153,23 @@ def test_a_znode_is_named_once_until_it_is_mended_and_broken_again():
     wait(controller.core.read_states([T0]))
 
     assert (once, len(errors)) == (1, 2)
+
+
+def test_a_broker_that_cannot_read_the_cluster_gives_the_controllership_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = ControllerStage(Release.of("2.3"))
+    stage.start_broker(1)
+
+    async def refused(*_: object, **__: object) -> dict[int, object]:
+        raise ZooKeeperError("NoAuth for /brokers/ids")
+
+    monkeypatch.setattr(CarefulClient, "brokers", refused)
+    notes = MalformedNotes()
+    controller = EventController(
+        1, stage.sessions[1], stage.release, stage.send, ControllerConfig(), notes
+    )
+
+    assert not wait(controller.elect(NOW_MS))
+    assert wait(stage.admin.controller()) is None
+    assert "Trigger controller movement immediately: ZooKeeperError" in notes.errors[0]
