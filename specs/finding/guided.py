@@ -167,6 +167,12 @@ class Generalising:
         self._facts: set[Term] = set()
         self._known: dict[Slice, tuple[list[Literal], Generaliser]] = {}
 
+    def learn(self, rows: Rows) -> None:
+        """Further states that were reached, which clauses of before had not been held against."""
+        self._looked_at.append(rows)
+        for sample in self._samples.values():
+            sample.learn(rows)
+
     @property
     def count(self) -> int:
         """The literals of all slices and reasons so far."""

@@ -83,6 +83,16 @@ class Rows:
             return np.sum([self.wide(part).astype(np.int16) for part in parts], axis=0)
         raise AssertionError(f"{op} is no operation over cells")
 
+    def breaking(self, term: Term) -> Rows | None:
+        """Some of the states in which a closed term does not hold, if there are any."""
+        holds = self.wide(self.of(self.grounded.ground(term, {}))).astype(bool)
+        self.forget()
+        some = np.flatnonzero(~holds)[:LEARNED]
+        if not len(some):
+            return None
+        columns = [self.columns[number][some] for number in range(len(self.columns))]
+        return Rows(self.grounded, columns)
+
     def wide(self, value: Any) -> npt.NDArray[Any]:
         """A value for every state, also where it is the same for all."""
         return value if isinstance(value, np.ndarray) else np.full(self.count, value)
@@ -204,11 +214,8 @@ class Sample:
     """Rows of a slice for any literals: a sample, and what spoke against clauses of before."""
 
     def __init__(self, blocks: Sequence[Rows], one: Slice, most: int) -> None:
-        self._looked_at = blocks
-        self._choices = [
-            [chosen for chosen in chosen_values(one, block.grounded.bounds)
-             if _is_first_of_its_orbit(one, chosen)] for block in blocks
-        ]  # fmt: skip
+        self._slice, self._looked_at = one, [*blocks]
+        self._choices = [self._choices_in(block) for block in blocks]
         self._stretches: list[tuple[Rows, dict[str, Term]]] = []
         random = np.random.default_rng(0)
         for block, choices in zip(blocks, self._choices, strict=True):
@@ -218,6 +225,15 @@ class Sample:
         self._bits: dict[tuple[int, Term], npt.NDArray[np.uint8]] = {}
         """By rows and grounded term: most literals mention few of the variables."""
         self._packed: dict[Term, list[npt.NDArray[np.uint8]]] = {}
+
+    def _choices_in(self, block: Rows) -> list[dict[str, Term]]:
+        return [chosen for chosen in chosen_values(self._slice, block.grounded.bounds)
+                if _is_first_of_its_orbit(self._slice, chosen)]  # fmt: skip
+
+    def learn(self, rows: Rows) -> None:
+        """Further states that may refute a clause."""
+        self._looked_at.append(rows)
+        self._choices.append(self._choices_in(rows))
 
     def columns(self, literals: Sequence[Literal]) -> tuple[list[Column], Column]:
         """A column of each literal, and which of their bits are rows."""

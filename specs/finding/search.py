@@ -183,7 +183,7 @@ class _Search:
         self.rows, self.all_rows = self._reached()
         looked_at = self.rows if self.given else self.all_rows
         false = [goal.name or str(goal) for goal in self.goals
-                 if not self._holds_everywhere(goal, looked_at)]  # fmt: skip
+                 if looked_at.breaking(goal.closed) is not None]  # fmt: skip
         if false:
             return self._timed(replace(self._as_found([], {}), false=false))
         if self.given:
@@ -214,11 +214,6 @@ class _Search:
             self.recorded, self._bounds(), _all_fields(self.recorded), self.effort.states,
             SHARE if self.given else 1,
             lambda line: self.report(f"reaching states: {line}"))  # fmt: skip
-
-    def _holds_everywhere(self, one: InvariantCandidate, rows: Rows) -> bool:
-        holds = bool(rows.wide(rows.of(rows.grounded.ground(one.closed, {}))).all())
-        rows.forget()
-        return holds
 
     def _two_literals(self) -> list[InvariantCandidate]:
         said = [*(one.closed for one in self.goals), *self.known.values()]
@@ -314,7 +309,12 @@ class _Search:
             if lost:
                 return self._stuck(lost, alive)
             chosen, needs = self._needed(alive)
-            wrong = [one for one in chosen if not self._holds_everywhere(one, self.all_rows)]
+            wrong = []
+            for one in chosen:
+                breaking = self.all_rows.breaking(one.closed)
+                if breaking is not None:
+                    generalising.learn(breaking)
+                    wrong.append(one)
             found = self._as_found(chosen, needs, alive)
             if not wrong:
                 found = self._proved_unbounded(chosen, needs, alive)

@@ -263,6 +263,32 @@ def test_there_is_no_clause_against_a_state_that_was_reached():
     assert not set(made.against(there, facts(1, 1)))
 
 
+def test_a_state_that_refutes_a_clause_after_all_refutes_what_is_made_next():
+    recorded = ELECTION.recorded()
+    term = record_condition(ONE.function, recorded.system.state, recorded.switches)
+    grounded = Grounded(recorded, recorded.system.limits({}), [], also=[term])
+    start = Rows(
+        grounded,
+        [
+            np.array([code], bool if cell.field.sort is BOOL else np.int16)
+            for cell, code in zip(grounded.cells, grounded.initial, strict=True)
+        ],
+    )
+    sample, clause = Sample([start], Slice(()), 1), [Literal(term, True, 1)]
+    changed = [column.copy() for column in start.columns]
+    epoch = next(cell for cell in grounded.cells if cell.name == "zk.epoch")
+    changed[epoch.number] += 1
+    after = Rows(grounded, changed)
+    assert start.breaking(term) is None
+    assert not sample.refutes(clause)
+
+    breaking = after.breaking(term)
+    assert breaking is not None
+    sample.learn(breaking)
+
+    assert sample.refutes(clause)
+
+
 def test_the_reason_of_a_counterexample_is_so_in_it_and_in_no_reached_state_at_all():
     recorded = ELECTION.recorded()
     bounds = recorded.system.limits({})
