@@ -48,8 +48,8 @@ _BEFORE_1_0: dict[str, re.Pattern[str]] = {
         r"Partition \[(?P<topic>[\w.-]+),(?P<partition>\d+)\] on broker (?P<broker>\d+): "
     ),
 }
-_OLD_NAME = re.compile(r"(?:(?<=artition )|(?<=cache for ))\[([\w.-]+),(\d+)\]")
-_BEFORE_NAME = ("artition [", "cache for [")
+_OLD_NAME = re.compile(r"(?:(?<=artition )|(?<=cache for )|(?<=reassigned ))\[([\w.-]+),(\d+)\]")
+_BEFORE_NAME = ("artition [", "cache for [", "reassigned [")
 _TOO_LARGE = 1 << 31  # for a column of numbers
 _TEXT_COLUMNS = frozenset(("topic",))
 

@@ -46,6 +46,19 @@ def test_a_topic_may_have_dashes_dots_and_digits_in_its_name():
     assert (read[2]["topic"], read[2]["partition"]) == ("a.b-7_c", 12)
 
 
+def test_before_1_0_a_partition_that_moves_is_named_in_brackets():
+    message = (
+        "Controller 1 epoch 28 sent LeaderAndIsr request (Leader:1,ISR:1,0,LeaderEpoch:10,"
+        "ControllerEpoch:28) with new assigned replica list 1,0 to leader 1 for partition being "
+        "reassigned [orders,3]"
+    )
+
+    read = dialect_for("0.9").read("state.change.logger", message)
+
+    assert read is not None
+    assert (read[0], read[2]["topic"], read[2]["partition"]) == ("leader_epoch_raised", "orders", 3)
+
+
 @pytest.mark.parametrize(
     "written",
     [
