@@ -97,7 +97,7 @@ class HistoricBug:
 PROOFS = (SINGLE_CONTROLLER, NO_MESSAGE_LOSS)
 
 PROGRESS = tuple(progress()[name] for name in (
-    "a_controller_is_heard_by_all", "a_leader_is_followed_by_all"))  # fmt: skip
+    "all_brokers_know_the_controller", "a_leader_is_followed_by_all"))  # fmt: skip
 """What happens in the end, given the invariants of PROOFS: proofs that take seconds."""
 
 DEEP_PROOFS = (
@@ -114,7 +114,7 @@ REFINES = (
 _DESIGNS = ("hw_truncation", "kip_101", "kip_279", "kip_320_first_try", "kip_320")
 _LOST_IN = ("hw_truncation", "kip_101", "kip_279")
 _REPLICATION = (
-    "no_message_loss", "isr_holds_committed", "log_matching", "leader_unique", "clean_election",
+    "no_message_loss", "isr_holds_committed", "log_matching", "leader_unique", "leader_in_isr",
 )  # fmt: skip
 
 EXPLORATIONS: tuple[Exploring, ...] = (
@@ -128,24 +128,27 @@ EXPLORATIONS: tuple[Exploring, ...] = (
     Exploring("classic", "kip_320", {"epoch": 2}, ("strong_isr", "weak_isr", "leader_in_isr")),
     Exploring(
         "election", "2.3", {"brokers": 3, "epoch": 3},
-        ("single_controller", "single_writer", "single_master"), symmetry=True,
+        ("single_controller", "single_writer", "no_older_controller_is_obeyed"), symmetry=True,
     ),
     Exploring("replication", "2.5", {"crashes": 1, "losses": 1}, _REPLICATION, symmetry=True),
     Exploring(
         "reassignment", "2.3", {},
-        ("copies_are_kept", "isr_holds_committed", "request_goes_only_when_done"), symmetry=True,
+        ("one_replica_set_has_all_commits", "isr_holds_committed", "request_goes_only_when_done"),
+        symmetry=True,
     ),
     Exploring(
         "topics", "2.3", {},
-        ("resurrection_takes_a_move", "deleted_is_gone", "machines_keep_to_tables"), symmetry=True,
+        ("deleted_data_returns_only_after_reassignment", "deleted_topics_leave_no_data",
+         "state_changes_are_valid"), symmetry=True,
     ),
-    Exploring("cluster", "2.3", {}, ("converges", "single_writer", "leader_unique")),
+    Exploring("cluster", "2.3", {},
+              ("idle_metadata_agrees_with_zookeeper", "single_writer", "leader_unique")),
 )  # fmt: skip
 
 FINDINGS: tuple[HistoricBug, ...] = (
     HistoricBug("strong_isr", "classic", "kip_320_first_try", {"epoch": 2}),
     HistoricBug("single_writer", "election", "2.3", {}, ("zk_writes_fenced",)),
-    HistoricBug("single_master", "election", "2.3", {}, ("broker_epoch",)),
+    HistoricBug("no_older_controller_is_obeyed", "election", "2.3", {}, ("broker_epoch",)),
     HistoricBug("no_message_loss", "replication", "0.10", {"crashes": 1}),
     HistoricBug(  # KAFKA-9338
         "isr_holds_committed",

@@ -80,27 +80,27 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "leader_drops_strangers", "2.4 to 2.8",
         "a member of the ISR that is none of the replicas is never dropped, and the high watermark "
         "waits for it",
-        "reassignment", "laggards_can_be_dropped",
+        "reassignment", "lagging_replicas_can_leave_the_isr",
     ),
     Assumption(
         "isr_takes_the_living", "up to 3.2",
         "a fetch of a broker that has gone brings it back into the ISR, where it may be elected",
-        "cluster", "the_dead_stay_out",
+        "cluster", "dead_brokers_do_not_join_the_isr",
     ),
     Assumption(
         "preferred_needs_isr", "up to 2.5 an election of it is tried, and fails",
         "a preferred replica outside the ISR would lead, without what was committed",
-        "topics", "clean_election",
+        "topics", "leader_in_isr",
     ),
     Assumption(
         "node_owner_checked", "up to 2.1, by the session's id",
         "a broker takes the node of its last session for its own, and is gone when that goes",
-        "cluster", "registrations_last",
+        "cluster", "registered_brokers_stay_registered",
     ),
     Assumption(
         "dead_replicas_stay", "all: an administrator may move replicas off a broker that is dead",
         "it keeps what it had, and brings it back under a topic of the same name (up to 2.7)",
-        "topics", "no_resurrection",
+        "topics", "deleted_data_is_never_served",
     ),
     Assumption(
         "responses_fenced", "all: no release looks whose response it is",

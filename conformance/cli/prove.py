@@ -230,7 +230,7 @@ def prove(
       insync prove single_controller --certificate checked --checker "ethos --include=Cpc.eo"
       insync prove --all
       insync prove progress
-      insync prove a_controller_is_heard_by_all --unfair request_is_obeyed
+      insync prove all_brokers_know_the_controller --unfair broker_handles_request
       insync prove --chain
       insync prove single_controller --find --write found.py
       insync prove no_message_loss --find --drop-invariants hw_is_within_the_log

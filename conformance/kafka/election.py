@@ -508,14 +508,14 @@ LEVERS: dict[str, Lever] = {
     "broker_reads_epoch": ElectionReplay.reads_epoch,
     "broker_wins_election": ElectionReplay.wins,
     "broker_learns_it_won": ElectionReplay.learns,
-    "broker_finds_it_moved": ElectionReplay.finds_it_moved,
+    "broker_loses_controller_election": ElectionReplay.finds_it_moved,
     "controller_resigns": ElectionReplay.resigns,
     "broker_crashes": ElectionReplay.crashes,
     "controller_starts_write": ElectionReplay.starts_write,
     "write_is_applied": ElectionReplay.write_is_applied,
     "write_is_refused": ElectionReplay.write_is_refused,
     "controller_sends_request": ElectionReplay.sends,
-    "request_is_obeyed": ElectionReplay.is_obeyed,
+    "broker_handles_request": ElectionReplay.is_obeyed,
 }
 """Transition of `election` -> its lever: all of them."""
 

@@ -543,10 +543,10 @@ Lever = Callable[[Levers, ReplayStep], str]
 LEVERS: dict[str, Lever] = {
     "broker_becomes_controller": Levers.claims,
     **dict.fromkeys(
-        ("broker_learns_it_won", "reply_is_lost", "broker_finds_it_moved", "controller_resigns",
-         "controller_node_is_deleted", "controller_reads_partition", "controller_informs",
-         "controller_election_is_fenced", "controller_removal_is_fenced", "request_is_lost",
-         "leader_learns_isr_is_written"),
+        ("broker_learns_it_won", "reply_is_lost", "broker_loses_controller_election",
+         "controller_resigns", "controller_node_is_deleted", "controller_reads_partition",
+         "controller_informs", "controller_election_is_fenced", "controller_removal_is_fenced",
+         "request_is_lost", "leader_learns_isr_is_written"),
         Levers.of_the_lab,
     ),
     "controller_elects_leader": Levers.writes,

@@ -397,11 +397,11 @@ Lever = Callable[[MoveReplay, ReplayStep], str]
 LEVERS: dict[str, Lever] = {
     "topic_is_created": MoveReplay.creates,
     "broker_becomes_controller": MoveReplay.becomes_controller,
-    "administrator_asks_for_move": MoveReplay.asks,
-    "controller_assigns_both": MoveReplay.assigns,
-    "controller_settles_assignment": MoveReplay.assigns,
-    "controller_drops_what_is_so_already": MoveReplay.closes,
-    "controller_closes_request": MoveReplay.closes,
+    "admin_requests_reassignment": MoveReplay.asks,
+    "controller_writes_union_of_replicas": MoveReplay.assigns,
+    "controller_writes_target_replicas": MoveReplay.assigns,
+    "controller_drops_request_already_assigned": MoveReplay.closes,
+    "controller_removes_request_entry": MoveReplay.closes,
     "leader_expands_isr": MoveReplay.expands,
     "broker_becomes_leader": MoveReplay.obeys,
     "broker_becomes_follower": MoveReplay.obeys,
@@ -415,10 +415,10 @@ LEVERS: dict[str, Lever] = {
         "controller_takes_old_replica_offline",
     ), MoveReplay.writes_state),
     **dict.fromkeys((
-        "broker_learns_it_won", "controller_reads_cluster", "controller_begins_move",
-        "controller_sees_targets_in_sync", "controller_adopts_target",
-        "controller_passes_over_old_replica", "controller_deletes_old_replicas",
-        "controller_tells_of_move", "broker_updates_metadata", "metadata_is_late",
+        "broker_learns_it_won", "controller_reads_context", "controller_begins_move",
+        "controller_sees_targets_in_sync", "controller_sets_target_in_memory",
+        "controller_skips_old_replica_outside_isr", "controller_deletes_old_replicas",
+        "controller_sends_final_update_metadata", "broker_updates_metadata", "metadata_is_late",
     ), MoveReplay.goes_on),
 }  # fmt: skip
 """Transition of `reassignment` -> its lever."""

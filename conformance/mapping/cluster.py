@@ -53,15 +53,16 @@ HANDLES: Mapping[str, tuple[str, ...]] = {
     "isr_change": (
         "controller_reads_isr_changes", "controller_finds_no_isr_change", "controller_is_fenced"),
     "log_dir_event": (
-        "controller_asks_for_log_dirs", "controller_finds_no_log_dir_event",
+        "controller_sends_leader_and_isr_for_log_dirs", "controller_finds_no_log_dir_event",
         "controller_is_fenced"),
     "broker_modification": (
         "controller_reads_endpoints", "controller_finds_endpoints_unchanged"),
     "preferred_election": (
         "controller_begins_preferred_election", "controller_finds_no_request"),
-    "rebalance": ("controller_begins_rebalance", "controller_finds_balance"),
+    "rebalance": ("controller_begins_rebalance", "controller_finds_no_imbalance"),
     "controlled_shutdown": ("controller_begins_shutdown", "controller_refuses_shutdown"),
-    "leader_and_isr_response": ("controller_marks_replicas_offline", "controller_hears_no_news"),
+    "leader_and_isr_response": ("controller_marks_replicas_offline",
+                                "controller_finds_log_dirs_unchanged"),
 }  # fmt: skip
 """An event of a controller's queue -> the transitions that its first part may be."""
 
@@ -174,8 +175,9 @@ ROWS: dict[str, StepRow] = {
         row("stop_replica_is_sent_again", "broker sender", "stop_replica_is_sent_again"),
         row("late_stop_replica_arrives", "broker", "late_stop_replica_arrives", stands=_late),
         row("leader_and_isr_arrives", "broker sender partition",
-            "broker_becomes_leader", "broker_becomes_follower", "broker_knows_no_such_leader",
-            "older_epoch_is_refused", "older_controller_is_refused", "broker_cannot_reach_its_log",
+            "broker_becomes_leader", "broker_becomes_follower",
+            "broker_finds_leader_not_in_metadata_cache", "older_epoch_is_refused",
+            "older_controller_is_refused", "broker_answers_kafka_storage_error",
             why=f"{_OLD}; a log directory is reported before anything else"),
         row("log_directory_fails", "broker partition", "log_directory_fails"),
         row("log_directory_is_repaired", "broker partition", "log_directory_is_repaired"),
@@ -423,7 +425,7 @@ def _not_alike(version: str, run: Run) -> str | None:
     for name, given in run:
         if name == "controller_elects_preferred":
             electing.add(given["broker"])
-        elif name == "controller_tells_preferred":
+        elif name == "controller_sends_preferred_batch":
             electing.discard(given["broker"])
         elif name == "controller_reads_state" and given["broker"] in electing:
             return "of a preferred election all states are read before the first is written (1.1)"
@@ -460,7 +462,7 @@ MAP = SystemMap(
     not_alike=_not_alike,
     walked_since=FIRST_ALIKE,
     in_releases={  # where no request names a registration, nobody tells the two apart
-        "controller_overlooks_bounced_brokers": "controller_finds_brokers_unchanged"},
+        "controller_misses_bounced_brokers": "controller_finds_brokers_unchanged"},
     small={
         "brokers": 2, "partitions": 1, "replicas": 2, "versions": 2, "epoch": 2, "controllers": 1,
         "queue": 3, "events": 3, "endpoints": 0, "crashes": 0, "expiries": 1, "losses": 0,

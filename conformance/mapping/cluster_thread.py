@@ -380,10 +380,10 @@ def _stage(label: str, at: Frames) -> str:
 
 
 TRANSITIONS: Mapping[str, tuple[str, ...]] = {
-    REGISTERED: ("broker_learns_it_won", "broker_finds_it_moved"),
+    REGISTERED: ("broker_learns_it_won", "broker_loses_controller_election"),
     "reads_context": ("controller_reads_context", "controller_is_fenced"),
-    "announces": ("controller_announces_brokers",),
-    "restores": ("controller_restores_replicas",),
+    "announces": ("controller_sends_initial_update_metadata",),
+    "restores": ("controller_starts_replica_state_machine",),
     "looks": (
         "controller_begins_preferred_election", "controller_finds_no_request",
         "controller_is_fenced"),
@@ -394,21 +394,21 @@ TRANSITIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "finds_nobody": (
         "controller_finds_no_leader", "controller_cannot_elect_preferred",
-        "controller_finds_no_successor",
+        "controller_finds_no_other_isr_member",
     ),
     "finds_newer": ("controller_finds_a_newer_controller",),
-    "leaves_replica": ("controller_leaves_replica",),
+    "leaves_replica": ("controller_skips_isr_removal",),
     "removes": (
         "controller_removes_replica", "controller_write_conflicts", "controller_is_fenced",
     ),
-    "finds_removed": ("controller_finds_it_removed",),
+    "finds_removed": ("controller_finds_replica_not_in_isr",),
     "tells": (
-        "controller_tells_elections", "controller_tells_removals", "controller_tells_preferred",
-        "controller_tells_moves",
+        "controller_sends_election_batch", "controller_sends_removal_batch",
+        "controller_sends_preferred_batch", "controller_sends_shutdown_batch",
     ),
-    "notifies": ("controller_notifies_brokers",),
-    "announces_new": ("controller_announces_new_brokers",),
-    "instates": ("controller_instates_replicas",),
+    "notifies": ("controller_sends_update_metadata_for_dead_brokers",),
+    "announces_new": ("controller_sends_update_metadata_for_new_brokers",),
+    "instates": ("controller_brings_replicas_online",),
     "compares": ("controller_sees_bounced_brokers", "controller_sees_dead_brokers"),
     "cleans": ("controller_deletes_preferred_request", "controller_is_fenced"),
     "rewrites": ("controller_is_fenced",),

@@ -21,7 +21,7 @@ from impl.znodes.states import decode_state
 from impl.zookeeper import Check, SetData, Znode
 
 _RACE = "a registration that lost the race changes nothing"
-_HEARS = "broker_learns_it_won", "broker_finds_it_moved"
+_HEARS = "broker_learns_it_won", "broker_loses_controller_election"
 _WRITES = "write_is_applied", "write_is_refused"
 
 
@@ -60,7 +60,8 @@ ROWS: dict[str, StepRow] = {
             silent=_RACE, stands=_goes_on,
             why="the new controller reads what there is, and has its first requests ready; a win "
                 "that is heard when it is over `replication`, `topics` and `cluster` have"),
-        row("controller_goes_on_without_session", "broker", "broker_finds_it_moved", stands=_ends),
+        row("controller_goes_on_without_session", "broker", "broker_loses_controller_election",
+            stands=_ends),
         row("reply_is_lost", "broker", silent="the broker knows as little as before"),
         row("controller_event_fails", "broker", "controller_resigns",
             why="as after an event that fails (triggerControllerMove); one who was deposed deletes "
@@ -72,7 +73,7 @@ ROWS: dict[str, StepRow] = {
                 "sends again what an expired session left unanswered"),
         row("controller_sends_request", "broker", "controller_sends_request",
             why="its first UpdateMetadata and LeaderAndIsr are one request here"),
-        row("request_arrives", "broker sender epoch", "request_is_obeyed",
+        row("request_arrives", "broker sender epoch", "broker_handles_request",
             silent="STALE_CONTROLLER_EPOCH: the broker stays as it is",
             why="what is sent may come to any broker, often and late: channels are not modelled"),
     )
@@ -159,7 +160,7 @@ def _not_alike(version: str, run: Run) -> str | None:
     for name, given in run:
         if name == "broker_reads_epoch":
             reading.add(given["broker"])
-        elif name in ("broker_wins_election", "broker_finds_it_moved"):
+        elif name in ("broker_wins_election", "broker_loses_controller_election"):
             reading.discard(given["broker"])
             if name == "broker_wins_election" and reading and not Release.of(version).since("2.1"):
                 return (

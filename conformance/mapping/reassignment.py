@@ -59,19 +59,19 @@ _BOUNCED = (
 )
 
 _BATCHES = (
-    "broker_learns_it_won", "broker_finds_it_moved", "controller_reads_cluster",
-    "controller_assigns_both",
-    "controller_bumps_epoch", "controller_adopts_target", "controller_keeps_leader",
+    "broker_learns_it_won", "broker_loses_controller_election", "controller_reads_context",
+    "controller_writes_union_of_replicas",
+    "controller_bumps_epoch", "controller_sets_target_in_memory", "controller_keeps_leader",
     "controller_finds_no_target_to_lead", "controller_deletes_old_replicas",
-    "controller_settles_assignment", "controller_closes_request",
-    "controller_tells_of_move", "controller_deletes_needless_replicas",
+    "controller_writes_target_replicas", "controller_removes_request_entry",
+    "controller_sends_final_update_metadata", "controller_deletes_cancelled_adding_replicas",
     "controller_write_is_fenced",
 )  # fmt: skip
 """What a controller does that goes on, as long as nothing has come in between."""
 
 _BEGINS = (
     "controller_begins_move", "controller_begins_with_targets_in_sync",
-    "controller_drops_what_is_so_already", "controller_drops_unknown_partition",
+    "controller_drops_request_already_assigned", "controller_drops_unknown_partition",
     "controller_drops_move_of_deleted_topic", "controller_drops_move_to_dead_broker",
     "controller_write_is_fenced", "controller_resigns",
 )  # fmt: skip
@@ -99,7 +99,7 @@ def _goes_on(world: SteppedCluster, broker: int) -> Stand:
     elif offline is not None:
         replica = {"replica": offline.f_locals["broker"]}
         if (reads or (news and not deposed)) and replica["replica"] not in state.isr:
-            return ("controller_passes_over_old_replica",), replica
+            return ("controller_skips_old_replica_outside_isr",), replica
         if not (deposed or news):
             return _LEAVES, replica
     if deposed:
@@ -121,27 +121,29 @@ def _is_unheard(world: SteppedCluster, broker: int) -> Stand:
         return (), {}
     offline = going_offline(thread)
     if offline is not None:
-        return ("controller_removal_is_unheard",), {"replica": offline.f_locals["broker"]}
+        return ("controller_loses_response_to_isr_removal",), {
+            "replica": offline.f_locals["broker"]
+        }
     elected = would_elect(thread, world.registered())
     if elected is None:
-        return ("controller_raise_is_unheard",), {}
-    return ("controller_move_is_unheard",), {"leader": elected}
+        return ("controller_loses_response_to_epoch_bump",), {}
+    return ("controller_loses_response_to_leader_change",), {"leader": elected}
 
 
 def _misses(world: SteppedCluster, broker: int, dead: int) -> Stand:
     """Who is registered again has bounced: that is no step of the model where it matters who leads
     or is in the ISR."""
     if not world.is_registered(dead):
-        return ("controller_notices_death",), {}
+        return ("controller_sees_broker_failure",), {}
     state = world.state()
     if state is not None and dead in (state.leader, *state.isr):
         return (), {}
-    return ("controller_notices_start",), {"started": dead}
+    return ("controller_sees_broker_startup",), {"started": dead}
 
 
 def _withdraws(world: SteppedCluster) -> Stand:
     """Up to 2.3: since then the model's administrators ask the controller."""
-    return (() if world.release.since("2.4") else ("administrator_withdraws_request",)), {}
+    return (() if world.release.since("2.4") else ("admin_withdraws_request",)), {}
 
 
 def _arrives(world: SteppedCluster, broker: int, controller: int) -> Stand:
@@ -155,10 +157,10 @@ ROWS: dict[str, StepRow] = {
     for one in (
         row("topic_is_created", "first second third", "topic_is_created",
             why="its znodes are written and its replicas notified as a controller would"),
-        row("admin_asks_for_move", "first second third", "administrator_asks_for_move"),
-        row("admin_asks_for_two_moves", "first second third", "administrator_asks_for_two_moves"),
+        row("admin_asks_for_move", "first second third", "admin_requests_reassignment"),
+        row("admin_asks_for_two_moves", "first second third", "admin_requests_two_reassignments"),
         row("controller_hears_of_other", "broker",
-            "controller_moves_other_partition", "controller_write_is_fenced",
+            "controller_completes_other_reassignment", "controller_write_is_fenced",
             why="the other partition's leader takes its targets in right before; its whole move "
                 "is one step, and its replicas are not sent requests"),
         row("admin_asks_controller", "broker first second third", "controller_is_asked_for_move",
@@ -167,7 +169,7 @@ ROWS: dict[str, StepRow] = {
                 "deposed controller that write is fenced, and it resigns in the same event"),
         row("admin_cancels_move", "broker", "controller_cancels_move", "controller_resigns",
             why="a deposed controller resigns at the fence of the topic's znode"),
-        row("admin_asks_for_unknown", "", "administrator_asks_for_unknown_partition"),
+        row("admin_asks_for_unknown", "", "admin_requests_unknown_partition"),
         row("controller_node_is_deleted", "", "controller_node_is_deleted"),
         row("controller_breaks_off", "broker", "controller_resigns",
             why="the model lets the watch fire in the middle of an event, of which the rest is "
@@ -177,7 +179,7 @@ ROWS: dict[str, StepRow] = {
         row("controller_goes_on", "broker",
             *_BATCHES, *_BEGINS, "controller_write_conflicts", "controller_moves_leader",
             "controller_elects_leader", "controller_removes_dead_replica",
-            "controller_takes_old_replica_offline", "controller_passes_over_old_replica",
+            "controller_takes_old_replica_offline", "controller_skips_old_replica_outside_isr",
             stands=_goes_on,
             why=f"{_BATCH}; whom it elects, or takes offline, is found by the state as it is. "
                 "Step 5 tells who is online already what he knows, which arrives with what is "
@@ -192,22 +194,23 @@ ROWS: dict[str, StepRow] = {
         row("reply_is_lost", "broker", "reply_is_lost"),
         row("controller_goes_on_without_session", "broker", beyond=_CUT_OFF),
         row("broker_is_missed", "broker dead",
-            "controller_notices_death", "controller_notices_start", stands=_misses, why=_BOUNCED),
-        row("broker_is_found", "broker started", "controller_notices_start"),
+            "controller_sees_broker_failure", "controller_sees_broker_startup", stands=_misses,
+            why=_BOUNCED),
+        row("broker_is_found", "broker started", "controller_sees_broker_startup"),
         row("brokers_come_and_go", "broker", beyond=_AT_ONCE),
-        row("admin_deletes_topic", "", "administrator_deletes_topic"),
-        row("admin_withdraws_request", "", "administrator_withdraws_request", stands=_withdraws,
+        row("admin_deletes_topic", "", "admin_deletes_topic"),
+        row("admin_withdraws_request", "", "admin_withdraws_request", stands=_withdraws,
             why="since 2.4 a move is cancelled by the controller, and by hand only here"),
         row("metadata_is_late", "broker controller", "metadata_is_late"),
         row("metadata_arrives", "broker controller",
             "broker_updates_metadata", "update_of_older_controller_is_refused"),
         row("answer_is_lost", "broker",
-            "controller_raise_is_unheard", "controller_move_is_unheard",
-            "controller_removal_is_unheard", stands=_is_unheard),
+            "controller_loses_response_to_epoch_bump", "controller_loses_response_to_leader_change",
+            "controller_loses_response_to_isr_removal", stands=_is_unheard),
         row("leader_shrink_is_unheard", "leader replica", "leader_shrink_is_unheard"),
         row("leader_expand_is_unheard", "leader replica", "leader_expand_is_unheard"),
         row("leader_reads_back", "leader",
-            "leader_reads_its_write_back", "leader_reads_another_write_back"),
+            "leader_finds_own_isr_write", "leader_finds_other_isr_write"),
         row("controller_hears_of_moves", "broker", *_BEGINS,
             why="what it found when it became controller it begins in the same event; what a "
                 "deposed one finds in its memory alone it drops, and resigns at the fence",
@@ -216,7 +219,7 @@ ROWS: dict[str, StepRow] = {
             why="it is notified of each write of the state, its own included",
             silent="a target is not in the ISR"),
         row("orders_arrive", "broker controller",
-            "broker_becomes_leader", "broker_becomes_follower", "request_to_no_replica_is_refused",
+            "broker_becomes_leader", "broker_becomes_follower", "request_to_non_replica_is_refused",
             "older_epoch_is_refused", "older_controller_is_refused",
             "leaderless_request_is_ignored",
             stands=_arrives,
@@ -233,7 +236,7 @@ ROWS: dict[str, StepRow] = {
             "leader_expands_isr", "leader_expand_is_refused",
             why="only who has everything fetches again; Kafka takes in who has what is committed"),
         row("leader_shrinks_isr", "leader replica",
-            "leader_shrinks_isr", "leader_shrink_is_refused", "leader_fails_over_stranger",
+            "leader_shrinks_isr", "leader_shrink_is_refused", "leader_throws_on_non_replica_in_isr",
             why="the leader looks when everybody has lagged for long enough"),
     )
 }  # fmt: skip
@@ -481,15 +484,15 @@ _FAULTS: dict[str, tuple[str, ...]] = {
     "leader_writes": (
         "leader_shrinks_isr", "leader_shrink_is_unheard", "leader_expand_is_unheard"),
     "controller_writes": (
-        "controller_raise_is_unheard", "controller_move_is_unheard",
-        "controller_removal_is_unheard"),
-    "unknown_partition": ("administrator_asks_for_unknown_partition",),
+        "controller_loses_response_to_epoch_bump", "controller_loses_response_to_leader_change",
+        "controller_loses_response_to_isr_removal"),
+    "unknown_partition": ("admin_requests_unknown_partition",),
     "cancelled": ("controller_cancels_move",),
-    "two_moves": ("administrator_asks_for_two_moves",),
+    "two_moves": ("admin_requests_two_reassignments",),
     "deposed": ("controller_node_is_deleted",),
     "sessions": ("session_expires",),
-    "withdrawn": ("administrator_withdraws_request",),
-    "deletion": ("administrator_deletes_topic",),
+    "withdrawn": ("admin_withdraws_request",),
+    "deletion": ("admin_deletes_topic",),
 }  # fmt: skip
 """By family, what goes wrong in it; the bound `faults` counts all of them."""
 
@@ -547,8 +550,8 @@ def _not_from_the_start(bounds: Mapping[str, int], without: tuple[str, ...]) -> 
 
 _LEAVES = (
     "controller_takes_old_replica_offline",
-    "controller_passes_over_old_replica",
-    "controller_removal_is_unheard",
+    "controller_skips_old_replica_outside_isr",
+    "controller_loses_response_to_isr_removal",
 )
 _LED = ("controller_moves_leader", "controller_elects_leader")
 _OUT_OF_TURN = (
@@ -590,30 +593,30 @@ def _not_alike(version: str, run: Run) -> str | None:
             waiting = replicas - asked - gone_before  # of a cancelled move others leave
             if more["replica"] in waiting and more["replica"] != min(waiting):
                 return _OUT_OF_TURN
-            if other != "controller_removal_is_unheard":
+            if other != "controller_loses_response_to_isr_removal":
                 gone_before.add(more["replica"])
         elif other in _BATCHES:
             left.pop(more["broker"], None)
         if other == "controller_bumps_epoch":
             new = asked - isr
             forgotten = not leader and not Release.of(version).since("2.4")
-        elif other in ("controller_adopts_target", "controller_reads_cluster"):
+        elif other in ("controller_sets_target_in_memory", "controller_reads_context"):
             new = set()
         match other:
             case "topic_is_created":
                 leader, isr = more["first"], {one for one in more.values() if one}
                 replicas = {*isr}
-            case "administrator_asks_for_move" | "administrator_asks_for_two_moves":
+            case "admin_requests_reassignment" | "admin_requests_two_reassignments":
                 asked = {one for one in more.values() if one}
             case "controller_is_asked_for_move":
                 asked = {more[one] for one in ("first", "second", "third") if more.get(one)}
-            case "controller_notices_start" if more["started"] in new:
+            case "controller_sees_broker_startup" if more["started"] in new:
                 return _NEW
             case "controller_finds_no_target_to_lead":
                 unled = True
-            case "controller_notices_start" if unled:
+            case "controller_sees_broker_startup" if unled:
                 return _STAYS_WITHOUT_LEADER
-            case "controller_notices_start" if forgotten:
+            case "controller_sees_broker_startup" if forgotten:
                 return _FORGOTTEN
             case "controller_removes_dead_replica" if more["dead"] == leader:
                 leader = 0
@@ -623,11 +626,11 @@ def _not_alike(version: str, run: Run) -> str | None:
                 isr.discard(more["replica"])
             case "leader_expands_isr" | "leader_expand_is_unheard":
                 isr.add(more["replica"])
-            case "controller_settles_assignment":
+            case "controller_writes_target_replicas":
                 replicas = {*asked}
-            case "administrator_deletes_topic":
+            case "admin_deletes_topic":
                 deleting = True
-            case "controller_reads_cluster" | "controller_drops_move_of_deleted_topic" if deleting:
+            case "controller_reads_context" | "controller_drops_move_of_deleted_topic" if deleting:
                 return _IN_DELETION
         if other in _LED:
             leader, unled, forgotten = more["leader"], False, False

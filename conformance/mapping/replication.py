@@ -53,7 +53,7 @@ _HOSTED = "a process hosts the partition from its start, as after a request with
 
 def _checks(world: World, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
     """Up to 1.0 a winner that did not hear of it becomes controller of an epoch it did not win."""
-    known = ("broker_learns_it_won", "broker_finds_it_moved")
+    known = ("broker_learns_it_won", "broker_loses_controller_election")
     candidacy = world.brokers[broker].controller.candidacy
     has_won = candidacy is not None and candidacy.won
     return (() if has_won and not world.release.since("1.1") else known), {}
@@ -82,7 +82,7 @@ ROWS: dict[str, StepRow] = {
         row("controller_reply_is_lost", "broker", "reply_is_lost", silent=_LOST),
         row(
             "controller_checks_outcome", "broker",
-            "broker_learns_it_won", "broker_finds_it_moved", silent=_LOST,
+            "broker_learns_it_won", "broker_loses_controller_election", silent=_LOST,
             stands=_checks,
             why="up to 1.0 a controller whose epoch was not counted goes on under the one that it "
             "had read: in the model it gives up, as since 1.1",

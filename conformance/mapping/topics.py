@@ -46,16 +46,16 @@ _BATCH = "what the controller does until it is suspended again; what that is, th
 
 
 _NEXT = (
-    "broker_learns_it_won", "broker_finds_it_moved", "controller_reads_context",
+    "broker_learns_it_won", "broker_loses_controller_election", "controller_reads_context",
     "replica_state_machine_starts", "partition_state_machine_starts",
-    "controller_makes_partitions", "controller_makes_replicas",
-    "controller_creates_states", "controller_enlists_replicas",
+    "controller_creates_new_partitions", "controller_creates_new_replicas",
+    "controller_brings_partitions_online", "controller_brings_new_replicas_online",
     "controller_elects_for_failed", "controller_takes_replicas_offline",
     "controller_elects_for_started",
     "controller_moves_leaders", "controller_stops_followers",
     "deletion_is_retried", "deletion_starts",
     "controller_stops_replicas", "controller_deletes_replicas",
-    "deletion_waits", "deletion_is_complete", "topic_node_is_removed",
+    "deletion_waits", "deletion_is_complete", "topic_znode_is_deleted",
     "request_is_removed", "controller_write_is_fenced",
 )  # fmt: skip
 """What a controller may do that goes on, and neither meets a state that was written meanwhile, nor
@@ -65,7 +65,7 @@ welcomes a broker that is back."""
 def _goes_on(world: SteppedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
     place = world.place(broker)
     if place is not None and is_return(place):
-        return ("controller_starts_returned",), {"started": returned(place)[0]}
+        return ("controller_starts_bounced_broker",), {"started": returned(place)[0]}
     if is_to_write(place) and not world.is_fenced(broker):
         return ("controller_write_conflicts",), {}
     return _NEXT, {}
@@ -83,7 +83,7 @@ ROWS: dict[str, StepRow] = {
             why="it looks at /controller while it waits for events; or its session is over, and "
                 "with that what it was about to do"),
         row("controller_goes_on", "broker",
-            *_NEXT, "controller_write_conflicts", "controller_starts_returned",
+            *_NEXT, "controller_write_conflicts", "controller_starts_bounced_broker",
             stands=_goes_on,
             why=f"{_BATCH}; what a batch has sent before a write of it is fenced is lost with the "
                 "controllership, where Kafka's may be on its way; where all members of an ISR go "
@@ -93,19 +93,19 @@ ROWS: dict[str, StepRow] = {
             beyond="a controller whose session is over stands still in the model until it resigns; "
                 "Kafka's ends what it does in memory, and sends: brokers that know a newer "
                 "controller refuse that"),
-        row("partition_is_removed", "broker partition", "partition_node_is_removed",
+        row("partition_is_removed", "broker partition", "partition_znode_is_deleted",
             why="ZooKeeper lists children in no order, and they are removed in the order listed"),
         row("controller_hears_of_topics", "broker",
-            "controller_sees_topic", "controller_sees_no_other_topic", "controller_sees_topic_gone",
+            "controller_sees_topic", "controller_finds_no_new_topic", "controller_sees_topic_gone",
             why="a session's notifications may be handled in any order here, in Kafka in theirs"),
         row("controller_hears_of_partitions", "broker",
             "controller_sees_partitions", "controller_undoes_addition", "controller_skips_addition",
-            "controller_sees_no_other_partition", "controller_resigns",
+            "controller_finds_no_new_partition", "controller_resigns",
             why=_REFUSED),
         row("controller_hears_of_deletions", "broker",
             "controller_queues_deletion", "controller_drops_request", "controller_sees_no_request",
             "controller_resigns", why=_REFUSED),
-        row("answer_arrives", "broker replica", "controller_hears_deletion",
+        row("answer_arrives", "broker replica", "controller_receives_stop_replica_response",
             why="up to 2.2 there is an answer for each partition: they are heard in one step, as "
                 "a request of the model is about all partitions"),
         row("broker_is_missed", "broker failed", "controller_sees_failure"),
@@ -131,7 +131,7 @@ ROWS: dict[str, StepRow] = {
         row("isr_is_expanded", "leader replica partition", "leader_expands_isr",
             why="its write is conditional on the version that is registered, not the one cached"),
         row("isr_is_expanded_first", "leader replica partition broker",
-            "leader_expands_isr_first",
+            "leader_expands_isr_before_controller_writes",
             why="the controller is before its first write of a state; what it has sent since the "
                 "batch began leaves when the batch is over"),
         row("broker_crashes", "broker", "broker_crashes"),
@@ -158,7 +158,7 @@ UNOBSERVED: dict[str, str] = {
 }  # fmt: skip
 
 LEFT_OUT: dict[str, str] = {
-    "winner_takes_itself_for_another": "a fix that no release has: KAFKA-13407 is open",
+    "elected_broker_assumes_another_controller": "a fix that no release has: KAFKA-13407 is open",
 }  # fmt: skip
 
 

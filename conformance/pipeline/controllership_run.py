@@ -158,14 +158,14 @@ class ControllershipRun:
             if unknown:
                 self.won[head.epoch] = head.other
             model.suppose_sent(sender, head.epoch)
-        refused = model.refusal("request_is_obeyed", who, sender, head.epoch) is not None
+        refused = model.refusal("broker_handles_request", who, sender, head.epoch) is not None
         if refused and not self._began_anew(head):
             return False
         if not head.blamed:
             if head.epoch > model.seen(who):
                 self.heard[head.broker] = head.event
             self.lines_of_epoch.setdefault(head.epoch, head.event)
-            model.take("request_is_obeyed", who, sender, head.epoch, lines=head.lines)
+            model.take("broker_handles_request", who, sender, head.epoch, lines=head.lines)
         return True
 
     def _began_anew(self, head: Sight) -> bool:
@@ -194,11 +194,11 @@ class ControllershipRun:
             owner = self.won.get(known)
             if owner is None:
                 return known <= model.epoch or known not in self.lines.owners
-            model.take("request_is_obeyed", who, self._number[owner], known, hidden=True)
+            model.take("broker_handles_request", who, self._number[owner], known, hidden=True)
             self.heard[head.broker] = head.event
         if model.seen(who) <= head.epoch:
             return False
-        model.refused["request_is_obeyed", NEWER] += head.lines
+        model.refused["broker_handles_request", NEWER] += head.lines
         return True
 
     def _leaves(self, head: Sight) -> bool:
@@ -374,7 +374,7 @@ class ControllershipRun:
         if head.what is What.OBEYS:
             return self._no_order(head)
         if head.what is What.REFUSES and (head.event.known_epoch or 0) <= head.epoch:
-            return Refusal("request_is_obeyed", "", None)
+            return Refusal("broker_handles_request", "", None)
         if head.what is What.SEES and not any(
             owner == head.other and epoch > self.model.epoch and epoch not in self._never
             for epoch, owner in self.lines.owners.items()
@@ -409,11 +409,13 @@ class ControllershipRun:
 
     def _no_order(self, head: Sight) -> Refusal:
         model, who, sender = self.model, self._number[head.broker], self._number[head.other]
-        reason = model.refusal("request_is_obeyed", who, sender, head.epoch)
+        reason = model.refusal("broker_handles_request", who, sender, head.epoch)
         if reason != NEWER:
-            return Refusal("request_is_obeyed", reason or "", self.lines_of_epoch.get(head.epoch))
-        switch = model.fits_without("request_is_obeyed", who, sender, head.epoch)
-        return Refusal("request_is_obeyed", NEWER, self.heard.get(head.broker), switch)
+            return Refusal(
+                "broker_handles_request", reason or "", self.lines_of_epoch.get(head.epoch)
+            )
+        switch = model.fits_without("broker_handles_request", who, sender, head.epoch)
+        return Refusal("broker_handles_request", NEWER, self.heard.get(head.broker), switch)
 
     def _leave_out(self, head: Sight) -> None:
         """What follows from a line that is wrong is not reported again."""

@@ -48,8 +48,8 @@ def _must(holds: bool, claim: str, why: str, wanted: str) -> None:
 
 
 def controllership_at_rest(driver: Driver, rest: AtRest) -> None:
-    """`a_controller_is_heard_by_all`. MisfitError."""
-    claim = "a_controller_is_heard_by_all"
+    """`all_brokers_know_the_controller`. MisfitError."""
+    claim = "all_brokers_know_the_controller"
     holder, epoch = driver.read("zk.controller"), driver.read("zk.epoch")
     _must(bool(holder), claim, "nobody is in /controller", "a broker")
     for broker, at in driver.of.items():
@@ -68,7 +68,7 @@ def controllership_at_rest(driver: Driver, rest: AtRest) -> None:
 
 
 def partition_at_rest(rest: AtRest, replay: PartitionReplay) -> None:
-    """Of the brokers that run: `a_leader_is_followed_by_all`, `what_is_sent_is_committed`,
+    """Of the brokers that run: `a_leader_is_followed_by_all`, `produced_records_are_committed`,
     `the_isr_recovers`; and what each replica knows. MisfitError."""
     read = replay.read
     leader, epoch = read("zk.leader"), read("zk.leader_epoch")
@@ -97,7 +97,7 @@ def partition_at_rest(rest: AtRest, replay: PartitionReplay) -> None:
     for broker, at in replay.of.items():
         if broker in isr & up:
             reached = min(read("replica.hw", at), read("log.end", at))
-            _must(has_lost_the_version or reached == end, "what_is_sent_is_committed",
+            _must(has_lost_the_version or reached == end, "produced_records_are_committed",
                   f"broker {broker} has committed up to {replay.bounds[reached]}",
                   f"up to {replay.bounds[end]}")  # fmt: skip
     for broker, seen in rest.replicas[replay.partition].items():

@@ -60,13 +60,13 @@ UNSEEN_REQUEST = "an UpdateMetadata without partitions that was never sent has n
 _NOTHING_TO_DO = {
     "controller_change": ("controller_is_still_active",),
     "broker_change": (
-        "controller_finds_brokers_unchanged", "controller_overlooks_bounced_brokers"),
+        "controller_finds_brokers_unchanged", "controller_misses_bounced_brokers"),
     "isr_change": ("controller_finds_no_isr_change",),
     "log_dir_event": ("controller_finds_no_log_dir_event",),
     "broker_modification": ("controller_finds_endpoints_unchanged",),
     "preferred_election": ("controller_finds_no_request",),
-    "rebalance": ("controller_finds_balance",),
-    "leader_and_isr_response": ("controller_hears_no_news",),
+    "rebalance": ("controller_finds_no_imbalance",),
+    "leader_and_isr_response": ("controller_finds_log_dirs_unchanged",),
 }  # fmt: skip
 """An event -> how it is over without anybody having seen anything of it."""
 
@@ -83,25 +83,27 @@ _OVERTAKING = ("rebalance", "controlled_shutdown", "leader_and_isr_response")
 
 _SILENT_OF_PARTITION = (
     "controller_write_conflicts", "controller_reads_state", "controller_finds_a_newer_controller",
-    "controller_finds_no_leader", "controller_finds_no_successor",
+    "controller_finds_no_leader", "controller_finds_no_other_isr_member",
     "controller_cannot_elect_preferred",
 )  # fmt: skip
-_SILENT_OF_REPLICA = ("controller_leaves_replica", "controller_finds_it_removed")
+_SILENT_OF_REPLICA = ("controller_skips_isr_removal", "controller_finds_replica_not_in_isr")
 _SILENT = (
-    "controller_announces_brokers", "controller_restores_replicas", "controller_tells_elections",
-    "controller_tells_removals", "controller_notifies_brokers", "controller_announces_new_brokers",
-    "controller_instates_replicas", "controller_tells_moves", "controller_stops_follower",
-    "controller_answers_shutdown", "controller_tells_preferred",
+    "controller_sends_initial_update_metadata", "controller_starts_replica_state_machine",
+    "controller_sends_election_batch", "controller_sends_removal_batch",
+    "controller_sends_update_metadata_for_dead_brokers",
+    "controller_sends_update_metadata_for_new_brokers", "controller_brings_replicas_online",
+    "controller_sends_shutdown_batch", "controller_stops_follower", "controller_answers_shutdown",
+    "controller_sends_preferred_batch",
 )  # fmt: skip
 _WRITES = ("controller_elects_leader", "controller_moves_leader", "controller_elects_preferred")
 _ORDERS = (
-    "broker_becomes_leader", "broker_becomes_follower", "broker_knows_no_such_leader",
-    "older_epoch_is_refused", "broker_cannot_reach_its_log",
+    "broker_becomes_leader", "broker_becomes_follower", "broker_finds_leader_not_in_metadata_cache",
+    "older_epoch_is_refused", "broker_answers_kafka_storage_error",
 )  # fmt: skip
 _SHOWN_BY = {
     "became_leader": "broker_becomes_leader",
     "became_follower": "broker_becomes_follower",
-    "leader_unavailable": "broker_knows_no_such_leader",
+    "leader_unavailable": "broker_finds_leader_not_in_metadata_cache",
 }
 _KINDS = {"LeaderAndIsr": "leader_and_isr", "UpdateMetadata": "update_metadata",
           "StopReplica": "stop_replica"}  # fmt: skip
@@ -888,7 +890,7 @@ class ClusterReplay(Driver):
             event = "controller_change", NOBODY
         if event is not None and event[0] == "controller_change":
             self._to_the_head(c, *event)
-            for name in ("controller_resigns", "controller_resigns_and_goes_on"):
+            for name in ("controller_resigns", "controller_resigns_and_keeps_its_queue"):
                 if self.possible(name, c):
                     self.step(name, c)
                     return

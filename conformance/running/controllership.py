@@ -75,7 +75,7 @@ class _ControllershipReplay(Driver):
                 sender = line.args["sender"]
                 c = self.of[sender["controller"]]
                 self._heard_of(b, line.args["known"])
-                if not self.refusal("request_is_obeyed", b, c, sender["epoch"]):
+                if not self.refusal("broker_handles_request", b, c, sender["epoch"]):
                     raise MisfitError(
                         "only a controller older than one that is known is refused",
                         f"controller epoch {sender['epoch']} is refused, and the newest known is "
@@ -86,14 +86,14 @@ class _ControllershipReplay(Driver):
         """A request that names no partition, as the first UpdateMetadata may be, has no line."""
         if self.read("seen", b) < known:
             for c in self.of.values():
-                if not self.refusal("request_is_obeyed", b, c, known):
-                    self.step("request_is_obeyed", b, c, known)
+                if not self.refusal("broker_handles_request", b, c, known):
+                    self.step("broker_handles_request", b, c, known)
                     return
 
     def _obeyed(self, line: TraceLine, b: int) -> None:
         sender = line.args["sender"]
         if line not in self.refused:
-            self.step("request_is_obeyed", b, self.of[sender["controller"]], sender["epoch"])
+            self.step("broker_handles_request", b, self.of[sender["controller"]], sender["epoch"])
 
     def _zookeeper(self, line: TraceLine) -> None:
         if line.step == STARTED and line.start > 1:

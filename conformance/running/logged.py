@@ -173,7 +173,7 @@ def _unfinished(world: LoggedWorld, goes_on: str) -> str:
     if not goes_on:
         return ""
     if paths.CONTROLLER not in nodes:
-        return "newest_controller_is_heard: nobody is in /controller"
+        return "newest_controller_becomes_known: nobody is in /controller"
     if wait(world.admin.deletions()):
         return "no_wedge: a topic is still to be deleted"
     if paths.REASSIGN_PARTITIONS in nodes:

@@ -22,7 +22,8 @@ Question = Mapping[str, Any]
 STAGE, *_, SENDS = ELECTIONS["Preferred"]
 """Of the elections that of preferred replicas notifies every replica."""
 CHANGED, LIVE, STOPS = (
-    "controller_reads_isr_changes", "controller_notifies_brokers", "controller_stops_follower",
+    "controller_reads_isr_changes", "controller_sends_update_metadata_for_dead_brokers",
+    "controller_stops_follower",
 )  # fmt: skip
 NAMES = {
     "leader_and_isr": "LeaderAndIsr", "update_metadata": "UpdateMetadata",

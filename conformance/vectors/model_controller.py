@@ -35,16 +35,16 @@ BOUNDS = {
 ELECTIONS = {
     "Offline": (
         "electing", "controller_elects_leader", "controller_finds_no_leader",
-        "controller_tells_elections"),
+        "controller_sends_election_batch"),
     "Preferred": (
         "preferring", "controller_elects_preferred", "controller_cannot_elect_preferred",
-        "controller_tells_preferred"),
+        "controller_sends_preferred_batch"),
     "ControlledShutdown": (
-        "moving", "controller_moves_leader", "controller_finds_no_successor",
-        "controller_tells_moves"),
+        "moving", "controller_moves_leader", "controller_finds_no_other_isr_member",
+        "controller_sends_shutdown_batch"),
 }  # fmt: skip
 """By strategy: the event thread's stage; who elects, who finds nobody, and who sends the batch."""
-REMOVALS = ("controller_removes_replica", "controller_finds_it_removed")
+REMOVALS = ("controller_removes_replica", "controller_finds_replica_not_in_isr")
 
 
 def partition_transition(question: Question) -> dict[str, Any]:
@@ -215,7 +215,9 @@ class Scene:
         before = self.at("removing")
         after = self.stage.step("controller_removes_replica", before, CONTROLLER, number)
         if after is None:
-            found = self.stage.step("controller_finds_it_removed", before, CONTROLLER, number)
+            found = self.stage.step(
+                "controller_finds_replica_not_in_isr", before, CONTROLLER, number
+            )
             assert found is not None, "a replica goes offline in one of two ways"
         return self.written(after)
 

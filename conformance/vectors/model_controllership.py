@@ -63,7 +63,7 @@ def register_controller(question: Question) -> dict[str, Any]:
 
 
 STEPS = (
-    "broker_connects", READS, WINS, LEARNS, "broker_finds_it_moved", "broker_crashes",
+    "broker_connects", READS, WINS, LEARNS, "broker_loses_controller_election", "broker_crashes",
     "session_expires",
 )  # fmt: skip
 

@@ -434,9 +434,12 @@ def high_watermark(question: Question) -> dict[str, Any]:
 
 
 APPENDS, APPENDS_FOR_ISR, TOO_FEW = (
-    "leader_appends", "leader_appends_for_isr", "leader_has_too_few_in_sync",
+    "leader_appends", "leader_appends_for_isr", "leader_answers_not_enough_replicas",
 )  # fmt: skip
-ACKNOWLEDGES, LEFT_WITH_TOO_FEW = "leader_acknowledges_for_isr", "leader_is_left_with_too_few"
+ACKNOWLEDGES, LEFT_WITH_TOO_FEW = (
+    "leader_acknowledges_for_isr",
+    "leader_answers_not_enough_replicas_after_append",
+)
 
 
 def produce(question: Question) -> dict[str, Any]:

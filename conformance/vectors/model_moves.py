@@ -21,30 +21,31 @@ BOUNDS = {
 }  # fmt: skip
 
 DROPS = (
-    "controller_drops_what_is_so_already", "controller_drops_move_of_deleted_topic",
+    "controller_drops_request_already_assigned", "controller_drops_move_of_deleted_topic",
     "controller_drops_move_to_dead_broker", "controller_drops_unknown_partition",
 )  # fmt: skip
-CLOSES = "controller_closes_request"
-OTHERS = "controller_moves_other_partition"
-NOTICES = "controller_notices_start"
+CLOSES = "controller_removes_request_entry"
+OTHERS = "controller_completes_other_reassignment"
+NOTICES = "controller_sees_broker_startup"
 STEPS = (
     *DROPS, OTHERS, NOTICES, "controller_begins_move", "controller_begins_with_targets_in_sync",
-    "controller_assigns_both", "controller_bumps_epoch", "controller_sees_targets_in_sync",
-    "controller_adopts_target", "controller_keeps_leader", "controller_moves_leader",
-    "controller_takes_old_replica_offline", "controller_passes_over_old_replica",
-    "controller_deletes_old_replicas", "controller_settles_assignment",
-    "controller_closes_request", "controller_tells_of_move",
+    "controller_writes_union_of_replicas", "controller_bumps_epoch",
+    "controller_sees_targets_in_sync", "controller_sets_target_in_memory",
+    "controller_keeps_leader", "controller_moves_leader", "controller_takes_old_replica_offline",
+    "controller_skips_old_replica_outside_isr", "controller_deletes_old_replicas",
+    "controller_writes_target_replicas", "controller_removes_request_entry",
+    "controller_sends_final_update_metadata",
 )  # fmt: skip
 
 LED = ("controller_keeps_leader", "controller_moves_leader")
 TWELVE_STEPS = {
-    "controller_assigns_both": "assignment znode = RAR + OAR",
+    "controller_writes_union_of_replicas": "assignment znode = RAR + OAR",
     "controller_bumps_epoch": "epoch bump, LeaderAndIsr to RAR+OAR; new replicas NewReplica",
     **dict.fromkeys(LED, "leader moved to RAR (or epoch bump only if leader already in RAR)"),
     "controller_deletes_old_replicas": (
         "removed replicas Offline -> ISR shrunk, one epoch bump per removed replica that was in ISR"
     ),
-    "controller_settles_assignment": "assignment znode = RAR",
+    "controller_writes_target_replicas": "assignment znode = RAR",
 }
 PHASES = {
     "controller_bumps_epoch": (
@@ -52,7 +53,8 @@ PHASES = {
     ),
     **dict.fromkeys(LED, "B2/B3: memory assignment = target; leader moved or epoch bumped"),
     "controller_deletes_old_replicas": "B4/B5: removing replicas Offline..NonExistent",
-    "controller_tells_of_move": "B6: topic znode final; B7 ZK reassign znode; B8 UpdateMetadata",
+    "controller_sends_final_update_metadata": "B6: topic znode final; B7 ZK reassign znode; B8 "
+    "UpdateMetadata",
 }
 CAUGHT_UP = {
     "step": "new replicas joined ISR (written by the leader, epoch unchanged)",

@@ -23,7 +23,7 @@ OUTCOMES = {
     "older_controller_is_refused": ("STALE_CONTROLLER_EPOCH", None),
     "older_epoch_is_refused": ("NONE", "STALE_CONTROLLER_EPOCH"),
     "broker_becomes_follower": ("NONE", "NONE"),
-    "broker_knows_no_such_leader": ("NONE", "NONE"),
+    "broker_finds_leader_not_in_metadata_cache": ("NONE", "NONE"),
 }
 """By transition, the error of the whole request, and of the partition."""
 

@@ -22,13 +22,13 @@ BOUNDS = {
     "queue": 6, "events": 1, "endpoints": 0,
 }  # fmt: skip
 STEPS = (
-    "controller_reads_context", "controller_announces_brokers", "controller_restores_replicas",
-    "controller_reads_state",
-    "controller_elects_leader", "controller_finds_no_leader", "controller_tells_elections",
-    "controller_removes_replica", "controller_finds_it_removed", "controller_tells_removals",
-    "controller_sees_new_brokers", "controller_sees_bounced_brokers",
-    "controller_overlooks_bounced_brokers", "controller_announces_new_brokers",
-    "controller_instates_replicas",
+    "controller_reads_context", "controller_sends_initial_update_metadata",
+    "controller_starts_replica_state_machine", "controller_reads_state",
+    "controller_elects_leader", "controller_finds_no_leader", "controller_sends_election_batch",
+    "controller_removes_replica", "controller_finds_replica_not_in_isr",
+    "controller_sends_removal_batch", "controller_sees_new_brokers",
+    "controller_sees_bounced_brokers", "controller_misses_bounced_brokers",
+    "controller_sends_update_metadata_for_new_brokers", "controller_brings_replicas_online",
 )  # fmt: skip
 NAMES = {"leader_and_isr": "LeaderAndIsr", "update_metadata": "UpdateMetadata"}
 SHARED, LONE = 0, 1
@@ -54,7 +54,7 @@ def sequence(question: Question) -> dict[str, Any]:
     return {f"toBroker{broker}": _queued(stage, state, ids[broker], lists) for broker in brokers}
 
 
-FAILS, STARTS = "controller_removes_replica", "controller_announces_new_brokers"
+FAILS, STARTS = "controller_removes_replica", "controller_sends_update_metadata_for_new_brokers"
 
 
 def bounce(question: Question) -> dict[str, Any]:

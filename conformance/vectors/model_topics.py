@@ -18,15 +18,15 @@ FIRST_EPOCH = 0
 """The leader epoch and the zkVersion of a state that is created; `topics` counts neither."""
 
 DELETION = (
-    "controller_queues_deletion", "controller_drops_request", "controller_hears_deletion",
-    "controller_sees_failure",
+    "controller_queues_deletion", "controller_drops_request",
+    "controller_receives_stop_replica_response", "controller_sees_failure",
 )  # fmt: skip
 """The events of a deletion."""
 TASKS = (
     "controller_elects_for_failed", "controller_takes_replicas_offline",
     "deletion_starts", "controller_stops_replicas", "controller_deletes_replicas",
     "deletion_waits", "deletion_is_retried", "deletion_is_complete",
-    "partition_node_is_removed", "topic_node_is_removed", "request_is_removed",
+    "partition_znode_is_deleted", "topic_znode_is_deleted", "request_is_removed",
 )  # fmt: skip
 """What the controller's event thread does of itself, once an event made it begin."""
 
@@ -186,13 +186,13 @@ def create(
 
     `exists`: another has created one meanwhile; else ZooKeeper `answers` the controller's session.
     """
-    topic = Topic(question, [replicas], live, "controller_creates_states")
+    topic = Topic(question, [replicas], live, "controller_brings_partitions_online")
     topic.partition(0, "NewPartition")
     topic.put({("zk.registered", (CONTROLLER,)): answers})
     if exists:
         topic.put({("zk.state.exists", (0,)): True})
     topic.remember(task="elects_new")
-    topic.take("controller_creates_states")
+    topic.take("controller_brings_partitions_online")
     if topic.partition(0) == "NewPartition":
         return None
     leader = topic.stage.read(topic.state, "zk.state.leader", 0)
@@ -205,9 +205,9 @@ def create(
     }
 
 
-HEARS = "controller_hears_deletion"
+HEARS = "controller_receives_stop_replica_response"
 MOVES = {
-    "NewReplica": ("makes_replicas", "controller_makes_replicas"),
+    "NewReplica": ("makes_replicas", "controller_creates_new_replicas"),
     "OfflineReplica": ("stops", "controller_stops_replicas"),
     "ReplicaDeletionStarted": ("deletes", "controller_deletes_replicas"),
     "ReplicaDeletionSuccessful": ("waits", HEARS),
@@ -223,7 +223,7 @@ def replica_moves(question: Question, live: Sequence[int]) -> dict[str, Any]:
     replica, before, target = asked["replica"], asked["state"], asked["target"]
     state = asked.get("zkState", asked.get("leadership"))
     if target == "OnlineReplica":
-        enlists = ("enlists", "controller_enlists_replicas")
+        enlists = ("enlists", "controller_brings_new_replicas_online")
         task, step = enlists if before == "NewReplica" else ("waits", "controller_sees_start")
     else:
         task, step = MOVES[target]

@@ -111,7 +111,7 @@ def _elected(question: Question) -> dict[str, Any]:
 # Replicas that move, and those that go offline alive: `reassignment`
 
 EPOCH = 1
-REMOVES, PASSES = "controller_takes_old_replica_offline", "controller_passes_over_old_replica"
+REMOVES, PASSES = "controller_takes_old_replica_offline", "controller_skips_old_replica_outside_isr"
 ELECTS = "controller_moves_leader"
 
 

@@ -50,7 +50,7 @@ READY: dict[str, dict[str, str]] = {
     },
     "election": {
         "two controllers": "zombies_overlap", "a deposed controller writes": "single_writer",
-        "an older controller is obeyed": "single_master",
+        "an older controller is obeyed": "no_older_controller_is_obeyed",
     },
     "replication": {
         "two leaders": "zombies_overlap", "lose a committed record": "no_message_loss",
@@ -58,10 +58,10 @@ READY: dict[str, dict[str, str]] = {
     },
     "reassignment": {
         "lose a committed record": "no_message_loss", "a move is done": "a_move_is_done",
-        "a move changes hands": "a_move_changes_hands",
+        "a move changes hands": "reassignment_survives_failover",
     },
     "topics": {
-        "a deleted topic comes back": "no_resurrection",
+        "a deleted topic comes back": "deleted_data_is_never_served",
         "a deletion is complete": "a_deletion_is_complete",
     },
     "cluster": {

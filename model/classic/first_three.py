@@ -61,7 +61,7 @@ def leader_expands_isr(now, new, leader, follower):
 
 
 @transition(only=these, leader=REPLICAS)
-def leader_raises_hw(now, new, leader):
+def leader_advances_hw(now, new, leader):
     """The leader raises its high watermark by one record that every ISR member has."""
     hw = now.view[leader].hw
     require(presumes_leadership(now, leader),  "the replica presumes leadership")
@@ -119,4 +119,5 @@ def becomes_follower(now, new, follower, leader, epoch):
 
 
 FIRST_THREE = (
-    leader_shrinks_isr, leader_expands_isr, leader_raises_hw, follower_replicates, becomes_follower)
+    leader_shrinks_isr, leader_expands_isr, leader_advances_hw, follower_replicates,
+    becomes_follower)

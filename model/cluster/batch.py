@@ -5,9 +5,11 @@ is notified of the live brokers, but after it. A queue is memory of the controll
 when it resigns.
 
 By itself UpdateMetadata is sent for six reasons, five of them here (the sixth is reassignment):
-failover (`controller_announces_brokers`), a broker's start (`controller_announces_new_brokers`),
-another address (`controller_reads_endpoints`), replicas that go offline without a leader among them
-(`controller_notifies_brokers`), and ISR changes (`controller_reads_isr_changes`).
+failover (`controller_sends_initial_update_metadata`), a broker's start
+(`controller_sends_update_metadata_for_new_brokers`), another address
+(`controller_reads_endpoints`), replicas that go offline without a leader among them
+(`controller_sends_update_metadata_for_dead_brokers`), and ISR changes
+(`controller_reads_isr_changes`).
 
 Source: ControllerBrokerRequestBatch, ControllerChannelManager (2.3)
 """

@@ -80,7 +80,7 @@ def is_settled(now):
         "partition the state that ZooKeeper has, and leads nothing of which another is registered "
         "as the leader",
         companion="the_cluster_settles_after_an_election")
-def converges(now):
+def idle_metadata_agrees_with_zookeeper(now):
     return implies(is_settled(now), every(BROKERS, lambda broker: implies(
         is_live(now, broker), all_of(
             now.alive[broker] == now.zk.registered,
@@ -142,7 +142,7 @@ def leader_unique(now):
 
 @always("the registered leader, if there is one, is in the registered ISR",
         companion="a_second_leader_is_elected")
-def clean_election(now):
+def leader_in_isr(now):
     return everywhere(now, lambda own: every(BROKERS, lambda broker: implies(
         current(own).leader == broker, current(own).isr.has(broker))))
 
@@ -162,14 +162,14 @@ def no_message_loss(now):
 
 @always("a broker that takes itself for registered is registered",
         companion="a_node_outlives_its_session")
-def registrations_last(now):
+def registered_brokers_stay_registered(now):
     return every(BROKERS, lambda broker: implies(
         now.mistaken.has(broker), now.zk.registered.has(broker)))
 
 
 @always_step("a broker that has resigned as the controller writes no state",
              companion="a_zombie_is_at_work")
-def the_resigned_are_silent(now, after):
+def resigned_controllers_write_nothing(now, after):
     return every(BROKERS, lambda broker: implies(
         now.resigned.has(broker), every(PARTITIONS, lambda partition: not_(wrote(
             now.belief[broker],
@@ -197,14 +197,14 @@ def writes_as_newest(now, before, after):
 
 @always_step("the registered leader epoch never goes back, nor does the controller epoch in it",
              companion="a_second_leader_is_elected")
-def epochs_never_fall(now, after):
+def leader_epoch_never_falls(now, after):
     return every(PARTITIONS, lambda partition: grows(
         current(focus(now, "partition", partition)), current(focus(after, "partition", partition))))
 
 
 @always_step("a leader takes nobody into the ISR whom it knows to be dead",
              companion="a_dead_broker_still_fetches")
-def the_dead_stay_out(now, after):
+def dead_brokers_do_not_join_the_isr(now, after):
     return every(PARTITIONS, lambda partition: takes_the_living(
         now, focus(now, "partition", partition), focus(after, "partition", partition)))
 
@@ -269,9 +269,10 @@ def a_node_outlives_its_session(now):
 
 
 CLAIMS = (
-    converges, no_wedge, no_event_is_missed, dead_leaders_are_noticed, leader_unique,
-    clean_election, isr_holds_committed, no_message_loss, registrations_last,
-    the_resigned_are_silent, single_writer, epochs_never_fall, the_dead_stay_out,
+    idle_metadata_agrees_with_zookeeper, no_wedge, no_event_is_missed, dead_leaders_are_noticed,
+    leader_unique, leader_in_isr, isr_holds_committed, no_message_loss,
+    registered_brokers_stay_registered, resigned_controllers_write_nothing, single_writer,
+    leader_epoch_never_falls, dead_brokers_do_not_join_the_isr,
     the_cluster_settles_after_an_election, a_partition_is_without_leader, zombies_overlap,
     a_second_leader_is_elected, a_replica_lacks_what_was_committed, a_zombie_is_at_work,
     a_dead_broker_still_fetches, a_node_outlives_its_session)

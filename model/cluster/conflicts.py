@@ -87,7 +87,7 @@ def controller_finds_a_newer_controller(now, new, broker):
 
 
 @transition(broker=BROKERS, replica=BROKERS)
-def controller_leaves_replica(now, new, broker, replica):
+def controller_skips_isr_removal(now, new, broker, replica):
     """The state names a newer controller epoch: the replica stays in the ISR. A broker that shuts
     down is sent StopReplica all the same.
 

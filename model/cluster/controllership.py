@@ -37,7 +37,7 @@ def owner_notified(now, hears):
 
 
 @transition(broker=BROKERS)
-def broker_finds_it_moved(now, new, broker):
+def broker_loses_controller_election(now, new, broker):
     """The reply was lost, and by now /controller or the epoch is not the broker's any more.
 
     Up to 2.0 it gives up whatever it would find, and deletes /controller, be it its own or not.
@@ -75,7 +75,7 @@ def controller_is_still_active(now, new, broker):
 
 
 @transition(ends="lost", only=lambda v: not v.events_dropped, broker=BROKERS)
-def controller_resigns_and_goes_on(now, new, broker):
+def controller_resigns_and_keeps_its_queue(now, new, broker):
     """It has resigned, and its thread goes on with what was queued, in the old epoch.
 
     Kafka: listeners were not removed until KAFKA-4447

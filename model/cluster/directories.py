@@ -68,7 +68,7 @@ def broker_reports_log_dir_failure(now, new, broker):
 
 
 @transition(only=are_notified, broker=BROKERS)
-def controller_asks_for_log_dirs(now, new, broker):
+def controller_sends_leader_and_isr_for_log_dirs(now, new, broker):
     """LeaderAndIsr for every replica of the brokers that are named, each as it is cached: who has
     it still has this epoch already. Then the notifications are deleted, which is no step of its
     own, as for ISR changes."""
@@ -127,7 +127,7 @@ def controller_marks_replicas_offline(now, new, broker, subject):
 
 
 @transition(only=are_notified, broker=BROKERS, subject=BROKERS)
-def controller_hears_no_news(now, new, broker, subject):
+def controller_finds_log_dirs_unchanged(now, new, broker, subject):
     """What the response names is known, or a replica obeys that was on a failed directory: it
     counts as live again."""
     require_acting(now, broker)

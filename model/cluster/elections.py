@@ -174,7 +174,7 @@ def controller_finds_no_leader(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_tells_elections(now, new, broker):
+def controller_sends_election_batch(now, new, broker):
     """The batch of the elections: LeaderAndIsr to the live replicas, UpdateMetadata to all.
 
     At a failover a look for a request of preferred leaders is next. Before it, from 2.0 to 2.3, a

@@ -67,7 +67,7 @@ def echoes(now, cache):
 
 
 @transition(broker=BROKERS)
-def controller_announces_brokers(now, new, broker):
+def controller_sends_initial_update_metadata(now, new, broker):
     """UpdateMetadata to every live broker, so that all know who may lead.
 
     Up to 0.10.1 that was the last act of a failover. Where it has worked on a request for preferred
@@ -83,7 +83,7 @@ def controller_announces_brokers(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_restores_replicas(now, new, broker):
+def controller_starts_replica_state_machine(now, new, broker):
     """Every replica of a live broker goes Online: it is sent the state as the controller read it.
 
     Those of dead brokers, if there are any, go Offline next; until 2.2 they stayed as they were

@@ -135,7 +135,7 @@ def broker_becomes_follower(now, new, broker, sender, partition):
 
 
 @transition(broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
-def broker_knows_no_such_leader(now, new, broker, sender, partition):
+def broker_finds_leader_not_in_metadata_cache(now, new, broker, sender, partition):
     """The leader is not in the metadata cache: the broker stays as it is, and answers no error.
 
     Kafka: "cannot become follower since the new leader is unavailable"; the epoch does not advance
@@ -163,7 +163,7 @@ def older_epoch_is_refused(now, new, broker, sender, partition):
 
 @transition(only=lambda v: v.log_dirs_fail_alone,
             broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
-def broker_cannot_reach_its_log(now, new, broker, sender, partition):
+def broker_answers_kafka_storage_error(now, new, broker, sender, partition):
     """KAFKA_STORAGE_ERROR, before anything else of the partition is looked at: so a controller
     comes to know which replicas have gone with a log directory."""
     require_state(now, broker, sender, partition)

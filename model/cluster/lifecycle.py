@@ -149,7 +149,7 @@ def broker_replaces_its_old_node(now, new, broker):
 
 
 @transition(only=lambda v: not v.node_owner_checked, broker=BROKERS)
-def broker_takes_its_old_node_for_its_own(now, new, broker):
+def broker_keeps_registration_of_old_session(now, new, broker):
     """The node has its id: the broker takes itself for registered. KAFKA-1387"""
     require(now.zk.outlived.has(broker),            "a node of its last session is there")
     require(now.up.has(broker),                     "its process runs")

@@ -153,7 +153,7 @@ def controller_finds_brokers_unchanged(now, new, broker):
 
 
 @transition(only=lambda v: v.broker_epoch and not v.bounces_seen, broker=BROKERS)
-def controller_overlooks_bounced_brokers(now, new, broker):
+def controller_misses_bounced_brokers(now, new, broker):
     """The watch fired, the ids are read, and they are those that it has: nothing is to be done.
 
     Why:   until 2.1 no request names a registration, so that the new one is the old one to all, and
@@ -214,7 +214,7 @@ def take_offline(now, new, broker, cache, context):
 
 
 @transition(broker=BROKERS)
-def controller_notifies_brokers(now, new, broker):
+def controller_sends_update_metadata_for_dead_brokers(now, new, broker):
     """No partition lost its leader: UpdateMetadata all the same, to say who is alive."""
     cache = now.cache[broker]
     require_acting(now, broker)
@@ -226,7 +226,7 @@ def controller_notifies_brokers(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_announces_new_brokers(now, new, broker):
+def controller_sends_update_metadata_for_new_brokers(now, new, broker):
     """UpdateMetadata: to those that started about every partition, to the others about none.
 
     Until 2.1 every broker was notified of every partition.
@@ -242,7 +242,7 @@ def controller_announces_new_brokers(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_instates_replicas(now, new, broker):
+def controller_brings_replicas_online(now, new, broker):
     """Replicas of brokers that started go Online: LeaderAndIsr to them, UpdateMetadata to all.
 
     Then offline partitions are tried again.

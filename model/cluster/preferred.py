@@ -180,7 +180,7 @@ def controller_begins_rebalance(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_finds_balance(now, new, broker):
+def controller_finds_no_imbalance(now, new, broker):
     """Who is preferred leads, or cannot."""
     require_acting(now, broker)
     require_next(now, broker, "rebalance",          TIMER)
@@ -205,7 +205,7 @@ def controller_cannot_elect_preferred(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_tells_preferred(now, new, broker):
+def controller_sends_preferred_batch(now, new, broker):
     """LeaderAndIsr to all replicas, UpdateMetadata to all brokers. A rebalance goes on with the
     next preferred broker."""
     cache = now.cache[broker]

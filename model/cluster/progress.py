@@ -11,35 +11,36 @@ from model.language import all_of, any_of, eventually, every, implies, limit, no
 from model.protocol.state import BROKERS
 
 CONTROLLERSHIP_STEPS = (
-    "broker_becomes_controller", "broker_learns_it_won", "broker_finds_it_moved",
+    "broker_becomes_controller", "broker_learns_it_won", "broker_loses_controller_election",
     "controller_resigns", "controller_is_still_active", "controller_is_fenced")
 SESSION_STEPS = (
     "broker_starts", "broker_reconnects", "node_of_an_ended_session_goes")
 THREAD_STEPS = (
-    "controller_reads_context", "controller_announces_brokers", "controller_restores_replicas",
-    "controller_reads_state", "controller_write_conflicts", "controller_finds_a_newer_controller",
-    "controller_leaves_replica",
-    "controller_elects_leader", "controller_finds_no_leader", "controller_tells_elections",
-    "controller_removes_replica", "controller_finds_it_removed", "controller_tells_removals",
+    "controller_reads_context", "controller_sends_initial_update_metadata",
+    "controller_starts_replica_state_machine", "controller_reads_state",
+    "controller_write_conflicts", "controller_finds_a_newer_controller",
+    "controller_skips_isr_removal", "controller_elects_leader", "controller_finds_no_leader",
+    "controller_sends_election_batch", "controller_removes_replica",
+    "controller_finds_replica_not_in_isr", "controller_sends_removal_batch",
     "controller_sees_new_brokers", "controller_sees_dead_brokers",
     "controller_sees_bounced_brokers", "controller_finds_brokers_unchanged",
-    "controller_notifies_brokers", "controller_announces_new_brokers",
-    "controller_instates_replicas",
+    "controller_sends_update_metadata_for_dead_brokers",
+    "controller_sends_update_metadata_for_new_brokers", "controller_brings_replicas_online",
     "broker_reports_isr_change", "controller_reads_isr_changes", "controller_finds_no_isr_change",
-    "broker_reports_log_dir_failure", "controller_asks_for_log_dirs",
+    "broker_reports_log_dir_failure", "controller_sends_leader_and_isr_for_log_dirs",
     "controller_finds_no_log_dir_event", "controller_marks_replicas_offline",
-    "controller_hears_no_news",
-    "controller_reads_endpoints", "controller_finds_endpoints_unchanged",
-    "shutdown_request_arrives", "controller_begins_shutdown", "controller_refuses_shutdown",
-    "controller_moves_leader", "controller_finds_no_successor", "controller_tells_moves",
+    "controller_finds_log_dirs_unchanged", "controller_reads_endpoints",
+    "controller_finds_endpoints_unchanged", "shutdown_request_arrives",
+    "controller_begins_shutdown", "controller_refuses_shutdown", "controller_moves_leader",
+    "controller_finds_no_other_isr_member", "controller_sends_shutdown_batch",
     "controller_stops_follower", "controller_answers_shutdown", "broker_stops",
     "controller_begins_preferred_election", "controller_finds_no_request",
-    "controller_begins_rebalance", "controller_finds_balance", "controller_elects_preferred",
-    "controller_cannot_elect_preferred", "controller_tells_preferred",
+    "controller_begins_rebalance", "controller_finds_no_imbalance", "controller_elects_preferred",
+    "controller_cannot_elect_preferred", "controller_sends_preferred_batch",
     "controller_deletes_preferred_request")
 BROKER_STEPS = (
-    "broker_becomes_leader", "broker_becomes_follower", "broker_knows_no_such_leader",
-    "older_epoch_is_refused", "broker_cannot_reach_its_log",
+    "broker_becomes_leader", "broker_becomes_follower", "broker_finds_leader_not_in_metadata_cache",
+    "older_epoch_is_refused", "broker_answers_kafka_storage_error",
     "older_controller_is_refused", "broker_updates_metadata",
     "broker_stops_fetching", "late_stop_replica_arrives")
 

@@ -45,7 +45,7 @@ def controller_removes_replica(now, new, broker, replica):
 
 
 @transition(broker=BROKERS, replica=BROKERS)
-def controller_finds_it_removed(now, new, broker, replica):
+def controller_finds_replica_not_in_isr(now, new, broker, replica):
     """The replica is in the ISR no more: nothing is written, and the others are notified all the
     same.
 
@@ -63,7 +63,7 @@ def controller_finds_it_removed(now, new, broker, replica):
 
 
 @transition(broker=BROKERS)
-def controller_tells_removals(now, new, broker):
+def controller_sends_removal_batch(now, new, broker):
     """The batch of the removals: LeaderAndIsr to the other replicas, UpdateMetadata to all.
 
     A broker that shuts down is alive, and so is one with a failed log directory, so that

@@ -150,13 +150,13 @@ def controller_moves_leader(now, new, broker, leader):
 
 
 @transition(broker=BROKERS)
-def controller_finds_no_successor(now, new, broker):
+def controller_finds_no_other_isr_member(now, new, broker):
     """No other ISR member is alive: the leaving broker goes on leading."""
     find_nobody(now, new, broker, MOVES)
 
 
 @transition(broker=BROKERS)
-def controller_tells_moves(now, new, broker):
+def controller_sends_shutdown_batch(now, new, broker):
     """LeaderAndIsr to all replicas, to the leaving broker too, so that it stops leading.
 
     Why: in 1.1 and 2.0 it was left out, and went on in its old epoch (KAFKA-7482).

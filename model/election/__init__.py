@@ -8,8 +8,8 @@ request made for an earlier incarnation of a broker is never obeyed by a later o
 from model.election.claims import CLAIMS
 from model.election.controller import (
     broker_crashes,
-    broker_finds_it_moved,
     broker_learns_it_won,
+    broker_loses_controller_election,
     broker_reads_epoch,
     broker_wins_election,
     controller_resigns,
@@ -17,7 +17,7 @@ from model.election.controller import (
     write_is_applied,
     write_is_refused,
 )
-from model.election.requests import controller_sends_request, request_is_obeyed
+from model.election.requests import broker_handles_request, controller_sends_request
 from model.election.state import STATE
 from model.election.zookeeper import broker_connects, session_expires
 from model.language import Bound, System
@@ -37,10 +37,10 @@ SYSTEM = System(
     initial=initial,
     transitions=(
         broker_connects, session_expires,
-        broker_reads_epoch, broker_wins_election, broker_learns_it_won, broker_finds_it_moved,
-        controller_resigns, broker_crashes,
+        broker_reads_epoch, broker_wins_election, broker_learns_it_won,
+        broker_loses_controller_election, controller_resigns, broker_crashes,
         controller_starts_write, write_is_applied, write_is_refused,
-        controller_sends_request, request_is_obeyed),
+        controller_sends_request, broker_handles_request),
     claims=CLAIMS,
     versions=presets(_SWITCHES),
     also=published(_SWITCHES),

@@ -43,13 +43,13 @@ def single_writer(now):
 
 @always("no broker obeys an older controller after a newer one",
         companion="a_deposed_request_is_in_flight")
-def single_master(now):
+def no_older_controller_is_obeyed(now):
     return not_(now.stale_obedience)
 
 
 @always_step("the controller epoch in ZooKeeper never goes back, and its zkVersion grows whenever "
              "it does, and only then",
-             companion="a_win_is_unheard")
+             companion="winner_has_not_learned_it_won")
 def controller_epoch_never_falls(now, after):
     return when(after.zk.epoch == now.zk.epoch,
                 after.zk.epoch_version == now.zk.epoch_version,
@@ -58,7 +58,7 @@ def controller_epoch_never_falls(now, after):
 
 
 @always("/controller belongs to a broker that has a session: the node lives and dies with it",
-        companion="a_win_is_unheard")
+        companion="winner_has_not_learned_it_won")
 def the_owner_has_a_session(now):
     return every(BROKERS, lambda broker: implies(
         now.zk.controller == broker, now.session[broker]))
@@ -66,7 +66,7 @@ def the_owner_has_a_session(now):
 
 @always("a broker believes it is the controller only under an epoch that it won",
         companion="zombies_overlap")
-def belief_is_earned(now):
+def controllers_won_their_epoch(now):
     return every(BROKERS, lambda broker: implies(
         now.belief[broker].held,
         some(EPOCHS, lambda epoch: all_of(
@@ -75,7 +75,7 @@ def belief_is_earned(now):
 
 @always("a broker that believes it is the controller has no election of its own under way",
         companion="zombies_overlap")
-def a_controller_does_not_run_again(now):
+def controllers_have_no_pending_election(now):
     return every(BROKERS, lambda broker: not_(all_of(
         now.belief[broker].held, now.read[broker].done)))
 
@@ -91,14 +91,14 @@ def writers_won_their_epoch(now):
 
 @always("once the partition's state is written, the epoch in it is one that somebody won",
         companion="the_state_was_written")
-def the_state_is_of_a_controller(now):
+def written_controller_epoch_was_won(now):
     return implies(now.zk.state_version > 0, some(BROKERS, lambda broker: some(EPOCHS,
         lambda epoch: all_of(epoch == now.zk.state_epoch, now.won.has(broker, epoch)))))
 
 
 @always("what a broker obeyed last was sent by somebody",
         companion="a_deposed_request_is_in_flight")
-def what_is_obeyed_was_sent(now):
+def accepted_requests_were_sent(now):
     return every(BROKERS, lambda broker: implies(
         now.obeyed[broker] > 0,
         some(BROKERS, lambda sender: some(EPOCHS, lambda epoch: all_of(
@@ -106,7 +106,7 @@ def what_is_obeyed_was_sent(now):
 
 
 @always_step("/controller passes to another, and to a new epoch, only by having been deleted",
-             companion="a_win_is_unheard")
+             companion="winner_has_not_learned_it_won")
 def nobody_takes_over_the_controllership(now, after):
     return implies(
         all_of(not_(is_none(now.zk.controller)), not_(is_none(after.zk.controller))),
@@ -123,8 +123,8 @@ def one_write_at_a_time(now, after):
 
 @eventually("every broker knows of the newest controller that ever sent a request, or of a newer "
             "one, whatever crashes and expires",
-            fair=("request_is_obeyed",))
-def newest_controller_is_heard(now):
+            fair=("broker_handles_request",))
+def newest_controller_becomes_known(now):
     return every(BROKERS, lambda broker: every(BROKERS, lambda sender: every(EPOCHS, lambda epoch:
         implies(now.sent.has(sender, epoch), now.seen[broker] >= epoch))))
 
@@ -151,7 +151,7 @@ def a_deposed_request_is_in_flight(now):
 
 
 @sometimes("/controller is owned by a broker that has not heard that it won")
-def a_win_is_unheard(now):
+def winner_has_not_learned_it_won(now):
     return some(BROKERS, lambda broker: all_of(
         now.zk.controller == broker, not_(now.belief[broker].held)))
 
@@ -162,10 +162,10 @@ def the_state_was_written(now):
 
 
 CLAIMS = (
-    single_controller, single_writer, single_master,
-    the_owner_has_a_session, belief_is_earned, a_controller_does_not_run_again,
-    writers_won_their_epoch, the_state_is_of_a_controller, what_is_obeyed_was_sent,
+    single_controller, single_writer, no_older_controller_is_obeyed,
+    the_owner_has_a_session, controllers_won_their_epoch, controllers_have_no_pending_election,
+    writers_won_their_epoch, written_controller_epoch_was_won, accepted_requests_were_sent,
     controller_epoch_never_falls, nobody_takes_over_the_controllership, one_write_at_a_time,
-    newest_controller_is_heard,
+    newest_controller_becomes_known,
     zombies_overlap, a_zombie_has_a_write_under_way, a_deposed_request_is_in_flight,
-    a_win_is_unheard, the_state_was_written)
+    winner_has_not_learned_it_won, the_state_was_written)

@@ -76,7 +76,7 @@ def broker_learns_it_won(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def broker_finds_it_moved(now, new, broker):
+def broker_loses_controller_election(now, new, broker):
     """The election is lost: the multi was refused, or the session of it is over.
 
     Kafka: KafkaController.elect, ControllerMovedException

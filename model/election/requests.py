@@ -16,7 +16,7 @@ def controller_sends_request(now, new, broker):
 
 
 @transition(broker=BROKERS, sender=BROKERS, epoch=EPOCHS)
-def request_is_obeyed(now, new, broker, sender, epoch):
+def broker_handles_request(now, new, broker, sender, epoch):
     """A broker carries out a request of a controller that is not older than any it knows.
 
     Kafka: ReplicaManager.becomeLeaderOrFollower, STALE_CONTROLLER_EPOCH otherwise

@@ -29,11 +29,11 @@ Rule = Callable[..., Any]
 def who_has_a_task(blank: str, companion: str) -> Claim:
     """`blank` is the task of a broker that is no controller, or has not read the cluster yet."""
     @always("nobody has a task of a controller but who believes it is one", companion=companion)
-    def tasks_are_of_controllers(now):
+    def only_controllers_have_tasks(now):
         return every(BROKERS, lambda b: any_of(
             now.belief[b] > 0, now.cache[b].task == blank))
 
-    return tasks_are_of_controllers
+    return only_controllers_have_tasks
 
 
 def who_is_cut_off(goes_on: Rule) -> Claim:
@@ -41,11 +41,11 @@ def who_is_cut_off(goes_on: Rule) -> Claim:
     @always_step("a controller whose session is gone does nothing: ZooKeeper tells it nothing and "
                  "does nothing for it",
                  companion="a_controller_is_cut_off")
-    def the_cut_off_stand_still(now, after):
+    def controllers_without_session_do_nothing(now, after):
         return every(BROKERS, lambda b: implies(
             all_of(after.belief[b] > 0, goes_on(now, after, b)), now.zk.registered.has(b)))
 
-    return the_cut_off_stand_still
+    return controllers_without_session_do_nothing
 
 
 def cut_off(blank: str) -> Claim:
@@ -65,13 +65,13 @@ def who_is_deposed(
     what holds of writes by which no controller is seen to go on."""
     @always_step("a controller that is deposed changes nothing in ZooKeeper",
                  companion=companion, only=is_fenced)
-    def the_deposed_write_nothing(now, after):
+    def deposed_controllers_write_nothing(now, after):
         stand_still = every(BROKERS, lambda b: implies(
             all_of(now.belief[b] > 0, now.belief[b] < now.zk.epoch, goes_on(now, after, b)),
             untouched(now, after)))
         return stand_still if beside is None else all_of(stand_still, beside(now, after))
 
-    return the_deposed_write_nothing
+    return deposed_controllers_write_nothing
 
 
 def leads_from_isr(state):

@@ -61,7 +61,7 @@ def require_state_changed(now, broker):
 
 
 CONTROLLERSHIP_STEPS = (
-    "broker_becomes_controller", "broker_learns_it_won", "broker_finds_it_moved",
+    "broker_becomes_controller", "broker_learns_it_won", "broker_loses_controller_election",
     "controller_resigns")
 """What brokers do about their controllership by themselves; no fault."""
 
@@ -121,7 +121,7 @@ def broker_learns_it_won(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def broker_finds_it_moved(now, new, broker):
+def broker_loses_controller_election(now, new, broker):
     """The reply was lost, and by now /controller or the epoch is not the broker's any more.
 
     Up to 2.0 it gives up whatever it would find, and deletes /controller, be it its own or not.
@@ -144,7 +144,7 @@ def find_it_moved(now, new, broker):
 
 
 @transition(only=lambda v: not v.winner_finds_itself and looks_for_itself(v), broker=BROKERS)
-def winner_takes_itself_for_another(now, new, broker):
+def elected_broker_assumes_another_controller(now, new, broker):
     """The reply was lost; the broker finds some id in /controller, and asks no further whose it is.
 
     Kafka: KafkaController.elect returns at once if there is a controller, KAFKA-13407

@@ -73,7 +73,7 @@ def outside(now):
 
 
 @transition(first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)
-def administrator_asks_for_move(now, new, first, second, third):
+def admin_requests_reassignment(now, new, first, second, third):
     """/admin/reassign_partitions is created, with the list that the partition is to have.
 
     Refused where one is there: "There is an existing assignment running."
@@ -85,7 +85,7 @@ def administrator_asks_for_move(now, new, first, second, third):
 
 
 @transition(first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)
-def administrator_asks_for_two_moves(now, new, first, second, third):
+def admin_requests_two_reassignments(now, new, first, second, third):
     """The request has an entry for another partition too."""
     require_no_request(now)
     require_list(first, second, third)
@@ -97,7 +97,7 @@ def administrator_asks_for_two_moves(now, new, first, second, third):
 
 
 @transition()
-def administrator_asks_for_unknown_partition(now, new):
+def admin_requests_unknown_partition(now, new):
     """The request names a partition that does not exist."""
     require_no_request(now)
 
@@ -106,7 +106,7 @@ def administrator_asks_for_unknown_partition(now, new):
 
 
 @transition(only=is_twelve_steps)
-def administrator_withdraws_request(now, new):
+def admin_withdraws_request(now, new):
     """The request is deleted by hand: up to 2.3 there is no other way to cancel.
 
     It stops nothing that a controller has in memory; /controller has to be deleted as well.
@@ -123,7 +123,7 @@ def administrator_withdraws_request(now, new):
 
 
 @transition()
-def administrator_deletes_topic(now, new):
+def admin_deletes_topic(now, new):
     """/admin/delete_topics gets the topic, and the deletion waits, for a dead broker or a move."""
     require(not_(is_empty(now.zk.assignment)),      "there is a topic")
     require(not_(now.zk.deleting),                  "it is not to be deleted yet")

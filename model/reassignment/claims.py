@@ -73,7 +73,7 @@ def no_message_loss(now):
         "those outside the ISR when the move was asked for, or dropped from it since, unless a "
         "request was withdrawn",
         companion="a_move_is_done")
-def copies_are_kept(now):
+def one_replica_set_has_all_commits(now):
     def are_safe(places):
         return every(BROKERS, lambda b: implies(
             all_of(listed(places, b), not_(now.dropped.has(b))), is_safe(now, b)))
@@ -83,7 +83,7 @@ def copies_are_kept(now):
 
 @always("the registered leader, if there is one, is in the registered ISR",
         companion="the_leader_is_moved")
-def clean_election(now):
+def leader_in_isr(now):
     return leads_from_isr(now.zk)
 
 
@@ -113,7 +113,7 @@ def other_request_is_kept(now):
 @always("without a request the assignment is a list that somebody asked for, in its order, unless "
         "a request was withdrawn, or the topic is to be deleted",
         companion="a_move_is_done")
-def assignment_is_whole(now):
+def assignment_is_original_or_requested(now):
     return any_of(
         now.withdrawn, now.zk.deleting, is_open(now), is_same(now.zk.assignment, now.origin),
         is_same(now.zk.assignment, now.wanted))
@@ -121,7 +121,7 @@ def assignment_is_whole(now):
 
 @always("a controller that was elected after a request was withdrawn does not work on it",
         companion="a_request_is_withdrawn", only=is_twelve_steps)
-def moves_are_asked_for(now):
+def withdrawn_reassignments_do_not_start(now):
     return every(BROKERS, lambda b: any_of(
         is_empty(now.cache[b].target), now.belief[b] <= now.withdrawn_in,
         not_(now.withdrawn), now.belief[b] < now.zk.epoch,
@@ -149,15 +149,15 @@ def is_notified_of_all(now, controller, broker):
 
 @always("a broker sends clients to the registered leader whenever the newest controller waits for "
         "events, and all that it sent the broker has arrived",
-        companion="clients_are_sent_astray")
-def clients_find_the_leader(now):
+        companion="clients_are_sent_to_a_deleted_replica")
+def metadata_names_the_leader(now):
     return every(BROKERS, lambda b: every(BROKERS, lambda notified: implies(
         is_notified_of_all(now, b, notified), now.metadata[notified].leader == now.zk.leader)))
 
 
 @always("a leader can drop from its ISR whoever lags behind, its replica or not",
-        companion="a_stranger_is_in_the_isr")
-def laggards_can_be_dropped(now):
+        companion="isr_has_a_non_replica")
+def lagging_replicas_can_leave_the_isr(now):
     return not_(now.stuck)
 
 
@@ -182,14 +182,14 @@ def the_leader_is_moved(now):
 
 
 @sometimes("a leader has somebody in its ISR who is none of its replicas, and lags behind")
-def a_stranger_is_in_the_isr(now):
+def isr_has_a_non_replica(now):
     return some(BROKERS, lambda leader: some(BROKERS, lambda b: all_of(
         now.replica[leader].role == "leader", leader != b, now.replica[leader].isr.has(b),
         not_(now.replica[leader].replicas.has(b)), not_(now.replica[leader].caught_up.has(b)))))
 
 
 @sometimes("a controller resumes a move that another one began")
-def a_move_changes_hands(now):
+def reassignment_survives_failover(now):
     return some(BROKERS, lambda b: all_of(
         now.belief[b] > 1, now.belief[b] == now.zk.epoch, is_at(now, b, "leaving"),
         not_(is_empty(now.cache[b].target))))
@@ -203,7 +203,7 @@ def a_move_is_cancelled(now):
 
 
 @sometimes("a broker sends clients to one whose replica is deleted: UpdateMetadata is on its way")
-def clients_are_sent_astray(now):
+def clients_are_sent_to_a_deleted_replica(now):
     return some(BROKERS, lambda b: some(BROKERS, lambda gone: all_of(
         now.metadata[b].leader == gone, now.up.has(gone), now.replica[gone].role == "none",
         not_(listed(now.zk.assignment, gone)))))
@@ -251,11 +251,11 @@ def the_last_copy_is_deleted(now):
 
 
 CLAIMS = (
-    isr_holds_committed, no_message_loss, copies_are_kept, clean_election, isr_is_assigned,
-    request_goes_only_when_done, other_request_is_kept, assignment_is_whole, moves_are_asked_for,
-    clients_know_the_epoch, clients_find_the_leader, laggards_can_be_dropped,
-    leader_epoch_never_falls,
-    a_move_is_done, the_leader_is_moved, a_stranger_is_in_the_isr, a_move_changes_hands,
-    two_moves_are_asked_for, clients_are_sent_astray,
+    isr_holds_committed, no_message_loss, one_replica_set_has_all_commits, leader_in_isr,
+    isr_is_assigned, request_goes_only_when_done, other_request_is_kept,
+    assignment_is_original_or_requested, withdrawn_reassignments_do_not_start,
+    clients_know_the_epoch, metadata_names_the_leader, lagging_replicas_can_leave_the_isr,
+    leader_epoch_never_falls, a_move_is_done, the_leader_is_moved, isr_has_a_non_replica,
+    reassignment_survives_failover, two_moves_are_asked_for, clients_are_sent_to_a_deleted_replica,
     a_request_is_withdrawn, a_move_is_cancelled, copies_are_fewer, the_last_copy_is_deleted,
     a_write_is_overtaken, a_deposed_controller_reads, a_stranger_is_deleted_in_the_isr)

@@ -63,7 +63,7 @@ def both(cache):
 
 
 @transition(broker=BROKERS)
-def controller_assigns_both(now, new, broker):
+def controller_writes_union_of_replicas(now, new, broker):
     """Step 1: the topic's znode and the controller's memory get RAR and OAR together.
 
     The write names no version: it is sent again when its answer is lost, and changes nothing.
@@ -116,7 +116,7 @@ def sent_epoch(now, broker):
 
 
 @transition(shows="unheard_write", fault=True, broker=BROKERS)
-def controller_raise_is_unheard(now, new, broker):
+def controller_loses_response_to_epoch_bump(now, new, broker):
     """The epoch is raised in ZooKeeper (steps 2, 7), and the answer is lost: it is raised twice."""
     cache = now.cache[broker]
     require_unheard(now, broker, "bumping", "leading")
@@ -139,7 +139,7 @@ def controller_sees_targets_in_sync(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_adopts_target(now, new, broker):
+def controller_sets_target_in_memory(now, new, broker):
     """Steps 5 and 6: RAR goes online; in memory, and there only, RAR is the assignment.
 
     Who is new is notified of nothing. Whoever was online before is sent once more what it was sent
@@ -195,7 +195,7 @@ def controller_moves_leader(now, new, broker, leader):
 
 
 @transition(shows="unheard_write", fault=True, broker=BROKERS, leader=BROKERS)
-def controller_move_is_unheard(now, new, broker, leader):
+def controller_loses_response_to_leader_change(now, new, broker, leader):
     """The new leader is written and the answer lost: the controller will elect it once more."""
     cache = now.cache[broker]
     require_unheard(now, broker, "leading")
@@ -258,7 +258,7 @@ def without(cache, replica):
 
 
 @transition(shows="unheard_write", fault=True, broker=BROKERS, replica=BROKERS)
-def controller_removal_is_unheard(now, new, broker, replica):
+def controller_loses_response_to_isr_removal(now, new, broker, replica):
     """The smaller ISR is written and the answer lost: the next look finds the replica gone."""
     cache = now.cache[broker]
     require_unheard(now, broker, "leaving", "replacing")
@@ -270,7 +270,7 @@ def controller_removal_is_unheard(now, new, broker, replica):
 
 
 @transition(broker=BROKERS, replica=BROKERS)
-def controller_passes_over_old_replica(now, new, broker, replica):
+def controller_skips_old_replica_outside_isr(now, new, broker, replica):
     """Step 8, and the replica is not in the ISR: nothing is written. The last one sends."""
     cache = now.cache[broker]
     require_leaver(now, broker, replica)
@@ -303,7 +303,7 @@ def controller_deletes_old_replicas(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_settles_assignment(now, new, broker):
+def controller_writes_target_replicas(now, new, broker):
     """Step 10: the topic's znode gets RAR. Unconditional, like step 1."""
     cache = now.cache[broker]
     require_task(now, broker, "settling",           "the old replicas are deleted")
@@ -317,7 +317,7 @@ def controller_settles_assignment(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_closes_request(now, new, broker):
+def controller_removes_request_entry(now, new, broker):
     """Step 11: the entry leaves /admin/reassign_partitions; the znode goes with the last one.
 
     What is left is written from memory, not from what the znode says; before 1.1 and since 2.4 it
@@ -340,7 +340,7 @@ def controller_closes_request(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_tells_of_move(now, new, broker):
+def controller_sends_final_update_metadata(now, new, broker):
     """Step 12: UpdateMetadata to every broker."""
     cache = now.cache[broker]
     require_task(now, broker, "telling",            "the move is done")

@@ -147,7 +147,7 @@ def writes_again(now, broker, first):
 
 
 @transition(shows="read", broker=BROKERS)
-def controller_reads_cluster(now, new, broker):
+def controller_reads_context(now, new, broker):
     """An elected controller reads ZooKeeper, and tells every live replica what it found.
 
     What it finds of a request it takes up in the same event. Nothing fences a read: who is deposed
@@ -179,7 +179,7 @@ def controller_reads_cluster(now, new, broker):
 
 
 @transition(broker=BROKERS, dead=BROKERS)
-def controller_notices_death(now, new, broker, dead):
+def controller_sees_broker_failure(now, new, broker, dead):
     """The watch on /brokers/ids fires: a broker that was alive is not registered."""
     cache = now.cache[broker]
     require_task(now, broker, "idle",               "it waits for events")
@@ -195,7 +195,7 @@ def controller_notices_death(now, new, broker, dead):
 
 
 @transition(broker=BROKERS, started=BROKERS)
-def controller_notices_start(now, new, broker, started):
+def controller_sees_broker_startup(now, new, broker, started):
     """A broker is registered that the controller does not reach: it is sent what it hosts.
 
     Of a partition without a leader it is sent that nobody leads, and an election is tried again. A

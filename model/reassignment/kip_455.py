@@ -150,7 +150,7 @@ def controller_cancels_move(now, new, broker):
 
 
 @transition(only=is_kip_455, broker=BROKERS)
-def controller_deletes_needless_replicas(now, new, broker):
+def controller_deletes_cancelled_adding_replicas(now, new, broker):
     """Phase U ends: who was to be added by the move as it was before is deleted again."""
     cache = now.cache[broker]
     require_task(now, broker, "replacing",          "a move was changed")

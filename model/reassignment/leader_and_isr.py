@@ -127,7 +127,7 @@ def leaderless_request_is_ignored(now, new, broker, epoch, controller):
 
 @transition(ends="refused", only=lambda v: v.leader_knows_replicas,
             broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
-def request_to_no_replica_is_refused(now, new, broker, epoch, controller):
+def request_to_non_replica_is_refused(now, new, broker, epoch, controller):
     """UNKNOWN_TOPIC_OR_PARTITION: step 7 tells the old replicas too, and does not list them."""
     require_newer(now, broker, epoch, controller)
     require(not_(now.request[epoch][controller].replicas.has(broker)),

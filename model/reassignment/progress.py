@@ -11,23 +11,23 @@ from model.reassignment.claims import is_excused, is_open
 from model.reassignment.lists import listed
 
 WORK = (
-    *CONTROLLERSHIP_STEPS, "controller_reads_cluster", "controller_notices_death",
-    "controller_notices_start", "controller_elects_leader", "controller_removes_dead_replica",
+    *CONTROLLERSHIP_STEPS, "controller_reads_context", "controller_sees_broker_failure",
+    "controller_sees_broker_startup", "controller_elects_leader", "controller_removes_dead_replica",
     "controller_begins_move", "controller_begins_with_targets_in_sync",
-    "controller_drops_what_is_so_already", "controller_drops_move_of_deleted_topic",
-    "controller_drops_move_to_dead_broker", "controller_assigns_both", "controller_bumps_epoch",
-    "controller_sees_targets_in_sync", "controller_adopts_target", "controller_keeps_leader",
-    "controller_moves_leader", "controller_finds_no_target_to_lead",
-    "controller_takes_old_replica_offline", "controller_passes_over_old_replica",
-    "controller_deletes_old_replicas", "controller_settles_assignment",
-    "controller_closes_request", "controller_tells_of_move", "controller_write_conflicts",
-    "controller_write_is_fenced", "controller_deletes_needless_replicas",
-    "broker_becomes_leader", "broker_becomes_follower", "leaderless_request_is_ignored",
-    "request_to_no_replica_is_refused", "older_controller_is_refused", "older_epoch_is_refused",
-    "broker_stops_replica", "broker_deletes_replica", "stop_of_older_controller_is_refused",
-    "broker_updates_metadata", "update_of_older_controller_is_refused",
-    "follower_catches_up", "leader_expands_isr",
-    "leader_reads_its_write_back", "leader_reads_another_write_back",
+    "controller_drops_request_already_assigned", "controller_drops_move_of_deleted_topic",
+    "controller_drops_move_to_dead_broker", "controller_writes_union_of_replicas",
+    "controller_bumps_epoch", "controller_sees_targets_in_sync", "controller_sets_target_in_memory",
+    "controller_keeps_leader", "controller_moves_leader", "controller_finds_no_target_to_lead",
+    "controller_takes_old_replica_offline", "controller_skips_old_replica_outside_isr",
+    "controller_deletes_old_replicas", "controller_writes_target_replicas",
+    "controller_removes_request_entry", "controller_sends_final_update_metadata",
+    "controller_write_conflicts", "controller_write_is_fenced",
+    "controller_deletes_cancelled_adding_replicas", "broker_becomes_leader",
+    "broker_becomes_follower", "leaderless_request_is_ignored", "request_to_non_replica_is_refused",
+    "older_controller_is_refused", "older_epoch_is_refused", "broker_stops_replica",
+    "broker_deletes_replica", "stop_of_older_controller_is_refused", "broker_updates_metadata",
+    "update_of_older_controller_is_refused", "follower_catches_up", "leader_expands_isr",
+    "leader_finds_own_isr_write", "leader_finds_other_isr_write",
     "broker_starts", "broker_reconnects")
 """All that goes on by itself."""
 
@@ -51,10 +51,10 @@ def moves_finish(now):
 @eventually("with every broker alive each sends clients to the registered leader, unless one of "
             "the limits was met",
             fair=WORK)
-def clients_are_led(now):
+def metadata_catches_up_with_the_leader(now):
     return any_of(
         is_excused(now), not_(every(BROKERS, lambda b: is_well(now, b))),
         every(BROKERS, lambda b: now.metadata[b].leader == now.zk.leader))
 
 
-PROGRESS = (moves_finish, clients_are_led)
+PROGRESS = (moves_finish, metadata_catches_up_with_the_leader)

@@ -145,7 +145,7 @@ def require_known(now, leader, replica):
 
 
 @transition(only=lambda v: not v.leader_drops_strangers, leader=BROKERS, replica=BROKERS)
-def leader_fails_over_stranger(now, new, leader, replica):
+def leader_throws_on_non_replica_in_isr(now, new, leader, replica):
     """The laggard is none of the replicas that the leader knows: the expiration of its ISR throws,
     and drops nobody, this time and every other time.
 
@@ -243,7 +243,7 @@ def require_unheard(now, leader):
 
 
 @transition(shows="read", leader=BROKERS)
-def leader_reads_its_write_back(now, new, leader):
+def leader_finds_own_isr_write(now, new, leader):
     """Sent again, the write is refused; the leader reads what is there, and finds it its own.
 
     Kafka: KAFKA-1382, ReplicationUtils.checkLeaderAndIsrZkData
@@ -255,7 +255,7 @@ def leader_reads_its_write_back(now, new, leader):
 
 
 @transition(shows="read", leader=BROKERS)
-def leader_reads_another_write_back(now, new, leader):
+def leader_finds_other_isr_write(now, new, leader):
     """What it reads is another's by now: it goes on with what it had, and with its old version."""
     require_unheard(now, leader)
     require(now.zk.version != now.replica[leader].zk_version + 1, "what is there is another's")

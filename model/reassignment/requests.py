@@ -128,7 +128,7 @@ def goes_on(now, cache):
 
 
 @transition(only=is_twelve_steps, broker=BROKERS)
-def controller_drops_what_is_so_already(now, new, broker):
+def controller_drops_request_already_assigned(now, new, broker):
     """The same replicas in the same order: "already assigned". Nothing is asked for any more.
 
     Up to 2.3: since KIP-455 nobody compares (KafkaController.maybeTriggerPartitionReassignment).
@@ -186,7 +186,7 @@ def controller_drops_unknown_partition(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_moves_other_partition(now, new, broker):
+def controller_completes_other_reassignment(now, new, broker):
     """The other partition's move is done, and its entry removed; its steps are not modelled
     here.
     """

@@ -8,12 +8,12 @@ What is abstracted in this first version: UpdateMetadata (every broker knows who
 from model.language import ALL, Bound, System
 from model.protocol.controllership import (
     broker_becomes_controller,
-    broker_finds_it_moved,
     broker_learns_it_won,
+    broker_loses_controller_election,
     controller_node_is_deleted,
     controller_resigns,
+    elected_broker_assumes_another_controller,
     reply_is_lost,
-    winner_takes_itself_for_another,
 )
 from model.protocol.zookeeper import session_expires
 from model.replication.claims import CLAIMS
@@ -22,10 +22,10 @@ from model.replication.clients import (
     consumer_reads,
     leader_acknowledges,
     leader_acknowledges_for_isr,
+    leader_answers_not_enough_replicas,
+    leader_answers_not_enough_replicas_after_append,
     leader_appends,
     leader_appends_for_isr,
-    leader_has_too_few_in_sync,
-    leader_is_left_with_too_few,
 )
 from model.replication.controller import (
     controller_election_conflicts,
@@ -63,14 +63,14 @@ from model.replication.isr import (
 from model.replication.leader_and_isr import (
     broker_becomes_follower,
     broker_becomes_leader,
-    broker_fails_half_way,
+    broker_fails_while_becoming_follower,
     leaderless_request_is_ignored,
     older_controller_is_refused,
     older_epoch_is_refused,
 )
 from model.replication.lifecycle import (
     broker_checkpoints_hw,
-    broker_checkpoints_what_it_hosts,
+    broker_checkpoints_without_partition,
     broker_crashes,
     broker_crashes_and_loses_its_tail,
     broker_reconnects,
@@ -114,21 +114,21 @@ SYSTEM = System(
     transitions=(
         broker_crashes, broker_crashes_and_loses_its_tail, session_expires, broker_starts,
         broker_starts_empty, broker_reconnects, broker_checkpoints_hw,
-        broker_checkpoints_what_it_hosts,
-        broker_becomes_controller, reply_is_lost, broker_learns_it_won, broker_finds_it_moved,
-        winner_takes_itself_for_another,
+        broker_checkpoints_without_partition,
+        broker_becomes_controller, reply_is_lost, broker_learns_it_won,
+        broker_loses_controller_election, elected_broker_assumes_another_controller,
         controller_resigns, controller_node_is_deleted, controller_reads_partition,
         controller_elects_leader, controller_election_conflicts, controller_election_is_fenced,
         controller_removes_replica, controller_removal_conflicts, controller_removal_is_fenced,
         controller_informs, request_is_lost,
-        broker_becomes_leader, broker_becomes_follower, broker_fails_half_way,
+        broker_becomes_leader, broker_becomes_follower, broker_fails_while_becoming_follower,
         leaderless_request_is_ignored,
         older_controller_is_refused, older_epoch_is_refused,
         follower_asks_epoch, leader_answers_epoch, leader_refuses_epoch,
         follower_truncates, epoch_answer_is_ignored,
-        leader_appends, leader_appends_for_isr, leader_has_too_few_in_sync,
-        leader_acknowledges, leader_acknowledges_for_isr, leader_is_left_with_too_few,
-        consumer_reads,
+        leader_appends, leader_appends_for_isr, leader_answers_not_enough_replicas,
+        leader_acknowledges, leader_acknowledges_for_isr,
+        leader_answers_not_enough_replicas_after_append, consumer_reads,
         follower_asks_records, leader_answers_fetch, leader_answers_fetch_in_session,
         leader_refuses_fetch, follower_appends, fetch_answer_is_ignored, fetch_is_lost,
         leader_advances_hw,

@@ -66,7 +66,7 @@ def leader_unique(now):
 
 @always("the registered leader, if there is one, is in the registered ISR",
         companion="a_leader_is_elected")
-def clean_election(now):
+def leader_in_isr(now):
     return every(BROKERS, lambda b: implies(now.zk.leader == b, now.zk.isr.has(b)))
 
 
@@ -143,7 +143,7 @@ def an_old_fetch_is_in_flight(now):
 
 
 CLAIMS = (
-    no_message_loss, isr_holds_committed, log_matching, leader_unique, clean_election,
+    no_message_loss, isr_holds_committed, log_matching, leader_unique, leader_in_isr,
     leader_epoch_never_falls, hw_never_falls, followers_catch_up,
     a_leader_is_elected, a_commit_survives_an_election, two_replicas_have_a_high_watermark,
     zombies_overlap, an_old_fetch_is_in_flight)

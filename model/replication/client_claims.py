@@ -40,7 +40,7 @@ def acknowledged_is_never_lost(now):
 @always("a record acknowledged with acks=all is in as many logs as min.insync.replicas asks for, "
         "from then on",
         companion="a_record_is_acknowledged_by_the_isr")
-def acknowledged_has_copies(now):
+def acknowledged_records_have_min_isr_copies(now):
     return every(RECORDS, lambda r: implies(
         is_acknowledged(now, r, "all"),
         how_many(BROKERS, lambda b: holds(now, b, r)) >= version.min_insync_replicas))
@@ -79,5 +79,5 @@ def a_record_is_read(now):
 
 
 CLIENTS = (
-    acknowledged_is_never_lost, acknowledged_has_copies, reads_agree,
+    acknowledged_is_never_lost, acknowledged_records_have_min_isr_copies, reads_agree,
     a_record_is_acknowledged_by_the_isr, an_acknowledged_record_is_lost, a_record_is_read)

@@ -55,7 +55,7 @@ def leader_appends(now, new, broker):
 def leader_appends_for_isr(now, new, broker):
     """A record with acks=all is appended, where the ISR is large enough to be asked.
 
-    Refused: leader_has_too_few_in_sync
+    Refused: leader_answers_not_enough_replicas
     """
     require(now.replica[broker].role == "leader",          "the broker believes it leads")
     if version.isr_write_locks:
@@ -69,7 +69,7 @@ def leader_appends_for_isr(now, new, broker):
 
 
 @transition(only=asks_for_more, broker=BROKERS)
-def leader_has_too_few_in_sync(now, new, broker):
+def leader_answers_not_enough_replicas(now, new, broker):
     """NOT_ENOUGH_REPLICAS: a record with acks=all is not appended; nothing changes."""
     require(now.replica[broker].role == "leader",          "the broker believes it leads")
     if version.isr_write_locks:
@@ -106,7 +106,7 @@ def leader_acknowledges_for_isr(now, new, broker, offset):
     """acks=all: the high watermark has passed the record, and its producer is acknowledged.
 
     Kafka: DelayedProduce.tryComplete
-    Refused: leader_is_left_with_too_few
+    Refused: leader_answers_not_enough_replicas_after_append
     """
     require_own(now, broker, offset)
     require(offset < now.replica[broker].hw,              "the high watermark has passed it")
@@ -117,7 +117,7 @@ def leader_acknowledges_for_isr(now, new, broker, offset):
 
 
 @transition(only=asks_for_more, broker=BROKERS, offset=OFFSETS)
-def leader_is_left_with_too_few(now, new, broker, offset):
+def leader_answers_not_enough_replicas_after_append(now, new, broker, offset):
     """NOT_ENOUGH_REPLICAS_AFTER_APPEND: the record stays, and its producer is answered with an
     error.
     """

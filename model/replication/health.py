@@ -36,7 +36,7 @@ def fetches_from(now, follower, leader):
 
 @always("whoever leads in the registered leader epoch knows the registered ISR and zkVersion, or "
         "is still to hear of its own write, or gave that up when its session ended",
-        companion="an_isr_write_is_unheard")
+        companion="isr_write_response_is_pending")
 def leader_is_current(now):
     return every(BROKERS, lambda b: implies(
         all_of(now.replica[b].role == "leader", now.replica[b].epoch == now.zk.leader_epoch),
@@ -71,7 +71,7 @@ def checkpoint_survives_start(now):
 
 
 @sometimes("a leader's ISR write was applied, and the leader has not heard of it")
-def an_isr_write_is_unheard(now):
+def isr_write_response_is_pending(now):
     return some(BROKERS, lambda b: now.isr_write[b].state == "applied")
 
 
@@ -82,5 +82,5 @@ def a_high_watermark_is_checkpointed(now):
 
 HEALTH = (
     fetchers_match_their_leader, leader_is_current, isr_is_never_empty,
-    registered_controller_is_active, checkpoint_survives_start, an_isr_write_is_unheard,
+    registered_controller_is_active, checkpoint_survives_start, isr_write_response_is_pending,
     a_high_watermark_is_checkpointed)

@@ -120,7 +120,7 @@ def epoch_at(log, end):
 
 @transition(fault=True, only=lambda v: not v.epoch_taken_with_role,
             broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
-def broker_fails_half_way(now, new, broker, epoch, controller):
+def broker_fails_while_becoming_follower(now, new, broker, epoch, controller):
     """Becoming a follower fails in the middle: the epoch is stored already, the role is not.
 
     Why:   a read of the topic's configuration from ZooKeeper may throw between the two.

@@ -135,7 +135,7 @@ def broker_checkpoints_hw(now, new, broker):
 
 
 @transition(only=lambda v: not v.checkpoint_complete, broker=BROKERS)
-def broker_checkpoints_what_it_hosts(now, new, broker):
+def broker_checkpoints_without_partition(now, new, broker):
     """The checkpoint is rewritten before the broker was notified of the partition, and lacks it.
 
     Why:   it skipped a partition whose leader is not alive; from 0.8.2 it makes the replica first.

@@ -139,7 +139,7 @@ def controller_sees_start(now, new, broker, started):
 
 
 @transition(only=lambda v: v.broker_epoch, broker=BROKERS, started=BROKERS)
-def controller_starts_returned(now, new, broker, started):
+def controller_starts_bounced_broker(now, new, broker, started):
     """Who failed because it had registered again is started, in the same event and by the
     registration that was read at its beginning.
 

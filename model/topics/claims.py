@@ -24,21 +24,21 @@ from model.topics.zookeeper import has_partition, same_lists, topic_exists
 
 @always("no broker is made leader of a partition over what an earlier topic of that name left",
         companion="a_successor_is_served")
-def no_resurrection(now):
+def deleted_data_is_never_served(now):
     return not_(now.risen)
 
 
 @always("a deleted topic comes back under its successor's name only if a replica was reassigned "
         "away from a broker while that broker was dead",
         companion="a_successor_is_served")
-def resurrection_takes_a_move(now):
+def deleted_data_returns_only_after_reassignment(now):
     return implies(now.risen, now.left_behind)
 
 
 @always_step("a topic leaves ZooKeeper only when no broker keeps its data, unless a replica was "
              "reassigned away from a dead broker before",
              companion="a_deletion_is_complete")
-def deleted_is_gone(now, after):
+def deleted_topics_leave_no_data(now, after):
     kept = some(BROKERS, lambda b: some(PARTITIONS, lambda p: all_of(
         has_partition(now.zk.assignment, p), now.replica[b][p].directory == "current")))
     return implies(all_of(topic_exists(now), not_(topic_exists(after))),
@@ -69,7 +69,7 @@ def follows(table, before, after, names):
 @always_step("the state machines of an active controller take the transitions of their tables "
              "and no other",
              companion="a_replica_is_ineligible")
-def machines_keep_to_tables(now, after):
+def state_changes_are_valid(now, after):
     table = replica_table()
 
     def partition(b, p):
@@ -96,7 +96,7 @@ def is_moved_away(now, after, broker, partition):
 @always_step("once a controller has started to delete a topic it sends LeaderAndIsr about it to "
              "nobody but a broker that starts, and never after a StopReplica that is under way",
              companion="a_broker_returns_into_a_deletion")
-def deleted_topics_get_no_orders(now, after):
+def no_leader_and_isr_for_topics_being_deleted(now, after):
     def is_sent(c, b, p):
         return all_of(now.request[c][b].order[p] == "none", after.request[c][b].order[p] != "none")
 
@@ -123,7 +123,7 @@ def is_at_rest(now, broker):
 @always("a controller that is notified of nothing knows what is in ZooKeeper: the topic with each "
         "of its partitions, and whether its deletion is requested",
         companion="a_controller_rests")
-def zookeeper_is_known(now):
+def idle_controller_knows_zookeeper(now):
     return every(BROKERS, lambda b: implies(is_at_rest(now, b), all_of(
         same_lists(now.cache[b].known, now.zk.assignment),
         now.cache[b].queued == now.zk.requested)))
@@ -180,7 +180,8 @@ def a_zombie_deletes(now):
 
 
 CLAIMS = (
-    no_resurrection, resurrection_takes_a_move, deleted_is_gone, only_the_requested_is_deleted,
-    machines_keep_to_tables, deleted_topics_get_no_orders, zookeeper_is_known,
+    deleted_data_is_never_served, deleted_data_returns_only_after_reassignment,
+    deleted_topics_leave_no_data, only_the_requested_is_deleted, state_changes_are_valid,
+    no_leader_and_isr_for_topics_being_deleted, idle_controller_knows_zookeeper,
     a_successor_is_served, a_deletion_is_complete, a_replica_is_ineligible,
     a_broker_returns_into_a_deletion, a_controller_rests, a_topic_is_led, a_zombie_deletes)

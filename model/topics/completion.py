@@ -36,7 +36,7 @@ def deletion_is_complete(now, new, broker):
 
 
 @transition(actor=CONTROLLER, broker=BROKERS, partition=PARTITIONS)
-def partition_node_is_removed(now, new, broker, partition):
+def partition_znode_is_deleted(now, new, broker, partition):
     """Of a node with children each is removed by itself: a topic may be left half deleted."""
     require_task(now, broker, "unregisters",        "the deletion is complete")
     require(now.zk.state[partition].exists,         "the partition has a state")
@@ -46,7 +46,7 @@ def partition_node_is_removed(now, new, broker, partition):
 
 
 @transition(actor=CONTROLLER, broker=BROKERS)
-def topic_node_is_removed(now, new, broker):
+def topic_znode_is_deleted(now, new, broker):
     """/brokers/topics/T goes when its children are gone; the name is free, the request stands."""
     require_task(now, broker, "unregisters",        "the deletion is complete")
     require(not_(some(PARTITIONS, lambda p: now.zk.state[p].exists)),

@@ -22,7 +22,7 @@ NO_TASK = "reads_zookeeper"
 @always("replica lists name no broker twice and have no gap; all of a topic's have one length, and "
         "its partitions are numbered without a gap",
         companion="a_controller_rests")
-def lists_are_sound(now):
+def replica_lists_are_valid(now):
     lists = now.zk.assignment
 
     def list_is_sound(p):
@@ -39,7 +39,7 @@ def lists_are_sound(now):
 
 @always("a process that does not run hosts nothing, and is no controller",
         companion="a_process_is_down")
-def the_dead_do_nothing(now):
+def stopped_brokers_do_nothing(now):
     return every(BROKERS, lambda b: any_of(now.up.has(b), all_of(
         now.belief[b] == 0, now.campaign[b] == 0, now.seen[b] == 0,
         every(PARTITIONS, lambda p: now.replica[b][p].role == "none"))))
@@ -87,7 +87,7 @@ def a_process_is_down(now):
 
 
 CONDUCT = (
-    lists_are_sound, the_dead_do_nothing,
+    replica_lists_are_valid, stopped_brokers_do_nothing,
     who_has_a_task(NO_TASK, companion="a_controller_rests"), who_is_cut_off(goes_on),
     who_is_deposed(
         goes_on, untouched, companion="a_zombie_deletes", beside=taken_away_by_the_newest),

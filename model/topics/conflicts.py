@@ -65,7 +65,7 @@ def is_to_create_state(now, broker, partition):
 
 
 @transition(leader=BROKERS, replica=BROKERS, partition=PARTITIONS, broker=BROKERS)
-def leader_expands_isr_first(now, new, leader, replica, partition, broker):
+def leader_expands_isr_before_controller_writes(now, new, leader, replica, partition, broker):
     """A leader takes a follower into the ISR when a controller has read the partition's state to
     write the next one.
 

@@ -67,7 +67,7 @@ def controller_sees_topic_gone(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_sees_no_other_topic(now, new, broker):
+def controller_finds_no_new_topic(now, new, broker):
     """The watch fired for what the controller knows already, or did itself."""
     cache = now.cache[broker]
     require_fired(now, broker, "topics",             "its watch of /brokers/topics fired")
@@ -125,7 +125,7 @@ def controller_skips_addition(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_sees_no_other_partition(now, new, broker):
+def controller_finds_no_new_partition(now, new, broker):
     """The watch fired for what the controller knows already, or did itself."""
     require_fired(now, broker, "partitions",         "its watch of the topic's node fired")
     require(not_(some(PARTITIONS, lambda p: is_unknown(now, broker, p))),
@@ -135,7 +135,7 @@ def controller_sees_no_other_partition(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_makes_partitions(now, new, broker):
+def controller_creates_new_partitions(now, new, broker):
     """The new partitions become NewPartition, in memory."""
     cache = now.cache[broker]
     require_task(now, broker, "makes_partitions",   "it has read the new partitions")
@@ -147,7 +147,7 @@ def controller_makes_partitions(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_makes_replicas(now, new, broker):
+def controller_creates_new_replicas(now, new, broker):
     """Their replicas become NewReplica, in memory."""
     cache = now.cache[broker]
     require_task(now, broker, "makes_replicas",     "the new partitions are in the state machine")
@@ -159,7 +159,7 @@ def controller_makes_replicas(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_creates_states(now, new, broker):
+def controller_brings_partitions_online(now, new, broker):
     """The states are written: the first live replica leads, the live ones are the ISR. They are
     sent by LeaderAndIsr. A partition without a live replica stays new.
 
@@ -173,7 +173,7 @@ def controller_creates_states(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_enlists_replicas(now, new, broker):
+def controller_brings_new_replicas_online(now, new, broker):
     """The new replicas become OnlineReplica, in memory: those of dead brokers as well."""
     cache = now.cache[broker]
     require_task(now, broker, "enlists",            "the states were written")

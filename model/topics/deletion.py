@@ -220,7 +220,7 @@ def controller_deletes_replicas(now, new, broker):
 
 
 @transition(broker=BROKERS, replica=BROKERS)
-def controller_hears_deletion(now, new, broker, replica):
+def controller_receives_stop_replica_response(now, new, broker, replica):
     """The answer to a StopReplica arrives: what is deleted is done, what failed waits until a
     broker starts.
 

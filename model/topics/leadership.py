@@ -18,7 +18,7 @@ from model.topics.state import PARTITIONS
 
 @always("the registered leader, if there is one, is in the registered ISR",
         companion="a_topic_is_led")
-def clean_election(now):
+def leader_in_isr(now):
     return every(PARTITIONS, lambda p: leads_from_isr(now.zk.state[p]))
 
 
@@ -31,14 +31,14 @@ def goes_on(now, after, broker):
 
 @always_step("a controller writes no state over one that changed since it read it: it reads again",
              companion="leader_and_controller_are_to_write")
-def states_are_written_as_read(now, after):
+def state_writes_are_conditional(now, after):
     return every(BROKERS, lambda b: not_(all_of(
         now.cache[b].outdated, goes_on(now, after, b))))
 
 
 @always_step("who asked the newest controller to go is made leader of nothing any more",
              companion="a_topic_is_led")
-def who_goes_is_not_elected(now, after):
+def brokers_shutting_down_are_not_elected(now, after):
     def asked(b):
         return some(BROKERS, lambda c: all_of(
             now.belief[c] == now.zk.epoch, now.cache[c].shutting.has(b)))
@@ -57,5 +57,5 @@ def leader_and_controller_are_to_write(now):
 
 
 LEADERSHIP = (
-    clean_election, states_are_written_as_read, who_goes_is_not_elected,
+    leader_in_isr, state_writes_are_conditional, brokers_shutting_down_are_not_elected,
     leader_and_controller_are_to_write)

@@ -13,19 +13,21 @@ from model.topics.zookeeper import has_partition
 FAILOVER_STEPS = (
     "controller_reads_context", "replica_state_machine_starts", "partition_state_machine_starts")
 CREATION_STEPS = (
-    "controller_sees_topic", "controller_sees_topic_gone", "controller_sees_no_other_topic",
+    "controller_sees_topic", "controller_sees_topic_gone", "controller_finds_no_new_topic",
     "controller_sees_partitions", "controller_undoes_addition", "controller_skips_addition",
-    "controller_sees_no_other_partition", "controller_makes_partitions",
-    "controller_makes_replicas", "controller_creates_states", "controller_enlists_replicas")
+    "controller_finds_no_new_partition", "controller_creates_new_partitions",
+    "controller_creates_new_replicas", "controller_brings_partitions_online",
+    "controller_brings_new_replicas_online")
 CHANGE_STEPS = (
     "controller_sees_failure", "controller_elects_for_failed", "controller_takes_replicas_offline",
-    "controller_sees_start", "controller_starts_returned", "controller_elects_for_started",
+    "controller_sees_start", "controller_starts_bounced_broker", "controller_elects_for_started",
     "controller_moves_leaders", "controller_stops_followers", "controller_write_conflicts")
 DELETION_STEPS = (
     "controller_queues_deletion", "controller_drops_request", "controller_sees_no_request",
     "deletion_is_retried", "deletion_starts", "deletion_waits", "controller_stops_replicas",
-    "controller_deletes_replicas", "controller_hears_deletion", "deletion_is_complete",
-    "partition_node_is_removed", "topic_node_is_removed", "request_is_removed")
+    "controller_deletes_replicas", "controller_receives_stop_replica_response",
+    "deletion_is_complete", "partition_znode_is_deleted", "topic_znode_is_deleted",
+    "request_is_removed")
 BROKER_STEPS = (
     "broker_obeys_leader_and_isr", "broker_refuses_older_controller", "broker_stops_replicas")
 

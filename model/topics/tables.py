@@ -2,7 +2,7 @@
 
 A transition that its table does not have is skipped: the element stays as it was, and the rest of
 the batch goes on. The model's steps move states by `moved` and by nothing else, the claim
-`machines_keep_to_tables` looks at every step from outside, and `rows` prints what stands here.
+`state_changes_are_valid` looks at every step from outside, and `rows` prints what stands here.
 
 Source: kafka.controller.PartitionState, ReplicaState (validPreviousStates)
 """

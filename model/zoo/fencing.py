@@ -11,8 +11,9 @@ ENTRIES = (
         (), "0.8.0",
         "A controller that was paused sends what it had decided; without a controller epoch "
         "nobody can tell that another has taken over.",
-        "single_master", "no_controller_epoch",
-        Expression("election", "2.3", "single_master", {}, {"requests_fenced": False}, quick=True),
+        "no_older_controller_is_obeyed", "no_controller_epoch",
+        Expression("election", "2.3", "no_older_controller_is_obeyed", {},
+                   {"requests_fenced": False}, quick=True),
     ),
     ZooEntry(
         15, "KAFKA-6082", "a deposed controller writes to ZooKeeper",
@@ -29,9 +30,9 @@ ENTRIES = (
         ("KAFKA-3083",), "0.10.2.0",
         "Listeners run after the resignation, with the old epoch and the old picture of the "
         "cluster.",
-        "the_resigned_are_silent", "act_after_resign",
+        "resigned_controllers_write_nothing", "act_after_resign",
         Expression(
-            "cluster", "2.3", "the_resigned_are_silent",
+            "cluster", "2.3", "resigned_controllers_write_nothing",
             {"crashes": 0, "expiries": 2, "versions": 2, "lingering": 0}, {"events_dropped": False},
         ),
         remark="The fence of KAFKA-6082 does not stop it as long as nobody else was elected.",
@@ -71,7 +72,8 @@ ENTRIES = (
             {"broker_epoch": False},
         ),
         remark="The loss is found with one partition, by truncation; the checkpoint that lacks "
-        "partitions is KAFKA-1647. `election` has the same switch, against single_master.",
+        "partitions is KAFKA-1647. `election` has the same switch, against "
+        "no_older_controller_is_obeyed.",
     ),
     ZooEntry(
         20, "KIP-380-c", "a bounce that the controller does not see",

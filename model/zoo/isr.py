@@ -81,9 +81,9 @@ ENTRIES = (
         29, "KAFKA-14140", "a broker that has left comes back into the ISR",
         ("KIP-841",), "3.3.0",
         "Its last fetch is still counted after the controller took it out.",
-        "the_dead_stay_out", "isr_accepts_dead_broker",
+        "dead_brokers_do_not_join_the_isr", "isr_accepts_dead_broker",
         Expression(
-            "cluster", "2.3", "the_dead_stay_out", {**_ONE_TERM, "crashes": 0},
+            "cluster", "2.3", "dead_brokers_do_not_join_the_isr", {**_ONE_TERM, "crashes": 0},
             {"isr_takes_the_living": False}, quick=True, plain=True,
         ),
         remark="No release of the presets has the fix; they are all taken as if they had it. It "

@@ -23,9 +23,9 @@ ENTRIES = (
         33, "KAFKA-9672", "an ISR member outside the assignment can never be dropped",
         (), "3.0.0",
         "The leader ignores ids that it does not know as replicas, and its ISR is stuck.",
-        "laggards_can_be_dropped", "isr_not_subset_ar",
+        "lagging_replicas_can_leave_the_isr", "isr_not_subset_ar",
         Expression(
-            "reassignment", "2.3", "laggards_can_be_dropped",
+            "reassignment", "2.3", "lagging_replicas_can_leave_the_isr",
             {"replicas": 2, "faults": 0, "crashes": 0}, {"leader_drops_strangers": False},
         ),
         remark="Releases up to 2.3 made a replica of every id in the ISR; those from 2.4 on have "
@@ -36,9 +36,10 @@ ENTRIES = (
         (), "0.11.0.0",
         "What was being reassigned survives the resignation, and is taken up when the broker is "
         "controller again.",
-        "moves_are_asked_for", "keep_ctx_on_resign",
+        "withdrawn_reassignments_do_not_start", "keep_ctx_on_resign",
         Expression(
-            "reassignment", "2.3", "moves_are_asked_for", {"faults": 2, "crashes": 0},
+            "reassignment", "2.3", "withdrawn_reassignments_do_not_start",
+            {"faults": 2, "crashes": 0},
             {"moves_forgotten_on_resign": False},
         ),
         remark="Shorter than the sheet has it: the broker that worked on the request comes to "
@@ -60,9 +61,9 @@ ENTRIES = (
         36, "KAFKA-4214", "a reassignment is given up because a target is down",
         (), "0.10.1.0",
         "Controller and new replica restart together; the assignment stays between old and new.",
-        "assignment_is_whole", "abort_reassign_if_dead",
+        "assignment_is_original_or_requested", "abort_reassign_if_dead",
         Expression(
-            "reassignment", "2.3", "assignment_is_whole", {"crashes": 0},
+            "reassignment", "2.3", "assignment_is_original_or_requested", {"crashes": 0},
             {"waits_for_dead_targets": False}, quick=True,
         ),
     ),
@@ -103,9 +104,9 @@ ENTRIES = (
         47, "KAFKA-7482", "a broker that shuts down is not notified",
         (), "2.1.0",
         "No LeaderAndIsr is sent to it, and it goes on leading in its old epoch.",
-        "converges", "lai_skips_shutting_down",
+        "idle_metadata_agrees_with_zookeeper", "lai_skips_shutting_down",
         Expression(
-            "cluster", "2.3", "converges",
+            "cluster", "2.3", "idle_metadata_agrees_with_zookeeper",
             {**_ONE_TERM, "crashes": 0, "expiries": 0, "shutdowns": 1},
             {"leaving_leader_is_notified": False}, quick=True, plain=True,
         ),

@@ -17,9 +17,9 @@ ENTRIES = (
         41, "KIP-516", "a topic that was deleted stays under its successor's name",
         (), "2.8 and later (topic ids)",
         "A broker that was away brings the old log; epochs and offsets fit, and nothing is cut.",
-        "no_resurrection", "topic_by_name",
+        "deleted_data_is_never_served", "topic_by_name",
         Expression(
-            "topics", "2.8", "no_resurrection", {"moves": 1},
+            "topics", "2.8", "deleted_data_is_never_served", {"moves": 1},
             {"topics_have_ids": False, "dead_replicas_stay": False}, quick=True,
         ),
         remark="A limit of every release up to 2.7: topics are known by name only, and it shows "
@@ -31,9 +31,9 @@ ENTRIES = (
         (), "2.0.0",
         "The controller skips them, and ZooKeeper keeps them: what is there and what the "
         "controller knows are two topics.",
-        "zookeeper_is_known", "add_parts_while_deleting",
+        "idle_controller_knows_zookeeper", "add_parts_while_deleting",
         Expression(
-            "topics", "2.3", "zookeeper_is_known",
+            "topics", "2.3", "idle_controller_knows_zookeeper",
             {"partitions": 2, "controllers": 1, "crashes": 0, "expiries": 0},
             {"additions_undone": False}, quick=True,
         ),
@@ -45,9 +45,9 @@ ENTRIES = (
         43, "KAFKA-1387", "a broker finds its own old node, and takes it for another's",
         ("KAFKA-4229", "KAFKA-6584", "KAFKA-7165"), "0.9.0.0 to 2.2.0",
         "The node of the expired session is still there; it goes later, and nobody makes it again.",
-        "registrations_last", "ephemeral_owner_ignored",
+        "registered_brokers_stay_registered", "ephemeral_owner_ignored",
         Expression(
-            "cluster", "2.3", "registrations_last",
+            "cluster", "2.3", "registered_brokers_stay_registered",
             {"controllers": 1, "crashes": 0, "expiries": 0, "versions": 2},
             {"node_owner_checked": False}, quick=True, plain=True,
         ),

@@ -549,7 +549,7 @@ def refinement(composed: Composed, invariants: Sequence[Invariant] = INVARIANTS)
     return Proof(
         claim="no_message_loss",
         system="replication",
-        also=("isr_holds_committed", "log_matching", "leader_unique", "clean_election"),
+        also=("isr_holds_committed", "log_matching", "leader_unique", "leader_in_isr"),
         invariants=(*invariants, the_answer_says_where_to_cut(composed)),
         premises=PREMISES,
         entails=composed.entails,

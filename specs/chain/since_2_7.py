@@ -47,7 +47,7 @@ OTHER_LINES = (
          "the epoch's request again, to a leader that came back; to a process that has died it "
          "says nothing",
          (refinement_map._is(
-             "controller_repeats_the_state", lambda e: {}, _is_sent_to_a_new_process),)),
+             "controller_resends_state", lambda e: {}, _is_sent_to_a_new_process),)),
     MapLine("leader_asks_to_shrink_isr", "the same", (refinement_map.SMALLER,)),
     MapLine("leader_asks_to_expand_isr", "the same", (refinement_map.LARGER,)),
     MapLine("controller_writes_isr", "the same, the leader alive or not",
@@ -55,7 +55,7 @@ OTHER_LINES = (
     MapLine("controller_refuses_isr", "there it is on its way still, and its version old"),
     MapLine("controller_finds_isr_written", "there it is answered as it was at first"),
     MapLine("leader_learns_isr_is_written", "the same",
-         (refinement_map._is("isr_write_is_heard", _asked_in),)),
+         (refinement_map._is("isr_write_response_arrives", _asked_in),)),
     MapLine("isr_answer_is_lost", "there the answer may still arrive"),
 )
 # fmt: on

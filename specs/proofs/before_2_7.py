@@ -91,7 +91,7 @@ def gives_up(now, new, epoch):
 
 ALSO = {
     "broker_becomes_leader": begins_leadership,
-    "controller_repeats_the_state": receives_the_state,
+    "controller_resends_state": receives_the_state,
     "isr_write_is_executed": has_written,
     "leader_finds_isr_registered": has_written,
     "isr_write_is_refused": was_refused,

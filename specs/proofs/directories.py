@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from model.language import all_of, any_of, implies, is_none, not_, when
 from model.protocol.state import BROKERS
-from model.topics.claims import no_resurrection
+from model.topics.claims import deleted_data_is_never_served
 from model.topics.state import CONTROLLERS, PARTITIONS, PLACES
 from model.topics.zookeeper import has_partition, in_list, topic_exists
 from specs.invariants import Invariant, invariant
@@ -239,7 +239,7 @@ def what_was_heard_is_deleted(now, newest, b, p):
             implies(now.up.has(b), now.seen[b] == now.zk.epoch)))
 
 
-NOTHING_RISES = as_invariant(no_resurrection)
+NOTHING_RISES = as_invariant(deleted_data_is_never_served)
 
 _RESTS_ON: tuple[tuple[Invariant, tuple[Invariant, ...]], ...] = (
     (lists_begin, (known_lists_begin,)),
@@ -329,7 +329,7 @@ _AT_A_STEP: dict[tuple[str, Invariant], tuple[Invariant, ...]] = {
     **{(step, orders_are_of_the_topic_or_refused): (
         the_newest_knows_the_lists, known_lists_begin)
        for step in ("partition_state_machine_starts", "controller_elects_for_failed",
-                    "controller_elects_for_started", "controller_creates_states",
+                    "controller_elects_for_started", "controller_brings_partitions_online",
                     "controller_moves_leaders", "controller_elects_preferred")},
 }
 

@@ -150,7 +150,7 @@ def _holds_the_newest_epoch(now: Any, b: Any) -> Scalar:
              "with a part of the registered ISR, and a leader in it or none",
              companion="a_leader_is_elected")  # fmt: skip
 def elections_are_as_assumed(now: Any, after: Any) -> Scalar:
-    """What `controller_elects_leader` and `controller_leaves_it_leaderless` of the history do."""
+    """What `controller_elects_leader` and `controller_writes_no_leader` of the history do."""
     return all_of(
         after.zk.leader_epoch == now.zk.leader_epoch + 1,
         after.zk.version == now.zk.version + 1,

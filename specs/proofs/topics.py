@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from model.language import all_of, any_of, every, implies, is_none, not_, some, when
 from model.protocol.state import BROKERS
-from model.topics.conduct import lists_are_sound, the_dead_do_nothing
+from model.topics.conduct import replica_lists_are_valid, stopped_brokers_do_nothing
 from model.topics.creation import is_unknown
-from model.topics.leadership import clean_election
+from model.topics.leadership import leader_in_isr
 from model.topics.replicas import is_assigned
 from model.topics.state import CONTROLLERS, PARTITIONS, PLACES
 from model.topics.zookeeper import has_partition, topic_exists, watches
@@ -347,12 +347,12 @@ def as_invariant(claim) -> Invariant:
 CONTROLLERSHIP = (epochs_were_won, one_winner_an_epoch, the_others_know_nothing,
           who_has_not_read_knows_nothing)
 LISTS = (*CONTROLLERSHIP, the_newest_knows_the_lists, the_newest_knows_no_gap,
-         who_removes_has_forgotten, as_invariant(lists_are_sound))
+         who_removes_has_forgotten, as_invariant(replica_lists_are_valid))
 DELETIONS = (*LISTS, who_deletes_has_queued_it, who_has_not_read_has_queued_nothing,
              what_is_queued_is_requested, what_is_queued_is_known, deletions_are_of_who_has_read,
              who_waits_for_an_answer_has_queued, who_removes_has_no_replica, replicas_are_assigned,
              known_lists_begin)
-KNOWN = (*DELETIONS, as_invariant(the_dead_do_nothing), unknown_topics_fire,
+KNOWN = (*DELETIONS, as_invariant(stopped_brokers_do_nothing), unknown_topics_fire,
          unknown_partitions_fire, requests_fire)
 KNOWN_RESTS_ON: Mapping[str | tuple[str, str], tuple[Invariant, ...]] = {
     one.name: (*LISTS, who_deletes_has_queued_it, what_is_queued_is_requested, *KNOWN[-4:])
@@ -369,5 +369,5 @@ ORDERS = (
     what_has_started_is_queued, what_is_followed_is_not_queued, who_returned_is_not_live,
     who_is_gone_is_worked_on, who_is_gone_is_not_live, stops_are_of_who_has_begun,
     stops_are_to_who_goes_or_deletes)
-DEAD = (as_invariant(the_dead_do_nothing),)
-ELECTIONS = (as_invariant(clean_election),)
+DEAD = (as_invariant(stopped_brokers_do_nothing),)
+ELECTIONS = (as_invariant(leader_in_isr),)

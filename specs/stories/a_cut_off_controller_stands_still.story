@@ -12,14 +12,14 @@ refused replica_state_machine_starts broker=1
 refused partition_state_machine_starts broker=1
 refused controller_sees_topic broker=1
 refused controller_sees_topic_gone broker=1
-refused controller_sees_no_other_topic broker=1
+refused controller_finds_no_new_topic broker=1
 refused controller_sees_partitions broker=1
 refused controller_undoes_addition broker=1
-refused controller_sees_no_other_partition broker=1
-refused controller_makes_partitions broker=1
-refused controller_makes_replicas broker=1
-refused controller_creates_states broker=1
-refused controller_enlists_replicas broker=1
+refused controller_finds_no_new_partition broker=1
+refused controller_creates_new_partitions broker=1
+refused controller_creates_new_replicas broker=1
+refused controller_brings_partitions_online broker=1
+refused controller_brings_new_replicas_online broker=1
 refused controller_elects_for_failed broker=1
 refused controller_takes_replicas_offline broker=1
 refused controller_elects_for_started broker=1
@@ -32,12 +32,12 @@ refused controller_deletes_replicas broker=1
 refused deletion_waits broker=1
 refused deletion_is_retried broker=1
 refused deletion_is_complete broker=1
-refused topic_node_is_removed broker=1
+refused topic_znode_is_deleted broker=1
 refused request_is_removed broker=1
 refused controller_sees_failure broker=1 failed=2
 refused controller_sees_start broker=1 started=2
-refused controller_hears_deletion broker=1 replica=2
-refused partition_node_is_removed broker=1 partition=0
+refused controller_receives_stop_replica_response broker=1 replica=2
+refused partition_znode_is_deleted broker=1 partition=0
 broker_reconnects broker=1
 refused controller_reads_context broker=1
 ----
@@ -56,21 +56,21 @@ refused controller_sees_topic(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
 refused controller_sees_topic_gone(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
-refused controller_sees_no_other_topic(broker=1)
+refused controller_finds_no_new_topic(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
 refused controller_sees_partitions(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
 refused controller_undoes_addition(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
-refused controller_sees_no_other_partition(broker=1)
+refused controller_finds_no_new_partition(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
-refused controller_makes_partitions(broker=1)
+refused controller_creates_new_partitions(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
-refused controller_makes_replicas(broker=1)
+refused controller_creates_new_replicas(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
-refused controller_creates_states(broker=1)
+refused controller_brings_partitions_online(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
-refused controller_enlists_replicas(broker=1)
+refused controller_brings_new_replicas_online(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
 refused controller_elects_for_failed(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
@@ -96,7 +96,7 @@ refused deletion_is_retried(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
 refused deletion_is_complete(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
-refused topic_node_is_removed(broker=1)
+refused topic_znode_is_deleted(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
 refused request_is_removed(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
@@ -104,9 +104,9 @@ refused controller_sees_failure(broker=1, failed=2)
     it has a ZooKeeper session — false (zk.registered {2})
 refused controller_sees_start(broker=1, started=2)
     it has a ZooKeeper session — false (zk.registered {2})
-refused controller_hears_deletion(broker=1, replica=2)
+refused controller_receives_stop_replica_response(broker=1, replica=2)
     it has a ZooKeeper session — false (zk.registered {2})
-refused partition_node_is_removed(broker=1, partition=0)
+refused partition_znode_is_deleted(broker=1, partition=0)
     it has a ZooKeeper session — false (zk.registered {2})
 broker_reconnects(broker=1)
     zk.registered: {2} → {1,2}

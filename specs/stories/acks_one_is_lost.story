@@ -54,7 +54,7 @@ show log[1]
 show log[2]
 check an_acknowledged_record_is_lost
 check acknowledged_is_never_lost
-check acknowledged_has_copies
+check acknowledged_records_have_min_isr_copies
 check reads_agree
 ----
 leader_acknowledges(broker=1, offset=1)
@@ -63,5 +63,5 @@ log[1]: [id 0 epoch 1, id 1 epoch 1]
 log[2]: [id 0 epoch 1]
 an_acknowledged_record_is_lost: so it is — a record acknowledged with acks=1 is lost: the registered leader leads without it
 acknowledged_is_never_lost: holds
-acknowledged_has_copies: holds
+acknowledged_records_have_min_isr_copies: holds
 reads_agree: holds

@@ -19,7 +19,7 @@ quietly controller_deletes_replicas broker=1
 # Nothing stops an administrator.
 admin_adds_partition partition=1 first=2 second=none third=none
 controller_skips_addition broker=1
-check zookeeper_is_known
+check idle_controller_knows_zookeeper
 
 # The controller crashes before the answer; the next one reads both partitions.
 quietly broker_stops_replicas broker=2 controller=1
@@ -35,7 +35,7 @@ quietly deletion_starts broker=2
 controller_stops_replicas broker=2
 controller_deletes_replicas broker=2
 quietly broker_stops_replicas broker=2 controller=2
-quietly controller_hears_deletion broker=2 replica=2
+quietly controller_receives_stop_replica_response broker=2 replica=2
 
 # One replica is deleted. The other is online and stays so, however often it is tried.
 quietly deletion_starts broker=2
@@ -50,7 +50,7 @@ admin_adds_partition(partition=1, first=2, second=none, third=none)
     cache[1].fired.partitions: false → true
 controller_skips_addition(broker=1)
     cache[1].fired.partitions: true → false
-zookeeper_is_known: broken — a controller that is notified of nothing knows what is in ZooKeeper: the topic with each of its partitions, and whether its deletion is requested
+idle_controller_knows_zookeeper: broken — a controller that is notified of nothing knows what is in ZooKeeper: the topic with each of its partitions, and whether its deletion is requested
     (belief[1] 1, cache[1].fired.deletions false, cache[1].fired.partitions false, cache[1].fired.topics false, cache[1].task waits, cache[1][1][0].known none, zk.epoch 1, zk.registered {1,2}, zk[1][0].assignment 2)
 controller_reads_context(broker=2)
     cache[2].task: reads_zookeeper → starts_replicas

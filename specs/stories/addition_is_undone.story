@@ -20,8 +20,8 @@ controller_undoes_addition broker=1
 
 # Its own write tells it once more, which brings nothing new.
 refused controller_undoes_addition broker=1
-controller_sees_no_other_partition broker=1
-check zookeeper_is_known
+controller_finds_no_new_partition broker=1
+check idle_controller_knows_zookeeper
 ----
 admin_adds_partition(partition=1, first=2, second=none, third=none)
     zk[1][0].assignment: none → 2
@@ -32,6 +32,6 @@ controller_undoes_addition(broker=1)
     zk[1][0].assignment: 2 → none
 refused controller_undoes_addition(broker=1)
     there are partitions that it does not know — false
-controller_sees_no_other_partition(broker=1)
+controller_finds_no_new_partition(broker=1)
     cache[1].fired.partitions: true → false
-zookeeper_is_known: holds
+idle_controller_knows_zookeeper: holds

@@ -7,9 +7,9 @@ system cluster version 2.1 brokers 2 partitions 1 replicas 2 versions 2 epoch 2 
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
-quietly controller_announces_brokers broker=2
-quietly controller_restores_replicas broker=2
-quietly controller_tells_elections broker=2
+quietly controller_sends_initial_update_metadata broker=2
+quietly controller_starts_replica_state_machine broker=2
+quietly controller_sends_election_batch broker=2
 quietly controller_finds_no_request broker=2
 quietly broker_updates_metadata broker=1 sender=2
 quietly older_epoch_is_refused broker=1 sender=2 partition=0

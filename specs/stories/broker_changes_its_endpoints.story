@@ -6,9 +6,9 @@ system cluster version 2.3 brokers 2 partitions 1 replicas 2
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
+quietly controller_sends_election_batch broker=1
 broker_changes_endpoints broker=2
 broker_changes_endpoints broker=2
 quietly controller_finds_no_request broker=1
@@ -36,7 +36,7 @@ quietly broker_updates_metadata broker=2 sender=1
 quietly older_epoch_is_refused broker=2 sender=1 partition=0
 quietly broker_updates_metadata broker=2 sender=1
 broker_updates_metadata broker=2 sender=1
-check converges
+check idle_metadata_agrees_with_zookeeper
 check no_event_is_missed
 ----
 broker_updates_metadata(broker=1, sender=1)
@@ -45,5 +45,5 @@ broker_updates_metadata(broker=1, sender=1)
 broker_updates_metadata(broker=2, sender=1)
     cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {2: 2}] → []
     addresses[2][2]: 0 → 2
-converges: holds
+idle_metadata_agrees_with_zookeeper: holds
 no_event_is_missed: holds

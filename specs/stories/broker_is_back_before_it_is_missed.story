@@ -9,21 +9,21 @@ quietly replica_state_machine_starts broker=1
 quietly partition_state_machine_starts broker=1
 quietly admin_creates_topic first=1 second=2 third=none count=1
 quietly controller_sees_topic broker=1
-quietly controller_makes_partitions broker=1
-quietly controller_makes_replicas broker=1
-quietly controller_creates_states broker=1
-quietly controller_enlists_replicas broker=1
+quietly controller_creates_new_partitions broker=1
+quietly controller_creates_new_replicas broker=1
+quietly controller_brings_partitions_online broker=1
+quietly controller_brings_new_replicas_online broker=1
 quietly broker_obeys_leader_and_isr broker=1 controller=1
 quietly broker_obeys_leader_and_isr broker=2 controller=1
 quietly session_expires broker=2
 quietly broker_reconnects broker=2
-refused controller_starts_returned broker=1 started=2
+refused controller_starts_bounced_broker broker=1 started=2
 controller_sees_failure broker=1 failed=2
 quietly controller_elects_for_failed broker=1
 controller_takes_replicas_offline broker=1
 refused controller_sees_start broker=1 started=2
-refused controller_starts_returned broker=1 started=1
-controller_starts_returned broker=1 started=2
+refused controller_starts_bounced_broker broker=1 started=1
+controller_starts_bounced_broker broker=1 started=2
 quietly controller_elects_for_started broker=1
 quietly broker_obeys_leader_and_isr broker=2 controller=1
 leader_expands_isr leader=1 replica=2 partition=0
@@ -35,9 +35,9 @@ quietly controller_sees_failure broker=1 failed=2
 quietly controller_elects_for_failed broker=1
 quietly controller_takes_replicas_offline broker=1
 quietly session_expires broker=1
-refused controller_starts_returned broker=1 started=2
+refused controller_starts_bounced_broker broker=1 started=2
 ----
-refused controller_starts_returned(broker=1, started=2)
+refused controller_starts_bounced_broker(broker=1, started=2)
     what it was missed for is done — false (cache[1].task waits)
 controller_sees_failure(broker=1, failed=2)
     cache[1].task: waits → elects_for_failed
@@ -53,9 +53,9 @@ controller_takes_replicas_offline(broker=1)
     request[1][1][0].order: none → lead
 refused controller_sees_start(broker=1, started=2)
     it is not in the middle of another event — false (cache[1].task starts_returned)
-refused controller_starts_returned(broker=1, started=1)
+refused controller_starts_bounced_broker(broker=1, started=1)
     it is the broker that was missed — false (cache[1].returns 2)
-controller_starts_returned(broker=1, started=2)
+controller_starts_bounced_broker(broker=1, started=2)
     cache[1].task: starts_returned → elects_for_started
     cache[1].live: {1} → {1,2}
     cache[1].returns: 2 → none
@@ -63,5 +63,5 @@ controller_starts_returned(broker=1, started=2)
     request[1][2][0].order: none → follow
 leader_expands_isr(leader=1, replica=2, partition=0)
     zk[0].state.isr: {1} → {1,2}
-refused controller_starts_returned(broker=1, started=2)
+refused controller_starts_bounced_broker(broker=1, started=2)
     it has a ZooKeeper session — false (zk.registered {2})

@@ -12,11 +12,11 @@ broker_reconnects broker=1
 broker_becomes_controller broker=1
 broker_learns_it_won broker=1
 controller_reads_context broker=1
-controller_announces_brokers broker=1
-controller_restores_replicas broker=1
-controller_tells_elections broker=1
-controller_announces_brokers broker=2
-controller_restores_replicas broker=2
+controller_sends_initial_update_metadata broker=1
+controller_starts_replica_state_machine broker=1
+controller_sends_election_batch broker=1
+controller_sends_initial_update_metadata broker=2
+controller_starts_replica_state_machine broker=2
 controller_reads_state broker=2 partition=0
 controller_elects_leader broker=2 leader=2 partition=0
 broker_updates_metadata broker=1 sender=1
@@ -62,20 +62,20 @@ controller_reads_context(broker=1)
     cache[1].live: {} → {1,2}
     cache[1].reached: {} → {1,2}
     cache[1].watched: {} → {1,2}
-controller_announces_brokers(broker=1)
+controller_sends_initial_update_metadata(broker=1)
     cache[1].stage: announcing → restoring
     cache[1][1].queue: [] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     cache[1][2].queue: [] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-controller_restores_replicas(broker=1)
+controller_starts_replica_state_machine(broker=1)
     cache[1].stage: restoring → onlining
     cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-controller_tells_elections(broker=1)
+controller_sends_election_batch(broker=1)
     cache[1].stage: onlining → looking
-controller_announces_brokers(broker=2)
+controller_sends_initial_update_metadata(broker=2)
     cache[2].stage: announcing → restoring
     cache[2][2].queue: [] → [kind update_metadata about {0: 0} alive {2} endpoints {}]
-controller_restores_replicas(broker=2)
+controller_starts_replica_state_machine(broker=2)
     cache[2].stage: restoring → onlining
     cache[2][2].queue: [kind update_metadata about {0: 0} alive {2} endpoints {}] → [kind update_metadata about {0: 0} alive {2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {2} endpoints {}]
     partition[0][2].context.offline: false → true

@@ -31,14 +31,14 @@ replica[1].checkpoint: 1
 checkpoint_survives_start: holds
 
 # Broker 1 was not notified yet that it has the partition.
-broker_checkpoints_what_it_hosts broker=1
+broker_checkpoints_without_partition broker=1
 check checkpoint_survives_start
 quietly broker_crashes broker=1
 quietly session_expires broker=1
 broker_starts broker=1
 show replica[1].hw
 ----
-broker_checkpoints_what_it_hosts(broker=1)
+broker_checkpoints_without_partition(broker=1)
     replica[1].checkpoint: 1 → 0
 checkpoint_survives_start: broken — the high watermark that a broker started with stays in its checkpoint until it is notified of the partition
     (replica[1].checkpoint 0, replica[1].hw 1, replica[1].role none, up {1,2})

@@ -6,17 +6,17 @@ refused controller_node_is_deleted
 refused late_stop_replica_arrives broker=1
 quietly broker_becomes_controller broker=1
 quietly controller_node_is_deleted
-refused broker_finds_it_moved broker=1
+refused broker_loses_controller_election broker=1
 quietly reply_is_lost broker=1
 refused reply_is_lost broker=1
-quietly broker_finds_it_moved broker=1
+quietly broker_loses_controller_election broker=1
 refused controller_resigns broker=1
 ----
 refused controller_node_is_deleted()
     /controller exists — false (zk.controller none)
 refused late_stop_replica_arrives(broker=1)
     a copy is on its way — false (late[1].held false)
-refused broker_finds_it_moved(broker=1)
+refused broker_loses_controller_election(broker=1)
     its reply was lost — false (reply_lost[1] false)
 refused reply_is_lost(broker=1)
     the reply is on its way — false (reply_lost[1] true)
@@ -28,10 +28,10 @@ quietly broker_becomes_controller broker=1
 refused controller_is_still_active broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
 refused controller_is_still_active broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_election_batch broker=1
 refused controller_resigns broker=1
 quietly controller_finds_no_request broker=1
 refused controller_resigns broker=1
@@ -88,7 +88,7 @@ refused controller_reads_isr_changes(broker=1)
     the epoch that it won is the newest — false (belief[1] 2, zk.epoch 3)
 
 # Broker 2 is deposed in the middle of its failover.
-quietly controller_announces_brokers broker=2
+quietly controller_sends_initial_update_metadata broker=2
 refused broker_becomes_controller broker=1
 quietly controller_node_is_deleted
 refused controller_resigns broker=2
@@ -96,8 +96,8 @@ quietly broker_becomes_controller broker=1
 refused controller_is_fenced broker=1
 quietly broker_learns_it_won broker=1
 refused controller_is_fenced broker=1
-quietly controller_restores_replicas broker=2
-quietly controller_tells_elections broker=2
+quietly controller_starts_replica_state_machine broker=2
+quietly controller_sends_election_batch broker=2
 refused controller_finds_no_request broker=2
 quietly controller_is_fenced broker=2
 ----
@@ -134,13 +134,13 @@ refused session_expires(broker=1)
 
 # Nodes outlive their session; a process dies.
 quietly controller_reads_context broker=2
-refused controller_announces_brokers broker=1
-quietly controller_announces_brokers broker=2
-refused controller_restores_replicas broker=1
-quietly controller_restores_replicas broker=2
-refused controller_tells_removals broker=1
-refused controller_tells_elections broker=1
-quietly controller_tells_elections broker=2
+refused controller_sends_initial_update_metadata broker=1
+quietly controller_sends_initial_update_metadata broker=2
+refused controller_starts_replica_state_machine broker=1
+quietly controller_starts_replica_state_machine broker=2
+refused controller_sends_removal_batch broker=1
+refused controller_sends_election_batch broker=1
+quietly controller_sends_election_batch broker=2
 quietly broker_updates_metadata broker=1 sender=2
 quietly broker_updates_metadata broker=2 sender=2
 quietly older_epoch_is_refused broker=1 sender=2 partition=0
@@ -160,15 +160,15 @@ refused node_of_an_ended_session_goes broker=2
 quietly node_of_an_ended_session_goes broker=1
 refused broker_reconnects broker=1
 quietly broker_starts broker=1
-refused broker_knows_no_such_leader broker=1 sender=1 partition=0
+refused broker_finds_leader_not_in_metadata_cache broker=1 sender=1 partition=0
 ----
-refused controller_announces_brokers(broker=1)
+refused controller_sends_initial_update_metadata(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_restores_replicas(broker=1)
+refused controller_starts_replica_state_machine(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_tells_removals(broker=1)
+refused controller_sends_removal_batch(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_tells_elections(broker=1)
+refused controller_sends_election_batch(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused broker_replaces_its_old_node(broker=2)
     a node of its last session is there — false (zk.outlived {1})
@@ -184,7 +184,7 @@ refused node_of_an_ended_session_goes(broker=2)
     a node of an ended session is there — false (zk.outlived {1})
 refused broker_reconnects(broker=1)
     the process runs — false (up {2})
-refused broker_knows_no_such_leader(broker=1, sender=1, partition=0)
+refused broker_finds_leader_not_in_metadata_cache(broker=1, sender=1, partition=0)
     a request of the controller is next — false (cache[1][1].queue.end 0)
 
 # Broker 2 loses its session, and goes on with what it has in memory.
@@ -196,11 +196,11 @@ quietly broker_reconnects broker=2
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
+quietly controller_sends_election_batch broker=1
 quietly broker_updates_metadata broker=1 sender=1
-refused broker_knows_no_such_leader broker=1 sender=1 partition=0
+refused broker_finds_leader_not_in_metadata_cache broker=1 sender=1 partition=0
 quietly broker_updates_metadata broker=2 sender=1
 quietly broker_becomes_leader broker=1 sender=1 partition=0
 quietly broker_updates_metadata broker=1 sender=1
@@ -213,7 +213,7 @@ refused broker_starts(broker=2)
     the process does not run — false (up {1,2})
 refused controller_sees_bounced_brokers(broker=2)
     it has a ZooKeeper session — false (cache[2].stage looking, zk.registered {1})
-refused broker_knows_no_such_leader(broker=1, sender=1, partition=0)
+refused broker_finds_leader_not_in_metadata_cache(broker=1, sender=1, partition=0)
     it names another the leader, or none — false (partition[0][0].state.leader 1)
 
 # It is over.

@@ -5,9 +5,9 @@ system cluster version 2.3 brokers 3 partitions 1 replicas 3
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
-quietly controller_announces_brokers broker=2
-quietly controller_restores_replicas broker=2
-quietly controller_tells_elections broker=2
+quietly controller_sends_initial_update_metadata broker=2
+quietly controller_starts_replica_state_machine broker=2
+quietly controller_sends_election_batch broker=2
 quietly broker_updates_metadata broker=1 sender=2
 quietly broker_updates_metadata broker=2 sender=2
 quietly broker_updates_metadata broker=3 sender=2
@@ -33,15 +33,15 @@ quietly controller_sees_dead_brokers broker=2
 quietly controller_reads_state broker=2 partition=0
 refused controller_elects_leader broker=2 leader=3 partition=0
 quietly controller_elects_leader broker=2 leader=2 partition=0
-quietly controller_tells_elections broker=2
+quietly controller_sends_election_batch broker=2
 quietly controller_reads_state broker=2 partition=0
-refused controller_finds_it_removed broker=1 replica=1 partition=0
-quietly controller_finds_it_removed broker=2 replica=1 partition=0
-quietly controller_tells_removals broker=2
+refused controller_finds_replica_not_in_isr broker=1 replica=1 partition=0
+quietly controller_finds_replica_not_in_isr broker=2 replica=1 partition=0
+quietly controller_sends_removal_batch broker=2
 ----
 refused controller_elects_leader(broker=2, leader=3, partition=0)
     no such replica stands before it — false (cache[2].live {2,3}, cache[2].shutting {}, partition[0].replicas {1,2,3}, partition[0][0].state.isr {1,2,3}, partition[0][2].context.lost {}, partition[0][2].place 1, partition[0][3].place 2)
-refused controller_finds_it_removed(broker=1, replica=1, partition=0)
+refused controller_finds_replica_not_in_isr(broker=1, replica=1, partition=0)
     the broker believes it is the controller — false (belief[1] 0)
 
 # The others are notified.
@@ -66,14 +66,14 @@ refused broker_becomes_follower(broker=3, sender=2, partition=0)
 quietly broker_starts broker=1
 refused controller_sees_new_brokers broker=1
 quietly controller_sees_new_brokers broker=2
-refused controller_announces_new_brokers broker=1
-quietly controller_announces_new_brokers broker=2
-refused broker_knows_no_such_leader broker=1 sender=2 partition=0
-refused controller_instates_replicas broker=1
-quietly controller_instates_replicas broker=2
-quietly controller_tells_elections broker=2
+refused controller_sends_update_metadata_for_new_brokers broker=1
+quietly controller_sends_update_metadata_for_new_brokers broker=2
+refused broker_finds_leader_not_in_metadata_cache broker=1 sender=2 partition=0
+refused controller_brings_replicas_online broker=1
+quietly controller_brings_replicas_online broker=2
+quietly controller_sends_election_batch broker=2
 quietly broker_updates_metadata broker=1 sender=2
-refused broker_knows_no_such_leader broker=1 sender=2 partition=0
+refused broker_finds_leader_not_in_metadata_cache broker=1 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2
 quietly broker_updates_metadata broker=2 sender=2
 quietly broker_updates_metadata broker=3 sender=2
@@ -102,13 +102,13 @@ quietly broker_updates_metadata broker=3 sender=2
 ----
 refused controller_sees_new_brokers(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_announces_new_brokers(broker=1)
+refused controller_sends_update_metadata_for_new_brokers(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused broker_knows_no_such_leader(broker=1, sender=2, partition=0)
+refused broker_finds_leader_not_in_metadata_cache(broker=1, sender=2, partition=0)
     it is a LeaderAndIsr — false (cache.queue[2][1][0].kind update_metadata)
-refused controller_instates_replicas(broker=1)
+refused controller_brings_replicas_online(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused broker_knows_no_such_leader(broker=1, sender=2, partition=0)
+refused broker_finds_leader_not_in_metadata_cache(broker=1, sender=2, partition=0)
     the broker does not know the leader — false (alive[1] {1,2,3}, partition[0][1].state.leader 2)
 refused follower_catches_up(follower=1, leader=3, partition=0)
     the follower fetches from the leader — false (partition[0][1].state.leader 2)
@@ -141,9 +141,9 @@ quietly controller_sees_dead_brokers broker=2
 refused controller_reads_state broker=1 partition=0
 quietly controller_reads_state broker=2 partition=0
 quietly controller_removes_replica broker=2 replica=3 partition=0
-quietly controller_tells_removals broker=2
-refused controller_notifies_brokers broker=1
-quietly controller_notifies_brokers broker=2
+quietly controller_sends_removal_batch broker=2
+refused controller_sends_update_metadata_for_dead_brokers broker=1
+quietly controller_sends_update_metadata_for_dead_brokers broker=2
 refused broker_becomes_leader broker=1 sender=2 partition=0
 quietly broker_becomes_leader broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2
@@ -156,7 +156,7 @@ refused controller_sees_dead_brokers(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_reads_state(broker=1, partition=0)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_notifies_brokers(broker=1)
+refused controller_sends_update_metadata_for_dead_brokers(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused broker_becomes_leader(broker=1, sender=2, partition=0)
     the request names the broker the leader — false (partition[0][3].state.leader 2)

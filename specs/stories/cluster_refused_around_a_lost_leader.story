@@ -5,9 +5,9 @@ system cluster version 2.3 brokers 3 partitions 1 replicas 3
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
-quietly controller_announces_brokers broker=2
-quietly controller_restores_replicas broker=2
-quietly controller_tells_elections broker=2
+quietly controller_sends_initial_update_metadata broker=2
+quietly controller_starts_replica_state_machine broker=2
+quietly controller_sends_election_batch broker=2
 quietly broker_updates_metadata broker=1 sender=2
 quietly broker_updates_metadata broker=2 sender=2
 quietly broker_updates_metadata broker=3 sender=2
@@ -50,17 +50,17 @@ refused controller_write_conflicts(broker=2, partition=0)
 
 # It reads once more, and elects.
 quietly controller_elects_leader broker=2 leader=2 partition=0
-quietly controller_tells_elections broker=2
-refused broker_cannot_reach_its_log broker=3 sender=2 partition=0
-refused broker_knows_no_such_leader broker=3 sender=2 partition=0
+quietly controller_sends_election_batch broker=2
+refused broker_answers_kafka_storage_error broker=3 sender=2 partition=0
+refused broker_finds_leader_not_in_metadata_cache broker=3 sender=2 partition=0
 quietly controller_reads_state broker=2 partition=0
-quietly controller_finds_it_removed broker=2 replica=1 partition=0
+quietly controller_finds_replica_not_in_isr broker=2 replica=1 partition=0
 refused controller_sees_new_brokers broker=2
-quietly controller_tells_removals broker=2
+quietly controller_sends_removal_batch broker=2
 ----
-refused broker_cannot_reach_its_log(broker=3, sender=2, partition=0)
+refused broker_answers_kafka_storage_error(broker=3, sender=2, partition=0)
     the process runs — false (up {1,2})
-refused broker_knows_no_such_leader(broker=3, sender=2, partition=0)
+refused broker_finds_leader_not_in_metadata_cache(broker=3, sender=2, partition=0)
     the process runs — false (up {1,2})
 refused controller_sees_new_brokers(broker=2)
     a BrokerChange is next in its queue, or is worked on — false (cache[2].stage removing)
@@ -71,9 +71,9 @@ refused broker_becomes_follower broker=3 sender=2 partition=0
 refused broker_becomes_leader broker=3 sender=2 partition=0
 refused older_epoch_is_refused broker=3 sender=2 partition=0
 quietly controller_sees_new_brokers broker=2
-quietly controller_announces_new_brokers broker=2
-quietly controller_instates_replicas broker=2
-quietly controller_tells_elections broker=2
+quietly controller_sends_update_metadata_for_new_brokers broker=2
+quietly controller_brings_replicas_online broker=2
+quietly controller_sends_election_batch broker=2
 quietly broker_updates_metadata broker=1 sender=2
 quietly broker_becomes_leader broker=2 sender=2 partition=0
 refused leader_shrinks_isr leader=1 replica=2 partition=0
@@ -86,9 +86,9 @@ quietly broker_updates_metadata broker=2 sender=2
 quietly broker_updates_metadata broker=2 sender=2
 quietly controller_sees_dead_brokers broker=2
 quietly controller_reads_state broker=2 partition=0
-quietly controller_finds_it_removed broker=2 replica=3 partition=0
-quietly controller_tells_removals broker=2
-quietly controller_notifies_brokers broker=2
+quietly controller_finds_replica_not_in_isr broker=2 replica=3 partition=0
+quietly controller_sends_removal_batch broker=2
+quietly controller_sends_update_metadata_for_dead_brokers broker=2
 quietly older_epoch_is_refused broker=1 sender=2 partition=0
 quietly broker_updates_metadata broker=1 sender=2
 quietly broker_updates_metadata broker=1 sender=2

@@ -5,9 +5,9 @@ system cluster version 2.3 brokers 3 partitions 1 replicas 2
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
 quietly controller_reads_context broker=3
-quietly controller_announces_brokers broker=3
-quietly controller_restores_replicas broker=3
-quietly controller_tells_elections broker=3
+quietly controller_sends_initial_update_metadata broker=3
+quietly controller_starts_replica_state_machine broker=3
+quietly controller_sends_election_batch broker=3
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=2 sender=3
 quietly broker_updates_metadata broker=3 sender=3
@@ -42,9 +42,9 @@ quietly broker_becomes_controller broker=1
 refused controller_moves_leader broker=3 leader=1 partition=0
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
+quietly controller_sends_election_batch broker=1
 quietly session_expires broker=3
 refused broker_asks_to_go broker=3
 refused controller_moves_leader broker=3 leader=1 partition=0

@@ -5,9 +5,9 @@ system cluster version 2.0 brokers 3 partitions 1 replicas 2
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
 quietly controller_reads_context broker=3
-quietly controller_announces_brokers broker=3
-quietly controller_restores_replicas broker=3
-quietly controller_tells_elections broker=3
+quietly controller_sends_initial_update_metadata broker=3
+quietly controller_starts_replica_state_machine broker=3
+quietly controller_sends_election_batch broker=3
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=2 sender=3
 quietly broker_updates_metadata broker=3 sender=3
@@ -28,11 +28,11 @@ quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 refused shutdown_request_arrives broker=2 subject=1
 quietly controller_reads_context broker=2
-quietly controller_announces_brokers broker=2
-quietly controller_restores_replicas broker=2
+quietly controller_sends_initial_update_metadata broker=2
+quietly controller_starts_replica_state_machine broker=2
 quietly controller_reads_state broker=2 partition=0
 quietly controller_elects_leader broker=2 leader=2 partition=0
-quietly controller_tells_elections broker=2
+quietly controller_sends_election_batch broker=2
 quietly controller_reads_state broker=3 partition=0
 refused controller_moves_leader broker=3 leader=2 partition=0
 ----

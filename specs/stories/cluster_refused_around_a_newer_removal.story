@@ -5,9 +5,9 @@ system cluster version 2.0 brokers 3 partitions 1 replicas 2
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
 quietly controller_reads_context broker=3
-quietly controller_announces_brokers broker=3
-quietly controller_restores_replicas broker=3
-quietly controller_tells_elections broker=3
+quietly controller_sends_initial_update_metadata broker=3
+quietly controller_starts_replica_state_machine broker=3
+quietly controller_sends_election_batch broker=3
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=2 sender=3
 quietly broker_updates_metadata broker=3 sender=3
@@ -31,12 +31,12 @@ refused controller_elects_preferred broker=1 leader=1 partition=0
 refused controller_write_conflicts broker=1 partition=0
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
 refused controller_begins_preferred_election broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_election_batch broker=1
 quietly controller_begins_preferred_election broker=1
-quietly controller_tells_preferred broker=1
+quietly controller_sends_preferred_batch broker=1
 quietly controller_deletes_preferred_request broker=1
 quietly admin_asks_for_preferred_leaders
 quietly controller_begins_preferred_election broker=1
@@ -44,8 +44,8 @@ quietly controller_reads_state broker=1 partition=0
 refused controller_elects_preferred broker=3 leader=1 partition=0
 refused controller_moves_leader broker=1 leader=1 partition=0
 quietly controller_elects_preferred broker=1 leader=1 partition=0
-refused controller_tells_preferred broker=3
-quietly controller_tells_preferred broker=1
+refused controller_sends_preferred_batch broker=3
+quietly controller_sends_preferred_batch broker=1
 refused controller_deletes_preferred_request broker=3
 quietly controller_deletes_preferred_request broker=1
 refused controller_write_conflicts broker=1 partition=0
@@ -64,7 +64,7 @@ refused controller_elects_preferred(broker=3, leader=1, partition=0)
     it elects preferred leaders — false (cache[3].stage removing_followers)
 refused controller_moves_leader(broker=1, leader=1, partition=0)
     it moves what a leaving broker leads — false (cache[1].stage preferring)
-refused controller_tells_preferred(broker=3)
+refused controller_sends_preferred_batch(broker=3)
     it elects preferred leaders — false (cache[3].stage removing_followers)
 refused controller_deletes_preferred_request(broker=3)
     the request is worked on — false (cache[3].stage removing_followers)
@@ -99,10 +99,10 @@ quietly controller_reads_state broker=1 partition=0
 refused controller_finds_a_newer_controller broker=1 partition=0
 quietly controller_elects_preferred broker=1 leader=1 partition=0
 refused controller_write_conflicts broker=3 partition=0
-quietly controller_tells_preferred broker=1
+quietly controller_sends_preferred_batch broker=1
 quietly controller_deletes_preferred_request broker=1
 refused controller_finds_a_newer_controller broker=1 partition=0
-quietly controller_leaves_replica broker=3 replica=2 partition=0
+quietly controller_skips_isr_removal broker=3 replica=2 partition=0
 ----
 refused controller_begins_preferred_election(broker=1)
     the request's event is next in its queue, or its failover is over but for this — false (cache.events[1][0].kind controller_change, cache[1].events.end 0, cache[1].stage idle)

@@ -5,9 +5,9 @@ system cluster version 2.3 brokers 2 partitions 1 replicas 2
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
-quietly controller_announces_brokers broker=2
-quietly controller_restores_replicas broker=2
-quietly controller_tells_elections broker=2
+quietly controller_sends_initial_update_metadata broker=2
+quietly controller_starts_replica_state_machine broker=2
+quietly controller_sends_election_batch broker=2
 quietly broker_updates_metadata broker=1 sender=2
 quietly broker_updates_metadata broker=2 sender=2
 quietly older_epoch_is_refused broker=1 sender=2 partition=0
@@ -20,11 +20,11 @@ quietly controller_finds_no_request broker=2
 quietly controller_sees_dead_brokers broker=2
 quietly controller_reads_state broker=2 partition=0
 quietly controller_elects_leader broker=2 leader=2 partition=0
-quietly controller_tells_elections broker=2
+quietly controller_sends_election_batch broker=2
 quietly controller_reads_state broker=2 partition=0
-quietly controller_finds_it_removed broker=2 replica=1 partition=0
+quietly controller_finds_replica_not_in_isr broker=2 replica=1 partition=0
 refused controller_refuses_shutdown broker=2 subject=1
-quietly controller_tells_removals broker=2
+quietly controller_sends_removal_batch broker=2
 quietly shutdown_request_arrives broker=2 subject=1
 refused controller_begins_shutdown broker=2 subject=1
 refused controller_refuses_shutdown broker=1 subject=1

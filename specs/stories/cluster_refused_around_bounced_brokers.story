@@ -6,9 +6,9 @@ refused controller_removes_replica broker=1 replica=1 partition=0
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
+quietly controller_sends_election_batch broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
 quietly broker_updates_metadata broker=3 sender=1
@@ -27,21 +27,21 @@ quietly controller_sees_bounced_brokers broker=1
 refused controller_removes_replica broker=1 replica=2 partition=0
 quietly controller_reads_state broker=1 partition=0
 refused controller_removes_replica broker=1 replica=1 partition=0
-refused controller_tells_removals broker=1
+refused controller_sends_removal_batch broker=1
 quietly controller_removes_replica broker=1 replica=2 partition=0
-refused controller_notifies_brokers broker=1
-quietly controller_tells_removals broker=1
-refused controller_announces_new_brokers broker=1
-quietly controller_notifies_brokers broker=1
-refused controller_instates_replicas broker=1
-quietly controller_announces_new_brokers broker=1
-quietly controller_instates_replicas broker=1
+refused controller_sends_update_metadata_for_dead_brokers broker=1
+quietly controller_sends_removal_batch broker=1
+refused controller_sends_update_metadata_for_new_brokers broker=1
+quietly controller_sends_update_metadata_for_dead_brokers broker=1
+refused controller_brings_replicas_online broker=1
+quietly controller_sends_update_metadata_for_new_brokers broker=1
+quietly controller_brings_replicas_online broker=1
 refused controller_sees_dead_brokers broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_election_batch broker=1
 refused controller_finds_brokers_unchanged broker=1
 quietly controller_sees_dead_brokers broker=1
-quietly controller_tells_removals broker=1
-quietly controller_notifies_brokers broker=1
+quietly controller_sends_removal_batch broker=1
+quietly controller_sends_update_metadata_for_dead_brokers broker=1
 ----
 refused controller_removes_replica(broker=1, replica=1, partition=0)
     the broker believes it is the controller — false (belief[1] 0)
@@ -53,13 +53,13 @@ refused controller_removes_replica(broker=1, replica=2, partition=0)
     it has read the state — false (partition[0][1].context.read none)
 refused controller_removes_replica(broker=1, replica=1, partition=0)
     the replica is to go offline — false (partition[0][1].context.gone {2})
-refused controller_tells_removals(broker=1)
+refused controller_sends_removal_batch(broker=1)
     no replica waits for it — false (partition[0][1].context.gone {2})
-refused controller_notifies_brokers(broker=1)
+refused controller_sends_update_metadata_for_dead_brokers(broker=1)
     replicas went offline that did not lead — false (cache[1].stage removing_followers)
-refused controller_announces_new_brokers(broker=1)
+refused controller_sends_update_metadata_for_new_brokers(broker=1)
     brokers have started — false (cache[1].stage notifying)
-refused controller_instates_replicas(broker=1)
+refused controller_brings_replicas_online(broker=1)
     brokers have started, and all are notified — false (cache[1].stage announcing_new)
 refused controller_sees_dead_brokers(broker=1)
     a BrokerChange is next in its queue, or is worked on — false (cache.events[1][0].kind controller_change, cache[1].events.end 0, cache[1].stage electing)
@@ -79,14 +79,14 @@ quietly broker_reconnects broker=3
 quietly session_expires broker=2
 refused controller_sees_dead_brokers broker=1
 quietly controller_sees_new_brokers broker=1
-quietly controller_announces_new_brokers broker=1
-quietly controller_instates_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_update_metadata_for_new_brokers broker=1
+quietly controller_brings_replicas_online broker=1
+quietly controller_sends_election_batch broker=1
 quietly controller_sees_dead_brokers broker=1
-refused controller_finds_it_removed broker=1 replica=2 partition=0
+refused controller_finds_replica_not_in_isr broker=1 replica=2 partition=0
 quietly controller_reads_state broker=1 partition=0
-refused controller_finds_it_removed broker=1 replica=3 partition=0
-quietly controller_finds_it_removed broker=1 replica=2 partition=0
+refused controller_finds_replica_not_in_isr broker=1 replica=3 partition=0
+quietly controller_finds_replica_not_in_isr broker=1 replica=2 partition=0
 quietly broker_updates_metadata broker=3 sender=1
 quietly broker_becomes_leader broker=1 sender=1 partition=0
 quietly broker_updates_metadata broker=1 sender=1
@@ -108,7 +108,7 @@ refused controller_finds_brokers_unchanged(broker=1)
     a BrokerChange is next in its queue, or is worked on — false (cache.events[1][0].kind controller_change, cache[1].events.end 0, cache[1].stage idle)
 refused controller_sees_dead_brokers(broker=1)
     no registered broker is new to it — false (cache[1].live {1,2}, cache[1].stage idle, zk.registered {1,3})
-refused controller_finds_it_removed(broker=1, replica=2, partition=0)
+refused controller_finds_replica_not_in_isr(broker=1, replica=2, partition=0)
     it has read the state — false (partition[0][1].context.read none)
-refused controller_finds_it_removed(broker=1, replica=3, partition=0)
+refused controller_finds_replica_not_in_isr(broker=1, replica=3, partition=0)
     the replica is to go offline — false (partition[0][1].context.gone {2})

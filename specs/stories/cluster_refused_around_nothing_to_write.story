@@ -5,9 +5,9 @@ system cluster version 2.3 brokers 3 partitions 1 replicas 2
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
 quietly controller_reads_context broker=3
-quietly controller_announces_brokers broker=3
-quietly controller_restores_replicas broker=3
-quietly controller_tells_elections broker=3
+quietly controller_sends_initial_update_metadata broker=3
+quietly controller_starts_replica_state_machine broker=3
+quietly controller_sends_election_batch broker=3
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=2 sender=3
 quietly broker_updates_metadata broker=3 sender=3
@@ -30,13 +30,13 @@ refused controller_sees_bounced_brokers broker=1
 quietly controller_sees_bounced_brokers broker=3
 refused controller_reads_isr_changes broker=3
 quietly controller_reads_state broker=3 partition=0
-quietly controller_finds_it_removed broker=3 replica=2 partition=0
-quietly controller_tells_removals broker=3
-quietly controller_notifies_brokers broker=3
-quietly controller_announces_new_brokers broker=3
-quietly controller_instates_replicas broker=3
+quietly controller_finds_replica_not_in_isr broker=3 replica=2 partition=0
+quietly controller_sends_removal_batch broker=3
+quietly controller_sends_update_metadata_for_dead_brokers broker=3
+quietly controller_sends_update_metadata_for_new_brokers broker=3
+quietly controller_brings_replicas_online broker=3
 refused controller_finds_no_isr_change broker=3
-quietly controller_tells_elections broker=3
+quietly controller_sends_election_batch broker=3
 quietly controller_finds_no_isr_change broker=3
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=2 sender=3
@@ -80,7 +80,7 @@ quietly session_expires broker=1
 quietly controller_sees_dead_brokers broker=3
 refused controller_finds_no_leader broker=3 partition=0
 quietly controller_reads_state broker=3 partition=0
-refused controller_finds_no_successor broker=3 partition=0
+refused controller_finds_no_other_isr_member broker=3 partition=0
 refused leader_expands_isr leader=1 replica=2 partition=0
 quietly broker_reconnects broker=1
 refused leader_expands_isr leader=1 replica=3 partition=0
@@ -90,7 +90,7 @@ refused controller_write_conflicts broker=3 partition=0
 ----
 refused controller_finds_no_leader(broker=3, partition=0)
     it has read the state — false (partition[0][3].context.read none)
-refused controller_finds_no_successor(broker=3, partition=0)
+refused controller_finds_no_other_isr_member(broker=3, partition=0)
     it moves what a leaving broker leads — false (cache[3].stage electing)
 refused leader_expands_isr(leader=1, replica=2, partition=0)
     it has a ZooKeeper session — false (zk.registered {2,3})
@@ -104,10 +104,10 @@ refused controller_write_conflicts(broker=3, partition=0)
 # Broker 1 is back, and took broker 2 into the ISR.
 quietly controller_finds_no_leader broker=3 partition=0
 refused controller_finds_no_leader broker=3 partition=0
-quietly controller_tells_elections broker=3
+quietly controller_sends_election_batch broker=3
 quietly controller_reads_state broker=3 partition=0
 quietly controller_removes_replica broker=3 replica=1 partition=0
-quietly controller_tells_removals broker=3
+quietly controller_sends_removal_batch broker=3
 refused broker_becomes_follower broker=2 sender=3 partition=0
 ----
 refused controller_finds_no_leader(broker=3, partition=0)

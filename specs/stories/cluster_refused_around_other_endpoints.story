@@ -5,9 +5,9 @@ system cluster version 2.3 brokers 2 partitions 1 replicas 2
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
+quietly controller_sends_election_batch broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
 quietly older_epoch_is_refused broker=1 sender=1 partition=0
@@ -39,9 +39,9 @@ quietly controller_sees_dead_brokers broker=1
 refused controller_finds_endpoints_unchanged broker=1 subject=1
 quietly controller_reads_state broker=1 partition=0
 quietly controller_removes_replica broker=1 replica=2 partition=0
-quietly controller_tells_removals broker=1
+quietly controller_sends_removal_batch broker=1
 refused controller_reads_endpoints broker=1 subject=1
-quietly controller_notifies_brokers broker=1
+quietly controller_sends_update_metadata_for_dead_brokers broker=1
 refused broker_changes_endpoints broker=2
 ----
 refused controller_finds_endpoints_unchanged(broker=1, subject=2)
@@ -68,12 +68,12 @@ quietly controller_resigns broker=1
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
 quietly controller_reads_state broker=1 partition=0
-quietly controller_finds_it_removed broker=1 replica=2 partition=0
-quietly controller_tells_removals broker=1
-quietly controller_tells_elections broker=1
+quietly controller_finds_replica_not_in_isr broker=1 replica=2 partition=0
+quietly controller_sends_removal_batch broker=1
+quietly controller_sends_election_batch broker=1
 refused session_ends_before_its_nodes broker=2
 quietly session_ends_before_its_nodes broker=1
 refused broker_changes_endpoints broker=1

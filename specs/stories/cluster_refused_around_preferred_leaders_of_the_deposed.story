@@ -5,9 +5,9 @@ system cluster version 2.1 brokers 3 partitions 1 replicas 2
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
 quietly controller_reads_context broker=3
-quietly controller_announces_brokers broker=3
-quietly controller_restores_replicas broker=3
-quietly controller_tells_elections broker=3
+quietly controller_sends_initial_update_metadata broker=3
+quietly controller_starts_replica_state_machine broker=3
+quietly controller_sends_election_batch broker=3
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=2 sender=3
 quietly broker_updates_metadata broker=3 sender=3
@@ -36,19 +36,19 @@ quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
+quietly controller_sends_election_batch broker=1
 quietly controller_begins_preferred_election broker=1
 refused controller_elects_preferred broker=3 leader=1 partition=0
-refused controller_tells_preferred broker=3
+refused controller_sends_preferred_batch broker=3
 refused controller_write_conflicts broker=3 partition=0
-quietly controller_tells_preferred broker=1
+quietly controller_sends_preferred_batch broker=1
 quietly controller_deletes_preferred_request broker=1
 ----
 refused controller_elects_preferred(broker=3, leader=1, partition=0)
     the epoch that it won is the newest — false (belief[3] 1, zk.epoch 2)
-refused controller_tells_preferred(broker=3)
+refused controller_sends_preferred_batch(broker=3)
     no partition waits for its preferred leader — false (partition[0][3].context.due true)
 refused controller_write_conflicts(broker=3, partition=0)
     the epoch that it won is the newest — false (belief[3] 1, zk.epoch 2)

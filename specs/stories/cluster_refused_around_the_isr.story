@@ -5,9 +5,9 @@ system cluster version 2.1 brokers 3 partitions 1 replicas 2
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
 quietly controller_reads_context broker=3
-quietly controller_announces_brokers broker=3
-quietly controller_restores_replicas broker=3
-quietly controller_tells_elections broker=3
+quietly controller_sends_initial_update_metadata broker=3
+quietly controller_starts_replica_state_machine broker=3
+quietly controller_sends_election_batch broker=3
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=2 sender=3
 quietly broker_updates_metadata broker=3 sender=3
@@ -29,14 +29,14 @@ quietly controller_finds_no_isr_change broker=3
 quietly session_expires broker=2
 quietly controller_sees_dead_brokers broker=3
 quietly controller_reads_state broker=3 partition=0
-quietly controller_finds_it_removed broker=3 replica=2 partition=0
-quietly controller_tells_removals broker=3
-quietly controller_notifies_brokers broker=3
+quietly controller_finds_replica_not_in_isr broker=3 replica=2 partition=0
+quietly controller_sends_removal_batch broker=3
+quietly controller_sends_update_metadata_for_dead_brokers broker=3
 quietly broker_starts broker=2
 quietly controller_sees_new_brokers broker=3
-quietly controller_announces_new_brokers broker=3
-quietly controller_instates_replicas broker=3
-quietly controller_tells_elections broker=3
+quietly controller_sends_update_metadata_for_new_brokers broker=3
+quietly controller_brings_replicas_online broker=3
+quietly controller_sends_election_batch broker=3
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=2 sender=3
 quietly broker_updates_metadata broker=3 sender=3
@@ -65,8 +65,8 @@ quietly controller_begins_preferred_election broker=3
 quietly controller_reads_state broker=3 partition=0
 refused leader_isr_write_is_refused leader=1 partition=0
 quietly controller_elects_preferred broker=3 leader=1 partition=0
-refused controller_tells_preferred broker=1
-quietly controller_tells_preferred broker=3
+refused controller_sends_preferred_batch broker=1
+quietly controller_sends_preferred_batch broker=3
 quietly controller_deletes_preferred_request broker=3
 refused leader_isr_write_is_refused leader=2 partition=0
 quietly leader_isr_write_is_refused leader=1 partition=0
@@ -91,7 +91,7 @@ refused controller_begins_preferred_election(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused leader_isr_write_is_refused(leader=1, partition=0)
     the cached version is out of date — false (partition[0].version 1, partition[0][1].replica.version 1)
-refused controller_tells_preferred(broker=1)
+refused controller_sends_preferred_batch(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused leader_isr_write_is_refused(leader=2, partition=0)
     the broker believes it leads — false (partition[0][1].state.leader 1)

@@ -5,9 +5,9 @@ system cluster version 2.3 without bounces_seen brokers 3 partitions 1 replicas 
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
+quietly controller_sends_election_batch broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
 quietly broker_updates_metadata broker=3 sender=1
@@ -20,15 +20,15 @@ quietly session_expires broker=2
 quietly broker_reconnects broker=2
 refused controller_sees_dead_brokers broker=1
 quietly session_expires broker=3
-refused controller_overlooks_bounced_brokers broker=1
+refused controller_misses_bounced_brokers broker=1
 quietly controller_finds_no_request broker=1
 quietly controller_sees_dead_brokers broker=1
-quietly controller_tells_removals broker=1
-quietly controller_notifies_brokers broker=1
+quietly controller_sends_removal_batch broker=1
+quietly controller_sends_update_metadata_for_dead_brokers broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
 ----
 refused controller_sees_dead_brokers(broker=1)
     a BrokerChange is next in its queue, or is worked on — false (cache[1].stage looking)
-refused controller_overlooks_bounced_brokers(broker=1)
+refused controller_misses_bounced_brokers(broker=1)
     a BrokerChange is next in its queue, or is worked on — false (cache[1].stage looking)

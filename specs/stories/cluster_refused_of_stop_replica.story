@@ -5,9 +5,9 @@ system cluster version 2.3 brokers 2 partitions 1 replicas 2
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
+quietly controller_sends_election_batch broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
 quietly older_epoch_is_refused broker=1 sender=1 partition=0
@@ -47,7 +47,7 @@ quietly broker_stops_fetching broker=2 sender=1
 quietly controller_reads_state broker=1 partition=0
 quietly controller_removes_replica broker=1 replica=2 partition=0
 refused controller_answers_shutdown broker=1
-quietly controller_tells_removals broker=1
+quietly controller_sends_removal_batch broker=1
 refused stop_replica_is_sent_again broker=1 sender=1
 quietly controller_answers_shutdown broker=1
 refused broker_becomes_leader broker=2 sender=1 partition=0
@@ -71,9 +71,9 @@ quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
-quietly controller_announces_brokers broker=2
-quietly controller_restores_replicas broker=2
-quietly controller_tells_elections broker=2
+quietly controller_sends_initial_update_metadata broker=2
+quietly controller_starts_replica_state_machine broker=2
+quietly controller_sends_election_batch broker=2
 quietly broker_updates_metadata broker=2 sender=2
 refused broker_stops_fetching broker=2 sender=1
 refused late_stop_replica_arrives broker=2

@@ -15,19 +15,19 @@ quietly log_directory_fails broker=1 partition=0
 quietly session_ends_before_its_nodes broker=2
 quietly broker_reports_log_dir_failure broker=1
 quietly node_of_an_ended_session_goes broker=2
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly broker_reconnects broker=2
 quietly controller_reads_state broker=1 partition=0
-quietly broker_cannot_reach_its_log broker=1 sender=1 partition=0
+quietly broker_answers_kafka_storage_error broker=1 sender=1 partition=0
 quietly broker_updates_metadata broker=1 sender=1
 quietly session_expires broker=2
 quietly controller_removes_replica broker=1 replica=2 partition=0
-quietly controller_tells_removals broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_removal_batch broker=1
+quietly controller_sends_election_batch broker=1
 quietly controller_finds_no_request broker=1
-quietly broker_cannot_reach_its_log broker=1 sender=1 partition=0
+quietly broker_answers_kafka_storage_error broker=1 sender=1 partition=0
 quietly controller_refuses_shutdown broker=1 subject=2
 refused controller_sees_dead_brokers broker=1
 ----

@@ -6,11 +6,11 @@ quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
 quietly session_expires broker=1
-quietly controller_announces_brokers broker=2
-quietly controller_restores_replicas broker=2
-quietly controller_tells_elections broker=2
+quietly controller_sends_initial_update_metadata broker=2
+quietly controller_starts_replica_state_machine broker=2
+quietly controller_sends_election_batch broker=2
 quietly controller_finds_no_request broker=2
-refused controller_overlooks_bounced_brokers broker=2
+refused controller_misses_bounced_brokers broker=2
 ----
-refused controller_overlooks_bounced_brokers(broker=2)
+refused controller_misses_bounced_brokers(broker=2)
     a broker has registered again — false (cache[2].stage idle)

@@ -6,18 +6,18 @@ quietly broker_crashes broker=1
 quietly broker_becomes_controller broker=2
 quietly reply_is_lost broker=2
 quietly controller_node_is_deleted
-quietly broker_finds_it_moved broker=2
+quietly broker_loses_controller_election broker=2
 quietly broker_becomes_controller broker=2
 quietly broker_changes_endpoints broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
 quietly broker_asks_to_go broker=2
-quietly controller_announces_brokers broker=2
+quietly controller_sends_initial_update_metadata broker=2
 quietly shutdown_request_arrives broker=2 subject=2
-quietly controller_restores_replicas broker=2
-quietly controller_tells_elections broker=2
+quietly controller_starts_replica_state_machine broker=2
+quietly controller_sends_election_batch broker=2
 quietly controller_finds_no_request broker=2
-refused controller_resigns_and_goes_on broker=2
+refused controller_resigns_and_keeps_its_queue broker=2
 ----
-refused controller_resigns_and_goes_on(broker=2)
+refused controller_resigns_and_keeps_its_queue(broker=2)
     /controller is not its own any more — false (zk.controller 2)

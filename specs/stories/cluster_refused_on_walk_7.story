@@ -6,18 +6,18 @@ quietly log_directory_fails broker=1 partition=0
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
 quietly controller_reads_context broker=3
-quietly controller_announces_brokers broker=3
+quietly controller_sends_initial_update_metadata broker=3
 quietly broker_updates_metadata broker=2 sender=3
 quietly broker_updates_metadata broker=3 sender=3
 quietly session_expires broker=1
-quietly controller_restores_replicas broker=3
+quietly controller_starts_replica_state_machine broker=3
 quietly session_ends_before_its_nodes broker=2
 quietly broker_updates_metadata broker=3 sender=3
-quietly controller_tells_elections broker=3
+quietly controller_sends_election_batch broker=3
 quietly node_of_an_ended_session_goes broker=2
 quietly broker_reconnects broker=1
 quietly controller_finds_no_request broker=3
-refused controller_overlooks_bounced_brokers broker=3
+refused controller_misses_bounced_brokers broker=3
 ----
-refused controller_overlooks_bounced_brokers(broker=3)
+refused controller_misses_bounced_brokers(broker=3)
     no broker that it takes for alive is gone — false (cache[3].dead {}, cache[3].live {1,2,3}, cache[3].stage idle, zk.registered {1,3})

@@ -6,9 +6,9 @@ system cluster version 2.3 brokers 2 partitions 1 replicas 2
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
-quietly controller_announces_brokers broker=2
-quietly controller_restores_replicas broker=2
-quietly controller_tells_elections broker=2
+quietly controller_sends_initial_update_metadata broker=2
+quietly controller_starts_replica_state_machine broker=2
+quietly controller_sends_election_batch broker=2
 quietly broker_updates_metadata broker=1 sender=2
 quietly older_epoch_is_refused broker=1 sender=2 partition=0
 quietly broker_updates_metadata broker=1 sender=2
@@ -25,7 +25,7 @@ controller_begins_shutdown broker=2 subject=1
 quietly controller_reads_state broker=2 partition=0
 refused controller_moves_leader broker=2 leader=1 partition=0
 controller_moves_leader broker=2 leader=2 partition=0
-controller_tells_moves broker=2
+controller_sends_shutdown_batch broker=2
 ----
 broker_asks_to_go(broker=1)
     leaving[1]: stays → asks
@@ -53,7 +53,7 @@ controller_moves_leader(broker=2, leader=2, partition=0)
     partition[0][2].context.due: true → false
     partition[0][2].context.read: 0 → none
     partition[0][2].context.batched: false → true
-controller_tells_moves(broker=2)
+controller_sends_shutdown_batch(broker=2)
     cache[2].stage: moving → stopping
     cache[2][1].queue: [] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     cache[2][2].queue: [] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
@@ -66,7 +66,7 @@ quietly broker_updates_metadata broker=2 sender=2
 broker_becomes_follower broker=1 sender=2 partition=0
 quietly broker_updates_metadata broker=1 sender=2
 broker_stops broker=1
-check clean_election
+check leader_in_isr
 ----
 controller_answers_shutdown(broker=2)
     cache[2].stage: answering → idle
@@ -92,14 +92,14 @@ broker_stops(broker=1)
     partition[0][1].replica.version: 1 → none
     partition[0][1].replica.fetching: true → false
     partition[0][1].known: 1 → none
-clean_election: holds
+leader_in_isr: holds
 
 # The controller sees that it is gone: nothing is to be elected, and nothing to be written.
 controller_sees_dead_brokers broker=2
 controller_reads_state broker=2 partition=0
-controller_finds_it_removed broker=2 replica=1 partition=0
-controller_tells_removals broker=2
-controller_notifies_brokers broker=2
+controller_finds_replica_not_in_isr broker=2 replica=1 partition=0
+controller_sends_removal_batch broker=2
+controller_sends_update_metadata_for_dead_brokers broker=2
 ----
 controller_sees_dead_brokers(broker=2)
     cache[2].stage: idle → removing_followers
@@ -109,25 +109,25 @@ controller_sees_dead_brokers(broker=2)
     partition[0][2].context.gone: {} → {1}
 controller_reads_state(broker=2, partition=0)
     partition[0][2].context.read: none → 1
-controller_finds_it_removed(broker=2, replica=1, partition=0)
+controller_finds_replica_not_in_isr(broker=2, replica=1, partition=0)
     partition[0][2].context.gone: {1} → {}
     partition[0][2].context.read: 1 → none
     partition[0][2].context.batched: false → true
-controller_tells_removals(broker=2)
+controller_sends_removal_batch(broker=2)
     cache[2].stage: removing_followers → notifying
     cache[2][2].queue: [] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {2} endpoints {}]
     partition[0][2].context.batched: true → false
-controller_notifies_brokers(broker=2)
+controller_sends_update_metadata_for_dead_brokers(broker=2)
     cache[2].stage: notifying → idle
     cache[2][2].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {2} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {2} endpoints {}, kind update_metadata about {} alive {2} endpoints {}]
 
 quietly older_epoch_is_refused broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2
 quietly broker_updates_metadata broker=2 sender=2
-check converges
+check idle_metadata_agrees_with_zookeeper
 check no_wedge
 check dead_leaders_are_noticed
 ----
-converges: holds
+idle_metadata_agrees_with_zookeeper: holds
 no_wedge: holds
 dead_leaders_are_noticed: holds

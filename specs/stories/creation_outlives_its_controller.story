@@ -10,8 +10,8 @@ quietly replica_state_machine_starts broker=1
 quietly partition_state_machine_starts broker=1
 quietly admin_creates_topic first=1 second=2 third=none count=1
 quietly controller_sees_topic broker=1
-quietly controller_makes_partitions broker=1
-quietly controller_makes_replicas broker=1
+quietly controller_creates_new_partitions broker=1
+quietly controller_creates_new_replicas broker=1
 show cache[1].task
 
 # Before the state is written: the topic is in ZooKeeper, and has no leader.
@@ -32,7 +32,7 @@ controller_sees_start broker=2 started=1
 quietly controller_elects_for_started broker=2
 broker_obeys_leader_and_isr broker=1 controller=2
 leader_expands_isr leader=2 replica=1 partition=0
-check zookeeper_is_known
+check idle_controller_knows_zookeeper
 ----
 cache[1].task: elects_new
 broker_crashes(broker=1)
@@ -92,4 +92,4 @@ broker_obeys_leader_and_isr(broker=1, controller=2)
     replica[1][0].directory: none → current
 leader_expands_isr(leader=2, replica=1, partition=0)
     zk[0].state.isr: {2} → {1,2}
-zookeeper_is_known: holds
+idle_controller_knows_zookeeper: holds

@@ -8,24 +8,24 @@ broker_becomes_controller broker=1
 broker_learns_it_won broker=1
 controller_reads_context broker=1
 broker_reconnects broker=2
-controller_announces_brokers broker=1
-controller_restores_replicas broker=1
+controller_sends_initial_update_metadata broker=1
+controller_starts_replica_state_machine broker=1
 controller_reads_state broker=1 partition=0
 controller_removes_replica broker=1 replica=2 partition=0
 broker_updates_metadata broker=1 sender=1
 older_epoch_is_refused broker=1 sender=1 partition=0
-controller_tells_removals broker=1
-controller_tells_elections broker=1
+controller_sends_removal_batch broker=1
+controller_sends_election_batch broker=1
 quietly controller_finds_no_request broker=1
 controller_sees_new_brokers broker=1
 broker_updates_metadata broker=1 sender=1
-controller_announces_new_brokers broker=1
+controller_sends_update_metadata_for_new_brokers broker=1
 broker_becomes_leader broker=1 sender=1 partition=0
-controller_instates_replicas broker=1
+controller_brings_replicas_online broker=1
 broker_updates_metadata broker=2 sender=1
 broker_becomes_follower broker=2 sender=1 partition=0
 leader_expands_isr leader=1 replica=2 partition=0
-check the_dead_stay_out
+check dead_brokers_do_not_join_the_isr
 ----
 session_expires(broker=2)
     zk.registered: {1,2} → {1}
@@ -45,10 +45,10 @@ controller_reads_context(broker=1)
 broker_reconnects(broker=2)
     zk.registered: {1} → {1,2}
     cache[1].events: [] → [kind broker_change subject none]
-controller_announces_brokers(broker=1)
+controller_sends_initial_update_metadata(broker=1)
     cache[1].stage: announcing → restoring
     cache[1][1].queue: [] → [kind update_metadata about {} alive {1} endpoints {}]
-controller_restores_replicas(broker=1)
+controller_starts_replica_state_machine(broker=1)
     cache[1].stage: restoring → offlining
     cache[1][1].queue: [kind update_metadata about {} alive {1} endpoints {}] → [kind update_metadata about {} alive {1} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1} endpoints {}]
     partition[0][1].context.gone: {} → {2}
@@ -70,11 +70,11 @@ broker_updates_metadata(broker=1, sender=1)
     alive[1]: {1,2} → {1}
 older_epoch_is_refused(broker=1, sender=1, partition=0)
     cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1} endpoints {}] → [kind update_metadata about {0: 0} alive {1} endpoints {}]
-controller_tells_removals(broker=1)
+controller_sends_removal_batch(broker=1)
     cache[1].stage: offlining → onlining
     cache[1][1].queue: [kind update_metadata about {0: 0} alive {1} endpoints {}] → [kind update_metadata about {0: 0} alive {1} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
     partition[0][1].context.batched: true → false
-controller_tells_elections(broker=1)
+controller_sends_election_batch(broker=1)
     cache[1].stage: onlining → looking
 controller_sees_new_brokers(broker=1)
     cache[1].stage: idle → announcing_new
@@ -85,14 +85,14 @@ controller_sees_new_brokers(broker=1)
     cache[1].events: [kind broker_change subject none] → []
 broker_updates_metadata(broker=1, sender=1)
     cache[1][1].queue: [kind update_metadata about {0: 0} alive {1} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
-controller_announces_new_brokers(broker=1)
+controller_sends_update_metadata_for_new_brokers(broker=1)
     cache[1].stage: announcing_new → instating
     cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}]
     cache[1][2].queue: [] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
 broker_becomes_leader(broker=1, sender=1, partition=0)
     cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}]
     partition[0][1].replica.version: 0 → 1
-controller_instates_replicas(broker=1)
+controller_brings_replicas_online(broker=1)
     cache[1].stage: instating → electing
     cache[1].started: {2} → {}
     cache[1][1].queue: [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
@@ -112,4 +112,4 @@ leader_expands_isr(leader=1, replica=2, partition=0)
     partition[0][2].state.controller: 0 → 1
     partition[0][1].replica.version: 1 → 2
     partition[0][1].replica.unreported: false → true
-the_dead_stay_out: broken by step 22 — a leader takes nobody into the ISR whom it knows to be dead
+dead_brokers_do_not_join_the_isr: broken by step 22 — a leader takes nobody into the ISR whom it knows to be dead

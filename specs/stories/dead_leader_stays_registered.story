@@ -9,8 +9,8 @@ broker_becomes_controller broker=2
 broker_learns_it_won broker=2
 controller_reads_context broker=2
 broker_reconnects broker=1
-controller_announces_brokers broker=2
-controller_restores_replicas broker=2
+controller_sends_initial_update_metadata broker=2
+controller_starts_replica_state_machine broker=2
 controller_reads_state broker=2 partition=0
 controller_elects_leader broker=2 leader=2 partition=0
 broker_crashes broker=2
@@ -18,13 +18,13 @@ node_of_an_ended_session_goes broker=2
 broker_becomes_controller broker=1
 broker_learns_it_won broker=1
 controller_reads_context broker=1
-controller_announces_brokers broker=1
-controller_restores_replicas broker=1
+controller_sends_initial_update_metadata broker=1
+controller_starts_replica_state_machine broker=1
 controller_reads_state broker=1 partition=0
 controller_finds_no_leader broker=1 partition=0
-controller_tells_elections broker=1
+controller_sends_election_batch broker=1
 broker_updates_metadata broker=1 sender=1
-broker_knows_no_such_leader broker=1 sender=1 partition=0
+broker_finds_leader_not_in_metadata_cache broker=1 sender=1 partition=0
 broker_updates_metadata broker=1 sender=1
 controller_finds_no_request broker=1
 check dead_leaders_are_noticed
@@ -50,10 +50,10 @@ controller_reads_context(broker=2)
 broker_reconnects(broker=1)
     zk.registered: {2} → {1,2}
     cache[2].events: [] → [kind broker_change subject none]
-controller_announces_brokers(broker=2)
+controller_sends_initial_update_metadata(broker=2)
     cache[2].stage: announcing → restoring
     cache[2][2].queue: [] → [kind update_metadata about {} alive {2} endpoints {}]
-controller_restores_replicas(broker=2)
+controller_starts_replica_state_machine(broker=2)
     cache[2].stage: restoring → onlining
     cache[2][2].queue: [kind update_metadata about {} alive {2} endpoints {}] → [kind update_metadata about {} alive {2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {2} endpoints {}]
     partition[0][2].context.offline: false → true
@@ -104,10 +104,10 @@ controller_reads_context(broker=1)
     cache[1].reached: {} → {1}
     cache[1].watched: {} → {1}
     partition[0][1].context.version: 0 → 1
-controller_announces_brokers(broker=1)
+controller_sends_initial_update_metadata(broker=1)
     cache[1].stage: announcing → restoring
     cache[1][1].queue: [] → [kind update_metadata about {} alive {1} endpoints {}]
-controller_restores_replicas(broker=1)
+controller_starts_replica_state_machine(broker=1)
     cache[1].stage: restoring → onlining
     cache[1][1].queue: [kind update_metadata about {} alive {1} endpoints {}] → [kind update_metadata about {} alive {1} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
     partition[0][1].context.offline: false → true
@@ -117,13 +117,13 @@ controller_reads_state(broker=1, partition=0)
 controller_finds_no_leader(broker=1, partition=0)
     partition[0][1].context.due: true → false
     partition[0][1].context.read: 1 → none
-controller_tells_elections(broker=1)
+controller_sends_election_batch(broker=1)
     cache[1].stage: onlining → looking
 broker_updates_metadata(broker=1, sender=1)
     cache[1][1].queue: [kind update_metadata about {} alive {1} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
     seen[1]: 0 → 2
     alive[1]: {1,2} → {1}
-broker_knows_no_such_leader(broker=1, sender=1, partition=0)
+broker_finds_leader_not_in_metadata_cache(broker=1, sender=1, partition=0)
     cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind update_metadata about {0: 1} alive {1} endpoints {}]
 broker_updates_metadata(broker=1, sender=1)
     cache[1][1].queue: [kind update_metadata about {0: 1} alive {1} endpoints {}] → []

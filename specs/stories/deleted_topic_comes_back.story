@@ -26,10 +26,10 @@ quietly deletion_starts broker=1
 quietly controller_stops_replicas broker=1
 quietly controller_deletes_replicas broker=1
 quietly broker_stops_replicas broker=1 controller=1
-quietly controller_hears_deletion broker=1 replica=1
+quietly controller_receives_stop_replica_response broker=1 replica=1
 quietly deletion_is_complete broker=1
-quietly partition_node_is_removed broker=1 partition=0
-quietly topic_node_is_removed broker=1
+quietly partition_znode_is_deleted broker=1 partition=0
+quietly topic_znode_is_deleted broker=1
 quietly request_is_removed broker=1
 show replica
 
@@ -38,12 +38,12 @@ quietly broker_starts broker=2
 admin_creates_topic first=2 second=1 third=none count=1
 quietly controller_sees_start broker=1 started=2
 quietly controller_sees_topic broker=1
-quietly controller_makes_partitions broker=1
-quietly controller_makes_replicas broker=1
-controller_creates_states broker=1
+quietly controller_creates_new_partitions broker=1
+quietly controller_creates_new_replicas broker=1
+controller_brings_partitions_online broker=1
 broker_obeys_leader_and_isr broker=2 controller=1
-check no_resurrection
-check resurrection_takes_a_move
+check deleted_data_is_never_served
+check deleted_data_returns_only_after_reassignment
 ----
 dead_replica_is_reassigned(broker=1, replica=2)
     zk[0][1].assignment: 2 → none
@@ -56,7 +56,7 @@ admin_creates_topic(first=2, second=1, third=none, count=1)
     zk[0][0].assignment: none → 2
     zk[0][1].assignment: none → 1
     replica[2][0].directory: current → stale
-controller_creates_states(broker=1)
+controller_brings_partitions_online(broker=1)
     zk[0].state.exists: false → true
     zk[0].state.leader: none → 2
     zk[0].state.isr: {} → {1,2}
@@ -72,6 +72,6 @@ broker_obeys_leader_and_isr(broker=2, controller=1)
     seen[2]: 0 → 1
     replica[2][0].role: none → leader
     risen: false → true
-no_resurrection: broken — no broker is made leader of a partition over what an earlier topic of that name left
+deleted_data_is_never_served: broken — no broker is made leader of a partition over what an earlier topic of that name left
     (risen true)
-resurrection_takes_a_move: holds
+deleted_data_returns_only_after_reassignment: holds

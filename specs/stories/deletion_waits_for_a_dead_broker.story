@@ -27,7 +27,7 @@ deletion_starts broker=1
 controller_stops_replicas broker=1
 controller_deletes_replicas broker=1
 broker_stops_replicas broker=1 controller=1
-controller_hears_deletion broker=1 replica=1
+controller_receives_stop_replica_response broker=1 replica=1
 
 # The one that failed goes offline, to be tried again; but the topic is ineligible, and waits.
 deletion_is_retried broker=1
@@ -43,14 +43,14 @@ quietly deletion_starts broker=1
 quietly controller_stops_replicas broker=1
 controller_deletes_replicas broker=1
 broker_stops_replicas broker=2 controller=1
-quietly controller_hears_deletion broker=1 replica=2
+quietly controller_receives_stop_replica_response broker=1 replica=2
 deletion_is_complete broker=1
-partition_node_is_removed broker=1 partition=0
-topic_node_is_removed broker=1
+partition_znode_is_deleted broker=1 partition=0
+topic_znode_is_deleted broker=1
 request_is_removed broker=1
-check deleted_is_gone
-check machines_keep_to_tables
-check deleted_topics_get_no_orders
+check deleted_topics_leave_no_data
+check state_changes_are_valid
+check no_leader_and_isr_for_topics_being_deleted
 ----
 controller_sees_failure(broker=1, failed=2)
     cache[1].task: waits → elects_for_failed
@@ -91,7 +91,7 @@ broker_stops_replicas(broker=1, controller=1)
     request[1][1][0].stop: delete → deleted
     replica[1][0].role: leader → none
     replica[1][0].directory: current → none
-controller_hears_deletion(broker=1, replica=1)
+controller_receives_stop_replica_response(broker=1, replica=1)
     cache[1].task: waits → resumes
     cache[1][0][1].replica: ReplicaDeletionStarted → ReplicaDeletionSuccessful
     request[1][1][0].stop: deleted → none
@@ -123,11 +123,11 @@ deletion_is_complete(broker=1)
     cache[1][0].led: true → false
     cache[1][0][1].replica: ReplicaDeletionSuccessful → NonExistentReplica
     cache[1][0][2].replica: ReplicaDeletionSuccessful → NonExistentReplica
-partition_node_is_removed(broker=1, partition=0)
+partition_znode_is_deleted(broker=1, partition=0)
     zk[0].state.exists: true → false
     zk[0].state.isr: {1} → {}
     zk[0].state.epoch: 1 → 0
-topic_node_is_removed(broker=1)
+topic_znode_is_deleted(broker=1)
     zk[0][0].assignment: 1 → none
     zk[0][1].assignment: 2 → none
     cache[1].task: unregisters → removes_request
@@ -138,6 +138,6 @@ request_is_removed(broker=1)
     cache[1].fired.deletions: false → true
     cache[1].queued: true → false
     cache[1].started: true → false
-deleted_is_gone: holds of every step
-machines_keep_to_tables: holds of every step
-deleted_topics_get_no_orders: holds of every step
+deleted_topics_leave_no_data: holds of every step
+state_changes_are_valid: holds of every step
+no_leader_and_isr_for_topics_being_deleted: holds of every step

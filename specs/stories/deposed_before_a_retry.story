@@ -21,7 +21,7 @@ quietly broker_stops_replicas broker=1 controller=1
 quietly session_expires broker=2
 controller_sees_failure broker=1 failed=2
 quietly deletion_waits broker=1
-controller_hears_deletion broker=1 replica=1
+controller_receives_stop_replica_response broker=1 replica=1
 
 # Now it would try again; but by then broker 2 is back, and is the controller.
 quietly broker_reconnects broker=2
@@ -29,7 +29,7 @@ quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 refused deletion_is_retried broker=1
 controller_write_is_fenced broker=1
-check the_deposed_write_nothing
+check deposed_controllers_write_nothing
 ----
 controller_sees_failure(broker=1, failed=2)
     cache[1].task: waits → resumes
@@ -37,7 +37,7 @@ controller_sees_failure(broker=1, failed=2)
     cache[1][0][2].replica: ReplicaDeletionStarted → ReplicaDeletionIneligible
     cache[1].ineligible: false → true
     request[1][2][0].stop: delete → none
-controller_hears_deletion(broker=1, replica=1)
+controller_receives_stop_replica_response(broker=1, replica=1)
     cache[1].task: waits → resumes
     cache[1][0][1].replica: ReplicaDeletionStarted → ReplicaDeletionSuccessful
     request[1][1][0].stop: deleted → none
@@ -56,4 +56,4 @@ controller_write_is_fenced(broker=1)
     cache[1].queued: true → false
     cache[1].started: true → false
     cache[1].ineligible: true → false
-the_deposed_write_nothing: holds of every step
+deposed_controllers_write_nothing: holds of every step

@@ -9,17 +9,17 @@ quietly replica_state_machine_starts broker=1
 quietly partition_state_machine_starts broker=1
 quietly admin_creates_topic first=2 second=1 third=none count=1
 quietly controller_sees_topic broker=1
-quietly controller_makes_partitions broker=1
-quietly controller_makes_replicas broker=1
-quietly controller_creates_states broker=1
-quietly controller_enlists_replicas broker=1
+quietly controller_creates_new_partitions broker=1
+quietly controller_creates_new_replicas broker=1
+quietly controller_brings_partitions_online broker=1
+quietly controller_brings_new_replicas_online broker=1
 quietly controller_begins_shutdown broker=1 subject=2
 refused controller_write_is_fenced broker=1
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 refused controller_moves_leaders broker=1
 controller_write_is_fenced broker=1
-check the_deposed_write_nothing
+check deposed_controllers_write_nothing
 
 # The next is deposed as well, as soon as it has read that everybody is alive: it has nothing to write.
 quietly broker_learns_it_won broker=2
@@ -47,7 +47,7 @@ controller_write_is_fenced(broker=1)
     cache[1][0].partition: OnlinePartition → NonExistentPartition
     cache[1][0][1].replica: OnlineReplica → NonExistentReplica
     cache[1][0][2].replica: OnlineReplica → NonExistentReplica
-the_deposed_write_nothing: holds of every step
+deposed_controllers_write_nothing: holds of every step
 refused controller_write_is_fenced(broker=2)
     it is about to write — false (belief[2] 2, cache[2].gone none, cache[2].outdated false, cache[2].queued false, cache[2].task starts_replicas, zk[0][0].assignment 2)
 replica_state_machine_starts(broker=2)

@@ -27,7 +27,7 @@ quietly controller_stops_replicas broker=2
 quietly controller_deletes_replicas broker=2
 quietly broker_obeys_leader_and_isr broker=3 controller=2
 quietly broker_stops_replicas broker=3 controller=2
-quietly controller_hears_deletion broker=2 replica=3
+quietly controller_receives_stop_replica_response broker=2 replica=3
 quietly deletion_is_complete broker=2
 
 # Before it is out of ZooKeeper broker 3 starts again, and broker 1 sees that.
@@ -37,25 +37,25 @@ quietly broker_starts broker=3
 controller_sees_failure broker=1 failed=3
 controller_elects_for_failed broker=1
 controller_takes_replicas_offline broker=1
-controller_starts_returned broker=1 started=3
+controller_starts_bounced_broker broker=1 started=3
 broker_obeys_leader_and_isr broker=3 controller=1
 
 # The topic is gone, and its directory is not.
-quietly partition_node_is_removed broker=2 partition=0
-topic_node_is_removed broker=2
+quietly partition_znode_is_deleted broker=2 partition=0
+topic_znode_is_deleted broker=2
 quietly request_is_removed broker=2
 quietly controller_sees_failure broker=2 failed=3
-quietly controller_starts_returned broker=2 started=3
+quietly controller_starts_bounced_broker broker=2 started=3
 
 # A topic of the same name begins with it.
 admin_creates_topic first=3 second=none third=none count=1
 quietly controller_sees_topic broker=2
-quietly controller_makes_partitions broker=2
-quietly controller_makes_replicas broker=2
-quietly controller_creates_states broker=2
+quietly controller_creates_new_partitions broker=2
+quietly controller_creates_new_replicas broker=2
+quietly controller_brings_partitions_online broker=2
 broker_obeys_leader_and_isr broker=3 controller=2
-check no_resurrection
-check resurrection_takes_a_move
+check deleted_data_is_never_served
+check deleted_data_returns_only_after_reassignment
 ----
 controller_sees_failure(broker=1, failed=3)
     cache[1].task: waits → elects_for_failed
@@ -69,7 +69,7 @@ controller_elects_for_failed(broker=1)
 controller_takes_replicas_offline(broker=1)
     cache[1].task: takes_offline → starts_returned
     cache[1].gone: 3 → none
-controller_starts_returned(broker=1, started=3)
+controller_starts_bounced_broker(broker=1, started=3)
     cache[1].task: starts_returned → elects_for_started
     cache[1].live: {1,2} → {1,2,3}
     cache[1].returns: 3 → none
@@ -79,7 +79,7 @@ broker_obeys_leader_and_isr(broker=3, controller=1)
     seen[3]: 0 → 1
     replica[3][0].role: none → leader
     replica[3][0].directory: none → current
-topic_node_is_removed(broker=2)
+topic_znode_is_deleted(broker=2)
     zk[0][0].assignment: 3 → none
     cache[2].task: unregisters → removes_request
     cache[1].fired.topics: false → true
@@ -91,7 +91,7 @@ broker_obeys_leader_and_isr(broker=3, controller=2)
     request[2][3][0].order: lead → none
     seen[3]: 1 → 2
     risen: false → true
-no_resurrection: broken — no broker is made leader of a partition over what an earlier topic of that name left
+deleted_data_is_never_served: broken — no broker is made leader of a partition over what an earlier topic of that name left
     (risen true)
-resurrection_takes_a_move: broken — a deleted topic comes back under its successor's name only if a replica was reassigned away from a broker while that broker was dead
+deleted_data_returns_only_after_reassignment: broken — a deleted topic comes back under its successor's name only if a replica was reassigned away from a broker while that broker was dead
     (left_behind false, risen true)

@@ -11,7 +11,7 @@ quietly broker_reads_epoch broker=1
 quietly broker_reads_epoch broker=2
 broker_wins_election broker=1
 refused broker_wins_election broker=2
-broker_finds_it_moved broker=2
+broker_loses_controller_election broker=2
 broker_learns_it_won broker=1
 controller_starts_write broker=1
 refused controller_starts_write broker=1
@@ -23,7 +23,7 @@ broker_wins_election(broker=1)
     won: {} → {(1,1)}
 refused broker_wins_election(broker=2)
     /controller does not exist — false (zk.controller 1)
-broker_finds_it_moved(broker=2)
+broker_loses_controller_election(broker=2)
     read[2].done: true → false
 broker_learns_it_won(broker=1)
     read[1].done: true → false

@@ -10,10 +10,10 @@ quietly replica_state_machine_starts broker=2
 quietly partition_state_machine_starts broker=2
 quietly admin_creates_topic first=1 second=2 third=none count=1
 quietly controller_sees_topic broker=2
-quietly controller_makes_partitions broker=2
-quietly controller_makes_replicas broker=2
-quietly controller_creates_states broker=2
-quietly controller_enlists_replicas broker=2
+quietly controller_creates_new_partitions broker=2
+quietly controller_creates_new_replicas broker=2
+quietly controller_brings_partitions_online broker=2
+quietly controller_brings_new_replicas_online broker=2
 quietly session_expires broker=1
 quietly controller_node_is_deleted
 quietly controller_resigns broker=2
@@ -83,8 +83,8 @@ quietly controller_sees_start broker=2 started=1
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=1
 controller_elects_for_started broker=2
-check the_deposed_write_nothing
+check deposed_controllers_write_nothing
 ----
 controller_elects_for_started(broker=2)
     cache[2].task: elects_for_started → waits
-the_deposed_write_nothing: holds of every step
+deposed_controllers_write_nothing: holds of every step

@@ -17,10 +17,10 @@ quietly replica_state_machine_starts broker=1
 quietly partition_state_machine_starts broker=1
 quietly admin_creates_topic first=1 second=2 third=none count=1
 quietly controller_sees_topic broker=1
-quietly controller_makes_partitions broker=1
-quietly controller_makes_replicas broker=1
-controller_creates_states broker=1
-quietly controller_enlists_replicas broker=1
+quietly controller_creates_new_partitions broker=1
+quietly controller_creates_new_replicas broker=1
+controller_brings_partitions_online broker=1
+quietly controller_brings_new_replicas_online broker=1
 refused controller_sees_topic broker=1
 
 # Its successor reads what is there; broker 2 hears it first, and the older one in vain.
@@ -39,8 +39,8 @@ controller_queues_deletion broker=1
 deletion_starts broker=1
 refused controller_stops_replicas broker=1
 controller_write_is_fenced broker=1
-check the_deposed_write_nothing
-check zookeeper_is_known
+check deposed_controllers_write_nothing
+check idle_controller_knows_zookeeper
 ----
 refused broker_becomes_controller(broker=2)
     its process runs — false (up {1})
@@ -48,7 +48,7 @@ refused broker_becomes_controller(broker=1)
     no registration of it is unheard of — false (campaign[1] 1)
 refused broker_becomes_controller(broker=1)
     it does not believe it is the controller — false (belief[1] 1)
-controller_creates_states(broker=1)
+controller_brings_partitions_online(broker=1)
     zk[0].state.exists: false → true
     zk[0].state.leader: none → 1
     zk[0].state.isr: {} → {1,2}
@@ -95,5 +95,5 @@ controller_write_is_fenced(broker=1)
     cache[1][0][2].replica: OnlineReplica → NonExistentReplica
     cache[1].queued: true → false
     cache[1].started: true → false
-the_deposed_write_nothing: holds of every step
-zookeeper_is_known: holds
+deposed_controllers_write_nothing: holds of every step
+idle_controller_knows_zookeeper: holds

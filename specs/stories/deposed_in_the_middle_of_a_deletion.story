@@ -31,7 +31,7 @@ refused broker_cannot_delete broker=2 controller=1
 broker_refuses_older_controller broker=2 controller=1
 quietly admin_adds_partition partition=1 first=1 second=2 third=none
 refused controller_undoes_addition broker=1
-controller_hears_deletion broker=1 replica=1
+controller_receives_stop_replica_response broker=1 replica=1
 refused deletion_is_retried broker=1
 deletion_waits broker=1
 controller_resigns broker=1
@@ -45,14 +45,14 @@ controller_undoes_addition broker=2
 quietly broker_obeys_leader_and_isr broker=1 controller=2
 quietly broker_stops_replicas broker=1 controller=2
 quietly broker_stops_replicas broker=2 controller=2
-quietly controller_hears_deletion broker=2 replica=1
+quietly controller_receives_stop_replica_response broker=2 replica=1
 quietly deletion_waits broker=2
-quietly controller_hears_deletion broker=2 replica=2
+quietly controller_receives_stop_replica_response broker=2 replica=2
 deletion_is_complete broker=2
-quietly partition_node_is_removed broker=2 partition=0
-topic_node_is_removed broker=2
-check deleted_is_gone
-check the_deposed_write_nothing
+quietly partition_znode_is_deleted broker=2 partition=0
+topic_znode_is_deleted broker=2
+check deleted_topics_leave_no_data
+check deposed_controllers_write_nothing
 ----
 controller_node_is_deleted()
     zk.controller: 1 → none
@@ -78,7 +78,7 @@ broker_refuses_older_controller(broker=2, controller=1)
     request[1][2][0].stop: delete → none
 refused controller_undoes_addition(broker=1)
     the epoch that it won is the newest — false (belief[1] 1, zk.epoch 2)
-controller_hears_deletion(broker=1, replica=1)
+controller_receives_stop_replica_response(broker=1, replica=1)
     cache[1].task: waits → resumes
     cache[1][0][1].replica: ReplicaDeletionStarted → ReplicaDeletionSuccessful
     request[1][1][0].stop: deleted → none
@@ -110,10 +110,10 @@ deletion_is_complete(broker=2)
     cache[2][0].led: true → false
     cache[2][0][1].replica: ReplicaDeletionSuccessful → NonExistentReplica
     cache[2][0][2].replica: ReplicaDeletionSuccessful → NonExistentReplica
-topic_node_is_removed(broker=2)
+topic_znode_is_deleted(broker=2)
     zk[0][0].assignment: 1 → none
     zk[0][1].assignment: 2 → none
     cache[2].task: unregisters → removes_request
     cache[2].fired.topics: false → true
-deleted_is_gone: holds of every step
-the_deposed_write_nothing: holds of every step
+deleted_topics_leave_no_data: holds of every step
+deposed_controllers_write_nothing: holds of every step

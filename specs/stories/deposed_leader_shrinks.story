@@ -62,9 +62,9 @@ zk.leader_epoch: 2
 # Its ISR still has the others, and they ask it no more: the record is never committed.
 refused leader_advances_hw broker=1
 check no_message_loss
-check clean_election
+check leader_in_isr
 ----
 refused leader_advances_hw(broker=1)
     it knows the end of every ISR member — false (known_end[1][2] none, log[1].end 1, replica[1].isr {1,2,3})
 no_message_loss: holds
-clean_election: holds
+leader_in_isr: holds

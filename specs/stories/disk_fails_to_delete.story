@@ -24,17 +24,17 @@ quietly controller_stops_replicas broker=1
 quietly controller_deletes_replicas broker=1
 broker_cannot_delete broker=1 controller=2
 
-controller_hears_deletion broker=1 replica=1
-check deleted_is_gone
+controller_receives_stop_replica_response broker=1 replica=1
+check deleted_topics_leave_no_data
 ----
 request_is_lost(controller=1, broker=1)
     request[1][1][0].order: lead → none
 broker_cannot_delete(broker=1, controller=2)
     request[2][1][0].stop: delete → failed
     replica[1][0].role: leader → none
-controller_hears_deletion(broker=1, replica=1)
+controller_receives_stop_replica_response(broker=1, replica=1)
     cache[1].task: waits → resumes
     cache[1][0][1].replica: ReplicaDeletionStarted → ReplicaDeletionIneligible
     cache[1].ineligible: false → true
     request[2][1][0].stop: failed → none
-deleted_is_gone: holds of every step
+deleted_topics_leave_no_data: holds of every step

@@ -9,14 +9,14 @@ broker_starts broker=2
 broker_becomes_controller broker=1
 broker_learns_it_won broker=1
 controller_reads_context broker=1
-controller_restores_replicas broker=1
-controller_tells_elections broker=1
+controller_starts_replica_state_machine broker=1
+controller_sends_election_batch broker=1
 older_epoch_is_refused broker=1 sender=1 partition=0
 broker_updates_metadata broker=1 sender=1
-broker_knows_no_such_leader broker=2 sender=1 partition=0
+broker_finds_leader_not_in_metadata_cache broker=2 sender=1 partition=0
 broker_updates_metadata broker=2 sender=1
 controller_finds_no_request broker=1
-controller_announces_brokers broker=1
+controller_sends_initial_update_metadata broker=1
 broker_updates_metadata broker=1 sender=1
 broker_updates_metadata broker=2 sender=1
 check no_wedge
@@ -46,18 +46,18 @@ controller_reads_context(broker=1)
     cache[1].live: {} → {1,2}
     cache[1].reached: {} → {1,2}
     cache[1].watched: {} → {1,2}
-controller_restores_replicas(broker=1)
+controller_starts_replica_state_machine(broker=1)
     cache[1].stage: restoring → onlining
     cache[1][1].queue: [] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     cache[1][2].queue: [] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-controller_tells_elections(broker=1)
+controller_sends_election_batch(broker=1)
     cache[1].stage: onlining → looking
 older_epoch_is_refused(broker=1, sender=1, partition=0)
     cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     seen[1]: 0 → 1
 broker_updates_metadata(broker=1, sender=1)
     cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → []
-broker_knows_no_such_leader(broker=2, sender=1, partition=0)
+broker_finds_leader_not_in_metadata_cache(broker=2, sender=1, partition=0)
     cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     seen[2]: 0 → 1
 broker_updates_metadata(broker=2, sender=1)
@@ -66,7 +66,7 @@ broker_updates_metadata(broker=2, sender=1)
     partition[0][2].known: none → 0
 controller_finds_no_request(broker=1)
     cache[1].stage: looking → announcing
-controller_announces_brokers(broker=1)
+controller_sends_initial_update_metadata(broker=1)
     cache[1].stage: announcing → idle
     cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
     cache[1][2].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]

@@ -11,7 +11,7 @@ quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly leader_appends broker=1
 leader_shrinks_isr leader=1 replica=3
 show replica[1].isr
-check an_isr_write_is_unheard
+check isr_write_response_is_pending
 ----
 leader_shrinks_isr(leader=1, replica=3)
     zk.isr: {1,2,3} → {1,2}
@@ -21,7 +21,7 @@ leader_shrinks_isr(leader=1, replica=3)
     isr_write[1].state_epoch: 0 → 1
     isr_write[1].version: 0 → 2
 replica[1].isr: {1,2,3}
-an_isr_write_is_unheard: so it is — a leader's ISR write was applied, and the leader has not heard of it
+isr_write_response_is_pending: so it is — a leader's ISR write was applied, and the leader has not heard of it
 
 # Until it hears of it, the leader commits nothing, drops nobody else, and takes no other orders.
 quietly controller_reads_partition broker=3

@@ -6,9 +6,9 @@ system cluster version 2.3 without responses_fenced brokers 2 partitions 1 repli
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
+quietly controller_sends_election_batch broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly older_epoch_is_refused broker=1 sender=1 partition=0
 quietly broker_updates_metadata broker=1 sender=1
@@ -17,7 +17,7 @@ quietly broker_updates_metadata broker=2 sender=1
 # The session of broker 2 has just expired when it answers: the BrokerChange is before the response.
 log_directory_fails broker=2 partition=0
 quietly session_expires broker=2
-broker_cannot_reach_its_log broker=2 sender=1 partition=0
+broker_answers_kafka_storage_error broker=2 sender=1 partition=0
 quietly broker_crashes broker=2
 log_directory_is_repaired broker=2 partition=0
 quietly broker_starts broker=2
@@ -28,7 +28,7 @@ log_directory_fails(broker=2, partition=0)
     partition[0].failed: {} → {2}
     partition[0][2].replica.version: 0 → none
     partition[0][2].replica.fetching: true → false
-broker_cannot_reach_its_log(broker=2, sender=1, partition=0)
+broker_answers_kafka_storage_error(broker=2, sender=1, partition=0)
     cache[1].events: [kind broker_change subject none] → [kind broker_change subject none, kind leader_and_isr_response subject 2]
     cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     partition[0][1].context.refusing: {} → {2}
@@ -41,11 +41,11 @@ quietly controller_finds_no_request broker=1
 controller_sees_bounced_brokers broker=1
 quietly controller_reads_state broker=1 partition=0
 quietly controller_removes_replica broker=1 replica=2 partition=0
-quietly controller_tells_removals broker=1
-quietly controller_notifies_brokers broker=1
-quietly controller_announces_new_brokers broker=1
-quietly controller_instates_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_removal_batch broker=1
+quietly controller_sends_update_metadata_for_dead_brokers broker=1
+quietly controller_sends_update_metadata_for_new_brokers broker=1
+quietly controller_brings_replicas_online broker=1
+quietly controller_sends_election_batch broker=1
 quietly broker_updates_metadata broker=2 sender=1
 broker_becomes_follower broker=2 sender=1 partition=0
 quietly broker_updates_metadata broker=2 sender=1
@@ -67,13 +67,13 @@ broker_becomes_follower(broker=2, sender=1, partition=0)
 # Now the old response is heard.
 controller_marks_replicas_offline broker=1 subject=2
 quietly controller_reads_state broker=1 partition=0
-quietly controller_finds_it_removed broker=1 replica=2 partition=0
-quietly controller_tells_removals broker=1
-quietly controller_notifies_brokers broker=1
+quietly controller_finds_replica_not_in_isr broker=1 replica=2 partition=0
+quietly controller_sends_removal_batch broker=1
+quietly controller_sends_update_metadata_for_dead_brokers broker=1
 quietly broker_updates_metadata broker=2 sender=1
 broker_stops_fetching broker=2 sender=1
 quietly broker_updates_metadata broker=2 sender=1
-controller_hears_no_news broker=1 subject=2
+controller_finds_log_dirs_unchanged broker=1 subject=2
 ----
 controller_marks_replicas_offline(broker=1, subject=2)
     cache[1].stage: idle → removing_followers
@@ -84,7 +84,7 @@ controller_marks_replicas_offline(broker=1, subject=2)
 broker_stops_fetching(broker=2, sender=1)
     cache[1][2].queue: [kind stop_replica about {0: 1} alive {} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}]
     partition[0][2].replica.fetching: true → false
-controller_hears_no_news(broker=1, subject=2)
+controller_finds_log_dirs_unchanged(broker=1, subject=2)
     cache[1].events: [kind leader_and_isr_response subject 2] → []
     partition[0][1].context.lost: {2} → {}
     partition[0][1].context.obeying: {2} → {}

@@ -7,9 +7,9 @@ broker_asks_to_go broker=2
 broker_becomes_controller broker=1
 broker_learns_it_won broker=1
 controller_reads_context broker=1
-controller_announces_brokers broker=1
-controller_restores_replicas broker=1
-controller_tells_elections broker=1
+controller_sends_initial_update_metadata broker=1
+controller_starts_replica_state_machine broker=1
+controller_sends_election_batch broker=1
 shutdown_request_arrives broker=1 subject=2
 quietly controller_finds_no_request broker=1
 controller_begins_shutdown broker=1 subject=2
@@ -22,7 +22,7 @@ controller_reads_state broker=1 partition=0
 controller_removes_replica broker=1 replica=2 partition=0
 older_epoch_is_refused broker=2 sender=1 partition=0
 broker_updates_metadata broker=2 sender=1
-controller_tells_removals broker=1
+controller_sends_removal_batch broker=1
 controller_answers_shutdown broker=1
 broker_stops broker=2
 broker_starts broker=2
@@ -33,17 +33,17 @@ controller_finds_brokers_unchanged broker=1
 session_expires broker=2
 controller_sees_dead_brokers broker=1
 controller_reads_state broker=1 partition=0
-controller_finds_it_removed broker=1 replica=2 partition=0
-controller_tells_removals broker=1
-controller_notifies_brokers broker=1
+controller_finds_replica_not_in_isr broker=1 replica=2 partition=0
+controller_sends_removal_batch broker=1
+controller_sends_update_metadata_for_dead_brokers broker=1
 older_epoch_is_refused broker=1 sender=1 partition=0
 broker_updates_metadata broker=1 sender=1
 broker_updates_metadata broker=1 sender=1
 broker_reconnects broker=2
 controller_sees_new_brokers broker=1
-controller_announces_new_brokers broker=1
-controller_instates_replicas broker=1
-controller_tells_elections broker=1
+controller_sends_update_metadata_for_new_brokers broker=1
+controller_brings_replicas_online broker=1
+controller_sends_election_batch broker=1
 broker_updates_metadata broker=2 sender=1
 broker_becomes_follower broker=2 sender=1 partition=0
 broker_updates_metadata broker=2 sender=1
@@ -68,15 +68,15 @@ controller_reads_context(broker=1)
     cache[1].live: {} → {1,2}
     cache[1].reached: {} → {1,2}
     cache[1].watched: {} → {1,2}
-controller_announces_brokers(broker=1)
+controller_sends_initial_update_metadata(broker=1)
     cache[1].stage: announcing → restoring
     cache[1][1].queue: [] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     cache[1][2].queue: [] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-controller_restores_replicas(broker=1)
+controller_starts_replica_state_machine(broker=1)
     cache[1].stage: restoring → onlining
     cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-controller_tells_elections(broker=1)
+controller_sends_election_batch(broker=1)
     cache[1].stage: onlining → looking
 shutdown_request_arrives(broker=1, subject=2)
     cache[1].events: [] → [kind controlled_shutdown subject 2]
@@ -116,7 +116,7 @@ older_epoch_is_refused(broker=2, sender=1, partition=0)
     cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind stop_replica about {0: 0} alive {} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind stop_replica about {0: 0} alive {} endpoints {}]
 broker_updates_metadata(broker=2, sender=1)
     cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind stop_replica about {0: 0} alive {} endpoints {}] → [kind stop_replica about {0: 0} alive {} endpoints {}]
-controller_tells_removals(broker=1)
+controller_sends_removal_batch(broker=1)
     cache[1].stage: retiring → answering
     cache[1][1].queue: [] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     cache[1][2].queue: [kind stop_replica about {0: 0} alive {} endpoints {}] → [kind stop_replica about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind stop_replica about {0: 1} alive {} endpoints {}]
@@ -168,15 +168,15 @@ controller_sees_dead_brokers(broker=1)
     partition[0][1].context.gone: {} → {2}
 controller_reads_state(broker=1, partition=0)
     partition[0][1].context.read: none → 1
-controller_finds_it_removed(broker=1, replica=2, partition=0)
+controller_finds_replica_not_in_isr(broker=1, replica=2, partition=0)
     partition[0][1].context.gone: {2} → {}
     partition[0][1].context.read: 1 → none
     partition[0][1].context.batched: false → true
-controller_tells_removals(broker=1)
+controller_sends_removal_batch(broker=1)
     cache[1].stage: removing_followers → notifying
     cache[1][1].queue: [] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
     partition[0][1].context.batched: true → false
-controller_notifies_brokers(broker=1)
+controller_sends_update_metadata_for_dead_brokers(broker=1)
     cache[1].stage: notifying → idle
     cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
 older_epoch_is_refused(broker=1, sender=1, partition=0)
@@ -196,16 +196,16 @@ controller_sees_new_brokers(broker=1)
     cache[1].watched: {1} → {1,2}
     cache[1].started: {} → {2}
     cache[1].events: [kind broker_change subject none] → []
-controller_announces_new_brokers(broker=1)
+controller_sends_update_metadata_for_new_brokers(broker=1)
     cache[1].stage: announcing_new → instating
     cache[1][1].queue: [] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     cache[1][2].queue: [] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
-controller_instates_replicas(broker=1)
+controller_brings_replicas_online(broker=1)
     cache[1].stage: instating → electing
     cache[1].started: {2} → {}
     cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
-controller_tells_elections(broker=1)
+controller_sends_election_batch(broker=1)
     cache[1].stage: electing → idle
 broker_updates_metadata(broker=2, sender=1)
     cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]

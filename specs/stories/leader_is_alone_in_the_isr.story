@@ -10,10 +10,10 @@ quietly replica_state_machine_starts broker=3
 quietly partition_state_machine_starts broker=3
 quietly admin_creates_topic first=1 second=2 third=none count=1
 quietly controller_sees_topic broker=3
-quietly controller_makes_partitions broker=3
-quietly controller_makes_replicas broker=3
-quietly controller_creates_states broker=3
-quietly controller_enlists_replicas broker=3
+quietly controller_creates_new_partitions broker=3
+quietly controller_creates_new_replicas broker=3
+quietly controller_brings_partitions_online broker=3
+quietly controller_brings_new_replicas_online broker=3
 quietly broker_obeys_leader_and_isr broker=1 controller=1
 quietly broker_obeys_leader_and_isr broker=2 controller=1
 quietly session_expires broker=2
@@ -31,7 +31,7 @@ quietly session_expires broker=1
 quietly broker_reconnects broker=1
 quietly controller_sees_failure broker=3 failed=1
 quietly controller_elects_for_failed broker=3
-leader_expands_isr_first leader=1 replica=2 partition=0 broker=3
+leader_expands_isr_before_controller_writes leader=1 replica=2 partition=0 broker=3
 refused controller_takes_replicas_offline broker=3
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=1
@@ -51,13 +51,13 @@ quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
 quietly broker_reconnects broker=1
-leader_expands_isr_first leader=1 replica=2 partition=0 broker=2
+leader_expands_isr_before_controller_writes leader=1 replica=2 partition=0 broker=2
 refused replica_state_machine_starts broker=2
 controller_write_conflicts broker=2
 replica_state_machine_starts broker=2
-check states_are_written_as_read
+check state_writes_are_conditional
 ----
-leader_expands_isr_first(leader=1, replica=2, partition=0, broker=3)
+leader_expands_isr_before_controller_writes(leader=1, replica=2, partition=0, broker=3)
     zk[0].state.isr: {1} → {1,2}
     cache[3].outdated: false → true
 refused controller_takes_replicas_offline(broker=3)
@@ -79,7 +79,7 @@ controller_write_is_fenced(broker=3)
     cache[3][0].partition: OfflinePartition → NonExistentPartition
     cache[3][0][1].replica: OnlineReplica → NonExistentReplica
     cache[3][0][2].replica: OnlineReplica → NonExistentReplica
-leader_expands_isr_first(leader=1, replica=2, partition=0, broker=2)
+leader_expands_isr_before_controller_writes(leader=1, replica=2, partition=0, broker=2)
     zk[0].state.isr: {1} → {1,2}
     cache[2].outdated: false → true
 refused replica_state_machine_starts(broker=2)
@@ -94,4 +94,4 @@ replica_state_machine_starts(broker=2)
     cache[2][0].leader: 1 → none
     cache[2][0][1].replica: ReplicaDeletionIneligible → OfflineReplica
     request[3][2][0].order: none → leaderless
-states_are_written_as_read: holds of every step
+state_writes_are_conditional: holds of every step

@@ -44,11 +44,11 @@ quietly controller_sees_failure broker=4 failed=3
 # The leader has a session again, and takes in first one and then the other.
 quietly broker_reconnects broker=1
 leader_expands_isr leader=1 replica=2 partition=0
-leader_expands_isr_first leader=1 replica=3 partition=0 broker=4
+leader_expands_isr_before_controller_writes leader=1 replica=3 partition=0 broker=4
 refused deletion_is_retried broker=4
 controller_write_conflicts broker=4
 deletion_is_retried broker=4
-check states_are_written_as_read
+check state_writes_are_conditional
 ----
 controller_stops_replicas(broker=4)
     zk[0].state.isr: {1,3} → {1}
@@ -59,7 +59,7 @@ controller_stops_replicas(broker=4)
     request[2][3][0].stop: none → stop
 leader_expands_isr(leader=1, replica=2, partition=0)
     zk[0].state.isr: {1} → {1,2}
-leader_expands_isr_first(leader=1, replica=3, partition=0, broker=4)
+leader_expands_isr_before_controller_writes(leader=1, replica=3, partition=0, broker=4)
     zk[0].state.isr: {1,2} → {1,2,3}
     cache[4].outdated: false → true
 refused deletion_is_retried(broker=4)
@@ -70,4 +70,4 @@ deletion_is_retried(broker=4)
     zk[0].state.isr: {1,2,3} → {1}
     cache[4][0][2].replica: ReplicaDeletionIneligible → OfflineReplica
     cache[4][0][3].replica: ReplicaDeletionIneligible → OfflineReplica
-states_are_written_as_read: holds of every step
+state_writes_are_conditional: holds of every step

@@ -25,13 +25,13 @@ quietly partition_state_machine_starts broker=4
 quietly session_expires broker=1
 quietly broker_reconnects broker=1
 quietly controller_sees_failure broker=4 failed=1
-leader_expands_isr_first leader=1 replica=2 partition=0 broker=4
+leader_expands_isr_before_controller_writes leader=1 replica=2 partition=0 broker=4
 refused controller_elects_for_failed broker=4
 controller_write_conflicts broker=4
 controller_elects_for_failed broker=4
-check states_are_written_as_read
+check state_writes_are_conditional
 ----
-leader_expands_isr_first(leader=1, replica=2, partition=0, broker=4)
+leader_expands_isr_before_controller_writes(leader=1, replica=2, partition=0, broker=4)
     zk[0].state.isr: {1,3} → {1,2,3}
     cache[4].outdated: false → true
 refused controller_elects_for_failed(broker=4)
@@ -45,4 +45,4 @@ controller_elects_for_failed(broker=4)
     cache[4][0].leader: 1 → 3
     cache[4][0].partition: OfflinePartition → OnlinePartition
     request[2][3][0].order: follow → lead
-states_are_written_as_read: holds of every step
+state_writes_are_conditional: holds of every step

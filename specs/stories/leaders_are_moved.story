@@ -10,10 +10,10 @@ quietly replica_state_machine_starts broker=3
 quietly partition_state_machine_starts broker=3
 quietly admin_creates_topic first=1 second=2 third=none count=2
 quietly controller_sees_topic broker=3
-quietly controller_makes_partitions broker=3
-quietly controller_makes_replicas broker=3
-quietly controller_creates_states broker=3
-quietly controller_enlists_replicas broker=3
+quietly controller_creates_new_partitions broker=3
+quietly controller_creates_new_replicas broker=3
+quietly controller_brings_partitions_online broker=3
+quietly controller_brings_new_replicas_online broker=3
 quietly broker_obeys_leader_and_isr broker=1 controller=1
 quietly broker_obeys_leader_and_isr broker=2 controller=1
 
@@ -43,8 +43,8 @@ quietly broker_obeys_leader_and_isr broker=2 controller=1
 refused controller_elects_preferred broker=3 partition=0
 leader_expands_isr leader=2 replica=1 partition=0
 controller_elects_preferred broker=3 partition=0
-check clean_election
-check who_goes_is_not_elected
+check leader_in_isr
+check brokers_shutting_down_are_not_elected
 ----
 controller_begins_shutdown(broker=3, subject=1)
     cache[3].task: waits → moves_leaders
@@ -94,5 +94,5 @@ controller_elects_preferred(broker=3, partition=0)
     cache[3][0].leader: 2 → 1
     request[1][1][0].order: none → lead
     request[1][2][0].order: none → follow
-clean_election: holds
-who_goes_is_not_elected: holds of every step
+leader_in_isr: holds
+brokers_shutting_down_are_not_elected: holds of every step

@@ -7,9 +7,9 @@ broker_asks_to_go broker=1
 broker_becomes_controller broker=1
 broker_learns_it_won broker=1
 controller_reads_context broker=1
-controller_announces_brokers broker=1
-controller_restores_replicas broker=1
-controller_tells_elections broker=1
+controller_sends_initial_update_metadata broker=1
+controller_starts_replica_state_machine broker=1
+controller_sends_election_batch broker=1
 shutdown_request_arrives broker=1 subject=1
 quietly controller_finds_no_request broker=1
 controller_begins_shutdown broker=1 subject=1
@@ -20,14 +20,14 @@ older_epoch_is_refused broker=1 sender=1 partition=0
 broker_updates_metadata broker=1 sender=1
 broker_updates_metadata broker=2 sender=1
 older_epoch_is_refused broker=2 sender=1 partition=0
-controller_tells_moves broker=1
+controller_sends_shutdown_batch broker=1
 controller_stops_follower broker=1
 controller_answers_shutdown broker=1
 broker_updates_metadata broker=1 sender=1
 broker_updates_metadata broker=2 sender=1
 broker_becomes_leader broker=2 sender=1 partition=0
 broker_updates_metadata broker=2 sender=1
-check converges
+check idle_metadata_agrees_with_zookeeper
 ----
 broker_asks_to_go(broker=1)
     leaving[1]: stays → asks
@@ -45,15 +45,15 @@ controller_reads_context(broker=1)
     cache[1].live: {} → {1,2}
     cache[1].reached: {} → {1,2}
     cache[1].watched: {} → {1,2}
-controller_announces_brokers(broker=1)
+controller_sends_initial_update_metadata(broker=1)
     cache[1].stage: announcing → restoring
     cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
     cache[1][2].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
-controller_restores_replicas(broker=1)
+controller_starts_replica_state_machine(broker=1)
     cache[1].stage: restoring → onlining
     cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-controller_tells_elections(broker=1)
+controller_sends_election_batch(broker=1)
     cache[1].stage: onlining → looking
 shutdown_request_arrives(broker=1, subject=1)
     cache[1].events: [] → [kind controlled_shutdown subject 1]
@@ -88,7 +88,7 @@ broker_updates_metadata(broker=2, sender=1)
     seen[2]: 0 → 1
 older_epoch_is_refused(broker=2, sender=1, partition=0)
     cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-controller_tells_moves(broker=1)
+controller_sends_shutdown_batch(broker=1)
     cache[1].stage: moving → stopping
     cache[1][1].queue: [] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
@@ -111,5 +111,5 @@ broker_becomes_leader(broker=2, sender=1, partition=0)
 broker_updates_metadata(broker=2, sender=1)
     cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → []
     partition[0][2].known: 0 → 1
-converges: broken — when nothing is under way, every live broker knows who is alive and where, and of every partition the state that ZooKeeper has, and leads nothing of which another is registered as the leader
+idle_metadata_agrees_with_zookeeper: broken — when nothing is under way, every live broker knows who is alive and where, and of every partition the state that ZooKeeper has, and leads nothing of which another is registered as the leader
     (belief[1] 1, cache[1].events.end 0, cache[1].stage idle, partition[0][0].state.leader 1, partition[0][1].replica.version 0, partition[0][1].state.leader 2, up {1,2}, zk.controller 1, zk.epoch 1, zk.registered {1,2})

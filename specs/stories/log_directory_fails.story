@@ -6,9 +6,9 @@ system cluster version 2.3 brokers 2 partitions 2 replicas 2
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
-quietly controller_announces_brokers broker=2
-quietly controller_restores_replicas broker=2
-quietly controller_tells_elections broker=2
+quietly controller_sends_initial_update_metadata broker=2
+quietly controller_starts_replica_state_machine broker=2
+quietly controller_sends_election_batch broker=2
 quietly broker_updates_metadata broker=1 sender=2
 quietly older_epoch_is_refused broker=1 sender=2 partition=0
 quietly older_epoch_is_refused broker=1 sender=2 partition=1
@@ -48,38 +48,38 @@ broker_reports_log_dir_failure(broker=1)
 
 # The controller asks for both replicas, in the epoch that it knows.
 quietly controller_finds_no_request broker=2
-controller_asks_for_log_dirs broker=2
+controller_sends_leader_and_isr_for_log_dirs broker=2
 refused older_epoch_is_refused broker=1 sender=2 partition=0
-broker_cannot_reach_its_log broker=1 sender=2 partition=0
-refused broker_cannot_reach_its_log broker=1 sender=2 partition=1
+broker_answers_kafka_storage_error broker=1 sender=2 partition=0
+refused broker_answers_kafka_storage_error broker=1 sender=2 partition=1
 older_epoch_is_refused broker=1 sender=2 partition=1
 refused controller_marks_replicas_offline broker=2 subject=1
-refused controller_asks_for_log_dirs broker=2
+refused controller_sends_leader_and_isr_for_log_dirs broker=2
 controller_finds_no_log_dir_event broker=2
-refused controller_hears_no_news broker=2 subject=1
+refused controller_finds_log_dirs_unchanged broker=2 subject=1
 controller_marks_replicas_offline broker=2 subject=1
 ----
-controller_asks_for_log_dirs(broker=2)
+controller_sends_leader_and_isr_for_log_dirs(broker=2)
     zk.log_dir_events: {1} → {}
     cache[2][1].queue: [] → [kind leader_and_isr about {0: 0,1: 0} alive {} endpoints {}, kind update_metadata about {0: 0,1: 0} alive {1,2} endpoints {}]
     cache[2][2].queue: [] → [kind update_metadata about {0: 0,1: 0} alive {1,2} endpoints {}]
 refused older_epoch_is_refused(broker=1, sender=2, partition=0)
     the partition's log directory works — false (partition[0].failed {1})
-broker_cannot_reach_its_log(broker=1, sender=2, partition=0)
+broker_answers_kafka_storage_error(broker=1, sender=2, partition=0)
     cache[2][1].queue: [kind leader_and_isr about {0: 0,1: 0} alive {} endpoints {}, kind update_metadata about {0: 0,1: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {1: 0} alive {} endpoints {}, kind update_metadata about {0: 0,1: 0} alive {1,2} endpoints {}]
     partition[0][2].context.refusing: {} → {1}
-refused broker_cannot_reach_its_log(broker=1, sender=2, partition=1)
+refused broker_answers_kafka_storage_error(broker=1, sender=2, partition=1)
     the partition's log directory has failed — false (partition[1].failed {})
 older_epoch_is_refused(broker=1, sender=2, partition=1)
     cache[2].events: [kind log_dir_event subject none] → [kind log_dir_event subject none, kind leader_and_isr_response subject 1]
     cache[2][1].queue: [kind leader_and_isr about {1: 0} alive {} endpoints {}, kind update_metadata about {0: 0,1: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0,1: 0} alive {1,2} endpoints {}]
 refused controller_marks_replicas_offline(broker=2, subject=1)
     a response of the broker is next in its queue — false (cache.events[2][0].kind log_dir_event, cache.events[2][0].subject none)
-refused controller_asks_for_log_dirs(broker=2)
+refused controller_sends_leader_and_isr_for_log_dirs(broker=2)
     a notification is there — false
 controller_finds_no_log_dir_event(broker=2)
     cache[2].events: [kind log_dir_event subject none, kind leader_and_isr_response subject 1] → [kind leader_and_isr_response subject 1]
-refused controller_hears_no_news(broker=2, subject=1)
+refused controller_finds_log_dirs_unchanged(broker=2, subject=1)
     it names no failed log directory that is news — false (partition[0][2].context.lost {}, partition[0][2].context.refusing {1})
 controller_marks_replicas_offline(broker=2, subject=1)
     cache[2].stage: idle → electing
@@ -95,10 +95,10 @@ controller_marks_replicas_offline(broker=2, subject=1)
 quietly controller_reads_state broker=2 partition=0
 refused controller_elects_leader broker=2 leader=1 partition=0
 controller_elects_leader broker=2 leader=2 partition=0
-quietly controller_tells_elections broker=2
+quietly controller_sends_election_batch broker=2
 quietly controller_reads_state broker=2 partition=0
-quietly controller_finds_it_removed broker=2 replica=1 partition=0
-controller_tells_removals broker=2
+quietly controller_finds_replica_not_in_isr broker=2 replica=1 partition=0
+controller_sends_removal_batch broker=2
 ----
 refused controller_elects_leader(broker=2, leader=1, partition=0)
     the replica is live, and in the ISR — false (partition[0][2].context.lost {1})
@@ -113,7 +113,7 @@ controller_elects_leader(broker=2, leader=2, partition=0)
     partition[0][2].context.due: true → false
     partition[0][2].context.read: 0 → none
     partition[0][2].context.batched: false → true
-controller_tells_removals(broker=2)
+controller_sends_removal_batch(broker=2)
     cache[2].stage: removing → idle
     cache[2].subject: 1 → none
     cache[2][1].queue: [kind update_metadata about {0: 0,1: 0} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0,1: 0} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind stop_replica about {0: 1} alive {} endpoints {}]
@@ -132,7 +132,7 @@ quietly broker_updates_metadata broker=2 sender=2
 show partition.failed
 show partition[0][2].context.lost
 check the_cluster_settles_after_an_election
-check converges
+check idle_metadata_agrees_with_zookeeper
 check no_wedge
 check no_event_is_missed
 check dead_leaders_are_noticed
@@ -140,7 +140,7 @@ check dead_leaders_are_noticed
 partition[0].failed: {1}
 partition[0][2].context.lost: {1}
 the_cluster_settles_after_an_election: so it is — nothing is under way, after a controller has raised a leader epoch
-converges: holds
+idle_metadata_agrees_with_zookeeper: holds
 no_wedge: holds
 no_event_is_missed: holds
 dead_leaders_are_noticed: holds

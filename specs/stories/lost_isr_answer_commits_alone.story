@@ -43,7 +43,7 @@ refused leader_advances_hw(broker=1)
 # preferred replica is to lead. Broker 1 is not notified in time.
 quietly controller_reads_partition broker=1
 controller_elects_leader broker=1 leader=2
-check clean_election
+check leader_in_isr
 check no_message_loss
 ----
 controller_elects_leader(broker=1, leader=2)
@@ -59,7 +59,7 @@ controller_elects_leader(broker=1, leader=2)
     request[2][1][2].isr: {} → {1,2}
     request[2][1][1].version: 0 → 4
     request[2][1][2].version: 0 → 4
-clean_election: holds
+leader_in_isr: holds
 no_message_loss: holds
 
 # Now the answer is lost. Sent again, the write is refused; read back, the state is another's, and

@@ -31,11 +31,11 @@ quietly isr_answer_is_lost leader=1
 quietly leader_learns_isr_is_refused leader=1
 show replica[1].isr
 show zk.isr
-check clean_election
+check leader_in_isr
 ----
 replica[1].isr: {1,2}
 zk.isr: {1,2,3}
-clean_election: holds
+leader_in_isr: holds
 
 # Broker 2 still follows it, and has the record soon. Two replicas have it: the producer is acknowledged.
 quietly follower_asks_records broker=2 leader=1
@@ -45,14 +45,14 @@ quietly follower_asks_records broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 leader_advances_hw broker=1
 leader_acknowledges_for_isr broker=1 offset=0
-check acknowledged_has_copies
+check acknowledged_records_have_min_isr_copies
 ----
 leader_advances_hw(broker=1)
     replica[1].hw: 0 → 1
     committed.end: 0 → 1
 leader_acknowledges_for_isr(broker=1, offset=0)
     acknowledged: {} → {0}
-acknowledged_has_copies: holds
+acknowledged_records_have_min_isr_copies: holds
 
 # Broker 3 leads, and has nothing of it.
 quietly broker_becomes_leader broker=3 epoch=2 controller=1

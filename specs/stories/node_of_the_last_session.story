@@ -4,17 +4,17 @@
 system cluster version 2.3 without node_owner_checked brokers 2 partitions 1 replicas 2 versions 2 epoch 2 controllers 1 queue 3 crashes 0 expiries 0 losses 0 shutdowns 0 requests 0 lingering 1
 
 session_ends_before_its_nodes broker=1
-broker_takes_its_old_node_for_its_own broker=1
+broker_keeps_registration_of_old_session broker=1
 node_of_an_ended_session_goes broker=1
-check registrations_last
+check registered_brokers_stay_registered
 ----
 session_ends_before_its_nodes(broker=1)
     zk.outlived: {} → {1}
     spent.lingering: 0 → 1
-broker_takes_its_old_node_for_its_own(broker=1)
+broker_keeps_registration_of_old_session(broker=1)
     mistaken: {} → {1}
 node_of_an_ended_session_goes(broker=1)
     zk.registered: {1,2} → {2}
     zk.outlived: {1} → {}
-registrations_last: broken — a broker that takes itself for registered is registered
+registered_brokers_stay_registered: broken — a broker that takes itself for registered is registered
     (mistaken {1}, zk.registered {2})

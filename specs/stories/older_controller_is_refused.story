@@ -15,30 +15,30 @@ quietly broker_wins_election broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_sends_request broker=2
 check zombies_overlap
-request_is_obeyed broker=3 sender=2 epoch=2
-refused request_is_obeyed broker=3 sender=1 epoch=1
-check single_master
+broker_handles_request broker=3 sender=2 epoch=2
+refused broker_handles_request broker=3 sender=1 epoch=1
+check no_older_controller_is_obeyed
 ----
 zombies_overlap: so it is — two brokers believe they are the controller, under different epochs
-request_is_obeyed(broker=3, sender=2, epoch=2)
+broker_handles_request(broker=3, sender=2, epoch=2)
     seen[3]: 0 → 2
     obeyed[3]: 0 → 2
-refused request_is_obeyed(broker=3, sender=1, epoch=1)
+refused broker_handles_request(broker=3, sender=1, epoch=1)
     the broker knows no newer controller — false (seen[3] 2)
-single_master: holds
+no_older_controller_is_obeyed: holds
 
 # A broker that has heard of neither may still obey the older one first; only then it is too late.
-request_is_obeyed broker=1 sender=1 epoch=1
-request_is_obeyed broker=1 sender=2 epoch=2
-refused request_is_obeyed broker=1 sender=1 epoch=1
-check single_master
+broker_handles_request broker=1 sender=1 epoch=1
+broker_handles_request broker=1 sender=2 epoch=2
+refused broker_handles_request broker=1 sender=1 epoch=1
+check no_older_controller_is_obeyed
 ----
-request_is_obeyed(broker=1, sender=1, epoch=1)
+broker_handles_request(broker=1, sender=1, epoch=1)
     seen[1]: 0 → 1
     obeyed[1]: 0 → 1
-request_is_obeyed(broker=1, sender=2, epoch=2)
+broker_handles_request(broker=1, sender=2, epoch=2)
     seen[1]: 1 → 2
     obeyed[1]: 1 → 2
-refused request_is_obeyed(broker=1, sender=1, epoch=1)
+refused broker_handles_request(broker=1, sender=1, epoch=1)
     the broker knows no newer controller — false (seen[1] 2)
-single_master: holds
+no_older_controller_is_obeyed: holds

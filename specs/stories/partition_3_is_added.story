@@ -19,16 +19,16 @@ refused admin_adds_partition partition=4 first=2 second=3 third=1
 admin_adds_partition partition=3 first=2 second=3 third=1
 refused controller_undoes_addition broker=3
 controller_sees_partitions broker=3
-quietly controller_makes_partitions broker=3
-quietly controller_makes_replicas broker=3
-controller_creates_states broker=3
-quietly controller_enlists_replicas broker=3
+quietly controller_creates_new_partitions broker=3
+quietly controller_creates_new_replicas broker=3
+controller_brings_partitions_online broker=3
+quietly controller_brings_new_replicas_online broker=3
 quietly broker_obeys_leader_and_isr broker=2 controller=1
 quietly broker_obeys_leader_and_isr broker=3 controller=1
 quietly broker_obeys_leader_and_isr broker=1 controller=1
 show zk.assignment
 check a_topic_is_led
-check zookeeper_is_known
+check idle_controller_knows_zookeeper
 ----
 cache[3][0].partition: OnlinePartition
 cache[3][1].partition: OnlinePartition
@@ -52,7 +52,7 @@ controller_sees_partitions(broker=3)
     cache[3][3][0].known: none → 2
     cache[3][3][1].known: none → 3
     cache[3][3][2].known: none → 1
-controller_creates_states(broker=3)
+controller_brings_partitions_online(broker=3)
     zk[3].state.exists: false → true
     zk[3].state.leader: none → 2
     zk[3].state.isr: {} → {1,2,3}
@@ -77,4 +77,4 @@ zk[3][0].assignment: 2
 zk[3][1].assignment: 3
 zk[3][2].assignment: 1
 a_topic_is_led: so it is — every partition of a topic has a leader, and the broker leads
-zookeeper_is_known: holds
+idle_controller_knows_zookeeper: holds

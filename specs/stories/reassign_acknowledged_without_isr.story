@@ -6,19 +6,19 @@ system reassignment version 2.3 without high_watermark_waits_for_isr brokers 2
 
 # The partition moves from broker 1 to broker 2, the controller. Broker 2 has caught up, and is in the ISR.
 quietly topic_is_created first=1 second=none third=none
-quietly administrator_asks_for_move first=2 second=none third=none
+quietly admin_requests_reassignment first=2 second=none third=none
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
-quietly controller_reads_cluster broker=2
+quietly controller_reads_context broker=2
 quietly controller_begins_move broker=2
-quietly controller_assigns_both broker=2
+quietly controller_writes_union_of_replicas broker=2
 quietly controller_bumps_epoch broker=2
 quietly older_epoch_is_refused broker=1 epoch=0 controller=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly leader_expands_isr leader=1 replica=2
 quietly controller_sees_targets_in_sync broker=2
-quietly controller_adopts_target broker=2
+quietly controller_sets_target_in_memory broker=2
 controller_moves_leader broker=2 leader=2
 
 # Before it takes broker 1 out of the ISR, its session expires. The next controller finds broker 1 in the
@@ -26,10 +26,10 @@ controller_moves_leader broker=2 leader=2
 quietly session_expires broker=2
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
+quietly controller_reads_context broker=1
 quietly controller_removes_dead_replica broker=1 dead=2
 controller_elects_leader broker=1 leader=1
-check clean_election
+check leader_in_isr
 
 # Broker 2 takes what it was sent before, and acknowledges a record that nobody else has.
 broker_becomes_leader broker=2 epoch=2 controller=1
@@ -67,7 +67,7 @@ controller_elects_leader(broker=1, leader=1)
     request[4][2].version: 0 → 5
     request[4][2].replicas: {} → {1,2}
     metadata[1].leader: none → 1
-clean_election: holds
+leader_in_isr: holds
 broker_becomes_leader(broker=2, epoch=2, controller=1)
     request[2][1].to: {2} → {}
     request[2][1].leader: 2 → none

@@ -5,9 +5,9 @@ system reassignment version 2.4 brokers 2 replicas 2
 quietly topic_is_created first=1 second=none third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
-quietly administrator_asks_for_move first=1 second=none third=none
-quietly administrator_deletes_topic
+quietly controller_reads_context broker=1
+quietly admin_requests_reassignment first=1 second=none third=none
+quietly admin_deletes_topic
 quietly controller_drops_move_of_deleted_topic broker=1
 refused controller_is_asked_for_move broker=1 first=1 second=2 third=none
 ----

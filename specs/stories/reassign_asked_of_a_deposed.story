@@ -5,7 +5,7 @@ system reassignment version 2.4 brokers 3 replicas 2
 quietly topic_is_created first=1 second=none third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
+quietly controller_reads_context broker=1
 
 refused controller_is_asked_for_move broker=1 first=1 second=2 third=2
 refused controller_is_asked_for_move broker=1 first=1 second=2 third=3
@@ -15,7 +15,7 @@ quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 refused controller_is_asked_for_move broker=1 first=3 second=none third=none
 refused controller_cancels_move broker=1
-check the_deposed_write_nothing
+check deposed_controllers_write_nothing
 ----
 refused controller_is_asked_for_move(broker=1, first=1, second=2, third=2)
     the third replica is another — false
@@ -32,4 +32,4 @@ refused controller_is_asked_for_move(broker=1, first=3, second=none, third=none)
     the epoch that it won is the newest — false (belief[1] 1, zk.epoch 2)
 refused controller_cancels_move(broker=1)
     the epoch that it won is the newest — false (belief[1] 1, zk.epoch 2)
-the_deposed_write_nothing: holds of every step
+deposed_controllers_write_nothing: holds of every step

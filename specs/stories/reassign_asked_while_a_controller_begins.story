@@ -7,15 +7,15 @@ quietly topic_is_created first=2 second=1 third=none
 quietly session_expires broker=1
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
-controller_reads_cluster broker=2
-administrator_asks_for_move first=2 second=none third=none
+controller_reads_context broker=2
+admin_requests_reassignment first=2 second=none third=none
 
 # It is done with the dead broker, and with that its failover is over.
 controller_removes_dead_replica broker=2 dead=1
 refused controller_begins_move broker=2
 check request_goes_only_when_done
 ----
-controller_reads_cluster(broker=2)
+controller_reads_context(broker=2)
     cache[2].task: none → removing
     cache[2].leader: none → 2
     cache[2].isr: {} → {1,2}
@@ -31,7 +31,7 @@ controller_reads_cluster(broker=2)
     request[0][1].replicas: {} → {1,2}
     metadata[2].leader: none → 2
     metadata[2].controller: 0 → 1
-administrator_asks_for_move(first=2, second=none, third=none)
+admin_requests_reassignment(first=2, second=none, third=none)
     zk[2].requested: none → 0
     wanted[2]: none → 0
 controller_removes_dead_replica(broker=2, dead=1)

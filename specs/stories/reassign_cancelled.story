@@ -6,7 +6,7 @@ system reassignment version 2.4 brokers 3
 quietly topic_is_created first=1 second=none third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
+quietly controller_reads_context broker=1
 quietly older_epoch_is_refused broker=1 epoch=0 controller=1
 refused controller_cancels_move broker=1
 controller_is_asked_for_move broker=1 first=2 second=none third=none
@@ -38,7 +38,7 @@ leader_expands_isr(leader=1, replica=2)
 controller_is_asked_for_move broker=1 first=3 second=none third=none
 controller_write_conflicts broker=1
 controller_takes_old_replica_offline broker=1 replica=2
-controller_deletes_needless_replicas broker=1
+controller_deletes_cancelled_adding_replicas broker=1
 controller_bumps_epoch broker=1
 show zk.assignment
 ----
@@ -73,7 +73,7 @@ controller_takes_old_replica_offline(broker=1, replica=2)
     request[2][1].replicas: {} → {1,3}
     stop[1][2].what: none → stop
     stop[1][2].epoch: 0 → 2
-controller_deletes_needless_replicas(broker=1)
+controller_deletes_cancelled_adding_replicas(broker=1)
     cache[1].task: replacing → bumping
     cache[1].old: {2} → {}
     stop[1][2].what: stop → delete
@@ -94,17 +94,17 @@ zk[3].assignment: 0
 
 # No, nowhere: what was the original list is the target.
 controller_cancels_move broker=1
-controller_passes_over_old_replica broker=1 replica=3
-controller_deletes_needless_replicas broker=1
-controller_adopts_target broker=1
+controller_skips_old_replica_outside_isr broker=1 replica=3
+controller_deletes_cancelled_adding_replicas broker=1
+controller_sets_target_in_memory broker=1
 controller_keeps_leader broker=1
 quietly controller_deletes_old_replicas broker=1
-quietly controller_settles_assignment broker=1
-controller_closes_request broker=1
+quietly controller_writes_target_replicas broker=1
+controller_removes_request_entry broker=1
 show zk.assignment
 show zk.leader_epoch
 check a_move_is_cancelled
-check copies_are_kept
+check one_replica_set_has_all_commits
 ----
 controller_cancels_move(broker=1)
     zk[1].assignment: 1 → 0
@@ -120,15 +120,15 @@ controller_cancels_move(broker=1)
     cache[1].leaving: {} → {3}
     wanted[1]: none → 0
     wanted[3]: 0 → none
-controller_passes_over_old_replica(broker=1, replica=3)
+controller_skips_old_replica_outside_isr(broker=1, replica=3)
     cache[1].leaving: {3} → {}
     stop[1][3].what: none → stop
     stop[1][3].epoch: 0 → 3
-controller_deletes_needless_replicas(broker=1)
+controller_deletes_cancelled_adding_replicas(broker=1)
     cache[1].task: replacing → adopting
     cache[1].old: {3} → {}
     stop[1][3].what: stop → delete
-controller_adopts_target(broker=1)
+controller_sets_target_in_memory(broker=1)
     cache[1].task: adopting → leading
 controller_keeps_leader(broker=1)
     zk.leader_epoch: 3 → 4
@@ -141,7 +141,7 @@ controller_keeps_leader(broker=1)
     request[4][1].isr: {} → {1}
     request[4][1].version: 0 → 5
     request[4][1].replicas: {} → {1}
-controller_closes_request(broker=1)
+controller_removes_request_entry(broker=1)
     cache[1].task: closing → telling
     cache[1][1].target: 0 → none
 zk[1].assignment: 0
@@ -149,4 +149,4 @@ zk[2].assignment: none
 zk[3].assignment: none
 zk.leader_epoch: 4
 a_move_is_cancelled: so it is — a move is cancelled, and done with: the partition is where it was
-copies_are_kept: holds
+one_replica_set_has_all_commits: holds

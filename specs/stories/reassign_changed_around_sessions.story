@@ -5,19 +5,19 @@ system reassignment version 2.4 brokers 2 replicas 2
 quietly topic_is_created first=1 second=none third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
+quietly controller_reads_context broker=1
 
 quietly session_expires broker=1
 refused controller_is_asked_for_move broker=1 first=1 second=2 third=none
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
-quietly controller_reads_cluster broker=2
+quietly controller_reads_context broker=2
 refused controller_is_asked_for_move broker=2 first=1 second=2 third=none
 quietly controller_removes_dead_replica broker=2 dead=1
 quietly controller_is_asked_for_move broker=2 first=1 second=2 third=none
-refused administrator_asks_for_move first=1 second=none third=none
-refused administrator_asks_for_two_moves first=1 second=none third=none
-refused administrator_asks_for_unknown_partition
+refused admin_requests_reassignment first=1 second=none third=none
+refused admin_requests_two_reassignments first=1 second=none third=none
+refused admin_requests_unknown_partition
 refused controller_cancels_move broker=2
 quietly controller_bumps_epoch broker=2
 quietly session_expires broker=2
@@ -25,32 +25,32 @@ refused controller_cancels_move broker=2
 quietly broker_reconnects broker=1
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
+quietly controller_reads_context broker=1
 quietly controller_elects_leader broker=1 leader=1
 quietly controller_bumps_epoch broker=1
 quietly controller_cancels_move broker=1
-refused controller_deletes_needless_replicas broker=1
-quietly controller_passes_over_old_replica broker=1 replica=2
+refused controller_deletes_cancelled_adding_replicas broker=1
+quietly controller_skips_old_replica_outside_isr broker=1 replica=2
 quietly session_expires broker=1
-refused controller_deletes_needless_replicas broker=1
-check the_cut_off_stand_still
+refused controller_deletes_cancelled_adding_replicas broker=1
+check controllers_without_session_do_nothing
 ----
 refused controller_is_asked_for_move(broker=1, first=1, second=2, third=none)
     it has a ZooKeeper session — false (zk.registered {2})
 refused controller_is_asked_for_move(broker=2, first=1, second=2, third=none)
     it waits for events — false (cache[2].task removing)
-refused administrator_asks_for_move(first=1, second=none, third=none)
+refused admin_requests_reassignment(first=1, second=none, third=none)
     no move stands in the topic's znode — false (zk.adding {2})
-refused administrator_asks_for_two_moves(first=1, second=none, third=none)
+refused admin_requests_two_reassignments(first=1, second=none, third=none)
     no move stands in the topic's znode — false (zk.adding {2})
-refused administrator_asks_for_unknown_partition()
+refused admin_requests_unknown_partition()
     no move stands in the topic's znode — false (zk.adding {2})
 refused controller_cancels_move(broker=2)
     it waits for events — false (cache[2].task bumping)
 refused controller_cancels_move(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
-refused controller_deletes_needless_replicas(broker=1)
+refused controller_deletes_cancelled_adding_replicas(broker=1)
     whom it does not need has gone offline — false (cache[1].leaving {2})
-refused controller_deletes_needless_replicas(broker=1)
+refused controller_deletes_cancelled_adding_replicas(broker=1)
     it has a ZooKeeper session — false (zk.registered {})
-the_cut_off_stand_still: holds of every step
+controllers_without_session_do_nothing: holds of every step

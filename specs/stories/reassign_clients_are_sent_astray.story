@@ -5,16 +5,16 @@
 system reassignment version 2.3 brokers 3
 
 quietly topic_is_created first=1 second=none third=none
-quietly administrator_asks_for_move first=2 second=none third=none
+quietly admin_requests_reassignment first=2 second=none third=none
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
-quietly controller_reads_cluster broker=3
+quietly controller_reads_context broker=3
 refused metadata_is_late broker=3 controller=2
 metadata_is_late broker=3 controller=1
 refused metadata_is_late broker=3 controller=1
 refused broker_updates_metadata broker=3 controller=1
 quietly controller_begins_move broker=3
-quietly controller_assigns_both broker=3
+quietly controller_writes_union_of_replicas broker=3
 quietly controller_bumps_epoch broker=3
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly older_epoch_is_refused broker=1 epoch=0 controller=1
@@ -22,7 +22,7 @@ quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly follower_catches_up leader=1 follower=2
 quietly leader_expands_isr leader=1 replica=2
 quietly controller_sees_targets_in_sync broker=3
-quietly controller_adopts_target broker=3
+quietly controller_sets_target_in_memory broker=3
 controller_moves_leader broker=3 leader=2
 ----
 refused metadata_is_late(broker=3, controller=2)
@@ -55,9 +55,9 @@ quietly broker_becomes_leader broker=2 epoch=2 controller=1
 quietly controller_takes_old_replica_offline broker=3 replica=1
 quietly controller_deletes_old_replicas broker=3
 broker_deletes_replica broker=1 controller=1
-quietly controller_settles_assignment broker=3
+quietly controller_writes_target_replicas broker=3
 show metadata
-check clients_are_sent_astray
+check clients_are_sent_to_a_deleted_replica
 ----
 broker_deletes_replica(broker=1, controller=1)
     stop[1][1].what: delete → none
@@ -75,30 +75,30 @@ metadata[3].leader: 1
 metadata[1].controller: 1
 metadata[2].controller: 1
 metadata[3].controller: 1
-clients_are_sent_astray: so it is — a broker sends clients to one whose replica is deleted: UpdateMetadata is on its way
+clients_are_sent_to_a_deleted_replica: so it is — a broker sends clients to one whose replica is deleted: UpdateMetadata is on its way
 
-quietly controller_closes_request broker=3
+quietly controller_removes_request_entry broker=3
 quietly metadata_is_late broker=1 controller=1
-controller_tells_of_move broker=3
+controller_sends_final_update_metadata broker=3
 broker_updates_metadata broker=3 controller=1
-check clients_find_the_leader
+check metadata_names_the_leader
 check a_move_is_done
 ----
-controller_tells_of_move(broker=3)
+controller_sends_final_update_metadata(broker=3)
     cache[3].task: telling → idle
     update[1].to: {3} → {1,3}
 broker_updates_metadata(broker=3, controller=1)
     update[1].slow: {1,3} → {1}
     update[1].to: {1,3} → {1}
     metadata[3].leader: 1 → 2
-clients_find_the_leader: holds
+metadata_names_the_leader: holds
 a_move_is_done: so it is — a move is done: the target is the assignment, it was not before, and no request is there
 
 refused update_of_older_controller_is_refused broker=1 controller=1
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
-quietly controller_reads_cluster broker=2
+quietly controller_reads_context broker=2
 refused broker_updates_metadata broker=1 controller=1
 update_of_older_controller_is_refused broker=1 controller=1
 show metadata[1]

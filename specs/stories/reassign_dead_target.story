@@ -4,23 +4,23 @@
 system reassignment version 2.3 without waits_for_dead_targets brokers 2
 
 quietly topic_is_created first=1 second=none third=none
-quietly administrator_asks_for_move first=2 second=none third=none
+quietly admin_requests_reassignment first=2 second=none third=none
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
-quietly controller_reads_cluster broker=2
+quietly controller_reads_context broker=2
 quietly controller_begins_move broker=2
-controller_assigns_both broker=2
+controller_writes_union_of_replicas broker=2
 quietly broker_crashes broker=2
 quietly session_expires broker=2
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
+quietly controller_reads_context broker=1
 refused controller_begins_move broker=1
 controller_drops_move_to_dead_broker broker=1
 show zk.assignment
-check assignment_is_whole
+check assignment_is_original_or_requested
 ----
-controller_assigns_both(broker=2)
+controller_writes_union_of_replicas(broker=2)
     zk[1].assignment: 0 → 1
     zk[2].assignment: none → 0
     cache[2].task: assigning → bumping
@@ -35,5 +35,5 @@ controller_drops_move_to_dead_broker(broker=1)
     wanted[2]: 0 → none
 zk[1].assignment: 1
 zk[2].assignment: 0
-assignment_is_whole: broken — without a request the assignment is a list that somebody asked for, in its order, unless a request was withdrawn, or the topic is to be deleted
+assignment_is_original_or_requested: broken — without a request the assignment is a list that somebody asked for, in its order, unless a request was withdrawn, or the topic is to be deleted
     (origin[1] 0, wanted[1] none, withdrawn false, zk.deleting false, zk[1].assignment 1)

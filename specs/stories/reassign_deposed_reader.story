@@ -4,7 +4,7 @@
 system reassignment version 2.3 brokers 2
 
 quietly topic_is_created first=1 second=2 third=none
-quietly administrator_asks_for_move first=1 second=none third=none
+quietly admin_requests_reassignment first=1 second=none third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 
@@ -12,12 +12,12 @@ quietly broker_learns_it_won broker=1
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
-quietly controller_reads_cluster broker=2
+quietly controller_reads_context broker=2
 quietly controller_begins_with_targets_in_sync broker=2
-quietly controller_adopts_target broker=2
+quietly controller_sets_target_in_memory broker=2
 quietly controller_keeps_leader broker=2
 controller_takes_old_replica_offline broker=2 replica=2
-controller_reads_cluster broker=1
+controller_reads_context broker=1
 check a_deposed_controller_reads
 ----
 controller_takes_old_replica_offline(broker=2, replica=2)
@@ -35,7 +35,7 @@ controller_takes_old_replica_offline(broker=2, replica=2)
     request[2][2].replicas: {} → {1}
     stop[2][2].what: none → stop
     stop[2][2].epoch: 0 → 2
-controller_reads_cluster(broker=1)
+controller_reads_context(broker=1)
     cache[1].task: none → beginning
     cache[1].leader: none → 1
     cache[1].isr: {} → {1}
@@ -55,7 +55,7 @@ controller_reads_cluster(broker=1)
 a_deposed_controller_reads: so it is — a controller read the cluster after it was deposed
 
 quietly controller_deletes_old_replicas broker=2
-quietly controller_settles_assignment broker=2
+quietly controller_writes_target_replicas broker=2
 broker_becomes_leader broker=1 epoch=2 controller=1
 broker_becomes_follower broker=2 epoch=2 controller=1
 leader_expands_isr leader=1 replica=2

@@ -5,19 +5,19 @@ system reassignment version 2.3 brokers 3
 quietly topic_is_created first=1 second=none third=none
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
-quietly controller_reads_cluster broker=2
-quietly administrator_asks_for_two_moves first=3 second=none third=none
+quietly controller_reads_context broker=2
+quietly admin_requests_two_reassignments first=3 second=none third=none
 quietly controller_begins_move broker=2
-quietly controller_assigns_both broker=2
+quietly controller_writes_union_of_replicas broker=2
 quietly controller_bumps_epoch broker=2
 quietly older_epoch_is_refused broker=1 epoch=0 controller=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=3 epoch=1 controller=1
 quietly session_expires broker=3
-quietly controller_notices_death broker=2 dead=3
+quietly controller_sees_broker_failure broker=2 dead=3
 quietly leader_expands_isr leader=1 replica=3
 quietly controller_sees_targets_in_sync broker=2
-quietly controller_adopts_target broker=2
+quietly controller_sets_target_in_memory broker=2
 quietly leader_appends leader=1
 leader_shrinks_isr leader=1 replica=3
 refused controller_finds_no_target_to_lead broker=2

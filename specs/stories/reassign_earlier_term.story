@@ -4,27 +4,27 @@
 system reassignment version 2.3 without moves_forgotten_on_resign brokers 2
 
 quietly topic_is_created first=1 second=none third=none
-quietly administrator_asks_for_move first=2 second=none third=none
+quietly admin_requests_reassignment first=2 second=none third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
+quietly controller_reads_context broker=1
 quietly controller_begins_move broker=1
 
 # The administrator changes his mind: the request is deleted, and the controller resigns.
-administrator_withdraws_request
+admin_withdraws_request
 quietly session_expires broker=1
 quietly broker_reconnects broker=1
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-controller_reads_cluster broker=1
+controller_reads_context broker=1
 show zk.requested
-check moves_are_asked_for
+check withdrawn_reassignments_do_not_start
 ----
-administrator_withdraws_request()
+admin_withdraws_request()
     zk[2].requested: 0 → none
     withdrawn: false → true
     withdrawn_in: 0 → 1
-controller_reads_cluster(broker=1)
+controller_reads_context(broker=1)
     cache[1].task: none → beginning
     cache[1].leader: none → 1
     cache[1].isr: {} → {1}
@@ -40,5 +40,5 @@ controller_reads_cluster(broker=1)
     metadata[2].controller: 1 → 2
 zk[1].requested: none
 zk[2].requested: none
-moves_are_asked_for: broken — a controller that was elected after a request was withdrawn does not work on it
+withdrawn_reassignments_do_not_start: broken — a controller that was elected after a request was withdrawn does not work on it
     (belief[1] 2, cache[1][2].target 0, withdrawn true, withdrawn_in 1, zk.epoch 2, zk[2].requested none)

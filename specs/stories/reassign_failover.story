@@ -4,14 +4,14 @@
 system reassignment version 2.3 brokers 3
 
 quietly topic_is_created first=1 second=none third=none
-quietly administrator_asks_for_move first=2 second=none third=none
+quietly admin_requests_reassignment first=2 second=none third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
+quietly controller_reads_context broker=1
 quietly controller_begins_move broker=1
-controller_assigns_both broker=1
+controller_writes_union_of_replicas broker=1
 ----
-controller_assigns_both(broker=1)
+controller_writes_union_of_replicas(broker=1)
     zk[1].assignment: 0 → 1
     zk[2].assignment: none → 0
     cache[1].task: assigning → bumping
@@ -23,12 +23,12 @@ quietly session_expires broker=1
 quietly broker_reconnects broker=1
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
-controller_reads_cluster broker=3
+controller_reads_context broker=3
 controller_begins_move broker=3
-controller_assigns_both broker=3
+controller_writes_union_of_replicas broker=3
 controller_bumps_epoch broker=3
 ----
-controller_reads_cluster(broker=3)
+controller_reads_context(broker=3)
     cache[3].task: none → beginning
     cache[3].leader: none → 1
     cache[3].isr: {} → {1}
@@ -46,7 +46,7 @@ controller_reads_cluster(broker=3)
     metadata[3].controller: 1 → 2
 controller_begins_move(broker=3)
     cache[3].task: beginning → assigning
-controller_assigns_both(broker=3)
+controller_writes_union_of_replicas(broker=3)
     cache[3].task: assigning → bumping
 controller_bumps_epoch(broker=3)
     zk.leader_epoch: 0 → 1
@@ -69,7 +69,7 @@ quietly leader_appends leader=1
 quietly follower_catches_up leader=1 follower=2
 quietly leader_expands_isr leader=1 replica=2
 quietly controller_sees_targets_in_sync broker=3
-quietly controller_adopts_target broker=3
+quietly controller_sets_target_in_memory broker=3
 controller_moves_leader broker=3 leader=2
 ----
 controller_moves_leader(broker=3, leader=2)
@@ -113,30 +113,30 @@ controller_write_is_fenced(broker=3)
     cache[3].leaving: {1} → {}
 
 # ZooKeeper says: AR has both, every target is in the ISR. So it goes on with step 5.
-quietly controller_reads_cluster broker=2
+quietly controller_reads_context broker=2
 refused controller_begins_move broker=2
 controller_begins_with_targets_in_sync broker=2
-check a_move_changes_hands
-quietly controller_adopts_target broker=2
+check reassignment_survives_failover
+quietly controller_sets_target_in_memory broker=2
 quietly controller_keeps_leader broker=2
 quietly controller_takes_old_replica_offline broker=2 replica=1
 quietly controller_deletes_old_replicas broker=2
-quietly controller_settles_assignment broker=2
-controller_closes_request broker=2
+quietly controller_writes_target_replicas broker=2
+controller_removes_request_entry broker=2
 show zk.assignment
 show zk.leader
 show zk.isr
 show zk.leader_epoch
 check a_move_is_done
 check isr_holds_committed
-check copies_are_kept
+check one_replica_set_has_all_commits
 ----
 refused controller_begins_move(broker=2)
     a target is not in the ISR — false (cache[2].task beginning)
 controller_begins_with_targets_in_sync(broker=2)
     cache[2].task: beginning → adopting
-a_move_changes_hands: not so here — a controller resumes a move that another one began
-controller_closes_request(broker=2)
+reassignment_survives_failover: not so here — a controller resumes a move that another one began
+controller_removes_request_entry(broker=2)
     zk[2].requested: 0 → none
     cache[2].task: closing → telling
     cache[2][2].target: 0 → none
@@ -148,4 +148,4 @@ zk.isr: {2}
 zk.leader_epoch: 4
 a_move_is_done: so it is — a move is done: the target is the assignment, it was not before, and no request is there
 isr_holds_committed: holds
-copies_are_kept: holds
+one_replica_set_has_all_commits: holds

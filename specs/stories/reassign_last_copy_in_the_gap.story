@@ -5,12 +5,12 @@
 system reassignment version 2.3 brokers 3
 
 quietly topic_is_created first=1 second=none third=none
-quietly administrator_asks_for_move first=2 second=none third=none
+quietly admin_requests_reassignment first=2 second=none third=none
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
-quietly controller_reads_cluster broker=3
+quietly controller_reads_context broker=3
 quietly controller_begins_move broker=3
-quietly controller_assigns_both broker=3
+quietly controller_writes_union_of_replicas broker=3
 quietly controller_bumps_epoch broker=3
 quietly older_epoch_is_refused broker=1 epoch=0 controller=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
@@ -43,7 +43,7 @@ leader_shrinks_isr(leader=1, replica=2)
 committed: {0}
 
 # The controller goes on.
-quietly controller_adopts_target broker=3
+quietly controller_sets_target_in_memory broker=3
 refused controller_moves_leader broker=3 leader=2
 controller_write_conflicts broker=3
 controller_takes_old_replica_offline broker=3 replica=1

@@ -5,10 +5,10 @@ system reassignment version 2.3 brokers 2 replicas 2
 quietly topic_is_created first=1 second=2 third=none
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
-quietly controller_reads_cluster broker=2
+quietly controller_reads_context broker=2
 quietly leader_appends leader=1
 quietly session_expires broker=1
-quietly controller_notices_death broker=2 dead=1
+quietly controller_sees_broker_failure broker=2 dead=1
 quietly broker_reconnects broker=1
 leader_shrinks_isr leader=1 replica=2
 refused controller_elects_leader broker=2 leader=2
@@ -23,9 +23,9 @@ quietly session_expires broker=1
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly broker_reconnects broker=1
-quietly controller_reads_cluster broker=2
+quietly controller_reads_context broker=2
 quietly session_expires broker=1
-quietly controller_notices_death broker=2 dead=1
+quietly controller_sees_broker_failure broker=2 dead=1
 quietly broker_reconnects broker=1
 quietly follower_catches_up leader=1 follower=2
 leader_expands_isr leader=1 replica=2
@@ -34,9 +34,9 @@ controller_removes_dead_replica broker=2 dead=1
 
 # It has looked for a leader before, and looks again when a broker starts.
 refused controller_elects_leader broker=2 leader=2
-quietly controller_notices_start broker=2 started=1
+quietly controller_sees_broker_startup broker=2 started=1
 controller_elects_leader broker=2 leader=2
-check clean_election
+check leader_in_isr
 check isr_holds_committed
 ----
 leader_shrinks_isr(leader=1, replica=2)
@@ -89,5 +89,5 @@ controller_elects_leader(broker=2, leader=2)
     request[2][3].replicas: {} → {1,2}
     metadata[1].leader: none → 2
     metadata[2].leader: none → 2
-clean_election: holds
+leader_in_isr: holds
 isr_holds_committed: holds

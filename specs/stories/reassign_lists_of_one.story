@@ -4,12 +4,12 @@ system reassignment version 2.3 brokers 2 replicas 1
 
 refused topic_is_created first=1 second=2 third=none
 quietly topic_is_created first=1 second=none third=none
-refused administrator_asks_for_move first=1 second=2 third=none
-refused administrator_asks_for_two_moves first=1 second=2 third=none
+refused admin_requests_reassignment first=1 second=2 third=none
+refused admin_requests_two_reassignments first=1 second=2 third=none
 ----
 refused topic_is_created(first=1, second=2, third=none)
     the list may have two replicas — false
-refused administrator_asks_for_move(first=1, second=2, third=none)
+refused admin_requests_reassignment(first=1, second=2, third=none)
     the list may have two replicas — false
-refused administrator_asks_for_two_moves(first=1, second=2, third=none)
+refused admin_requests_two_reassignments(first=1, second=2, third=none)
     the list may have two replicas — false

@@ -4,12 +4,12 @@ system reassignment version 2.3 brokers 3 replicas 2
 
 refused topic_is_created first=1 second=2 third=3
 quietly topic_is_created first=1 second=none third=none
-refused administrator_asks_for_move first=1 second=2 third=3
-refused administrator_asks_for_two_moves first=1 second=2 third=3
+refused admin_requests_reassignment first=1 second=2 third=3
+refused admin_requests_two_reassignments first=1 second=2 third=3
 ----
 refused topic_is_created(first=1, second=2, third=3)
     the list may have three replicas — false
-refused administrator_asks_for_move(first=1, second=2, third=3)
+refused admin_requests_reassignment(first=1, second=2, third=3)
     the list may have three replicas — false
-refused administrator_asks_for_two_moves(first=1, second=2, third=3)
+refused admin_requests_two_reassignments(first=1, second=2, third=3)
     the list may have three replicas — false

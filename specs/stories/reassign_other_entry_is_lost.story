@@ -6,16 +6,16 @@ system reassignment version 2.3 without requests_loaded_whole brokers 2
 quietly topic_is_created first=1 second=2 third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
-administrator_asks_for_two_moves first=2 second=1 third=none
+quietly controller_reads_context broker=1
+admin_requests_two_reassignments first=2 second=1 third=none
 quietly controller_begins_with_targets_in_sync broker=1
-quietly controller_adopts_target broker=1
+quietly controller_sets_target_in_memory broker=1
 quietly controller_keeps_leader broker=1
 quietly controller_deletes_old_replicas broker=1
-quietly controller_settles_assignment broker=1
+quietly controller_writes_target_replicas broker=1
 check other_request_is_kept
 ----
-administrator_asks_for_two_moves(first=2, second=1, third=none)
+admin_requests_two_reassignments(first=2, second=1, third=none)
     zk[1].requested: none → 1
     zk[2].requested: none → 0
     zk.other: none → moving
@@ -25,11 +25,11 @@ administrator_asks_for_two_moves(first=2, second=1, third=none)
 other_request_is_kept: holds
 
 # The same replicas in another order is a real move, and it is done at once: nothing to wait for.
-controller_closes_request broker=1
+controller_removes_request_entry broker=1
 check a_move_is_done
 check other_request_is_kept
 ----
-controller_closes_request(broker=1)
+controller_removes_request_entry(broker=1)
     zk[1].requested: 1 → none
     zk[2].requested: 0 → none
     zk.other: moving → none

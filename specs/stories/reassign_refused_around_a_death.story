@@ -4,14 +4,14 @@
 system reassignment version 2.3 without waits_for_dead_targets brokers 2
 
 quietly topic_is_created first=1 second=none third=none
-quietly administrator_asks_for_move first=2 second=none third=none
+quietly admin_requests_reassignment first=2 second=none third=none
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 refused controller_drops_move_to_dead_broker broker=2
-quietly controller_reads_cluster broker=2
+quietly controller_reads_context broker=2
 refused controller_drops_move_to_dead_broker broker=2
 quietly controller_begins_move broker=2
-quietly controller_assigns_both broker=2
+quietly controller_writes_union_of_replicas broker=2
 quietly broker_crashes broker=2
 refused broker_crashes broker=2
 refused broker_starts broker=2
@@ -19,11 +19,11 @@ quietly session_expires broker=2
 refused broker_reconnects broker=2
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
+quietly controller_reads_context broker=1
 refused controller_begins_move broker=1
 quietly controller_drops_move_to_dead_broker broker=1
-refused controller_notices_death broker=1 dead=2
-refused controller_notices_start broker=1 started=2
+refused controller_sees_broker_failure broker=1 dead=2
+refused controller_sees_broker_startup broker=1 started=2
 refused controller_sees_targets_in_sync broker=1
 refused controller_begins_with_targets_in_sync broker=1
 ----
@@ -39,9 +39,9 @@ refused broker_reconnects(broker=2)
     the process runs — false (up {1})
 refused controller_begins_move(broker=1)
     every target is alive — false (cache[1].live {1}, cache[1].task beginning, cache[1][2].target 0, zk[2].requested 0)
-refused controller_notices_death(broker=1, dead=2)
+refused controller_sees_broker_failure(broker=1, dead=2)
     the broker was alive — false (cache[1].live {1})
-refused controller_notices_start(broker=1, started=2)
+refused controller_sees_broker_startup(broker=1, started=2)
     the broker is registered — false (zk.registered {1})
 refused controller_sees_targets_in_sync(broker=1)
     the partition is to move — false

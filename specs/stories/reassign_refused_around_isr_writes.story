@@ -10,31 +10,31 @@ refused leader_shrinks_isr leader=1 replica=2
 quietly broker_reconnects broker=1
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
-quietly controller_reads_cluster broker=2
+quietly controller_reads_context broker=2
 quietly leader_shrink_is_unheard leader=1 replica=2
 refused follower_catches_up leader=1 follower=2
 refused leader_appends leader=1
-refused leader_reads_another_write_back leader=1
+refused leader_finds_other_isr_write leader=1
 refused leader_shrink_is_refused leader=1 replica=2
 quietly session_expires broker=1
-refused leader_reads_its_write_back leader=1
-quietly controller_notices_death broker=2 dead=1
+refused leader_finds_own_isr_write leader=1
+quietly controller_sees_broker_failure broker=2 dead=1
 refused controller_elects_leader broker=2 leader=1
-quietly administrator_asks_for_move first=1 second=2 third=none
-refused controller_drops_what_is_so_already broker=2
+quietly admin_requests_reassignment first=1 second=2 third=none
+refused controller_drops_request_already_assigned broker=2
 quietly controller_removes_dead_replica broker=2 dead=1
-refused leader_reads_another_write_back leader=1
+refused leader_finds_other_isr_write leader=1
 quietly broker_reconnects broker=1
-refused leader_reads_its_write_back leader=1
+refused leader_finds_own_isr_write leader=1
 quietly session_expires broker=2
 quietly broker_reconnects broker=2
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
-quietly controller_reads_cluster broker=2
+quietly controller_reads_context broker=2
 quietly controller_elects_leader broker=2 leader=1
 refused broker_becomes_leader broker=1 epoch=2 controller=2
 refused broker_becomes_follower broker=2 epoch=1 controller=2
-quietly leader_reads_another_write_back leader=1
+quietly leader_finds_other_isr_write leader=1
 refused leader_shrink_is_unheard leader=1 replica=2
 refused leader_shrinks_isr leader=1 replica=2
 refused leaderless_request_is_ignored broker=1 epoch=1 controller=1
@@ -56,19 +56,19 @@ refused follower_catches_up(leader=1, follower=2)
     no write of the leader is unanswered — false (replica[1].unheard true)
 refused leader_appends(leader=1)
     no write of it is unanswered — false (replica[1].unheard true)
-refused leader_reads_another_write_back(leader=1)
+refused leader_finds_other_isr_write(leader=1)
     what is there is another's — false (replica[1].zk_version 0, zk.version 1)
 refused leader_shrink_is_refused(leader=1, replica=2)
     no write of it is unanswered — false (replica[1].unheard true)
-refused leader_reads_its_write_back(leader=1)
+refused leader_finds_own_isr_write(leader=1)
     it has a ZooKeeper session — false (zk.registered {2})
 refused controller_elects_leader(broker=2, leader=1)
     the partition has no live leader — false (cache[2].task removing)
-refused controller_drops_what_is_so_already(broker=2)
+refused controller_drops_request_already_assigned(broker=2)
     it waits for events, or has just begun — false (cache[2].task removing)
-refused leader_reads_another_write_back(leader=1)
+refused leader_finds_other_isr_write(leader=1)
     it has a ZooKeeper session — false (zk.registered {2})
-refused leader_reads_its_write_back(leader=1)
+refused leader_finds_own_isr_write(leader=1)
     what is there is what it wrote — false (replica[1].zk_version 0, zk.version 2)
 refused broker_becomes_leader(broker=1, epoch=2, controller=2)
     no write of it is unanswered — false (replica[1].unheard true)

@@ -12,20 +12,20 @@ refused leader_shrink_is_unheard leader=1 replica=2
 refused leader_shrinks_isr leader=1 replica=2
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
+quietly controller_reads_context broker=1
 refused broker_becomes_follower broker=1 epoch=0 controller=1
 refused leaderless_request_is_ignored broker=1 epoch=0 controller=1
 refused older_controller_is_refused broker=1 epoch=0 controller=1
 refused older_epoch_is_refused broker=1 epoch=0 controller=1
-refused request_to_no_replica_is_refused broker=1 epoch=0 controller=1
-quietly administrator_asks_for_move first=1 second=none third=none
+refused request_to_non_replica_is_refused broker=1 epoch=0 controller=1
+quietly admin_requests_reassignment first=1 second=none third=none
 quietly controller_begins_with_targets_in_sync broker=1
-quietly controller_adopts_target broker=1
+quietly controller_sets_target_in_memory broker=1
 refused controller_finds_no_target_to_lead broker=1
 quietly controller_keeps_leader broker=1
 refused older_controller_is_refused broker=2 epoch=1 controller=1
 refused older_epoch_is_refused broker=2 epoch=1 controller=1
-quietly controller_passes_over_old_replica broker=1 replica=2
+quietly controller_skips_old_replica_outside_isr broker=1 replica=2
 refused stop_of_older_controller_is_refused broker=2 controller=1
 quietly older_epoch_is_refused broker=2 epoch=0 controller=1
 refused broker_becomes_leader broker=2 epoch=1 controller=1
@@ -38,18 +38,18 @@ quietly session_expires broker=2
 quietly broker_starts broker=2
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
-refused controller_settles_assignment broker=1
+refused controller_writes_target_replicas broker=1
 quietly broker_learns_it_won broker=2
-quietly controller_reads_cluster broker=2
-quietly leader_reads_another_write_back leader=1
+quietly controller_reads_context broker=2
+quietly leader_finds_other_isr_write leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=2
 refused broker_becomes_follower broker=1 epoch=0 controller=1
 refused broker_becomes_leader broker=1 epoch=0 controller=1
 refused leaderless_request_is_ignored broker=1 epoch=0 controller=1
 refused older_epoch_is_refused broker=1 epoch=0 controller=1
-refused request_to_no_replica_is_refused broker=1 epoch=0 controller=1
+refused request_to_non_replica_is_refused broker=1 epoch=0 controller=1
 quietly controller_begins_with_targets_in_sync broker=2
-quietly controller_adopts_target broker=2
+quietly controller_sets_target_in_memory broker=2
 quietly controller_keeps_leader broker=2
 quietly broker_becomes_follower broker=2 epoch=1 controller=2
 quietly follower_catches_up leader=1 follower=2
@@ -57,7 +57,7 @@ refused leader_expand_is_unheard leader=1 replica=2
 refused leader_expands_isr leader=1 replica=2
 quietly broker_becomes_leader broker=1 epoch=2 controller=2
 refused leader_expand_is_refused leader=1 replica=2
-check copies_are_kept
+check one_replica_set_has_all_commits
 ----
 refused leader_expand_is_refused(leader=1, replica=1)
     no write of it is unanswered — false (replica[1].unheard true)
@@ -77,7 +77,7 @@ refused older_controller_is_refused(broker=1, epoch=0, controller=1)
     no write of it is unanswered — false (replica[1].unheard true)
 refused older_epoch_is_refused(broker=1, epoch=0, controller=1)
     no write of it is unanswered — false (replica[1].unheard true)
-refused request_to_no_replica_is_refused(broker=1, epoch=0, controller=1)
+refused request_to_non_replica_is_refused(broker=1, epoch=0, controller=1)
     no write of it is unanswered — false (replica[1].unheard true)
 refused controller_finds_no_target_to_lead(broker=1)
     the leader is no target, or dead — false (cache[1].leader 1, cache[1].live {1,2}, cache[1][1].target 0)
@@ -95,7 +95,7 @@ refused broker_deletes_replica(broker=2, controller=1)
     the process runs — false (up {1})
 refused stop_of_older_controller_is_refused(broker=2, controller=1)
     the process runs — false (up {1})
-refused controller_settles_assignment(broker=1)
+refused controller_writes_target_replicas(broker=1)
     the epoch that it won is the newest — false (belief[1] 1, zk.epoch 2)
 refused broker_becomes_follower(broker=1, epoch=0, controller=1)
     the broker has seen no newer controller — false (replica[1].controller_epoch 2)
@@ -105,7 +105,7 @@ refused leaderless_request_is_ignored(broker=1, epoch=0, controller=1)
     the broker has seen no newer controller — false (replica[1].controller_epoch 2)
 refused older_epoch_is_refused(broker=1, epoch=0, controller=1)
     the broker has seen no newer controller — false (replica[1].controller_epoch 2)
-refused request_to_no_replica_is_refused(broker=1, epoch=0, controller=1)
+refused request_to_non_replica_is_refused(broker=1, epoch=0, controller=1)
     the broker has seen no newer controller — false (replica[1].controller_epoch 2)
 refused leader_expand_is_unheard(leader=1, replica=2)
     the cached version is current — false (replica[1].zk_version 2, zk.version 3)
@@ -113,4 +113,4 @@ refused leader_expands_isr(leader=1, replica=2)
     the cached version is current — false (replica[1].zk_version 2, zk.version 3)
 refused leader_expand_is_refused(leader=1, replica=2)
     both are in the same epoch — false (replica[1].epoch 2, replica[2].epoch 1)
-copies_are_kept: holds
+one_replica_set_has_all_commits: holds

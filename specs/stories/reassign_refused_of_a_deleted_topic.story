@@ -3,22 +3,22 @@
 system reassignment version 2.3 brokers 2 replicas 2
 
 quietly topic_is_created first=1 second=none third=none
-quietly administrator_deletes_topic
-refused administrator_deletes_topic
-quietly administrator_asks_for_move first=1 second=none third=none
+quietly admin_deletes_topic
+refused admin_deletes_topic
+quietly admin_requests_reassignment first=1 second=none third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 refused controller_drops_move_of_deleted_topic broker=1
-quietly controller_reads_cluster broker=1
-refused controller_drops_what_is_so_already broker=1
+quietly controller_reads_context broker=1
+refused controller_drops_request_already_assigned broker=1
 quietly controller_drops_move_of_deleted_topic broker=1
 refused controller_drops_move_of_deleted_topic broker=1
 ----
-refused administrator_deletes_topic()
+refused admin_deletes_topic()
     it is not to be deleted yet — false (zk.deleting true)
 refused controller_drops_move_of_deleted_topic(broker=1)
     it waits for events, or has just begun — false (cache[1].task none)
-refused controller_drops_what_is_so_already(broker=1)
+refused controller_drops_request_already_assigned(broker=1)
     the topic is not to be deleted — false (zk.deleting true)
 refused controller_drops_move_of_deleted_topic(broker=1)
     the request names the partition — false (cache[1].task idle)

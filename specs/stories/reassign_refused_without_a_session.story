@@ -8,8 +8,8 @@ refused follower_catches_up leader=1 follower=1
 refused leader_expand_is_refused leader=1 replica=1
 refused leader_expand_is_unheard leader=1 replica=1
 refused leader_expands_isr leader=1 replica=1
-refused leader_reads_another_write_back leader=1
-refused leader_reads_its_write_back leader=1
+refused leader_finds_other_isr_write leader=1
+refused leader_finds_own_isr_write leader=1
 refused leader_shrink_is_refused leader=1 replica=2
 refused leader_shrink_is_unheard leader=1 replica=2
 refused leader_shrinks_isr leader=1 replica=2
@@ -24,43 +24,43 @@ refused leader_expands_isr leader=1 replica=1
 refused leader_shrink_is_refused leader=1 replica=2
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
-refused controller_notices_death broker=2 dead=1
+refused controller_sees_broker_failure broker=2 dead=1
 quietly session_expires broker=2
-refused controller_adopts_target broker=2
-refused controller_assigns_both broker=2
+refused controller_sets_target_in_memory broker=2
+refused controller_writes_union_of_replicas broker=2
 refused controller_begins_move broker=2
 refused controller_begins_with_targets_in_sync broker=2
-refused controller_closes_request broker=2
+refused controller_removes_request_entry broker=2
 refused controller_deletes_old_replicas broker=2
 refused controller_drops_move_of_deleted_topic broker=2
-refused controller_drops_what_is_so_already broker=2
+refused controller_drops_request_already_assigned broker=2
 refused controller_elects_leader broker=2 leader=1
 refused controller_finds_no_target_to_lead broker=2
 refused controller_keeps_leader broker=2
-refused controller_move_is_unheard broker=2 leader=1
+refused controller_loses_response_to_leader_change broker=2 leader=1
 refused controller_moves_leader broker=2 leader=1
-refused controller_moves_other_partition broker=2
-refused controller_passes_over_old_replica broker=2 replica=1
-refused controller_removal_is_unheard broker=2 replica=1
+refused controller_completes_other_reassignment broker=2
+refused controller_skips_old_replica_outside_isr broker=2 replica=1
+refused controller_loses_response_to_isr_removal broker=2 replica=1
 refused controller_removes_dead_replica broker=2 dead=1
 refused controller_sees_targets_in_sync broker=2
-refused controller_settles_assignment broker=2
+refused controller_writes_target_replicas broker=2
 refused controller_takes_old_replica_offline broker=2 replica=1
-refused controller_tells_of_move broker=2
+refused controller_sends_final_update_metadata broker=2
 refused controller_write_conflicts broker=2
 quietly broker_reconnects broker=1
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
+quietly controller_reads_context broker=1
 refused controller_begins_move broker=1
-refused controller_drops_what_is_so_already broker=1
+refused controller_drops_request_already_assigned broker=1
 refused leaderless_request_is_ignored broker=1 epoch=0 controller=2
-refused request_to_no_replica_is_refused broker=1 epoch=0 controller=2
-quietly administrator_asks_for_move first=1 second=none third=none
-quietly administrator_deletes_topic
+refused request_to_non_replica_is_refused broker=1 epoch=0 controller=2
+quietly admin_requests_reassignment first=1 second=none third=none
+quietly admin_deletes_topic
 refused controller_begins_move broker=1
 refused controller_begins_with_targets_in_sync broker=1
-check the_cut_off_stand_still
+check controllers_without_session_do_nothing
 ----
 refused broker_becomes_follower(broker=1, epoch=0, controller=1)
     the request is in flight — false (request[0][1].to {})
@@ -74,9 +74,9 @@ refused leader_expand_is_unheard(leader=1, replica=1)
     the broker believes it leads — false (replica[1].role none)
 refused leader_expands_isr(leader=1, replica=1)
     the broker believes it leads — false (replica[1].role none)
-refused leader_reads_another_write_back(leader=1)
+refused leader_finds_other_isr_write(leader=1)
     the broker believes it leads — false (replica[1].role none)
-refused leader_reads_its_write_back(leader=1)
+refused leader_finds_own_isr_write(leader=1)
     the broker believes it leads — false (replica[1].role none)
 refused leader_shrink_is_refused(leader=1, replica=2)
     the broker believes it leads — false (replica[1].role none)
@@ -98,23 +98,23 @@ refused leader_expands_isr(leader=1, replica=1)
     it has a ZooKeeper session — false (zk.registered {2})
 refused leader_shrink_is_refused(leader=1, replica=2)
     it has a ZooKeeper session — false (zk.registered {2})
-refused controller_notices_death(broker=2, dead=1)
+refused controller_sees_broker_failure(broker=2, dead=1)
     it waits for events — false (cache[2].task none)
-refused controller_adopts_target(broker=2)
+refused controller_sets_target_in_memory(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
-refused controller_assigns_both(broker=2)
+refused controller_writes_union_of_replicas(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_begins_move(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_begins_with_targets_in_sync(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
-refused controller_closes_request(broker=2)
+refused controller_removes_request_entry(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_deletes_old_replicas(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_drops_move_of_deleted_topic(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
-refused controller_drops_what_is_so_already(broker=2)
+refused controller_drops_request_already_assigned(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_elects_leader(broker=2, leader=1)
     it has a ZooKeeper session — false (zk.registered {})
@@ -122,38 +122,38 @@ refused controller_finds_no_target_to_lead(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_keeps_leader(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
-refused controller_move_is_unheard(broker=2, leader=1)
+refused controller_loses_response_to_leader_change(broker=2, leader=1)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_moves_leader(broker=2, leader=1)
     it has a ZooKeeper session — false (zk.registered {})
-refused controller_moves_other_partition(broker=2)
+refused controller_completes_other_reassignment(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
-refused controller_passes_over_old_replica(broker=2, replica=1)
+refused controller_skips_old_replica_outside_isr(broker=2, replica=1)
     it has a ZooKeeper session — false (zk.registered {})
-refused controller_removal_is_unheard(broker=2, replica=1)
+refused controller_loses_response_to_isr_removal(broker=2, replica=1)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_removes_dead_replica(broker=2, dead=1)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_sees_targets_in_sync(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
-refused controller_settles_assignment(broker=2)
+refused controller_writes_target_replicas(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_takes_old_replica_offline(broker=2, replica=1)
     it has a ZooKeeper session — false (zk.registered {})
-refused controller_tells_of_move(broker=2)
+refused controller_sends_final_update_metadata(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_write_conflicts(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_begins_move(broker=1)
     the request names the partition — false (cache[1].task idle)
-refused controller_drops_what_is_so_already(broker=1)
+refused controller_drops_request_already_assigned(broker=1)
     the request names the partition — false (cache[1].task idle)
 refused leaderless_request_is_ignored(broker=1, epoch=0, controller=2)
     the leader epoch is newer than the broker's — false (replica[1].epoch 0)
-refused request_to_no_replica_is_refused(broker=1, epoch=0, controller=2)
+refused request_to_non_replica_is_refused(broker=1, epoch=0, controller=2)
     the leader epoch is newer than the broker's — false (replica[1].epoch 0)
 refused controller_begins_move(broker=1)
     the topic is not to be deleted — false (zk.deleting true)
 refused controller_begins_with_targets_in_sync(broker=1)
     the topic is not to be deleted — false (zk.deleting true)
-the_cut_off_stand_still: holds of every step
+controllers_without_session_do_nothing: holds of every step

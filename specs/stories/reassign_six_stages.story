@@ -7,13 +7,13 @@ system reassignment version 2.3 brokers 5
 quietly topic_is_created first=1 second=4 third=2
 quietly broker_becomes_controller broker=5
 quietly broker_learns_it_won broker=5
-quietly controller_reads_cluster broker=5
-administrator_asks_for_move first=2 second=3 third=5
+quietly controller_reads_context broker=5
+admin_requests_reassignment first=2 second=3 third=5
 show zk.assignment
 show zk.isr
 show zk.leader_epoch
 ----
-administrator_asks_for_move(first=2, second=3, third=5)
+admin_requests_reassignment(first=2, second=3, third=5)
     zk[2].requested: none → 0
     zk[3].requested: none → 1
     zk[5].requested: none → 2
@@ -30,13 +30,13 @@ zk.leader_epoch: 0
 
 # Stage 2: AR {1,0,2} and the new 3 and 5, in ZooKeeper; the leader epoch is raised to 1.
 quietly controller_begins_move broker=5
-controller_assigns_both broker=5
+controller_writes_union_of_replicas broker=5
 controller_bumps_epoch broker=5
 show zk.assignment
 show zk.leader
 show zk.leader_epoch
 ----
-controller_assigns_both(broker=5)
+controller_writes_union_of_replicas(broker=5)
     zk[1].assignment: 0 → 3
     zk[2].assignment: 2 → 0
     zk[3].assignment: none → 1
@@ -92,7 +92,7 @@ zk.leader_epoch: 1
 
 # Stage 4: every target is in the ISR. The first of them, alive and in the ISR, leads: broker 2.
 quietly controller_sees_targets_in_sync broker=5
-quietly controller_adopts_target broker=5
+quietly controller_sets_target_in_memory broker=5
 refused controller_moves_leader broker=5 leader=3
 controller_moves_leader broker=5 leader=2
 show zk.isr
@@ -161,21 +161,21 @@ zk.leader_epoch: 4
 
 # Stage 6: they are deleted, and AR is {2,3,5}. The epoch stays 4.
 quietly controller_deletes_old_replicas broker=5
-controller_settles_assignment broker=5
-controller_closes_request broker=5
-quietly controller_tells_of_move broker=5
+controller_writes_target_replicas broker=5
+controller_removes_request_entry broker=5
+quietly controller_sends_final_update_metadata broker=5
 show zk.assignment
 show zk.isr
 show zk.leader_epoch
 check a_move_is_done
-check copies_are_kept
+check one_replica_set_has_all_commits
 check isr_holds_committed
 ----
-controller_settles_assignment(broker=5)
+controller_writes_target_replicas(broker=5)
     zk[1].assignment: 3 → none
     zk[4].assignment: 4 → none
     cache[5].task: settling → closing
-controller_closes_request(broker=5)
+controller_removes_request_entry(broker=5)
     zk[2].requested: 0 → none
     zk[3].requested: 1 → none
     zk[5].requested: 2 → none
@@ -191,5 +191,5 @@ zk[5].assignment: 2
 zk.isr: {2,3,5}
 zk.leader_epoch: 4
 a_move_is_done: so it is — a move is done: the target is the assignment, it was not before, and no request is there
-copies_are_kept: holds
+one_replica_set_has_all_commits: holds
 isr_holds_committed: holds

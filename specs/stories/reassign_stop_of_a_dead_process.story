@@ -3,12 +3,12 @@
 system reassignment version 2.3 brokers 2 replicas 2
 
 quietly topic_is_created first=1 second=2 third=none
-quietly administrator_asks_for_move first=1 second=none third=none
+quietly admin_requests_reassignment first=1 second=none third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
+quietly controller_reads_context broker=1
 quietly controller_begins_with_targets_in_sync broker=1
-quietly controller_adopts_target broker=1
+quietly controller_sets_target_in_memory broker=1
 quietly controller_keeps_leader broker=1
 quietly broker_crashes broker=2
 controller_takes_old_replica_offline broker=1 replica=2

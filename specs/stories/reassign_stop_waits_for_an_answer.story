@@ -3,19 +3,19 @@
 system reassignment version 2.3 brokers 2 replicas 1
 
 quietly topic_is_created first=1 second=none third=none
-quietly administrator_asks_for_move first=2 second=none third=none
+quietly admin_requests_reassignment first=2 second=none third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
+quietly controller_reads_context broker=1
 quietly controller_begins_move broker=1
-quietly controller_assigns_both broker=1
+quietly controller_writes_union_of_replicas broker=1
 quietly controller_bumps_epoch broker=1
 quietly older_epoch_is_refused broker=1 epoch=0 controller=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly leader_expands_isr leader=1 replica=2
 quietly controller_sees_targets_in_sync broker=1
-quietly controller_adopts_target broker=1
+quietly controller_sets_target_in_memory broker=1
 
 # It drops the target, so that nobody is there to lead, and it is to go all the same.
 quietly leader_appends leader=1

@@ -6,17 +6,17 @@ system reassignment version 2.4 without leader_drops_strangers brokers 2
 quietly topic_is_created first=1 second=2 third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly controller_reads_cluster broker=1
+quietly controller_reads_context broker=1
 quietly older_epoch_is_refused broker=1 epoch=0 controller=1
 quietly controller_is_asked_for_move broker=1 first=1 second=none third=none
-quietly controller_adopts_target broker=1
+quietly controller_sets_target_in_memory broker=1
 controller_keeps_leader broker=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly leader_appends leader=1
 refused leader_shrinks_isr leader=1 replica=2
-leader_fails_over_stranger leader=1 replica=2
-check a_stranger_is_in_the_isr
-check laggards_can_be_dropped
+leader_throws_on_non_replica_in_isr leader=1 replica=2
+check isr_has_a_non_replica
+check lagging_replicas_can_leave_the_isr
 ----
 controller_keeps_leader(broker=1)
     zk.leader_epoch: 0 → 1
@@ -31,8 +31,8 @@ controller_keeps_leader(broker=1)
     request[1][1].replicas: {} → {1}
 refused leader_shrinks_isr(leader=1, replica=2)
     the leader knows it as a replica — false (replica[1].replicas {1})
-leader_fails_over_stranger(leader=1, replica=2)
+leader_throws_on_non_replica_in_isr(leader=1, replica=2)
     stuck: false → true
-a_stranger_is_in_the_isr: so it is — a leader has somebody in its ISR who is none of its replicas, and lags behind
-laggards_can_be_dropped: broken — a leader can drop from its ISR whoever lags behind, its replica or not
+isr_has_a_non_replica: so it is — a leader has somebody in its ISR who is none of its replicas, and lags behind
+lagging_replicas_can_leave_the_isr: broken — a leader can drop from its ISR whoever lags behind, its replica or not
     (stuck true)

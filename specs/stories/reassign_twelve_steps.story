@@ -6,25 +6,25 @@ system reassignment version 2.3 brokers 4
 quietly topic_is_created first=1 second=2 third=3
 quietly broker_becomes_controller broker=4
 quietly broker_learns_it_won broker=4
-quietly controller_reads_cluster broker=4
+quietly controller_reads_context broker=4
 quietly older_epoch_is_refused broker=1 epoch=0 controller=1
 quietly older_epoch_is_refused broker=2 epoch=0 controller=1
 quietly older_epoch_is_refused broker=3 epoch=0 controller=1
 
 # The same list in the same order is dropped; while a move is asked for no other can be.
-quietly administrator_asks_for_move first=1 second=2 third=3
+quietly admin_requests_reassignment first=1 second=2 third=3
 refused controller_begins_move broker=4
-controller_drops_what_is_so_already broker=4
-administrator_asks_for_move first=2 second=3 third=4
-refused administrator_asks_for_move first=4 second=2 third=3
+controller_drops_request_already_assigned broker=4
+admin_requests_reassignment first=2 second=3 third=4
+refused admin_requests_reassignment first=4 second=2 third=3
 ----
 refused controller_begins_move(broker=4)
     another list, or another order is asked for — false (cache[4].task idle)
-controller_drops_what_is_so_already(broker=4)
+controller_drops_request_already_assigned(broker=4)
     zk[1].requested: 0 → none
     zk[2].requested: 1 → none
     zk[3].requested: 2 → none
-administrator_asks_for_move(first=2, second=3, third=4)
+admin_requests_reassignment(first=2, second=3, third=4)
     zk[2].requested: none → 0
     zk[3].requested: none → 1
     zk[4].requested: none → 2
@@ -32,12 +32,12 @@ administrator_asks_for_move(first=2, second=3, third=4)
     wanted[2]: 1 → 0
     wanted[3]: 2 → 1
     wanted[4]: none → 2
-refused administrator_asks_for_move(first=4, second=2, third=3)
+refused admin_requests_reassignment(first=4, second=2, third=3)
     no other request is there — false (zk[2].requested 0)
 
 # Step 1: AR is RAR and OAR. Steps 2 and 3: LeaderAndIsr to all four, with a new leader epoch.
 controller_begins_move broker=4
-controller_assigns_both broker=4
+controller_writes_union_of_replicas broker=4
 controller_bumps_epoch broker=4
 ----
 controller_begins_move(broker=4)
@@ -45,7 +45,7 @@ controller_begins_move(broker=4)
     cache[4][2].target: none → 0
     cache[4][3].target: none → 1
     cache[4][4].target: none → 2
-controller_assigns_both(broker=4)
+controller_writes_union_of_replicas(broker=4)
     zk[1].assignment: 0 → 3
     zk[2].assignment: 1 → 0
     zk[3].assignment: 2 → 1
@@ -107,9 +107,9 @@ controller_sees_targets_in_sync(broker=4)
 
 # Steps 5 and 6: RAR is online, which tells 2 and 3 what they know already, and 4 nothing; in memory
 # AR is RAR, in ZooKeeper it is not yet.
-controller_adopts_target broker=4
+controller_sets_target_in_memory broker=4
 ----
-controller_adopts_target(broker=4)
+controller_sets_target_in_memory(broker=4)
     cache[4].task: adopting → leading
     cache[4][1].assignment: 3 → none
     cache[4].old: {} → {1}
@@ -164,18 +164,18 @@ controller_deletes_old_replicas(broker=4)
     stop[1][1].what: stop → delete
 
 # Steps 10, 11 and 12: AR in ZooKeeper, the request, UpdateMetadata.
-controller_settles_assignment broker=4
-controller_closes_request broker=4
-controller_tells_of_move broker=4
+controller_writes_target_replicas broker=4
+controller_removes_request_entry broker=4
+controller_sends_final_update_metadata broker=4
 show zk.assignment
 show zk.leader_epoch
 show metadata
 check a_move_is_done
 ----
-controller_settles_assignment(broker=4)
+controller_writes_target_replicas(broker=4)
     zk[1].assignment: 3 → none
     cache[4].task: settling → closing
-controller_closes_request(broker=4)
+controller_removes_request_entry(broker=4)
     zk[2].requested: 0 → none
     zk[3].requested: 1 → none
     zk[4].requested: 2 → none
@@ -183,7 +183,7 @@ controller_closes_request(broker=4)
     cache[4][2].target: 0 → none
     cache[4][3].target: 1 → none
     cache[4][4].target: 2 → none
-controller_tells_of_move(broker=4)
+controller_sends_final_update_metadata(broker=4)
     cache[4].task: telling → idle
 zk[1].assignment: none
 zk[2].assignment: 0

@@ -5,13 +5,13 @@
 system reassignment version 2.3 brokers 3
 
 quietly topic_is_created first=1 second=2 third=none
-quietly administrator_asks_for_move first=1 second=3 third=none
+quietly admin_requests_reassignment first=1 second=3 third=none
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
-quietly controller_reads_cluster broker=3
+quietly controller_reads_context broker=3
 refused controller_write_conflicts broker=3
 quietly controller_begins_move broker=3
-quietly controller_assigns_both broker=3
+quietly controller_writes_union_of_replicas broker=3
 refused controller_write_conflicts broker=3
 quietly leader_appends leader=1
 leader_shrinks_isr leader=1 replica=2
@@ -57,7 +57,7 @@ quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly follower_catches_up leader=1 follower=3
 quietly leader_expands_isr leader=1 replica=3
 quietly controller_sees_targets_in_sync broker=3
-quietly controller_adopts_target broker=3
+quietly controller_sets_target_in_memory broker=3
 quietly follower_catches_up leader=1 follower=2
 leader_expands_isr leader=1 replica=2
 refused controller_keeps_leader broker=3
@@ -91,7 +91,7 @@ quietly leader_appends leader=1
 leader_shrinks_isr leader=1 replica=2
 refused controller_takes_old_replica_offline broker=3 replica=2
 refused controller_write_conflicts broker=3
-controller_passes_over_old_replica broker=3 replica=2
+controller_skips_old_replica_outside_isr broker=3 replica=2
 check isr_holds_committed
 ----
 leader_shrinks_isr(leader=1, replica=2)
@@ -103,7 +103,7 @@ refused controller_takes_old_replica_offline(broker=3, replica=2)
     the version that it read is current — false (cache[3].version 5, zk.version 6)
 refused controller_write_conflicts(broker=3)
     it is about to write the partition's state — false (cache[3].task leaving)
-controller_passes_over_old_replica(broker=3, replica=2)
+controller_skips_old_replica_outside_isr(broker=3, replica=2)
     cache[3].isr: {1,2,3} → {1,3}
     cache[3].version: 5 → 6
     cache[3].leaving: {2} → {}

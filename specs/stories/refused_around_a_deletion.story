@@ -24,7 +24,7 @@ refused broker_cannot_delete broker=1 controller=1
 refused leader_expands_isr leader=1 replica=1 partition=0
 quietly controller_deletes_replicas broker=1
 quietly broker_stops_replicas broker=1 controller=1
-quietly controller_hears_deletion broker=1 replica=1
+quietly controller_receives_stop_replica_response broker=1 replica=1
 refused deletion_starts broker=1
 quietly deletion_is_retried broker=1
 quietly deletion_waits broker=1
@@ -35,15 +35,15 @@ quietly deletion_starts broker=1
 quietly controller_stops_replicas broker=1
 quietly controller_deletes_replicas broker=1
 quietly broker_stops_replicas broker=2 controller=1
-quietly controller_hears_deletion broker=1 replica=2
+quietly controller_receives_stop_replica_response broker=1 replica=2
 refused deletion_starts broker=1
 refused deletion_waits broker=1
 refused deletion_is_retried broker=1
 quietly deletion_is_complete broker=1
-refused topic_node_is_removed broker=1
-quietly partition_node_is_removed broker=1 partition=0
-refused partition_node_is_removed broker=1 partition=0
-quietly topic_node_is_removed broker=1
+refused topic_znode_is_deleted broker=1
+quietly partition_znode_is_deleted broker=1 partition=0
+refused partition_znode_is_deleted broker=1 partition=0
+quietly topic_znode_is_deleted broker=1
 quietly request_is_removed broker=1
 refused controller_sees_topic broker=1
 refused controller_sees_topic_gone broker=1
@@ -62,9 +62,9 @@ refused deletion_waits(broker=1)
     some replica is not deleted yet — false
 refused deletion_is_retried(broker=1)
     some replica is not deleted yet — false
-refused topic_node_is_removed(broker=1)
+refused topic_znode_is_deleted(broker=1)
     no partition has a state — false (zk[0].state.exists true)
-refused partition_node_is_removed(broker=1, partition=0)
+refused partition_znode_is_deleted(broker=1, partition=0)
     the partition has a state — false (zk[0].state.exists false)
 refused controller_sees_topic(broker=1)
     the topic exists — false (zk[0][0].assignment none)

@@ -9,10 +9,10 @@ quietly replica_state_machine_starts broker=1
 quietly partition_state_machine_starts broker=1
 quietly admin_creates_topic first=1 second=2 third=none count=1
 refused controller_sees_topic_gone broker=1
-refused controller_sees_no_other_topic broker=1
+refused controller_finds_no_new_topic broker=1
 quietly controller_sees_topic broker=1
-quietly controller_makes_partitions broker=1
-quietly controller_makes_replicas broker=1
+quietly controller_creates_new_partitions broker=1
+quietly controller_creates_new_replicas broker=1
 quietly broker_crashes broker=1
 refused broker_crashes broker=1
 refused broker_starts broker=1
@@ -42,7 +42,7 @@ refused leader_expands_isr leader=2 replica=1 partition=0
 ----
 refused controller_sees_topic_gone(broker=1)
     the topic does not exist — false (zk[0][0].assignment 1)
-refused controller_sees_no_other_topic(broker=1)
+refused controller_finds_no_new_topic(broker=1)
     it knows whether the topic exists — false (cache[1][0][0].known none, zk[0][0].assignment 1)
 refused broker_crashes(broker=1)
     the process runs — false (up {2})

@@ -82,7 +82,7 @@ quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=1
 refused controller_elects_preferred broker=2 partition=0
 quietly controller_begins_shutdown broker=2 subject=2
-refused leader_expands_isr_first leader=1 replica=2 partition=0 broker=2
+refused leader_expands_isr_before_controller_writes leader=1 replica=2 partition=0 broker=2
 ----
 refused controller_begins_shutdown(broker=2, subject=1)
     the broker is alive, as far as it knows — false (cache[2].live {2})
@@ -90,7 +90,7 @@ refused controller_begins_shutdown(broker=2, subject=1)
     the broker is registered — false (zk.registered {2})
 refused controller_elects_preferred(broker=2, partition=0)
     the epoch that it won is the newest — false (belief[2] 3, zk.epoch 4)
-refused leader_expands_isr_first(leader=1, replica=2, partition=0, broker=2)
+refused leader_expands_isr_before_controller_writes(leader=1, replica=2, partition=0, broker=2)
     the replica follows — false (replica[2][0].role none)
 
 # Broker 2 asks to go, and the controller's session ends in the middle; then it is deposed there.
@@ -111,8 +111,8 @@ quietly controller_reads_context broker=2
 quietly replica_state_machine_starts broker=2
 quietly partition_state_machine_starts broker=2
 quietly broker_reconnects broker=1
-refused leader_expands_isr_first leader=2 replica=1 partition=0 broker=1
-refused leader_expands_isr_first leader=1 replica=2 partition=0 broker=1
+refused leader_expands_isr_before_controller_writes leader=2 replica=1 partition=0 broker=1
+refused leader_expands_isr_before_controller_writes leader=1 replica=2 partition=0 broker=1
 quietly controller_begins_shutdown broker=2 subject=2
 quietly controller_moves_leaders broker=2
 quietly controller_node_is_deleted
@@ -129,14 +129,14 @@ quietly deletion_starts broker=1
 quietly controller_stops_replicas broker=1
 quietly controller_deletes_replicas broker=1
 refused controller_elects_preferred broker=1 partition=0
-check who_goes_is_not_elected
+check brokers_shutting_down_are_not_elected
 ----
 refused controller_stops_followers(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
-refused leader_expands_isr_first(leader=2, replica=1, partition=0, broker=1)
+refused leader_expands_isr_before_controller_writes(leader=2, replica=1, partition=0, broker=1)
     the broker believes it leads — false (replica[2][0].role none)
-refused leader_expands_isr_first(leader=1, replica=2, partition=0, broker=1)
+refused leader_expands_isr_before_controller_writes(leader=1, replica=2, partition=0, broker=1)
     the state names it — false (zk[0].state.leader none)
 refused controller_elects_preferred(broker=1, partition=0)
     the topic is not queued for deletion — false (cache[1].queued true)
-who_goes_is_not_elected: holds of every step
+brokers_shutting_down_are_not_elected: holds of every step

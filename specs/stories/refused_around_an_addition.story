@@ -9,7 +9,7 @@ refused broker_starts broker=1
 refused broker_reconnects broker=1
 refused reply_is_lost broker=1
 refused broker_learns_it_won broker=1
-refused broker_finds_it_moved broker=1
+refused broker_loses_controller_election broker=1
 refused controller_resigns broker=1
 refused controller_node_is_deleted
 refused controller_write_is_fenced broker=1
@@ -18,14 +18,14 @@ refused replica_state_machine_starts broker=1
 refused partition_state_machine_starts broker=1
 refused controller_sees_topic broker=1
 refused controller_sees_topic_gone broker=1
-refused controller_sees_no_other_topic broker=1
+refused controller_finds_no_new_topic broker=1
 refused controller_sees_partitions broker=1
 refused controller_undoes_addition broker=1
-refused controller_sees_no_other_partition broker=1
-refused controller_makes_partitions broker=1
-refused controller_makes_replicas broker=1
-refused controller_creates_states broker=1
-refused controller_enlists_replicas broker=1
+refused controller_finds_no_new_partition broker=1
+refused controller_creates_new_partitions broker=1
+refused controller_creates_new_replicas broker=1
+refused controller_brings_partitions_online broker=1
+refused controller_brings_new_replicas_online broker=1
 refused controller_sees_failure broker=1 failed=1
 refused controller_elects_for_failed broker=1
 refused controller_takes_replicas_offline broker=1
@@ -37,12 +37,12 @@ refused controller_sees_no_request broker=1
 refused deletion_starts broker=1
 refused controller_stops_replicas broker=1
 refused controller_deletes_replicas broker=1
-refused controller_hears_deletion broker=1 replica=1
+refused controller_receives_stop_replica_response broker=1 replica=1
 refused deletion_waits broker=1
 refused deletion_is_retried broker=1
 refused deletion_is_complete broker=1
-refused partition_node_is_removed broker=1 partition=0
-refused topic_node_is_removed broker=1
+refused partition_znode_is_deleted broker=1 partition=0
+refused topic_znode_is_deleted broker=1
 refused request_is_removed broker=1
 refused broker_obeys_leader_and_isr broker=1 controller=1
 refused broker_refuses_older_controller broker=1 controller=1
@@ -51,7 +51,7 @@ refused broker_cannot_delete broker=1 controller=1
 refused leader_expands_isr leader=1 replica=1 partition=0
 refused request_is_lost controller=1 broker=1
 quietly broker_becomes_controller broker=1
-refused broker_finds_it_moved broker=1
+refused broker_loses_controller_election broker=1
 quietly broker_learns_it_won broker=1
 refused controller_resigns broker=1
 refused controller_write_is_fenced broker=1
@@ -59,14 +59,14 @@ refused replica_state_machine_starts broker=1
 refused partition_state_machine_starts broker=1
 refused controller_sees_topic broker=1
 refused controller_sees_topic_gone broker=1
-refused controller_sees_no_other_topic broker=1
+refused controller_finds_no_new_topic broker=1
 refused controller_sees_partitions broker=1
 refused controller_undoes_addition broker=1
-refused controller_sees_no_other_partition broker=1
-refused controller_makes_partitions broker=1
-refused controller_makes_replicas broker=1
-refused controller_creates_states broker=1
-refused controller_enlists_replicas broker=1
+refused controller_finds_no_new_partition broker=1
+refused controller_creates_new_partitions broker=1
+refused controller_creates_new_replicas broker=1
+refused controller_brings_partitions_online broker=1
+refused controller_brings_new_replicas_online broker=1
 refused controller_sees_failure broker=1 failed=1
 refused controller_elects_for_failed broker=1
 refused controller_takes_replicas_offline broker=1
@@ -78,12 +78,12 @@ refused controller_sees_no_request broker=1
 refused deletion_starts broker=1
 refused controller_stops_replicas broker=1
 refused controller_deletes_replicas broker=1
-refused controller_hears_deletion broker=1 replica=1
+refused controller_receives_stop_replica_response broker=1 replica=1
 refused deletion_waits broker=1
 refused deletion_is_retried broker=1
 refused deletion_is_complete broker=1
-refused partition_node_is_removed broker=1 partition=0
-refused topic_node_is_removed broker=1
+refused partition_znode_is_deleted broker=1 partition=0
+refused topic_znode_is_deleted broker=1
 refused request_is_removed broker=1
 quietly admin_creates_topic first=2 second=none third=none count=1
 refused admin_adds_partition partition=0 first=1 second=none third=none
@@ -94,16 +94,16 @@ quietly replica_state_machine_starts broker=1
 quietly partition_state_machine_starts broker=1
 refused controller_sees_topic broker=1
 refused controller_sees_topic_gone broker=1
-refused controller_sees_no_other_topic broker=1
+refused controller_finds_no_new_topic broker=1
 refused controller_sees_partitions broker=1
 refused controller_undoes_addition broker=1
-refused controller_sees_no_other_partition broker=1
+refused controller_finds_no_new_partition broker=1
 refused controller_sees_failure broker=1 failed=1
 refused controller_sees_start broker=1 started=1
 refused controller_queues_deletion broker=1
 refused controller_drops_request broker=1
 refused controller_sees_no_request broker=1
-refused controller_hears_deletion broker=1 replica=1
+refused controller_receives_stop_replica_response broker=1 replica=1
 refused broker_refuses_older_controller broker=2 controller=1
 refused request_is_lost controller=1 broker=2
 quietly admin_deletes_topic
@@ -119,7 +119,7 @@ refused broker_stops_replicas broker=2 controller=1
 refused broker_cannot_delete broker=2 controller=1
 quietly controller_deletes_replicas broker=1
 quietly admin_adds_partition partition=1 first=2 second=none third=none
-refused controller_sees_no_other_partition broker=1
+refused controller_finds_no_new_partition broker=1
 ----
 refused admin_creates_topic(first=1, second=none, third=1, count=1)
     no broker is twice in the list — false
@@ -135,7 +135,7 @@ refused reply_is_lost(broker=1)
     the broker won and has not heard of it — false (campaign[1] 0)
 refused broker_learns_it_won(broker=1)
     the broker won and has not heard of it — false (campaign[1] 0)
-refused broker_finds_it_moved(broker=1)
+refused broker_loses_controller_election(broker=1)
     the broker won and has not heard of it — false (campaign[1] 0)
 refused controller_resigns(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
@@ -153,21 +153,21 @@ refused controller_sees_topic(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_sees_topic_gone(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_sees_no_other_topic(broker=1)
+refused controller_finds_no_new_topic(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_sees_partitions(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_undoes_addition(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_sees_no_other_partition(broker=1)
+refused controller_finds_no_new_partition(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_makes_partitions(broker=1)
+refused controller_creates_new_partitions(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_makes_replicas(broker=1)
+refused controller_creates_new_replicas(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_creates_states(broker=1)
+refused controller_brings_partitions_online(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_enlists_replicas(broker=1)
+refused controller_brings_new_replicas_online(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_sees_failure(broker=1, failed=1)
     the broker believes it is the controller — false (belief[1] 0)
@@ -191,7 +191,7 @@ refused controller_stops_replicas(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_deletes_replicas(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_hears_deletion(broker=1, replica=1)
+refused controller_receives_stop_replica_response(broker=1, replica=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused deletion_waits(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
@@ -199,9 +199,9 @@ refused deletion_is_retried(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused deletion_is_complete(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused partition_node_is_removed(broker=1, partition=0)
+refused partition_znode_is_deleted(broker=1, partition=0)
     the broker believes it is the controller — false (belief[1] 0)
-refused topic_node_is_removed(broker=1)
+refused topic_znode_is_deleted(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused request_is_removed(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
@@ -217,7 +217,7 @@ refused leader_expands_isr(leader=1, replica=1, partition=0)
     the broker believes it leads — false (replica[1][0].role none)
 refused request_is_lost(controller=1, broker=1)
     something is under way to the broker — false
-refused broker_finds_it_moved(broker=1)
+refused broker_loses_controller_election(broker=1)
     its reply was lost — false (reply_lost[1] false)
 refused controller_resigns(broker=1)
     /controller is not its own any more — false (zk.controller 1)
@@ -231,21 +231,21 @@ refused controller_sees_topic(broker=1)
     it is not in the middle of another event — false (cache[1].task reads_zookeeper)
 refused controller_sees_topic_gone(broker=1)
     it is not in the middle of another event — false (cache[1].task reads_zookeeper)
-refused controller_sees_no_other_topic(broker=1)
+refused controller_finds_no_new_topic(broker=1)
     it is not in the middle of another event — false (cache[1].task reads_zookeeper)
 refused controller_sees_partitions(broker=1)
     it is not in the middle of another event — false (cache[1].task reads_zookeeper)
 refused controller_undoes_addition(broker=1)
     it is not in the middle of another event — false (cache[1].task reads_zookeeper)
-refused controller_sees_no_other_partition(broker=1)
+refused controller_finds_no_new_partition(broker=1)
     it is not in the middle of another event — false (cache[1].task reads_zookeeper)
-refused controller_makes_partitions(broker=1)
+refused controller_creates_new_partitions(broker=1)
     it has read the new partitions — false (cache[1].task reads_zookeeper)
-refused controller_makes_replicas(broker=1)
+refused controller_creates_new_replicas(broker=1)
     the new partitions are in the state machine — false (cache[1].task reads_zookeeper)
-refused controller_creates_states(broker=1)
+refused controller_brings_partitions_online(broker=1)
     the new replicas are in the state machine — false (cache[1].task reads_zookeeper)
-refused controller_enlists_replicas(broker=1)
+refused controller_brings_new_replicas_online(broker=1)
     the states were written — false (cache[1].task reads_zookeeper)
 refused controller_sees_failure(broker=1, failed=1)
     it is not in the middle of another event — false (cache[1].task reads_zookeeper)
@@ -269,7 +269,7 @@ refused controller_stops_replicas(broker=1)
     the deletion has started — false (cache[1].task reads_zookeeper)
 refused controller_deletes_replicas(broker=1)
     the live replicas were stopped — false (cache[1].task reads_zookeeper)
-refused controller_hears_deletion(broker=1, replica=1)
+refused controller_receives_stop_replica_response(broker=1, replica=1)
     it is not in the middle of another event — false (cache[1].task reads_zookeeper)
 refused deletion_waits(broker=1)
     it looks whether a deletion can go on — false (cache[1].task reads_zookeeper)
@@ -277,9 +277,9 @@ refused deletion_is_retried(broker=1)
     it looks whether a deletion can go on — false (cache[1].task reads_zookeeper)
 refused deletion_is_complete(broker=1)
     it looks whether a deletion can go on — false (cache[1].task reads_zookeeper)
-refused partition_node_is_removed(broker=1, partition=0)
+refused partition_znode_is_deleted(broker=1, partition=0)
     the deletion is complete — false (cache[1].task reads_zookeeper)
-refused topic_node_is_removed(broker=1)
+refused topic_znode_is_deleted(broker=1)
     the deletion is complete — false (cache[1].task reads_zookeeper)
 refused request_is_removed(broker=1)
     the topic's node was removed — false (cache[1].task reads_zookeeper)
@@ -293,13 +293,13 @@ refused controller_sees_topic(broker=1)
     its watch of /brokers/topics fired — false (cache[1].fired.topics false)
 refused controller_sees_topic_gone(broker=1)
     its watch of /brokers/topics fired — false (cache[1].fired.topics false)
-refused controller_sees_no_other_topic(broker=1)
+refused controller_finds_no_new_topic(broker=1)
     its watch of /brokers/topics fired — false (cache[1].fired.topics false)
 refused controller_sees_partitions(broker=1)
     its watch of the topic's node fired — false (cache[1].fired.partitions false)
 refused controller_undoes_addition(broker=1)
     its watch of the topic's node fired — false (cache[1].fired.partitions false)
-refused controller_sees_no_other_partition(broker=1)
+refused controller_finds_no_new_partition(broker=1)
     its watch of the topic's node fired — false (cache[1].fired.partitions false)
 refused controller_sees_failure(broker=1, failed=1)
     its registration is gone — false (cache[1].reached {1,2})
@@ -311,7 +311,7 @@ refused controller_drops_request(broker=1)
     its watch of /admin/delete_topics fired — false (cache[1].fired.deletions false)
 refused controller_sees_no_request(broker=1)
     its watch of /admin/delete_topics fired — false (cache[1].fired.deletions false)
-refused controller_hears_deletion(broker=1, replica=1)
+refused controller_receives_stop_replica_response(broker=1, replica=1)
     the broker answered — false (belief[1] 1)
 refused broker_refuses_older_controller(broker=2, controller=1)
     it has seen a newer controller — false (seen[2] 0)
@@ -331,5 +331,5 @@ refused broker_stops_replicas(broker=2, controller=1)
     nothing was sent to it before that — false (request[1][2][0].order lead)
 refused broker_cannot_delete(broker=2, controller=1)
     nothing was sent to it before that — false (request[1][2][0].order lead)
-refused controller_sees_no_other_partition(broker=1)
+refused controller_finds_no_new_partition(broker=1)
     it knows every partition — false (cache[1][1][0].known none, zk[1][0].assignment 2)

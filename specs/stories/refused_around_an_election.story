@@ -137,7 +137,7 @@ refused controller_removal_is_fenced broker=3 replica=2
 quietly reply_is_lost broker=1
 quietly controller_node_is_deleted
 refused broker_becomes_controller broker=1
-quietly broker_finds_it_moved broker=1
+quietly broker_loses_controller_election broker=1
 quietly controller_resigns broker=3
 ----
 refused controller_removal_is_fenced(broker=3, replica=2)

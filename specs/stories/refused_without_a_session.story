@@ -27,7 +27,7 @@ quietly broker_becomes_controller broker=3
 refused controller_election_is_fenced broker=1 leader=3
 refused controller_removal_is_fenced broker=1 replica=2
 quietly controller_node_is_deleted
-refused broker_finds_it_moved broker=3
+refused broker_loses_controller_election broker=3
 quietly broker_learns_it_won broker=3
 ----
 refused controller_removal_conflicts(broker=1, replica=2)
@@ -36,5 +36,5 @@ refused controller_election_is_fenced(broker=1, leader=3)
     it has a ZooKeeper session — false (zk.registered {3})
 refused controller_removal_is_fenced(broker=1, replica=2)
     it has a ZooKeeper session — false (zk.registered {3})
-refused broker_finds_it_moved(broker=3)
+refused broker_loses_controller_election(broker=3)
     its reply was lost — false (reply_lost[3] false)

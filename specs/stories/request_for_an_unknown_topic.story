@@ -13,7 +13,7 @@ admin_deletes_topic
 refused controller_queues_deletion broker=1
 controller_drops_request broker=1
 controller_sees_topic broker=1
-check zookeeper_is_known
+check idle_controller_knows_zookeeper
 ----
 admin_creates_topic(first=2, second=none, third=none, count=1)
     zk[0][0].assignment: none → 2
@@ -29,4 +29,4 @@ controller_sees_topic(broker=1)
     cache[1].task: waits → makes_partitions
     cache[1].fired.topics: true → false
     cache[1][0][0].known: none → 2
-zookeeper_is_known: holds
+idle_controller_knows_zookeeper: holds

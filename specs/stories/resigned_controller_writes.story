@@ -8,15 +8,15 @@ broker_learns_it_won broker=1
 controller_node_is_deleted
 controller_reads_context broker=1
 session_expires broker=2
-controller_announces_brokers broker=1
-controller_restores_replicas broker=1
-controller_tells_elections broker=1
+controller_sends_initial_update_metadata broker=1
+controller_starts_replica_state_machine broker=1
+controller_sends_election_batch broker=1
 quietly controller_finds_no_request broker=1
-controller_resigns_and_goes_on broker=1
+controller_resigns_and_keeps_its_queue broker=1
 controller_sees_dead_brokers broker=1
 controller_reads_state broker=1 partition=0
 controller_removes_replica broker=1 replica=2 partition=0
-check the_resigned_are_silent
+check resigned_controllers_write_nothing
 ----
 broker_becomes_controller(broker=1)
     zk.controller: none → 1
@@ -40,15 +40,15 @@ session_expires(broker=2)
     cache[1].watched: {1,2} → {1}
     cache[1].events: [kind controller_change subject none] → [kind controller_change subject none, kind broker_change subject none]
     spent.expiries: 1 → 2
-controller_announces_brokers(broker=1)
+controller_sends_initial_update_metadata(broker=1)
     cache[1].stage: announcing → restoring
     cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
-controller_restores_replicas(broker=1)
+controller_starts_replica_state_machine(broker=1)
     cache[1].stage: restoring → onlining
     cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-controller_tells_elections(broker=1)
+controller_sends_election_batch(broker=1)
     cache[1].stage: onlining → looking
-controller_resigns_and_goes_on(broker=1)
+controller_resigns_and_keeps_its_queue(broker=1)
     cache[1].events: [kind controller_change subject none, kind broker_change subject none] → [kind broker_change subject none]
     resigned: {} → {1}
 controller_sees_dead_brokers(broker=1)
@@ -68,4 +68,4 @@ controller_removes_replica(broker=1, replica=2, partition=0)
     partition[0][1].context.gone: {2} → {}
     partition[0][1].context.read: 0 → none
     partition[0][1].context.batched: false → true
-the_resigned_are_silent: broken by step 13 — a broker that has resigned as the controller writes no state
+resigned_controllers_write_nothing: broken by step 13 — a broker that has resigned as the controller writes no state

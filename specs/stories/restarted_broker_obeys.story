@@ -20,31 +20,31 @@ quietly broker_reads_epoch broker=2
 quietly broker_wins_election broker=2
 quietly broker_learns_it_won broker=2
 controller_sends_request broker=2
-request_is_obeyed broker=2 sender=2 epoch=2
+broker_handles_request broker=2 sender=2 epoch=2
 check a_deposed_request_is_in_flight
-refused request_is_obeyed broker=2 sender=1 epoch=1
+refused broker_handles_request broker=2 sender=1 epoch=1
 ----
 controller_sends_request(broker=2)
     sent: {(1,1)} → {(1,1),(2,2)}
-request_is_obeyed(broker=2, sender=2, epoch=2)
+broker_handles_request(broker=2, sender=2, epoch=2)
     seen[2]: 0 → 2
     obeyed[2]: 0 → 2
 a_deposed_request_is_in_flight: so it is — a broker knows the newer controller, and a request of the older one may still arrive
-refused request_is_obeyed(broker=2, sender=1, epoch=1)
+refused broker_handles_request(broker=2, sender=1, epoch=1)
     the broker knows no newer controller — false (seen[2] 2)
 
 # Broker 2 restarts, and the old request of broker 1 arrives.
 broker_crashes broker=2
-request_is_obeyed broker=2 sender=1 epoch=1
-check single_master
+broker_handles_request broker=2 sender=1 epoch=1
+check no_older_controller_is_obeyed
 ----
 broker_crashes(broker=2)
     belief[2].held: true → false
     belief[2].epoch: 2 → 0
     belief[2].version: 2 → 0
     seen[2]: 2 → 0
-request_is_obeyed(broker=2, sender=1, epoch=1)
+broker_handles_request(broker=2, sender=1, epoch=1)
     seen[2]: 0 → 1
     stale_obedience: false → true
-single_master: broken — no broker obeys an older controller after a newer one
+no_older_controller_is_obeyed: broken — no broker obeys an older controller after a newer one
     (stale_obedience true)

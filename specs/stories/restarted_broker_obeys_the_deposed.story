@@ -10,9 +10,9 @@ system cluster version 2.3 brokers 3 replicas 3 versions 6 epoch 3
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
 quietly controller_reads_context broker=3
-quietly controller_announces_brokers broker=3
-quietly controller_restores_replicas broker=3
-quietly controller_tells_elections broker=3
+quietly controller_sends_initial_update_metadata broker=3
+quietly controller_starts_replica_state_machine broker=3
+quietly controller_sends_election_batch broker=3
 quietly controller_finds_no_request broker=3
 
 # Broker 1 loses its session, and broker 3 the controllership. It has both events still to handle.
@@ -23,24 +23,24 @@ quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
-quietly controller_announces_brokers broker=2
-quietly controller_restores_replicas broker=2
+quietly controller_sends_initial_update_metadata broker=2
+quietly controller_starts_replica_state_machine broker=2
 quietly controller_reads_state broker=2 partition=0
 quietly controller_removes_replica broker=2 replica=1 partition=0
-quietly controller_tells_removals broker=2
+quietly controller_sends_removal_batch broker=2
 quietly controller_reads_state broker=2 partition=0
 controller_elects_leader broker=2 leader=2 partition=0
-quietly controller_tells_elections broker=2
+quietly controller_sends_election_batch broker=2
 quietly broker_updates_metadata broker=2 sender=2
 quietly older_epoch_is_refused broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2
-quietly broker_knows_no_such_leader broker=2 sender=2 partition=0
+quietly broker_finds_leader_not_in_metadata_cache broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2
 quietly broker_becomes_leader broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=3 sender=2
 quietly older_epoch_is_refused broker=3 sender=2 partition=0
 quietly broker_updates_metadata broker=3 sender=2
-quietly broker_knows_no_such_leader broker=3 sender=2 partition=0
+quietly broker_finds_leader_not_in_metadata_cache broker=3 sender=2 partition=0
 quietly broker_updates_metadata broker=3 sender=2
 quietly broker_becomes_follower broker=3 sender=2 partition=0
 
@@ -57,14 +57,14 @@ quietly broker_starts broker=2
 quietly controller_sees_bounced_brokers broker=3
 quietly controller_reads_state broker=3 partition=0
 controller_finds_a_newer_controller broker=3 partition=0
-quietly controller_tells_elections broker=3
+quietly controller_sends_election_batch broker=3
 quietly controller_reads_state broker=3 partition=0
-quietly controller_leaves_replica broker=3 replica=1 partition=0
+quietly controller_skips_isr_removal broker=3 replica=1 partition=0
 quietly controller_reads_state broker=3 partition=0
-quietly controller_leaves_replica broker=3 replica=2 partition=0
-quietly controller_tells_removals broker=3
-quietly controller_announces_new_brokers broker=3
-quietly controller_instates_replicas broker=3
+quietly controller_skips_isr_removal broker=3 replica=2 partition=0
+quietly controller_sends_removal_batch broker=3
+quietly controller_sends_update_metadata_for_new_brokers broker=3
+quietly controller_brings_replicas_online broker=3
 quietly broker_updates_metadata broker=2 sender=3
 broker_becomes_follower broker=2 sender=3 partition=0
 follower_catches_up follower=2 leader=1 partition=0

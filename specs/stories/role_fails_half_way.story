@@ -9,13 +9,13 @@ quietly controller_reads_partition broker=1
 quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly controller_elects_leader broker=1 leader=2
-broker_fails_half_way broker=1 epoch=2 controller=1
+broker_fails_while_becoming_follower broker=1 epoch=2 controller=1
 show replica[1].role
 show replica[1].epoch
 quietly broker_becomes_leader broker=2 epoch=2 controller=1
 check leader_unique
 ----
-broker_fails_half_way(broker=1, epoch=2, controller=1)
+broker_fails_while_becoming_follower(broker=1, epoch=2, controller=1)
     request[2][1][1].in_flight: true → false
     request[2][1][1].isr: {1,2} → {}
     request[2][1][1].version: 2 → 0

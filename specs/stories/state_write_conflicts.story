@@ -6,9 +6,9 @@ system cluster version 2.3 brokers 2 partitions 1 replicas 2
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
+quietly controller_sends_election_batch broker=1
 
 # Broker 2, a follower, dies; the controller notices, and so does the leader.
 quietly broker_crashes broker=2
@@ -33,8 +33,8 @@ refused controller_removes_replica(broker=1, replica=2, partition=0)
 controller_write_conflicts broker=1 partition=0
 controller_reads_state broker=1 partition=0
 refused controller_removes_replica broker=1 replica=2 partition=0
-controller_finds_it_removed broker=1 replica=2 partition=0
-check epochs_never_fall
+controller_finds_replica_not_in_isr broker=1 replica=2 partition=0
+check leader_epoch_never_falls
 check isr_holds_committed
 ----
 controller_write_conflicts(broker=1, partition=0)
@@ -43,10 +43,10 @@ controller_reads_state(broker=1, partition=0)
     partition[0][1].context.read: none → 1
 refused controller_removes_replica(broker=1, replica=2, partition=0)
     the replica is in the ISR — false (partition[0][1].state.isr {1})
-controller_finds_it_removed(broker=1, replica=2, partition=0)
+controller_finds_replica_not_in_isr(broker=1, replica=2, partition=0)
     partition[0][1].context.version: 0 → 1
     partition[0][1].context.gone: {2} → {}
     partition[0][1].context.read: 1 → none
     partition[0][1].context.batched: false → true
-epochs_never_fall: holds of every step
+leader_epoch_never_falls: holds of every step
 isr_holds_committed: holds

@@ -10,10 +10,10 @@ quietly replica_state_machine_starts broker=1
 quietly partition_state_machine_starts broker=1
 quietly admin_creates_topic first=1 second=2 third=none count=1
 quietly controller_sees_topic broker=1
-quietly controller_makes_partitions broker=1
-quietly controller_makes_replicas broker=1
-quietly controller_creates_states broker=1
-quietly controller_enlists_replicas broker=1
+quietly controller_creates_new_partitions broker=1
+quietly controller_creates_new_replicas broker=1
+quietly controller_brings_partitions_online broker=1
+quietly controller_brings_new_replicas_online broker=1
 quietly broker_obeys_leader_and_isr broker=1 controller=1
 quietly broker_obeys_leader_and_isr broker=2 controller=1
 quietly controller_begins_shutdown broker=1 subject=2
@@ -21,7 +21,7 @@ quietly controller_moves_leaders broker=1
 controller_stops_followers broker=1
 broker_stops_replicas broker=2 controller=1
 show replica[2][0].role
-check clean_election
+check leader_in_isr
 ----
 controller_stops_followers(broker=1)
     zk[0].state.isr: {1,2} → {1}
@@ -34,4 +34,4 @@ controller_stops_followers(broker=1)
 broker_stops_replicas(broker=2, controller=1)
     request[1][2][0].stop: fenced → none
 replica[2][0].role: follower
-clean_election: holds
+leader_in_isr: holds

@@ -7,17 +7,17 @@ system cluster version 1.1 brokers 2 partitions 1 replicas 2
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
+quietly controller_sends_election_batch broker=1
 quietly session_expires broker=2
 quietly broker_crashes broker=2
 quietly controller_finds_no_request broker=1
 quietly controller_sees_dead_brokers broker=1
 quietly controller_reads_state broker=1 partition=0
 quietly controller_removes_replica broker=1 replica=2 partition=0
-quietly controller_tells_removals broker=1
-quietly controller_notifies_brokers broker=1
+quietly controller_sends_removal_batch broker=1
+quietly controller_sends_update_metadata_for_dead_brokers broker=1
 quietly broker_updates_metadata broker=1 sender=1
 quietly older_epoch_is_refused broker=1 sender=1 partition=0
 quietly broker_updates_metadata broker=1 sender=1
@@ -32,9 +32,9 @@ leader_commits(leader=1, partition=0)
 # It starts, and is instructed to follow.
 quietly broker_starts broker=2
 quietly controller_sees_new_brokers broker=1
-quietly controller_announces_new_brokers broker=1
-quietly controller_instates_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_update_metadata_for_new_brokers broker=1
+quietly controller_brings_replicas_online broker=1
+quietly controller_sends_election_batch broker=1
 show cache[1].queue
 quietly broker_updates_metadata broker=2 sender=1
 broker_becomes_follower broker=2 sender=1 partition=0
@@ -77,11 +77,11 @@ controller_reads_isr_changes(broker=1)
 
 quietly broker_updates_metadata broker=1 sender=1
 broker_updates_metadata broker=2 sender=1
-check converges
+check idle_metadata_agrees_with_zookeeper
 check no_wedge
 ----
 broker_updates_metadata(broker=2, sender=1)
     cache[1][2].queue: [kind update_metadata about {0: 2} alive {1,2} endpoints {}] → []
     partition[0][2].known: 1 → 2
-converges: holds
+idle_metadata_agrees_with_zookeeper: holds
 no_wedge: holds

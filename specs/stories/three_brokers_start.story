@@ -23,16 +23,16 @@ controller_reads_context(broker=1)
 
 # Failover: UpdateMetadata, then the replica machine, then the partition machine, which finds nobody
 # for the partitions of brokers 2 and 3, and sends nothing.
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
 quietly controller_reads_state broker=1 partition=1
 quietly controller_finds_no_leader broker=1 partition=1
 quietly controller_reads_state broker=1 partition=2
 quietly controller_finds_no_leader broker=1 partition=2
-controller_tells_elections broker=1
+controller_sends_election_batch broker=1
 show cache[1].queue
 ----
-controller_tells_elections(broker=1)
+controller_sends_election_batch(broker=1)
     cache[1].stage: onlining → looking
 cache[1][1].queue: [kind update_metadata about {0: 0,1: 0,2: 0} alive {1} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1} endpoints {}]
 cache[1][2].queue: []
@@ -50,13 +50,13 @@ broker_becomes_leader(broker=1, sender=1, partition=0)
 quietly broker_starts broker=2
 quietly controller_finds_no_request broker=1
 quietly controller_sees_new_brokers broker=1
-quietly controller_announces_new_brokers broker=1
-quietly controller_instates_replicas broker=1
+quietly controller_sends_update_metadata_for_new_brokers broker=1
+quietly controller_brings_replicas_online broker=1
 controller_reads_state broker=1 partition=1
 quietly controller_reads_state broker=1 partition=2
 quietly controller_finds_no_leader broker=1 partition=2
 controller_elects_leader broker=1 leader=2 partition=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_election_batch broker=1
 show cache[1].queue
 ----
 controller_reads_state(broker=1, partition=1)
@@ -96,11 +96,11 @@ broker_becomes_leader(broker=2, sender=1, partition=1)
 # Broker 3 joins: the same for it, and three UpdateMetadata for the two that are there.
 quietly broker_starts broker=3
 quietly controller_sees_new_brokers broker=1
-quietly controller_announces_new_brokers broker=1
-quietly controller_instates_replicas broker=1
+quietly controller_sends_update_metadata_for_new_brokers broker=1
+quietly controller_brings_replicas_online broker=1
 quietly controller_reads_state broker=1 partition=2
 quietly controller_elects_leader broker=1 leader=3 partition=2
-quietly controller_tells_elections broker=1
+quietly controller_sends_election_batch broker=1
 show cache[1].queue
 ----
 cache[1][1].queue: [kind update_metadata about {0: 0,1: 1,2: 0} alive {1,2,3} endpoints {}, kind update_metadata about {2: 0} alive {1,2,3} endpoints {}, kind update_metadata about {2: 1} alive {1,2,3} endpoints {}]
@@ -120,9 +120,9 @@ quietly broker_updates_metadata broker=3 sender=1
 quietly broker_becomes_leader broker=3 sender=1 partition=2
 quietly broker_updates_metadata broker=3 sender=1
 check the_cluster_settles_after_an_election
-check converges
+check idle_metadata_agrees_with_zookeeper
 check no_wedge
 ----
 the_cluster_settles_after_an_election: so it is — nothing is under way, after a controller has raised a leader epoch
-converges: holds
+idle_metadata_agrees_with_zookeeper: holds
 no_wedge: holds

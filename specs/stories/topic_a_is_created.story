@@ -15,20 +15,20 @@ refused admin_creates_topic first=2 second=3 third=1 count=3
 
 # The controller reads the lists and watches the node. Its memory: new partitions, new replicas.
 controller_sees_topic broker=3
-controller_makes_partitions broker=3
-quietly controller_makes_replicas broker=3
+controller_creates_new_partitions broker=3
+quietly controller_creates_new_replicas broker=3
 show cache[3].replica
 
 # The first live replica of each leads, and the live ones are its ISR: three writes, and to each
 # broker one LeaderAndIsr about all three.
-controller_creates_states broker=3
-controller_enlists_replicas broker=3
+controller_brings_partitions_online broker=3
+controller_brings_new_replicas_online broker=3
 broker_obeys_leader_and_isr broker=2 controller=1
 quietly broker_obeys_leader_and_isr broker=3 controller=1
 quietly broker_obeys_leader_and_isr broker=1 controller=1
 show replica
 check a_topic_is_led
-check zookeeper_is_known
+check idle_controller_knows_zookeeper
 ----
 refused admin_adds_partition(partition=0, first=2, second=3, third=1)
     the topic exists — false (zk[0][0].assignment none)
@@ -59,7 +59,7 @@ controller_sees_topic(broker=3)
     cache[3][2][0].known: none → 1
     cache[3][2][1].known: none → 2
     cache[3][2][2].known: none → 3
-controller_makes_partitions(broker=3)
+controller_creates_new_partitions(broker=3)
     cache[3].task: makes_partitions → makes_replicas
     cache[3][0].partition: NonExistentPartition → NewPartition
     cache[3][1].partition: NonExistentPartition → NewPartition
@@ -73,7 +73,7 @@ cache[3][1][3].replica: NewReplica
 cache[3][2][1].replica: NewReplica
 cache[3][2][2].replica: NewReplica
 cache[3][2][3].replica: NewReplica
-controller_creates_states(broker=3)
+controller_brings_partitions_online(broker=3)
     zk[0].state.exists: false → true
     zk[1].state.exists: false → true
     zk[2].state.exists: false → true
@@ -105,7 +105,7 @@ controller_creates_states(broker=3)
     request[1][3][0].order: none → follow
     request[1][3][1].order: none → lead
     request[1][3][2].order: none → follow
-controller_enlists_replicas(broker=3)
+controller_brings_new_replicas_online(broker=3)
     cache[3].task: enlists → waits
     cache[3][0][1].replica: NewReplica → OnlineReplica
     cache[3][0][2].replica: NewReplica → OnlineReplica
@@ -146,4 +146,4 @@ replica[3][0].directory: current
 replica[3][1].directory: current
 replica[3][2].directory: current
 a_topic_is_led: so it is — every partition of a topic has a leader, and the broker leads
-zookeeper_is_known: holds
+idle_controller_knows_zookeeper: holds

@@ -21,19 +21,19 @@ quietly controller_stops_replicas broker=2
 quietly controller_deletes_replicas broker=2
 quietly broker_obeys_leader_and_isr broker=2 controller=2
 quietly broker_stops_replicas broker=2 controller=2
-quietly controller_hears_deletion broker=2 replica=2
+quietly controller_receives_stop_replica_response broker=2 replica=2
 quietly deletion_is_complete broker=2
-quietly partition_node_is_removed broker=2 partition=0
-topic_node_is_removed broker=2
+quietly partition_znode_is_deleted broker=2 partition=0
+topic_znode_is_deleted broker=2
 controller_sees_topic_gone broker=1
 request_is_removed broker=2
 controller_sees_no_request broker=1
 controller_sees_no_request broker=2
-controller_sees_no_other_topic broker=2
-check deleted_is_gone
+controller_finds_no_new_topic broker=2
+check deleted_topics_leave_no_data
 check only_the_requested_is_deleted
 ----
-topic_node_is_removed(broker=2)
+topic_znode_is_deleted(broker=2)
     zk[0][0].assignment: 2 → none
     cache[2].task: unregisters → removes_request
     cache[1].fired.topics: false → true
@@ -55,7 +55,7 @@ controller_sees_no_request(broker=1)
     cache[1].fired.deletions: true → false
 controller_sees_no_request(broker=2)
     cache[2].fired.deletions: true → false
-controller_sees_no_other_topic(broker=2)
+controller_finds_no_new_topic(broker=2)
     cache[2].fired.topics: true → false
-deleted_is_gone: holds of every step
+deleted_topics_leave_no_data: holds of every step
 only_the_requested_is_deleted: holds of every step

@@ -17,18 +17,18 @@ quietly broker_wins_election broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_sends_request broker=2
 check zombies_overlap
-request_is_obeyed broker=3 sender=2 epoch=2
-request_is_obeyed broker=3 sender=1 epoch=1
+broker_handles_request broker=3 sender=2 epoch=2
+broker_handles_request broker=3 sender=1 epoch=1
 show seen[3]
-check single_master
+check no_older_controller_is_obeyed
 ----
 zombies_overlap: so it is — two brokers believe they are the controller, under different epochs
-request_is_obeyed(broker=3, sender=2, epoch=2)
+broker_handles_request(broker=3, sender=2, epoch=2)
     seen[3]: 0 → 2
     obeyed[3]: 0 → 2
-request_is_obeyed(broker=3, sender=1, epoch=1)
+broker_handles_request(broker=3, sender=1, epoch=1)
     seen[3]: 2 → 1
     stale_obedience: false → true
 seen[3]: 1
-single_master: broken — no broker obeys an older controller after a newer one
+no_older_controller_is_obeyed: broken — no broker obeys an older controller after a newer one
     (stale_obedience true)

@@ -9,7 +9,7 @@ quietly session_expires broker=1
 broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 refused broker_learns_it_won broker=1
-broker_finds_it_moved broker=1
+broker_loses_controller_election broker=1
 refused controller_reads_partition broker=1
 show belief
 ----
@@ -19,7 +19,7 @@ broker_becomes_controller(broker=2)
     campaign[2]: 0 → 2
 refused broker_learns_it_won(broker=1)
     the reply arrives, or the broker finds itself — false (campaign[1] 1, reply_lost[1] true, zk.controller 2, zk.epoch 2)
-broker_finds_it_moved(broker=1)
+broker_loses_controller_election(broker=1)
     campaign[1]: 1 → 0
     reply_lost[1]: true → false
 refused controller_reads_partition(broker=1)

@@ -20,13 +20,13 @@ refused controller_reads_partition(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 
 # It looks, finds itself, and is the controller.
-refused broker_finds_it_moved broker=1
+refused broker_loses_controller_election broker=1
 broker_learns_it_won broker=1
 quietly controller_reads_partition broker=1
 controller_elects_leader broker=1 leader=2
-check clean_election
+check leader_in_isr
 ----
-refused broker_finds_it_moved(broker=1)
+refused broker_loses_controller_election(broker=1)
     /controller or the epoch is another's by now — false (campaign[1] 1, zk.controller 1, zk.epoch 1)
 broker_learns_it_won(broker=1)
     campaign[1]: 1 → 0
@@ -46,4 +46,4 @@ controller_elects_leader(broker=1, leader=2)
     request[1][1][2].isr: {} → {1,2}
     request[1][1][1].version: 0 → 1
     request[1][1][2].version: 0 → 1
-clean_election: holds
+leader_in_isr: holds

@@ -13,12 +13,12 @@ from specs.theorems.corollaries import of_every_step
 from specs.theorems.theorem import Theorem
 
 KEPT = (
-    ("topics", "machines_keep_to_tables", "machines_keep_to_tables"),
-    ("topics", "the_deposed_write_nothing", "the_deposed_write_nothing"),
-    ("topics", "the_cut_off_stand_still", "the_cut_off_stand_still"),
+    ("topics", "state_changes_are_valid", "state_changes_are_valid"),
+    ("topics", "deposed_controllers_write_nothing", "deposed_controllers_write_nothing"),
+    ("topics", "controllers_without_session_do_nothing", "controllers_without_session_do_nothing"),
     ("cluster", "single_writer", "cluster_has_a_single_writer"),
-    ("cluster", "epochs_never_fall", "epochs_never_fall"),
-    ("cluster", "the_dead_stay_out", "the_dead_stay_out"),
+    ("cluster", "leader_epoch_never_falls", "leader_epoch_never_falls"),
+    ("cluster", "dead_brokers_do_not_join_the_isr", "dead_brokers_do_not_join_the_isr"),
 )
 """System, its claim, and the theorem's name: the claim's, where that is not another's too."""
 

@@ -52,7 +52,7 @@ def test_a_planted_bug_is_found_at_the_depth_that_exploring_found(name, claim, b
     [
         ("strong_isr", "classic", "hw_truncation", {}, {}, 9),
         ("single_writer", "election", "2.3", {"zk_writes_fenced": False}, {"brokers": 3}, 11),
-        ("single_master", "election", "2.3", {"broker_epoch": False}, {}, 14),
+        ("no_older_controller_is_obeyed", "election", "2.3", {"broker_epoch": False}, {}, 14),
     ],
 )
 def test_a_bug_of_history_is_found_at_its_depth(claim, name, version, without, bounds, depth):

@@ -178,7 +178,7 @@ def test_a_claim_about_loops_is_refused_with_what_to_write():
     recorded = ELECTION.recorded()
 
     with pytest.raises(ProtocolError, match="not at loops; leave --engine z3 out"):
-        find_by_z3(recorded, ELECTION.limits({}), "newest_controller_is_heard")
+        find_by_z3(recorded, ELECTION.limits({}), "newest_controller_becomes_known")
 
 
 def test_numbers_need_no_bound(small):

@@ -52,7 +52,7 @@ def test_the_json_keeps_the_contract_and_carries_the_shortest_run(answer):
     assert set(broken) >= {"verdict", "depth", "trace"}
     assert len(broken["trace"]) == broken["depth"] - 1 == 10
     assert set(broken["trace"][0]) == {"step", "args", "changes"}
-    assert found["claims"]["single_master"]["trace"] is None
+    assert found["claims"]["no_older_controller_is_obeyed"]["trace"] is None
 
 
 def test_a_broken_claim_does_not_end_the_visit(answer):
@@ -74,7 +74,9 @@ def test_a_claim_brings_its_companion_so_that_vacuity_is_noticed(answer):
 
 
 def test_only_the_claims_asked_for_decide_the_exit_code(answer):
-    code, found = answer("explore election --without zk_writes_fenced --claim single_master")
+    code, found = answer(
+        "explore election --without zk_writes_fenced --claim no_older_controller_is_obeyed"
+    )
 
     assert (code, found["verdict"]) == (0, "holds")
 

@@ -16,9 +16,9 @@ STORY = """# A broker crashes, in a world where none does.
 system replication version 2.3 brokers 2 crashes 0
 
 quietly broker_crashes broker=1
-check clean_election
+check leader_in_isr
 ----
-clean_election: holds
+leader_in_isr: holds
 """
 
 
@@ -68,7 +68,7 @@ def test_a_lost_disk_loses_what_was_committed_and_the_answer_can_be_asked_for_ag
 
 
 def test_a_fault_makes_room_for_one_strike_and_leaves_larger_bounds_alone(answer):
-    line = "explore replication --claim clean_election --max-states 50 --fault message_loss"
+    line = "explore replication --claim leader_in_isr --max-states 50 --fault message_loss"
 
     _, struck = answer(line)
     _, larger = answer(f"{line} --bound losses=2")

@@ -125,8 +125,8 @@ def test_the_questions_are_written_out_with_what_was_answered(insync, tmp_path):
 
 
 def test_progress_is_proved_and_broken_by_a_loop_where_a_fairness_is_dropped(insync, answer):
-    code, found = answer("prove a_controller_is_heard_by_all")
-    result = insync("prove a_controller_is_heard_by_all --unfair request_is_obeyed")
+    code, found = answer("prove all_brokers_know_the_controller")
+    result = insync("prove all_brokers_know_the_controller --unfair broker_handles_request")
 
     assert (code, found["verdict"], found["claims"][0]["brokers"]) == (0, "holds", "any")
     assert result.exit_code == 1
@@ -136,8 +136,8 @@ def test_progress_is_proved_and_broken_by_a_loop_where_a_fairness_is_dropped(ins
 
 def test_progress_is_the_name_of_all_claims_of_progress():
     assert list(PROGRESS) == [
-        "a_controller_is_heard_by_all", "a_leader_is_followed_by_all",
-        "what_is_sent_is_committed", "the_isr_recovers",
+        "all_brokers_know_the_controller", "a_leader_is_followed_by_all",
+        "produced_records_are_committed", "the_isr_recovers",
     ]  # fmt: skip
 
 
@@ -151,9 +151,18 @@ def test_progress_is_the_name_of_all_claims_of_progress():
         ("--brokers few", ["write a number, or 'any'"]),
         ("--version 9.9", ["version of election '9.9'"]),
         ("--without truncation", ["truncation is a switch of replication"]),
-        ("--unfair request_is_obeyed single_controller", ["for claims of progress", "is none"]),
-        ("a_controller_is_heard_by_all --unfair broker_crashes", ["unknown fair step", "one of"]),
-        ("a_controller_is_heard_by_all --find", ["--find and --graph are for single_controller"]),
+        (
+            "--unfair broker_handles_request single_controller",
+            ["for claims of progress", "is none"],
+        ),
+        (
+            "all_brokers_know_the_controller --unfair broker_crashes",
+            ["unknown fair step", "one of"],
+        ),
+        (
+            "all_brokers_know_the_controller --find",
+            ["--find and --graph are for single_controller"],
+        ),
         ("--solver cvc4", ["'cvc4' is not one of", "z3", "cvc5", "both"]),
         ("single_controller --smt2 model", ["not empty", "name a new folder"]),
     ],

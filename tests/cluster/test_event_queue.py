@@ -9,9 +9,9 @@ BECOMES_CONTROLLER = """\
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
-quietly controller_announces_brokers broker=1
-quietly controller_restores_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_initial_update_metadata broker=1
+quietly controller_starts_replica_state_machine broker=1
+quietly controller_sends_election_batch broker=1
 quietly controller_finds_no_request broker=1
 """
 
@@ -57,8 +57,8 @@ quietly session_expires broker=2
 refused controller_finds_brokers_unchanged broker=1
 quietly controller_reads_state broker=1 partition=0
 quietly controller_removes_replica broker=1 replica=2 partition=0
-quietly controller_tells_removals broker=1
-quietly controller_notifies_brokers broker=1
+quietly controller_sends_removal_batch broker=1
+quietly controller_sends_update_metadata_for_dead_brokers broker=1
 controller_finds_brokers_unchanged broker=1
 """)
 
@@ -95,16 +95,16 @@ quietly session_expires broker=2
 quietly controller_sees_dead_brokers broker=1
 quietly controller_reads_state broker=1 partition=0
 quietly controller_removes_replica broker=1 replica=2 partition=0
-quietly controller_tells_removals broker=1
-quietly controller_notifies_brokers broker=1
+quietly controller_sends_removal_batch broker=1
+quietly controller_sends_update_metadata_for_dead_brokers broker=1
 quietly session_expires broker=3
 quietly broker_reconnects broker=2
 refused controller_sees_dead_brokers broker=1
 quietly controller_sees_new_brokers broker=1
-quietly controller_announces_new_brokers broker=1
+quietly controller_sends_update_metadata_for_new_brokers broker=1
 quietly admin_asks_for_preferred_leaders
-quietly controller_instates_replicas broker=1
-controller_tells_elections broker=1
+quietly controller_brings_replicas_online broker=1
+controller_sends_election_batch broker=1
 refused controller_begins_preferred_election broker=1
 controller_sees_dead_brokers broker=1
 """,
@@ -124,11 +124,11 @@ quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
-quietly controller_announces_brokers broker=2
-quietly controller_restores_replicas broker=2
-controller_tells_elections broker=2
+quietly controller_sends_initial_update_metadata broker=2
+quietly controller_starts_replica_state_machine broker=2
+controller_sends_election_batch broker=2
 quietly rebalance_timer_fires broker=2
-refused controller_finds_balance broker=2
+refused controller_finds_no_imbalance broker=2
 controller_begins_preferred_election broker=2
 """)
 
@@ -145,13 +145,13 @@ quietly controller_sees_dead_brokers broker=1
 quietly broker_reconnects broker=2
 quietly controller_reads_state broker=1 partition=0
 quietly controller_removes_replica broker=1 replica=2 partition=0
-quietly controller_tells_removals broker=1
-quietly controller_notifies_brokers broker=1
+quietly controller_sends_removal_batch broker=1
+quietly controller_sends_update_metadata_for_dead_brokers broker=1
 quietly controller_sees_new_brokers broker=1
 quietly shutdown_request_arrives broker=1 subject=2
-quietly controller_announces_new_brokers broker=1
-quietly controller_instates_replicas broker=1
-quietly controller_tells_elections broker=1
+quietly controller_sends_update_metadata_for_new_brokers broker=1
+quietly controller_brings_replicas_online broker=1
+quietly controller_sends_election_batch broker=1
 refused controller_begins_shutdown broker=1 subject=2
 controller_refuses_shutdown broker=1 subject=2
 """)

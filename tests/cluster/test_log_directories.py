@@ -13,9 +13,10 @@ ONE_FAILURE = {
     "directories": 1, "crashes": 0, "expiries": 0, "lingering": 0, "controllers": 1, "versions": 2,
 }  # fmt: skip
 STEPS = {
-    "log_directory_fails", "broker_reports_log_dir_failure", "controller_asks_for_log_dirs",
-    "controller_finds_no_log_dir_event", "broker_cannot_reach_its_log",
-    "controller_marks_replicas_offline", "controller_hears_no_news", "broker_stops_fetching",
+    "log_directory_fails", "broker_reports_log_dir_failure",
+    "controller_sends_leader_and_isr_for_log_dirs", "controller_finds_no_log_dir_event",
+    "broker_answers_kafka_storage_error", "controller_marks_replicas_offline",
+    "controller_finds_log_dirs_unchanged", "broker_stops_fetching",
 }  # fmt: skip
 
 

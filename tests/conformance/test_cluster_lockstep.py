@@ -64,7 +64,7 @@ def test_many_walks_stay_in_step(faults: str) -> None:
 def test_a_newer_controller_is_found_at_elections_and_at_removals() -> None:
     fired = walk_cluster(0, 500, faults="swarm", version="2.4").fired
 
-    assert {"controller_finds_a_newer_controller", "controller_leaves_replica"} <= {*fired}
+    assert {"controller_finds_a_newer_controller", "controller_skips_isr_removal"} <= {*fired}
 
 
 def test_every_step_has_a_row_and_every_transition_a_step_or_a_reason() -> None:
@@ -363,7 +363,7 @@ def test_who_gives_up_a_controllership_of_2_0_and_deletes_anothers_node_tells_it
     goes_on(pair, 1)
     pair.take(Step("controller_handles_event", (1,)))
 
-    assert "broker_finds_it_moved" in pair.progress.fired
+    assert "broker_loses_controller_election" in pair.progress.fired
     assert pair.last == ("controller_resigns", (1,))
 
 
@@ -400,7 +400,7 @@ def test_a_controller_of_2_0_without_a_session_waits_where_requests_are_deleted(
     pair.take(Step("session_expires", (2,)))
     pair.take(Step("controller_goes_on", (2,)))
 
-    assert pair.last == ("controller_tells_elections", (2,))
+    assert pair.last == ("controller_sends_election_batch", (2,))
     assert Step("controller_goes_on", (2,)) not in pair.world.enabled()
 
 
@@ -444,7 +444,7 @@ def test_the_map_lists_each_row_and_leaves_nothing_out() -> None:
     reported = json.loads(found.output)
     assert reported["left_out"] == {}
     goes_on = reported["rows"]["controller_goes_on"]["transitions"]
-    assert goes_on[:2] == ["broker_learns_it_won", "broker_finds_it_moved"]
+    assert goes_on[:2] == ["broker_learns_it_won", "broker_loses_controller_election"]
 
 
 def test_a_profile_that_there_is_not_is_answered_with_those_that_there_are() -> None:

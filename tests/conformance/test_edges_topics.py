@@ -197,7 +197,7 @@ def test_a_deletion_that_begins_over_an_answer_is_found(monkeypatch: pytest.Monk
 
     report = walked("disk")
 
-    assert "controller_hears_deletion" in report.mismatches[0]
+    assert "controller_receives_stop_replica_response" in report.mismatches[0]
 
 
 def test_an_added_partition_that_nobody_takes_back_is_found(
@@ -335,7 +335,7 @@ def test_partitions_are_removed_in_whichever_order_they_are_listed(order: tuple[
         pair.take(Step("partition_is_removed", (1, number)))
     pair.take(Step("controller_goes_on", (1,)))
 
-    assert pair.last == ("topic_node_is_removed", (1,))
+    assert pair.last == ("topic_znode_is_deleted", (1,))
     assert pair.world.registered_lists() == {}
 
 

@@ -54,9 +54,9 @@ def test_every_edge_of_a_move_without_faults_is_covered(
 @pytest.mark.parametrize(
     ("version", "more", "edges", "fired"),
     [
-        ("2.3", {"replicas": 2}, 14_422, "request_to_no_replica_is_refused"),
-        ("2.3", {"moves": 2}, 7_168, "controller_drops_what_is_so_already"),
-        ("2.4", {"moves": 2}, 22_072, "controller_deletes_needless_replicas"),
+        ("2.3", {"replicas": 2}, 14_422, "request_to_non_replica_is_refused"),
+        ("2.3", {"moves": 2}, 7_168, "controller_drops_request_already_assigned"),
+        ("2.4", {"moves": 2}, 22_072, "controller_deletes_cancelled_adding_replicas"),
         ("2.7", {}, 3_216, "controller_is_asked_for_move"),
     ],
 )
@@ -74,13 +74,13 @@ def test_every_edge_of_larger_graphs_is_covered(
 @pytest.mark.parametrize(
     ("name", "edges", "fired"),
     [
-        ("leader_writes", 6_844, "leader_reads_another_write_back"),
+        ("leader_writes", 6_844, "leader_finds_other_isr_write"),
         ("controller_writes", 5_788, "controller_write_conflicts"),
         ("unknown_partition", 4_298, "controller_drops_unknown_partition"),
-        ("cancelled", 9_980, "controller_deletes_needless_replicas"),
+        ("cancelled", 9_980, "controller_deletes_cancelled_adding_replicas"),
         ("two_targets", 24_370, "controller_sees_targets_in_sync"),
         ("two_leave", 77_498, "controller_takes_old_replica_offline"),
-        ("withdrawn", 4_966, "administrator_withdraws_request"),
+        ("withdrawn", 4_966, "admin_withdraws_request"),
         ("crashes", 4_990, "broker_crashes"),
         ("lost_reply", 3_656, "reply_is_lost"),
         ("sessions", 29_732, "session_expires"),
@@ -102,8 +102,8 @@ def test_every_edge_of_a_move_with_one_fault_is_covered(name: str, edges: int, f
     [
         ("deposed", 400, {"controller_node_is_deleted", "controller_resigns"}),
         # A broker whose session has expired obeys until it registers anew.
-        ("sessions", 500, {"session_expires", "broker_reconnects", "controller_notices_death",
-                           "controller_notices_start"}),
+        ("sessions", 500, {"session_expires", "broker_reconnects", "controller_sees_broker_failure",
+                           "controller_sees_broker_startup"}),
     ],
 )  # fmt: skip
 def test_a_large_family_is_walked_as_far_as_one_goes(
@@ -168,7 +168,7 @@ def test_two_partitions_move_in_one_request_and_another_follows_as_far_as_one_go
 
     assert report.verdict is Verdict.UNKNOWN
     assert report.covered == report.edges > 300
-    assert {"administrator_asks_for_two_moves", "controller_moves_other_partition"} <= set(
+    assert {"admin_requests_two_reassignments", "controller_completes_other_reassignment"} <= set(
         report.fired
     )
 
@@ -322,7 +322,7 @@ def test_a_walk_through_a_part_comes_to_the_end_of_a_move_and_notices_what_is_le
             found.update(walk_part(MAP, family, seed, 80).fired)
         return found
 
-    assert fired()["controller_settles_assignment"]
+    assert fired()["controller_writes_target_replicas"]
 
     async def stays(*_: object) -> None:
         return None
@@ -347,5 +347,5 @@ def test_a_request_that_is_withdrawn_once_it_was_read_is_gone_on_with_by_both() 
         both.take(step)
 
     assert both.last is not None
-    assert both.last[0] == "controller_assigns_both"
+    assert both.last[0] == "controller_writes_union_of_replicas"
     assert both.world.registered_lists() == {0: (2, 1)}

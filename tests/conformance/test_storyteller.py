@@ -52,8 +52,8 @@ NOT_PLAYED: dict[ReasonKind, set[str]] = {
         "first_try_at_kip_320", "isr_is_counted_before_written", "kip_320_fences_by_epoch",
         "lost_isr_answer_is_counted", "reassign_other_entry_is_lost", "resigned_controller_writes",
         "restarted_broker_refuses_the_deposed", "role_fails_half_way",
-        "winner_takes_itself_for_another",
-        "winner_takes_itself_for_another_in_topics", "zombie_fetcher_is_refused",
+        "elected_broker_assumes_another_controller",
+        "elected_broker_assumes_another_controller_in_topics", "zombie_fetcher_is_refused",
         # Where the model simplifies what a controller does.
         "reassign_asked_of_a_deleted_topic", "reassign_late_writes_of_a_leader",
         "reassign_refused_of_a_deleted_topic",

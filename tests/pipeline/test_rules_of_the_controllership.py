@@ -98,7 +98,7 @@ def test_controllerships_that_are_taken_and_left_in_turn_have_a_run(tmp_path: Pa
     assert election["steps"]["broker_wins_election"] == 2
     assert election["steps"]["controller_resigns"] == 1
     assert election["steps"]["write_is_applied"] == 1
-    assert election["steps"]["request_is_obeyed"] == 2
+    assert election["steps"]["broker_handles_request"] == 2
     assert election["hidden"]["broker_reads_epoch"] == 2
     assert result["coverage"]["rules"][RULE] == 10
 
@@ -289,7 +289,7 @@ def test_a_refused_write_and_a_refused_request_are_refusals_of_the_model(tmp_pat
     election = result["coverage"]["election"]
     assert result["findings"] == []
     assert election["refused"] == {
-        "request_is_obeyed: the broker knows no newer controller": 1,
+        "broker_handles_request: the broker knows no newer controller": 1,
         "write_is_applied: /controller_epoch is as it was won": 1,
     }
 

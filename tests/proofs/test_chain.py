@@ -165,7 +165,8 @@ OPEN = [
     ("log_survives_crash", False, "broker_crashes_and_loses_its_tail",
      "it has no counterpart there"),
     ("disk_lost", "by_any", "broker_starts_empty", "it has no counterpart there"),
-    ("epoch_taken_with_role", False, "broker_fails_half_way", "it has no counterpart there"),
+    ("epoch_taken_with_role", False, "broker_fails_while_becoming_follower",
+     "it has no counterpart there"),
 ]  # fmt: skip
 
 

@@ -54,7 +54,7 @@ OPEN = [
         "a_fresh_request_has_the_isr", "older_epochs_have_older_versions",
         "the_registered_leader_is_in_the_isr", "members_were_in_older_requests",
         "somebody_has_left", *LATER_EPOCHS, *ISR_MEMBERSHIP}),
-    ("fetch_fencing", False, "leader_shows_the_cut", {
+    ("fetch_fencing", False, "leader_answers_truncation_offset", {
         "answers_are_for_who_asked", "answers_keep_what_is_common",
         "last_answers_cut_within_history", "last_answers_leave_history"}),
     ("fetch_fencing", False, "leader_learns_end", {"known_ends_were_asked_for"}),
@@ -236,16 +236,16 @@ def test_every_step_is_possible_under_the_invariants_with_a_commit_and_a_zombie_
 
 
 NOT_NEEDED = {
-    ("controller_leaves_it_leaderless", "the ISR keeps a member"),
-    ("controller_repeats_the_state", "it was notified of nothing since it started"),
-    ("controller_repeats_the_state", "it led in the registered epoch before"),
+    ("controller_writes_no_leader", "the ISR keeps a member"),
+    ("controller_resends_state", "it was notified of nothing since it started"),
+    ("controller_resends_state", "it led in the registered epoch before"),
     ("broker_leads_again", "it was notified of nothing since it started"),
     ("follower_truncates_and_asks_again", "what is left may not be common to both"),
     ("epoch_answer_is_lost", "the leader answered"),
     ("leader_learns_end", "the broker believes it leads"),
     ("leader_shrinks_isr", "no ISR write of it is under way"),
     ("leader_expands_isr", "no ISR write of it is under way"),
-    ("isr_write_is_heard", "the write was executed, and answered"),
+    ("isr_write_response_arrives", "the write was executed, and answered"),
     ("leader_reads_its_isr_back", "the write's answer was lost"),
     ("leader_reads_its_isr_back", "the state is of the leader's epoch"),
     ("leader_reads_its_isr_back", "it has the ISR that was written"),

@@ -34,13 +34,13 @@ TWO = {"brokers": 2, "epoch": 2, "writes": 3}
 
 WITHOUT = [
     ("session_expires", TWO, 6),
-    ("broker_finds_it_moved", TWO, 7),
+    ("broker_loses_controller_election", TWO, 7),
     ("broker_connects", TWO, 1),
     ("broker_reads_epoch", TWO, 3),
     ("broker_wins_election", TWO, 5),
     ("broker_learns_it_won", TWO, 5),
     ("controller_sends_request", TWO, 6),
-    ("request_is_obeyed", TWO, 7),
+    ("broker_handles_request", TWO, 7),
     ("write_is_applied", ALONE, 9),
     ("controller_resigns", ALONE, 9),
 ]
@@ -210,7 +210,7 @@ def test_a_leader_that_lost_the_zkversion_leaves_the_isr_as_it_is():
 
 
 def test_a_step_that_nothing_awaits_cannot_be_unfair():
-    with pytest.raises(ProtocolError, match="unknown fair step of a_controller_is_heard_by_all"):
+    with pytest.raises(ProtocolError, match="unknown fair step of all_brokers_know_the_controller"):
         unfair(controllers.PROOF, ("broker_crashes",))
 
 

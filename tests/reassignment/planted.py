@@ -6,8 +6,8 @@ from typing import Any
 
 QUIET = {"crashes": 0, "faults": 0}
 TWO_REPLICAS = {**QUIET, "replicas": 2}
-ADOPTED_EARLY = ("controller_adopts_target", "every target was in the ISR")
-SETTLED_EARLY = ("controller_settles_assignment", "the old replicas are deleted")
+ADOPTED_EARLY = ("controller_sets_target_in_memory", "every target was in the ISR")
+SETTLED_EARLY = ("controller_writes_target_replicas", "the old replicas are deleted")
 ANY_TARGET = ("controller_moves_leader", "the first live target of the ISR is chosen")
 LATE = {**QUIET, "delays": 1}
 CREATED_TWICE = ("topic_is_created", "there is no such topic")
@@ -30,17 +30,18 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
         {"depth": 4, "dropped": (CREATED_TWICE,), "bounds": QUIET, "plain": True},
         {"depth": 24, "without": ("high_watermark_waits_for_isr",), "bounds": {"crashes": 0}},
     ),
-    "copies_are_kept": (
+    "one_replica_set_has_all_commits": (
         {"depth": 5, "dropped": (CREATED_TWICE,), "bounds": QUIET, "plain": True},
     ),
-    "clean_election": (
+    "leader_in_isr": (
         {"depth": 5, "dropped": (ADOPTED_EARLY, ANY_TARGET), "bounds": QUIET, "plain": True},
     ),
     "isr_is_assigned": (
         {"depth": 5, "dropped": (SETTLED_EARLY,), "bounds": QUIET, "plain": True},
     ),
     "request_goes_only_when_done": (
-        {"depth": 6, "dropped": (("controller_closes_request", "the target is the assignment"),),
+        {"depth": 6,
+         "dropped": (("controller_removes_request_entry", "the target is the assignment"),),
          "bounds": QUIET, "plain": True},
         {"depth": 8, "without": ("requests_left_alone",), "bounds": {"crashes": 0}},
     ),
@@ -55,54 +56,54 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
         {"depth": 7, "without": ("requests_loaded_whole",), "bounds": {"crashes": 0},
          "plain": True},
     ),
-    "assignment_is_whole": (
+    "assignment_is_original_or_requested": (
         {"depth": 13, "without": ("waits_for_dead_targets",), "bounds": {"crashes": 0}},
     ),
-    "moves_are_asked_for": (
+    "withdrawn_reassignments_do_not_start": (
         {"depth": 13, "without": ("moves_forgotten_on_resign",),
          "bounds": {"crashes": 0, "faults": 2}},
     ),
     "clients_know_the_epoch": (
         {"depth": 11, "without": ("epoch_noted_when_raised",), "bounds": QUIET, "plain": True},
     ),
-    "tasks_are_of_controllers": (
+    "only_controllers_have_tasks": (
         {"depth": 4, "bounds": QUIET, "plain": True,
          "dropped": (("controller_begins_move", "the broker believes it is the controller"),
                      ("controller_begins_move", "it waits for events, or has just begun"))},
     ),
-    "the_cut_off_stand_still": (
-        {"depth": 6, "dropped": (("controller_reads_cluster", "it has a ZooKeeper session"),),
+    "controllers_without_session_do_nothing": (
+        {"depth": 6, "dropped": (("controller_reads_context", "it has a ZooKeeper session"),),
          "bounds": {"crashes": 0}, "plain": True},
     ),
-    "the_deposed_write_nothing": (
-        {"depth": 10, "dropped": (("controller_assigns_both",
+    "deposed_controllers_write_nothing": (
+        {"depth": 10, "dropped": (("controller_writes_union_of_replicas",
                                    "the epoch that it won is the newest"),),
          "bounds": {"crashes": 0}, "plain": True},
     ),
     "a_controller_is_cut_off": ({"depth": None, "bounds": QUIET, "plain": True},),
     "a_deposed_controller_is_at_work": ({"depth": None, "bounds": QUIET, "plain": True},),
-    "clients_find_the_leader": (
+    "metadata_names_the_leader": (
         {"depth": 6, "dropped": (("broker_updates_metadata", "UpdateMetadata is in flight"),),
          "bounds": LATE, "plain": True},
     ),
-    "clients_are_led": (
+    "metadata_catches_up_with_the_leader": (
         {"depth": 7, "unfair": ("broker_updates_metadata",), "bounds": LATE, "plain": True},
-        {"depth": 4, "missing": ("controller_reads_cluster",), "bounds": LATE, "plain": True},
+        {"depth": 4, "missing": ("controller_reads_context",), "bounds": LATE, "plain": True},
     ),
-    "laggards_can_be_dropped": (
+    "lagging_replicas_can_leave_the_isr": (
         {"depth": 12, "without": ("leader_drops_strangers",), "bounds": TWO_REPLICAS},
     ),
-    "a_move_is_done": without("controller_settles_assignment"),
+    "a_move_is_done": without("controller_writes_target_replicas"),
     "the_leader_is_moved": without("controller_moves_leader"),
-    "a_stranger_is_in_the_isr": without("leader_expands_isr"),
-    "a_move_changes_hands": without("broker_becomes_controller"),
-    "two_moves_are_asked_for": without("administrator_asks_for_two_moves"),
-    "clients_are_sent_astray": without("broker_deletes_replica", bounds=LATE),
-    "a_request_is_withdrawn": without("administrator_withdraws_request"),
+    "isr_has_a_non_replica": without("leader_expands_isr"),
+    "reassignment_survives_failover": without("broker_becomes_controller"),
+    "two_moves_are_asked_for": without("admin_requests_two_reassignments"),
+    "clients_are_sent_to_a_deleted_replica": without("broker_deletes_replica", bounds=LATE),
+    "a_request_is_withdrawn": without("admin_withdraws_request"),
     "a_move_is_cancelled": without("controller_cancels_move", version="2.4"),
     "copies_are_fewer": without("leader_appends"),
     "the_last_copy_is_deleted": without("broker_deletes_replica"),
-    "a_write_is_overtaken": without("leader_reads_another_write_back"),
-    "a_deposed_controller_reads": without("controller_reads_cluster"),
+    "a_write_is_overtaken": without("leader_finds_other_isr_write"),
+    "a_deposed_controller_reads": without("controller_reads_context"),
     "a_stranger_is_deleted_in_the_isr": without("broker_deletes_replica", version="2.4"),
 }  # fmt: skip

@@ -53,7 +53,11 @@ def test_every_step_is_taken_within_the_default_bounds_but_for_metadata_that_is_
 
 
 def test_where_metadata_may_be_late_clients_are_sent_astray_and_find_the_leader_in_the_end():
-    claims = ["clients_find_the_leader", "clients_know_the_epoch", "clients_are_led"]
+    claims = [
+        "metadata_names_the_leader",
+        "clients_know_the_epoch",
+        "metadata_catches_up_with_the_leader",
+    ]
     late = SYSTEM.limits({**NOTHING_UNASKED, "delays": 1})
 
     found = explore(SYSTEM.recorded(), late, claims, engine="python")
@@ -65,10 +69,10 @@ def test_where_metadata_may_be_late_clients_are_sent_astray_and_find_the_leader_
 def test_late_metadata_of_a_deposed_controller_is_refused():
     bounds = SYSTEM.limits({"crashes": 0, "faults": 1, "moves": 0, "delays": 1, "epoch": 1})
 
-    found = explore(SYSTEM.recorded(), bounds, ["clients_find_the_leader"], engine="python")
+    found = explore(SYSTEM.recorded(), bounds, ["metadata_names_the_leader"], engine="python")
 
     assert found.complete
-    assert found.claims["clients_find_the_leader"].verdict is not Verdict.BROKEN
+    assert found.claims["metadata_names_the_leader"].verdict is not Verdict.BROKEN
     assert not LATE_STEPS & set(found.never_fired)
 
 
@@ -124,7 +128,7 @@ def less(version: str, *steps: str) -> RecordedSystem:
     [
         "controller_sees_targets_in_sync",  # the watch on the state never fires
         "controller_begins_move",
-        "controller_closes_request",
+        "controller_removes_request_entry",
         "leader_expands_isr",
     ],
 )
@@ -146,7 +150,7 @@ def test_a_move_ends_in_every_fair_run():
 
 @pytest.mark.deep
 @pytest.mark.parametrize("version", COUNTS)
-@pytest.mark.parametrize("claim", ["moves_finish", "clients_are_led"])
+@pytest.mark.parametrize("claim", ["moves_finish", "metadata_catches_up_with_the_leader"])
 def test_a_move_ends_after_a_failover_and_a_crash_too(version, claim):
     found = explore(SYSTEM.recorded(version), SYSTEM.limits({}), [claim])
 

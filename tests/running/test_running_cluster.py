@@ -78,7 +78,7 @@ def test_every_line_of_processes_that_were_killed_paused_and_stopped_is_explaine
     for step in (
         "broker_crashes", "broker_becomes_leader", "follower_truncates", "leader_expands_isr",
         "follower_appends", "leader_advances_hw", "leader_acknowledges_for_isr", "consumer_reads",
-        "write_is_applied", "request_is_obeyed",
+        "write_is_applied", "broker_handles_request",
     ):  # fmt: skip
         assert fired[step], f"{step} was taken"
 

@@ -109,17 +109,17 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(8, dropped=(("broker_wins_election", "/controller_epoch is as it was read"),)),
     ),
     ("election", "single_writer"): (Bug(11, without=("zk_writes_fenced",)),),
-    ("election", "single_master"): (
+    ("election", "no_older_controller_is_obeyed"): (
         Bug(13, without=("requests_fenced",)),
         Bug(14, without=("broker_epoch",)),
     ),
     ("election", "the_owner_has_a_session"): (
         Bug(5, dropped=(("broker_wins_election", "the broker has a session"),)),
     ),
-    ("election", "belief_is_earned"): (
+    ("election", "controllers_won_their_epoch"): (
         Bug(7, dropped=(("broker_learns_it_won", "/controller is the broker's own"),)),
     ),
-    ("election", "a_controller_does_not_run_again"): (
+    ("election", "controllers_have_no_pending_election"): (
         Bug(
             8,
             dropped=(("broker_reads_epoch", "the broker does not believe it is the controller"),),
@@ -128,11 +128,11 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("election", "writers_won_their_epoch"): (
         Bug(2, dropped=(("controller_starts_write", "the broker believes it is the controller"),)),
     ),
-    ("election", "the_state_is_of_a_controller"): (
+    ("election", "written_controller_epoch_was_won"): (
         Bug(2, dropped=(("write_is_applied", "a write of the broker is under way"),)),
     ),
-    ("election", "what_is_obeyed_was_sent"): (
-        Bug(2, dropped=(("request_is_obeyed", "the request was sent"),)),
+    ("election", "accepted_requests_were_sent"): (
+        Bug(2, dropped=(("broker_handles_request", "the request was sent"),)),
     ),
     ("election", "nobody_takes_over_the_controllership"): (
         Bug(
@@ -153,16 +153,16 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("election", "controller_epoch_never_falls"): (
         Bug(8, dropped=(("broker_wins_election", "/controller_epoch is as it was read"),)),
     ),
-    ("election", "newest_controller_is_heard"): (
+    ("election", "newest_controller_becomes_known"): (
         Bug(11, without=("broker_epoch",)),
-        Bug(6, unfair=("request_is_obeyed",)),
+        Bug(6, unfair=("broker_handles_request",)),
     ),
     ("election", "zombies_overlap"): (Bug(None, bounds={"brokers": 1}),),
     ("election", "a_zombie_has_a_write_under_way"): (Bug(None, missing=("session_expires",)),),
     ("election", "a_deposed_request_is_in_flight"): (
         Bug(None, missing=("controller_sends_request",)),
     ),
-    ("election", "a_win_is_unheard"): (Bug(None, missing=("broker_wins_election",)),),
+    ("election", "winner_has_not_learned_it_won"): (Bug(None, missing=("broker_wins_election",)),),
     ("election", "the_state_was_written"): (Bug(None, missing=("write_is_applied",)),),
     ("replication", "no_message_loss"): (
         Bug(9, dropped=(UNKNOWN_ENDS,)),
@@ -181,7 +181,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ),
     ("replication", "log_matching"): (Bug(12, dropped=(UNKNOWN_ENDS,), bounds={"records": 2}),),
     ("replication", "leader_unique"): (Bug(7, dropped=(ANOTHER_LEADS,)),),
-    ("replication", "clean_election"): (Bug(9, dropped=(OUT_OF_THE_ISR,)),),
+    ("replication", "leader_in_isr"): (Bug(9, dropped=(OUT_OF_THE_ISR,)),),
     ("replication", "leader_epoch_never_falls"): (
         Bug(
             8,
@@ -221,7 +221,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(15, without=("checkpoint_complete",), bounds={"crashes": 1}),
     ),
     ("replication", "acknowledged_is_never_lost"): (Bug(8, dropped=(NOT_COMMITTED,)),),
-    ("replication", "acknowledged_has_copies"): (
+    ("replication", "acknowledged_records_have_min_isr_copies"): (
         Bug(14, dropped=(NOT_COMMITTED,)),
         Bug(
             11,
@@ -237,7 +237,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(None, missing=("leader_acknowledges",), bounds=ONE_TERM),
     ),
     ("replication", "a_record_is_read"): (Bug(None, missing=("consumer_reads",), bounds=ONE_TERM),),
-    ("replication", "an_isr_write_is_unheard"): (
+    ("replication", "isr_write_response_is_pending"): (
         Bug(None, missing=("leader_shrinks_isr", "leader_expands_isr")),
     ),
     ("replication", "a_high_watermark_is_checkpointed"): (
@@ -252,7 +252,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ),
     ("replication", "zombies_overlap"): (Bug(None, bounds=ONE_TERM),),
     ("replication", "an_old_fetch_is_in_flight"): (Bug(None, bounds=ONE_TERM),),
-    ("cluster", "converges"): (
+    ("cluster", "idle_metadata_agrees_with_zookeeper"): (
         Bug(
             25,
             without=("leaving_leader_is_notified",),
@@ -301,7 +301,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
             37, dropped=(BLIND,), bounds={"versions": 4, "epoch": 3, "expiries": 2, "lingering": 0}
         ),
     ),
-    ("cluster", "clean_election"): (
+    ("cluster", "leader_in_isr"): (
         Bug(12, dropped=(ANYBODY,), bounds=ONE_FAILOVER, plain=True),
         Bug(
             29,
@@ -319,10 +319,10 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         ),
     ),
     ("cluster", "no_message_loss"): (Bug(28, dropped=(ANYBODY,), bounds=ONE_FAILOVER, plain=True),),
-    ("cluster", "registrations_last"): (
+    ("cluster", "registered_brokers_stay_registered"): (
         Bug(4, without=("node_owner_checked",), bounds={**NO_FAULT, "lingering": 1}, plain=True),
     ),
-    ("cluster", "the_resigned_are_silent"): (
+    ("cluster", "resigned_controllers_write_nothing"): (
         Bug(
             14,
             without=("events_dropped",),
@@ -333,8 +333,10 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("cluster", "single_writer"): (
         Bug(12, without=("zk_writes_fenced",), bounds={"crashes": 0}, plain=True),
     ),
-    ("cluster", "epochs_never_fall"): (Bug(11, dropped=(BLIND,), bounds=ONE_FAILOVER, plain=True),),
-    ("cluster", "the_dead_stay_out"): (
+    ("cluster", "leader_epoch_never_falls"): (
+        Bug(11, dropped=(BLIND,), bounds=ONE_FAILOVER, plain=True),
+    ),
+    ("cluster", "dead_brokers_do_not_join_the_isr"): (
         Bug(
             23,
             without=("isr_takes_the_living",),
@@ -343,7 +345,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         ),
     ),
     ("cluster", "the_cluster_settles_after_an_election"): (
-        Bug(None, missing=("controller_tells_elections",), bounds=ONE_FAILOVER),
+        Bug(None, missing=("controller_sends_election_batch",), bounds=ONE_FAILOVER),
     ),
     ("cluster", "a_partition_is_without_leader"): (
         Bug(None, missing=("controller_removes_replica",), bounds=ONE_FAILOVER),

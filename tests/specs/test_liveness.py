@@ -275,9 +275,9 @@ def test_under_symmetry_what_happens_in_the_end_is_not_checked_and_cannot_be_ask
 
     found = explore(recorded, limits, symmetry=True)
 
-    assert found.claims["newest_controller_is_heard"].verdict is Verdict.NOT_CHECKED
+    assert found.claims["newest_controller_becomes_known"].verdict is Verdict.NOT_CHECKED
     with pytest.raises(ProtocolError, match="leave --symmetry out"):
-        find(recorded, limits, "newest_controller_is_heard", symmetry=True)
+        find(recorded, limits, "newest_controller_becomes_known", symmetry=True)
 
 
 def test_without_the_memory_for_loops_the_answer_is_unknown(monkeypatch):
@@ -285,7 +285,7 @@ def test_without_the_memory_for_loops_the_answer_is_unknown(monkeypatch):
 
     found = explore(ELECTION.recorded(), ELECTION.limits({}), memory_bytes=10**8)
 
-    reported = found.claims["newest_controller_is_heard"]
+    reported = found.claims["newest_controller_becomes_known"]
     assert found.complete
     assert reported.verdict is Verdict.UNKNOWN
     assert reported.why is not None
@@ -298,25 +298,25 @@ def test_without_the_memory_for_loops_the_answer_is_unknown(monkeypatch):
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_the_loop_does_not_depend_on_the_engine_or_on_workers(monkeypatch, workers):
     monkeypatch.setattr("specs.native.search.WORTH_SHARING", 50)
-    recorded = BUGS["election", "newest_controller_is_heard"][0].planted("election")
+    recorded = BUGS["election", "newest_controller_becomes_known"][0].planted("election")
     limits = ELECTION.limits({"epoch": 1})
 
     found = explore(recorded, limits, workers=workers)
     plain = explore(recorded, limits, engine="python")
 
     assert found.endings == plain.endings
-    assert found.endings["newest_controller_is_heard"].verdict is Verdict.BROKEN
+    assert found.endings["newest_controller_becomes_known"].verdict is Verdict.BROKEN
 
 
 def test_without_kip_380_a_broker_forgets_the_newest_controller_again_and_again():
     recorded = ELECTION.recorded("2.1")
 
-    found, run = find(recorded, ELECTION.limits({}), "newest_controller_is_heard")
+    found, run = find(recorded, ELECTION.limits({}), "newest_controller_becomes_known")
 
     assert run is not None
     assert run.loop == 6
     assert [step.step for step in run.steps[run.loop :]] == [
-        "request_is_obeyed", "broker_crashes", "request_is_obeyed", "broker_crashes",
+        "broker_handles_request", "broker_crashes", "broker_handles_request", "broker_crashes",
     ]  # fmt: skip
     assert settles_in_its_last_state_only(found, run)
 

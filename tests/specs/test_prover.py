@@ -27,8 +27,8 @@ OPEN_WITHOUT_INVARIANT = {
     "what_was_read_is_consistent": ("broker_wins_election", "one_broker_per_epoch"),
     "belief_was_won": ("controller_starts_write", "a_write_under_way_was_won"),
     "a_write_under_way_was_won": ("write_is_applied", "nothing_stale_got_through"),
-    "requests_were_won": ("request_is_obeyed", "obeyed_is_seen"),
-    "obeyed_is_seen": ("request_is_obeyed", "nothing_stale_got_through"),
+    "requests_were_won": ("broker_handles_request", "obeyed_is_seen"),
+    "obeyed_is_seen": ("broker_handles_request", "nothing_stale_got_through"),
 }
 """Invariant -> an obligation that cannot be met without it."""
 
@@ -40,8 +40,8 @@ OPEN_WITHOUT_SWITCH = [
     (
         "requests_fenced",
         [
-            ("request_is_obeyed", "nothing_stale_got_through"),
-            ("request_is_obeyed", "obeyed_is_seen"),
+            ("broker_handles_request", "nothing_stale_got_through"),
+            ("broker_handles_request", "obeyed_is_seen"),
         ],
         13,
     ),

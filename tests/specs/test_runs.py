@@ -28,7 +28,7 @@ def run_of(model: System, claim: str, version: str | None = None, **changed: obj
 
 
 def test_a_run_is_reported_a_line_a_step_and_only_what_changed():
-    run = run_of(ELECTION, "a_win_is_unheard")
+    run = run_of(ELECTION, "winner_has_not_learned_it_won")
 
     assert run.as_text().splitlines() == [
         "1  broker_connects(broker=1)",
@@ -80,7 +80,7 @@ def test_the_data_of_a_run_says_what_it_is_about():
 
 
 def test_a_step_that_is_not_possible_cannot_be_part_of_a_run():
-    found, run = find(ELECTION.recorded(), ELECTION.limits({}), "a_win_is_unheard")
+    found, run = find(ELECTION.recorded(), ELECTION.limits({}), "winner_has_not_learned_it_won")
     assert run is not None
     numbers = {
         (one.step.transition.name, str(shown_arguments(one))): one.number
@@ -88,12 +88,14 @@ def test_a_step_that_is_not_possible_cannot_be_part_of_a_run():
     }
     instances = [numbers[step.step, str(step.args)] for step in run.steps]
 
-    same = build_run(found.grounded, found.code, instances, "a_win_is_unheard", Verdict.HOLDS)
+    same = build_run(
+        found.grounded, found.code, instances, "winner_has_not_learned_it_won", Verdict.HOLDS
+    )
     twice = [instances[0], *instances]
 
     assert same == run
     with pytest.raises(AssertionError, match=r"cannot be replayed at broker_connects\(broker=1\)"):
-        build_run(found.grounded, found.code, twice, "a_win_is_unheard", Verdict.HOLDS)
+        build_run(found.grounded, found.code, twice, "winner_has_not_learned_it_won", Verdict.HOLDS)
 
 
 # -- the command under a run ------------------------------------------------------------------
@@ -105,7 +107,7 @@ def test_a_step_that_is_not_possible_cannot_be_part_of_a_run():
         (CLASSIC, "kip_101", "strong_isr", {}),
         (CLASSIC, "hw_truncation", "weak_isr", {}),
         (ELECTION, "2.3", "single_controller", {"requests_fenced": False}),
-        (ELECTION, "0.10", "single_master", {"zk_writes_fenced": True}),
+        (ELECTION, "0.10", "no_older_controller_is_obeyed", {"zk_writes_fenced": True}),
         (REPLICATION, "2.3", "zombies_overlap", {"truncation": "kip_101", "fetch_fencing": False}),
     ],
     ids=lambda value: getattr(value, "name", str(value)),

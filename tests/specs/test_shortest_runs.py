@@ -32,8 +32,8 @@ SETTLED: list[Any] = [
     (CLASSIC, "kip_320", {}, {}, "zombies_overlap", 9),
     (ELECTION, "2.3", {"zk_writes_fenced": False}, {}, "single_writer", 11),
     (ELECTION, "2.3", {"requests_fenced": False}, {}, "single_controller", 13),
-    (ELECTION, "2.3", {"broker_epoch": False}, {}, "single_master", 14),
-    (ELECTION, "2.3", {}, {}, "a_win_is_unheard", 4),
+    (ELECTION, "2.3", {"broker_epoch": False}, {}, "no_older_controller_is_obeyed", 14),
+    (ELECTION, "2.3", {}, {}, "winner_has_not_learned_it_won", 4),
 ]
 """System, version, switches changed, bounds, claim, and the depth of what settles it."""
 

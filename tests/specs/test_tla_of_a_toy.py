@@ -121,7 +121,7 @@ def a_log_grows(now):
 
 
 @always_step("no epoch comes back", companion="a_log_grows")
-def epochs_never_fall(now, after):
+def leader_epoch_never_falls(now, after):
     return after.epoch >= now.epoch
 
 
@@ -143,7 +143,7 @@ def _toy_system(initial: Any = _initial) -> System:
     return System(
         name="toy", about="every word", state=state, initial=initial,
         transitions=(broker_chooses, broker_logs, broker_copies, broker_copies_and_adds),
-        claims=(logs_are_short, a_log_grows, epochs_never_fall, somebody_is_chosen),
+        claims=(logs_are_short, a_log_grows, leader_epoch_never_falls, somebody_is_chosen),
         versions={"1": Version("1", {}, "the only one")}, default_version="1",
         bounds={"brokers": Bound(2, 1, "brokers"), "epoch": Bound(2, 1, "epochs"),
                 "log": Bound(1, 1, "records"), "crashes": Bound(None, 0, "faults")})  # fmt: skip
@@ -183,8 +183,8 @@ def test_a_claim_about_steps_is_a_property_and_one_about_the_end_waits_to_be_ask
 
     made = exported(system.recorded(), system.limits({}))
 
-    assert "epochs_never_fall == [][epoch <= epoch']_vars" in made.module
-    assert "PROPERTIES\n    epochs_never_fall\n" in made.configuration
+    assert "leader_epoch_never_falls == [][epoch <= epoch']_vars" in made.module
+    assert "PROPERTIES\n    leader_epoch_never_falls\n" in made.configuration
     assert "\n\\* PROPERTY somebody_is_chosen\n" in made.configuration
 
 

@@ -35,10 +35,11 @@ STORIES = Path(__file__).parents[2] / "specs" / "stories"
     [
         ("cluster_refused_before_events_were_dropped", "controller_is_still_active",
          "controller_is_still_in_office"),
-        ("three_brokers_start", "controller_announces_new_brokers", "controller_welcomes_brokers"),
+        ("three_brokers_start", "controller_sends_update_metadata_for_new_brokers",
+         "controller_welcomes_brokers"),
         ("late_stop_replica", "announcing_new", "welcoming"),
         ("dead_broker_is_taken_back", "offlining", "burying"),
-        ("winner_takes_itself_for_another", "registered_controller_is_active",
+        ("elected_broker_assumes_another_controller", "registered_controller_is_active",
          "controller_is_in_office"),
         ("log_directory_fails", "failure_unreported", "untold"),
         ("reassign_clients_know_the_old_epoch", "metadata_epoch", "told"),

@@ -32,7 +32,7 @@ def test_a_step_that_changes_nothing_says_so():
     steps = ("broker_connects", "broker_reads_epoch", "broker_wins_election",
              "broker_learns_it_won", "controller_sends_request")  # fmt: skip
     before = "".join(f"quietly {step} broker=1\n" for step in steps)
-    obeyed = "request_is_obeyed broker=2 sender=1 epoch=1\n"
+    obeyed = "broker_handles_request broker=2 sender=1 epoch=1\n"
 
     assert played(f"{before}quietly {obeyed}{obeyed}")[1] == "    nothing changes"
 
@@ -102,13 +102,14 @@ def test_history_is_reported_only_where_a_claim_of_the_story_reads_it():
 
 
 def test_a_sometimes_is_asserted_to_hold_or_not():
-    lines = played("check zombies_overlap\ncheck a_win_is_unheard\n" + ELECTED
-                 + "quietly broker_wins_election broker=1\ncheck a_win_is_unheard\n")  # fmt: skip
+    lines = played("check zombies_overlap\ncheck winner_has_not_learned_it_won\n" + ELECTED
+                 + "quietly broker_wins_election broker=1\n"
+                   "check winner_has_not_learned_it_won\n")  # fmt: skip
 
     assert [line.partition(" — ")[0] for line in lines] == [
         "zombies_overlap: not so here",
-        "a_win_is_unheard: not so here",
-        "a_win_is_unheard: so it is",
+        "winner_has_not_learned_it_won: not so here",
+        "winner_has_not_learned_it_won: so it is",
     ]
 
 
@@ -117,7 +118,7 @@ def test_a_broken_claim_is_reported_with_its_sentence_and_what_it_looks_at():
         "controller_elects_leader replica=1", "controller_drops_replica replica=2",
         "becomes_follower follower=3 leader=1 epoch=0", "becomes_leader replica=1 epoch=1",
         "leader_writes leader=1", "follower_replicates leader=1 follower=3",
-        "leader_raises_hw leader=1", "becomes_follower follower=3 leader=1 epoch=1",
+        "leader_advances_hw leader=1", "becomes_follower follower=3 leader=1 epoch=1",
     ]  # fmt: skip
     lines = played(
         "".join(f"quietly {step}\n" for step in steps) + "check strong_isr\ncheck leader_in_isr\n",
@@ -166,7 +167,7 @@ def test_a_step_beyond_a_bound_of_the_first_line_is_refused_with_the_bound():
     opening = "system replication version 2.3 brokers 2 controllers 1\n"
     outcome = playing(
         "quietly broker_becomes_controller broker=1\nquietly session_expires broker=1\n"
-        "broker_becomes_controller broker=2\ncheck clean_election\n",
+        "broker_becomes_controller broker=2\ncheck leader_in_isr\n",
         opening,
     )
 
@@ -273,15 +274,16 @@ def test_what_is_left_of_a_request_is_read_again_up_to_1_0(version: str, left: s
     """It is withdrawn while one of its moves runs: since 1.1 the other's entry comes back."""
     shown = played(
         "quietly topic_is_created first=1 second=2 third=none\n"
-        "quietly administrator_asks_for_two_moves first=2 second=1 third=none\n"
+        "quietly admin_requests_two_reassignments first=2 second=1 third=none\n"
         "quietly broker_becomes_controller broker=1\nquietly broker_learns_it_won broker=1\n"
-        "quietly controller_reads_cluster broker=1\n"
+        "quietly controller_reads_context broker=1\n"
         "quietly controller_begins_with_targets_in_sync broker=1\n"
-        "quietly administrator_withdraws_request\n"
-        "quietly controller_adopts_target broker=1\nquietly controller_keeps_leader broker=1\n"
+        "quietly admin_withdraws_request\n"
+        "quietly controller_sets_target_in_memory broker=1\n"
+        "quietly controller_keeps_leader broker=1\n"
         "quietly controller_deletes_old_replicas broker=1\n"
-        "quietly controller_settles_assignment broker=1\n"
-        "quietly controller_closes_request broker=1\nshow zk.other\n",
+        "quietly controller_writes_target_replicas broker=1\n"
+        "quietly controller_removes_request_entry broker=1\nshow zk.other\n",
         f"system reassignment version {version} brokers 2\n",
     )
 

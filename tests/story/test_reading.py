@@ -57,8 +57,8 @@ def test_a_text_without_a_line_has_nothing_to_play():
         ("broker_connects broker=1 broker=2", ["broker is given twice"]),
         ("broker_connects broker=7", ["no broker 7 (broker=7)", "one of: 1, 2"]),
         ("broker_connects broker=none", ["no broker none", "one of: 1, 2"]),
-        ("request_is_obeyed broker=1 sender=1 epoch=x", ["epoch=x", "no controller epoch"]),
-        ("request_is_obeyed broker=1 sender=1 epoch=0", ["epoch=0", "a number from 1 on"]),
+        ("broker_handles_request broker=1 sender=1 epoch=x", ["epoch=x", "no controller epoch"]),
+        ("broker_handles_request broker=1 sender=1 epoch=0", ["epoch=0", "a number from 1 on"]),
         ("check single_writr", ["claim of election 'single_writr'", "'single_writer'"]),
         ("check single_writer now", ["check takes one claim", "'now' is too much"]),
         ("show zk.epok", ["field of election 'zk.epok'", "did you mean 'zk.epoch'"]),
@@ -99,10 +99,10 @@ def test_a_wrong_first_line_says_what_is_right(opening, words):
 
 
 def test_a_step_of_another_version_is_not_merely_unknown():
-    reported = line_refused("leader_raises_hw leader=1", CLASSIC)
+    reported = line_refused("leader_advances_hw leader=1", CLASSIC)
 
     assert reported.endswith(
-        "classic kip_320 has no step leader_raises_hw: versions hw_truncation, kip_101, kip_279 "
+        "classic kip_320 has no step leader_advances_hw: versions hw_truncation, kip_101, kip_279 "
         "have it; the nearest here is fenced_leader_raises_hw"
     )
 
@@ -110,10 +110,13 @@ def test_a_step_of_another_version_is_not_merely_unknown():
 def test_a_step_that_only_a_thrown_switch_brings_is_reported():
     opening = "system replication version 2.3 brokers 2\n"
 
-    reported = line_refused("broker_fails_half_way broker=1 epoch=1 controller=1", opening)
+    reported = line_refused(
+        "broker_fails_while_becoming_follower broker=1 epoch=1 controller=1", opening
+    )
 
     assert (
-        "replication 2.3 has no step broker_fails_half_way: no version has it as it is" in reported
+        "replication 2.3 has no step broker_fails_while_becoming_follower: no version has it as it "
+        "is" in reported
     )
 
 

@@ -14,7 +14,7 @@ from specs.verdict import Verdict
 STORIES = sorted((Path(__file__).parents[2] / "specs" / "stories").glob("**/*.story"))
 HISTORY = {"m2_is_lost", "two_fast_elections_diverge", "first_try_at_kip_320", "rejoins_too_early",
            "deposed_controller_writes_unfenced", "restarted_broker_obeys",
-           "two_controllers_are_obeyed", "winner_takes_itself_for_another",
+           "two_controllers_are_obeyed", "elected_broker_assumes_another_controller",
            "older_leader_epoch_is_obeyed", "role_fails_half_way", "checkpoint_forgets",
            "zombie_fetcher_is_counted", "zombie_fetcher_is_counted_in_its_session",
            "same_leader_is_not_asked", "epoch_is_not_recorded",

@@ -37,15 +37,16 @@ from specs.theorems.theorem import TheoremResult, prove_theorem
 from specs.verdict import Verdict
 
 LONG = (
-    "cluster_clean_election", "cluster_leader_unique", "lists_are_sound",
-    "tasks_are_of_controllers", "the_deposed_write_nothing",
-    "who_goes_is_not_elected",
+    "cluster_leader_in_isr", "cluster_leader_unique", "replica_lists_are_valid",
+    "only_controllers_have_tasks", "deposed_controllers_write_nothing",
+    "brokers_shutting_down_are_not_elected",
 )  # fmt: skip
 """cvc5 takes half a minute together; Z3 is asked always, and both are in a deep run."""
 
 LONGEST = (
-    "only_the_requested_is_deleted", "deleted_topics_get_no_orders", "no_resurrection",
-    "states_are_written_as_read", "zookeeper_is_known",
+    "only_the_requested_is_deleted", "no_leader_and_isr_for_topics_being_deleted",
+    "deleted_data_is_never_served", "state_writes_are_conditional",
+    "idle_controller_knows_zookeeper",
 )  # fmt: skip
 """Z3 takes six seconds or more for each: both solvers are asked in a deep run."""
 
@@ -184,7 +185,7 @@ def test_the_formulas_of_the_placement_are_those_of_the_model(brokers):
     ("name", "without", "step"),
     [
         ("cluster_has_a_single_writer", "zk_writes_fenced", "controller_elects_leader"),
-        ("the_dead_stay_out", "isr_takes_the_living", "leader_expands_isr"),
+        ("dead_brokers_do_not_join_the_isr", "isr_takes_the_living", "leader_expands_isr"),
     ],
 )
 def test_what_a_step_keeps_to_in_any_state_needs_its_fence(name, without, step):
@@ -196,12 +197,12 @@ def test_what_a_step_keeps_to_in_any_state_needs_its_fence(name, without, step):
 @pytest.mark.parametrize(
     ("name", "changed", "open_one"),
     [
-        ("cluster_clean_election", {"preferred_needs_isr": False},
+        ("cluster_leader_in_isr", {"preferred_needs_isr": False},
          ("controller_elects_preferred", "leaders_are_in_the_isr")),
-        ("registrations_last", {"node_owner_checked": False},
-         ("broker_takes_its_old_node_for_its_own", "nobody_is_mistaken")),
-        ("the_resigned_are_silent", {"events_dropped": False},
-         ("controller_resigns_and_goes_on", "nobody_goes_on")),
+        ("registered_brokers_stay_registered", {"node_owner_checked": False},
+         ("broker_keeps_registration_of_old_session", "nobody_is_mistaken")),
+        ("resigned_controllers_write_nothing", {"events_dropped": False},
+         ("controller_resigns_and_keeps_its_queue", "nobody_goes_on")),
     ],
 )  # fmt: skip
 def test_what_every_step_keeps_needs_what_a_later_release_brought(name, changed, open_one):
@@ -272,13 +273,14 @@ def test_the_premises_of_what_every_step_keeps_do_not_contradict_each_other(syst
     ("needed", "step", "what"),
     [
         (topics.who_returned_is_taken_up, "controller_begins_shutdown", "who_returned_does_not_go"),
-        (topics.who_returned_does_not_go, "controller_starts_returned", "who_goes_is_not_live"),
+        (topics.who_returned_does_not_go, "controller_starts_bounced_broker",
+         "who_goes_is_not_live"),
         (topics.who_goes_is_not_live, "controller_elects_preferred", "it"),
         (topics.one_winner_an_epoch, "controller_moves_leaders", "it"),
     ],
 )  # fmt: skip
 def test_each_invariant_is_needed_so_that_who_goes_is_not_elected(needed, step, what):
-    (claim,) = (one for one in TOPICS.claims if one.name == "who_goes_is_not_elected")
+    (claim,) = (one for one in TOPICS.claims if one.name == "brokers_shutting_down_are_not_elected")
     recorded = TOPICS.recorded()
     recorded.steps[:] = [one for one in recorded.steps if one.transition.name == step]
     rest = tuple(one for one in topics.DEPARTURES if one is not needed)
@@ -292,7 +294,11 @@ def test_each_invariant_is_needed_so_that_who_goes_is_not_elected(needed, step, 
 
 def test_the_last_steps_of_a_deletion_keep_what_makes_it_a_requested_one():
     recorded = TOPICS.recorded()
-    last = ("topic_node_is_removed", "request_is_removed", "controller_hears_deletion")
+    last = (
+        "topic_znode_is_deleted",
+        "request_is_removed",
+        "controller_receives_stop_replica_response",
+    )
     recorded.steps[:] = [one for one in recorded.steps if one.transition.name in last]
 
     parts = list(kept(Proof("a few", TOPICS.name, topics.DELETIONS, ()), recorded))
@@ -352,7 +358,7 @@ def test_a_broker_that_starts_without_the_newest_epoch_refuses_nothing():
 
 @pytest.mark.deep
 def test_nobody_stops_a_replica_of_a_topic_that_stays_and_is_sent_an_order_then():
-    steps = ("controller_sees_start", "controller_starts_returned", "request_is_removed")
+    steps = ("controller_sees_start", "controller_starts_bounced_broker", "request_is_removed")
 
     assert _open_at(steps, topics.ORDERS, {}, {}) == []
 
@@ -360,7 +366,7 @@ def test_nobody_stops_a_replica_of_a_topic_that_stays_and_is_sent_an_order_then(
 def test_a_theorem_from_invariants_that_contradict_each_other_is_refused():
     never = Invariant("never", "nothing is so", "to see that it is refused", lambda now: (
         now.zk.epoch < 0))  # fmt: skip
-    sound = THEOREMS["deleted_is_gone"]
+    sound = THEOREMS["deleted_topics_leave_no_data"]
 
     contradiction = Proof("planted", TOPICS.name, (never,), ())
 
@@ -402,7 +408,7 @@ def test_what_is_given_to_a_theorem_is_shown_by_the_one_that_it_names(name):
     assert theorem.given is not None
     proof, _ = theorem.given(None, {})
 
-    assert theorem.label.endswith("given the invariants of no_resurrection")
+    assert theorem.label.endswith("given the invariants of deleted_data_is_never_served")
     assert {one.name for one in proof.invariants} <= {
         one.name for one in directories.DIRECTORIES}  # fmt: skip
 
@@ -410,11 +416,11 @@ def test_what_is_given_to_a_theorem_is_shown_by_the_one_that_it_names(name):
 @pytest.mark.deep
 @pytest.mark.parametrize(
     ("invariants", "bounds", "step"),
-    [(topics.DELETIONS, {}, "topic_node_is_removed"),
+    [(topics.DELETIONS, {}, "topic_znode_is_deleted"),
      (topics.ORDERS, {"shutdowns": 1, "controllers": 1}, "controller_stops_followers"),
      (topics.KNOWN, {}, "controller_sees_partitions"),
      (topics.READ_AGAIN, {"conflicts": 1, "controllers": 1}, "controller_write_conflicts"),
-     (directories.DIRECTORIES, {}, "topic_node_is_removed"),
+     (directories.DIRECTORIES, {}, "topic_znode_is_deleted"),
      (topics.DEPARTURES, {"shutdowns": 1, "crashes": 0}, "controller_moves_leaders")],
 )  # fmt: skip
 def test_what_is_assumed_of_a_state_is_so_in_every_state_that_is_reached(invariants, bounds, step):

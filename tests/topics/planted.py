@@ -10,20 +10,20 @@ TWO_PARTITIONS = {**ONE_CONTROLLER, "partitions": 2}
 UNDELETED = ("deletion_is_complete", "every replica is deleted")
 
 TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
-    "no_resurrection": (
+    "deleted_data_is_never_served": (
         {"depth": 33, "without": ("dead_replicas_stay",), "bounds": {"moves": 1}},
         {"depth": 26, "dropped": (UNDELETED,), "bounds": ONE_CONTROLLER},
     ),
-    "resurrection_takes_a_move": (
+    "deleted_data_returns_only_after_reassignment": (
         {"depth": 26, "dropped": (UNDELETED,), "bounds": ONE_CONTROLLER},
     ),
-    "deleted_is_gone": (
+    "deleted_topics_leave_no_data": (
         {"plain": True, "depth": 13, "dropped": (UNDELETED,), "bounds": ONE_CONTROLLER},
     ),
     "only_the_requested_is_deleted": (
         {"depth": 22, "without": ("zk_writes_fenced",), "bounds": NO_CRASH},
     ),
-    "machines_keep_to_tables": (
+    "state_changes_are_valid": (
         {
             "plain": True,
             "depth": 6,
@@ -31,7 +31,7 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
             "bounds": ONE_CONTROLLER,
         },
     ),
-    "deleted_topics_get_no_orders": (
+    "no_leader_and_isr_for_topics_being_deleted": (
         {
             "depth": 12,
             "dropped": (
@@ -41,10 +41,10 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
             "bounds": NO_CRASH,
         },
     ),
-    "zookeeper_is_known": (
+    "idle_controller_knows_zookeeper": (
         {"plain": True, "depth": 13, "without": ("additions_undone",), "bounds": TWO_PARTITIONS},
     ),
-    "clean_election": (
+    "leader_in_isr": (
         {
             "plain": True,
             "depth": 12,
@@ -52,7 +52,7 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
             "bounds": {**NO_CRASH, "controllers": 1, "elections": 1},
         },
     ),
-    "states_are_written_as_read": (
+    "state_writes_are_conditional": (
         {
             "plain": True,
             "depth": 18,
@@ -60,7 +60,7 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
             "bounds": {**NO_CRASH, "controllers": 1, "conflicts": 1},
         },
     ),
-    "who_goes_is_not_elected": (
+    "brokers_shutting_down_are_not_elected": (
         {
             "plain": True,
             "depth": 15,
@@ -71,7 +71,7 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
     "leader_and_controller_are_to_write": (
         {"plain": True, "depth": None, "bounds": ONE_CONTROLLER},
     ),
-    "lists_are_sound": (
+    "replica_lists_are_valid": (
         {
             "plain": True,
             "depth": 2,
@@ -79,7 +79,7 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
             "bounds": ONE_CONTROLLER,
         },
     ),
-    "the_dead_do_nothing": (
+    "stopped_brokers_do_nothing": (
         {
             "plain": True,
             "depth": 9,
@@ -87,7 +87,7 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
             "bounds": {**ONE_CONTROLLER, "crashes": 1},
         },
     ),
-    "tasks_are_of_controllers": (
+    "only_controllers_have_tasks": (
         {
             "plain": True,
             "depth": 2,
@@ -95,14 +95,14 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
             "bounds": ONE_CONTROLLER,
         },
     ),
-    "the_cut_off_stand_still": (
+    "controllers_without_session_do_nothing": (
         {
             "depth": 5,
             "dropped": (("controller_reads_context", "it has a ZooKeeper session"),),
             "bounds": NO_CRASH,
         },
     ),
-    "the_deposed_write_nothing": (
+    "deposed_controllers_write_nothing": (
         {
             "depth": 11,
             "dropped": (("controller_drops_request", "the epoch that it won is the newest"),),
@@ -124,12 +124,12 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
         {
             "plain": True,
             "depth": 10,
-            "unfair": ("controller_creates_states",),
+            "unfair": ("controller_brings_partitions_online",),
             "bounds": ONE_CONTROLLER,
         },
     ),
     "a_successor_is_served": (
-        {"depth": None, "missing": ("topic_node_is_removed",), "bounds": ONE_CONTROLLER},
+        {"depth": None, "missing": ("topic_znode_is_deleted",), "bounds": ONE_CONTROLLER},
     ),
     "a_deletion_is_complete": (
         {"depth": None, "missing": ("deletion_is_complete",), "bounds": ONE_CONTROLLER},

@@ -53,7 +53,9 @@ def test_both_engines_find_the_same_states():
 
 
 def test_with_symmetry_brokers_are_distinguished_by_what_they_do_only():
-    orbits = explore(SYSTEM.recorded(), SYSTEM.limits(SMALL), ["no_resurrection"], symmetry=True)
+    orbits = explore(
+        SYSTEM.recorded(), SYSTEM.limits(SMALL), ["deleted_data_is_never_served"], symmetry=True
+    )
 
     assert (orbits.distinct, orbits.complete) == (6_483, True)
 
@@ -65,7 +67,11 @@ def test_every_transition_is_taken_within_these_bounds_or_a_few_small_ones(defau
                    {**small, "expiries": 1, "conflicts": 1},
                    {**small, "controllers": 2, "expiries": 1, "losses": 1}):  # fmt: skip
         found = explore(
-            SYSTEM.recorded(), SYSTEM.limits(bounds), ["no_resurrection"], 20_000, symmetry=True
+            SYSTEM.recorded(),
+            SYSTEM.limits(bounds),
+            ["deleted_data_is_never_served"],
+            20_000,
+            symmetry=True,
         )
         taken |= {name for name, times in found.fired.items() if times}
 
@@ -89,12 +95,12 @@ MOVING: dict[str, object] = {"dead_replicas_stay": False}
 
 
 def test_a_deleted_topic_comes_back_where_replicas_are_moved_off_dead_brokers():
-    assert broken("2.3", "no_resurrection", MOVING, moves=1) == 32
-    assert broken("2.3", "resurrection_takes_a_move", MOVING, moves=1) is None
+    assert broken("2.3", "deleted_data_is_never_served", MOVING, moves=1) == 32
+    assert broken("2.3", "deleted_data_returns_only_after_reassignment", MOVING, moves=1) is None
 
 
 def test_with_topic_ids_it_does_not():
-    assert broken("2.8", "no_resurrection", MOVING, moves=1) is None
+    assert broken("2.8", "deleted_data_is_never_served", MOVING, moves=1) is None
 
 
 def test_without_the_fence_a_deposed_controller_deletes_the_successor():
@@ -115,4 +121,4 @@ def test_where_deletion_is_disabled_the_request_goes_and_the_topic_stays():
 
     assert found.claims["no_wedge"].verdict is Verdict.HOLDS
     assert found.fired["controller_drops_request"] > 0
-    assert "topic_node_is_removed" not in {name for name, times in found.fired.items() if times}
+    assert "topic_znode_is_deleted" not in {name for name, times in found.fired.items() if times}

@@ -14,11 +14,11 @@ THREE = {"crashes": 0, "expiries": 3}
 
 STEPS = {
     "partition_state_machine_starts": (ONE, 8),
-    "controller_creates_states": (ONE, 12),
+    "controller_brings_partitions_online": (ONE, 12),
     "controller_drops_request": (ONE, 10),
     "controller_stops_replicas": (ONE, 12),
-    "partition_node_is_removed": (ONE, 18),
-    "topic_node_is_removed": (ONE, 16),
+    "partition_znode_is_deleted": (ONE, 18),
+    "topic_znode_is_deleted": (ONE, 16),
     "request_is_removed": (ONE, 17),
     "controller_elects_for_failed": (TWO, 11),
     "controller_takes_replicas_offline": (TWO, 12),
@@ -50,7 +50,7 @@ def test_without_its_fence_a_deposed_controller_writes(step):
     bounds, steps = STEPS[step]
     cut = Bug(0, dropped=((step, FENCE),)).planted("topics")
 
-    _, run = find(cut, SYSTEM.limits(bounds), "the_deposed_write_nothing", symmetry=True)
+    _, run = find(cut, SYSTEM.limits(bounds), "deposed_controllers_write_nothing", symmetry=True)
 
     assert run is not None
     assert len(run.steps) == steps

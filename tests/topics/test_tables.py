@@ -72,7 +72,7 @@ def test_a_transition_that_the_table_does_not_have_is_noticed(monkeypatch):
     altered = dataclasses.replace(SYSTEM).recorded()  # one that was not recorded before
     altered.claims.update(claims)  # the claim is judged by the table as it should be
 
-    found, run = find(altered, SYSTEM.limits({"crashes": 0}), "machines_keep_to_tables")
+    found, run = find(altered, SYSTEM.limits({"crashes": 0}), "state_changes_are_valid")
 
-    assert found.claims["machines_keep_to_tables"].verdict is Verdict.BROKEN
+    assert found.claims["state_changes_are_valid"].verdict is Verdict.BROKEN
     assert run is not None

@@ -39,7 +39,7 @@ PLANTED = {
     ),
     "a guard of election": (
         cut("election", "broker_wins_election", "/controller_epoch is as it was read"),
-        {"single_controller", "controller_epoch_never_falls", "belief_is_earned"},
+        {"single_controller", "controller_epoch_never_falls", "controllers_won_their_epoch"},
     ),
     "a switch of election": (
         SYSTEMS["election"].recorded(None, {"zk_writes_fenced": False}),

@@ -91,9 +91,11 @@ def test_one_entry_is_reported_with_its_run_and_its_fix(insync):
 
     assert result.exit_code == 0
     assert "found, a shortest run of 12 steps" in result.stdout
-    assert "12  request_is_obeyed(" in result.stdout
+    assert "12  broker_handles_request(" in result.stdout
     assert "as history fixed it, election 2.3: holds within the same bounds" in result.stdout
-    assert "again: insync find single_master election --version 2.3" in result.stdout
+    assert (
+        "again: insync find no_older_controller_is_obeyed election --version 2.3" in result.stdout
+    )
 
 
 def test_an_entry_that_no_system_shows_is_not_checked(insync):

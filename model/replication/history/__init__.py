@@ -10,8 +10,8 @@ from model.replication.history.claims import CLAIMS
 from model.replication.history.isr import (
     isr_answer_is_lost,
     isr_write_is_executed,
-    isr_write_is_heard,
     isr_write_is_refused,
+    isr_write_response_arrives,
     leader_expands_isr,
     leader_finds_isr_registered,
     leader_gives_up_isr_write,
@@ -24,8 +24,8 @@ from model.replication.history.leader_and_isr import (
     broker_crashes,
     broker_leads_again,
     controller_elects_leader,
-    controller_leaves_it_leaderless,
-    controller_repeats_the_state,
+    controller_resends_state,
+    controller_writes_no_leader,
 )
 from model.replication.history.records import (
     follower_appends,
@@ -43,8 +43,8 @@ from model.replication.history.truncation import (
     follower_truncates,
     follower_truncates_and_asks_again,
     follower_truncates_to_hw,
-    leader_shows_an_older_epoch,
-    leader_shows_the_cut,
+    leader_answers_truncation_offset,
+    leader_answers_unknown_epoch,
 )
 from model.versions import SWITCHES, presets
 
@@ -65,15 +65,15 @@ SYSTEM = System(
     state=STATE,
     initial=initial,
     transitions=(
-        controller_elects_leader, controller_leaves_it_leaderless,
+        controller_elects_leader, controller_writes_no_leader,
         broker_becomes_leader, broker_becomes_follower, broker_crashes,
-        controller_repeats_the_state, broker_leads_again,
-        leader_shows_the_cut, leader_shows_an_older_epoch, follower_truncates,
+        controller_resends_state, broker_leads_again,
+        leader_answers_truncation_offset, leader_answers_unknown_epoch, follower_truncates,
         follower_truncates_and_asks_again, epoch_answer_is_lost, follower_truncates_to_hw,
         leader_appends, follower_asks_records, leader_learns_end, leader_sends_record,
         leader_sends_hw, follower_appends, follower_takes_hw, leader_advances_hw,
         leader_shrinks_isr, leader_expands_isr, isr_write_is_executed, isr_write_is_refused,
-        isr_write_is_heard, isr_answer_is_lost, leader_reads_its_isr_back,
+        isr_write_response_arrives, isr_answer_is_lost, leader_reads_its_isr_back,
         leader_finds_isr_registered, leader_gives_up_isr_write),
     claims=CLAIMS,
     versions={name: Version(

@@ -78,7 +78,7 @@ def isr_write_is_refused(now, new, epoch):
 
 
 @transition(epoch=EPOCHS)
-def isr_write_is_heard(now, new, epoch):
+def isr_write_response_arrives(now, new, epoch):
     """The answer arrives, however late: the leader works with the ISR that it wrote."""
     # redundant because the ISR is in force since it was executed, and nothing else hangs on it.
     require(now.leader[epoch].write == "executed",          "the write was executed, and answered")

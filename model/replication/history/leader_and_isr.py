@@ -44,7 +44,7 @@ def controller_elects_leader(now, new, leader, isr):
 
 
 @transition(isr=SetOf(BROKERS))
-def controller_leaves_it_leaderless(now, new, isr):
+def controller_writes_no_leader(now, new, isr):
     """No member of the ISR is alive: the controller takes the leader away, and keeps an ISR."""
     # redundant because safety does not need that somebody can be elected again.
     require(not_(isr.is_empty()),                   "the ISR keeps a member")
@@ -103,7 +103,7 @@ def broker_becomes_follower(now, new, broker, epoch):
 
 
 @transition()
-def controller_repeats_the_state(now, new):
+def controller_resends_state(now, new):
     """The leader's process died, and nobody noticed: the controller tells its next one the state.
 
     As nobody leads the epoch meanwhile, what it is sent may stand there at once.

@@ -48,7 +48,7 @@ def require_question(now, leader, follower, cut):
 
 
 @transition(only=asks_by_epoch, leader=BROKERS, follower=BROKERS, cut=ENDS)
-def leader_shows_the_cut(now, new, leader, follower, cut):
+def leader_answers_truncation_offset(now, new, leader, follower, cut):
     """The leader's answer lets the follower find the end of what both logs have."""
     require_question(now, leader, follower, cut)
     require(cut <= now.log[leader].end,             "the cut is in the leader's log")
@@ -59,7 +59,7 @@ def leader_shows_the_cut(now, new, leader, follower, cut):
 
 
 @transition(only=asks_by_epoch, leader=BROKERS, follower=BROKERS, cut=ENDS)
-def leader_shows_an_older_epoch(now, new, leader, follower, cut):
+def leader_answers_unknown_epoch(now, new, leader, follower, cut):
     """The answer is of an epoch that the follower does not know: it cuts, and will ask again.
 
     Why: KIP-279, after two fast elections one answer is not enough.

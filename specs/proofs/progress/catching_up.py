@@ -56,7 +56,7 @@ def is_left_out(now, b):
                   not_(all_of(is_sent(now), mine(now).written_isr.has(b))))
 
 
-ANSWERED = {"isr_write_is_heard": nothing, "leader_reads_its_isr_back": nothing,
+ANSWERED = {"isr_write_response_arrives": nothing, "leader_reads_its_isr_back": nothing,
             "leader_gives_up_isr_write": nothing}
 DECIDED = {"isr_write_is_executed": nothing, "isr_write_is_refused": nothing,
            "leader_finds_isr_registered": nothing}
@@ -80,7 +80,7 @@ WRITES_AWAITED = (
     Awaited("isr_write_is_executed", lambda now: all_of(is_sent(now), is_current(now)), the_epoch),
     Awaited("isr_write_is_refused", lambda now: all_of(is_sent(now), not_(is_current(now))),
             the_epoch),
-    Awaited("isr_write_is_heard", lambda now: all_of(
+    Awaited("isr_write_response_arrives", lambda now: all_of(
         is_led(now), mine(now).write == "executed"), the_epoch),
     Awaited("leader_gives_up_isr_write", lambda now: all_of(
         is_led(now), mine(now).write == "unanswered"), the_epoch),

@@ -53,21 +53,21 @@ def is_heard_by_all(now):
 
 
 FAIR = (
-    "session_expires", "broker_connects", "broker_reads_epoch", "broker_finds_it_moved",
+    "session_expires", "broker_connects", "broker_reads_epoch", "broker_loses_controller_election",
     "broker_wins_election", "broker_learns_it_won", "controller_resigns", "write_is_applied",
-    "controller_sends_request", "request_is_obeyed")
+    "controller_sends_request", "broker_handles_request")
 
 
 @eventually("once faults have ended, one broker is the controller and knows it, and every broker "
             "knows its epoch",
             fair=FAIR)
-def a_controller_is_heard_by_all(now):
+def all_brokers_know_the_controller(now):
     return any_of(not_(now.faults_ended), is_heard_by_all(now))
 
 
-SYSTEM = after_faults(ELECTION, FAULTS, (a_controller_is_heard_by_all,))
+SYSTEM = after_faults(ELECTION, FAULTS, (all_brokers_know_the_controller,))
 
-TWIN = after_faults(ELECTION, FAULTS, (a_controller_is_heard_by_all,), left_over={
+TWIN = after_faults(ELECTION, FAULTS, (all_brokers_know_the_controller,), left_over={
     "broker_wins_election": lambda now, broker: now.zk.epoch + 1 < limit("epoch"),
     "write_is_applied": lambda now, broker: now.zk.state_version + 2 < limit("writes"),
 })
@@ -189,7 +189,7 @@ RANKS = (
          {"broker_connects": its_broker}),
     Rank("runs_in_vain", "brokers whose session or turn is over, while nobody is registered",
          (BROKERS,), lambda now, b: all_of(nobody_is_registered(now), has_run_in_vain(now, b)),
-         {"broker_finds_it_moved": its_broker}),
+         {"broker_loses_controller_election": its_broker}),
     Rank("no_candidates", "brokers that cannot win yet, while nobody is registered",
          (BROKERS,), lambda now, b: all_of(nobody_is_registered(now), not_(can_win(now, b))),
          {"broker_reads_epoch": its_broker}),
@@ -201,7 +201,7 @@ RANKS = (
          {"controller_sends_request": its_broker}),
     Rank("unaware", "brokers that do not know the newest epoch", (BROKERS,),
          lambda now, b: now.seen[b] < now.zk.epoch,
-         {"request_is_obeyed": lambda now, broker, sender, epoch: (broker,)}),
+         {"broker_handles_request": lambda now, broker, sender, epoch: (broker,)}),
 )
 
 
@@ -220,7 +220,7 @@ AWAITED = (
         now.pending[b].any, is_current(now, b))), the_broker, (BROKERS,)),
     Awaited("controller_resigns", of_nobody(lambda now, b: all_of(
         now.belief[b].held, not_(now.pending[b].any))), the_broker, (BROKERS,)),
-    Awaited("broker_finds_it_moved", of_nobody(has_run_in_vain), the_broker, (BROKERS,)),
+    Awaited("broker_loses_controller_election", of_nobody(has_run_in_vain), the_broker, (BROKERS,)),
     Awaited("broker_connects", of_nobody(lambda now, b: all_of(
         not_(now.session[b]), not_(now.read[b].done))), the_broker, (BROKERS,)),
     Awaited("broker_reads_epoch", of_nobody(lambda now, b: all_of(
@@ -232,7 +232,7 @@ AWAITED = (
     Awaited("controller_sends_request", lambda now, b: all_of(
         now.zk.controller == b, now.belief[b].held, not_(now.sent.has(b, now.zk.epoch))),
         the_broker, (BROKERS,)),
-    Awaited("request_is_obeyed", lambda now, b, sender: all_of(
+    Awaited("broker_handles_request", lambda now, b, sender: all_of(
         now.zk.controller == sender, now.belief[sender].held,
         now.sent.has(sender, now.zk.epoch), now.seen[b] < now.zk.epoch),
         lambda now, b, sender: {"broker": b, "sender": sender, "epoch": now.zk.epoch},
@@ -245,7 +245,7 @@ RANKING = Ranking(
     twin=TWIN, bounds={"brokers": 2, "epoch": 3, "writes": 3})
 
 PROOF = Proof(
-    claim="a_controller_is_heard_by_all",
+    claim="all_brokers_know_the_controller",
     system="election",
     form=SYSTEM,
     invariants=(

@@ -69,8 +69,8 @@ FAULTS = {
 
 NOT_FAIR = (
     "broker_checkpoints_hw", "leader_appends", "leader_appends_for_isr",
-    "leader_has_too_few_in_sync", "leader_acknowledges", "leader_acknowledges_for_isr",
-    "leader_is_left_with_too_few", "consumer_reads",
+    "leader_answers_not_enough_replicas", "leader_acknowledges", "leader_acknowledges_for_isr",
+    "leader_answers_not_enough_replicas_after_append", "consumer_reads",
     *(name for name, rule in FAULTS.items() if rule is always_a_fault))
 """What clients and the checkpointing thread do, and what happens no more."""
 
@@ -85,8 +85,8 @@ def a_leader_is_followed_by_all(now):
         other == b, not_(now.up.has(other)), follows_now(now, other))))
 
 
-@eventually(records.what_is_sent_is_committed.sentence, fair=FAIR)
-def what_is_sent_is_committed(now):
+@eventually(records.produced_records_are_committed.sentence, fair=FAIR)
+def produced_records_are_committed(now):
     return is_led_so(now, lambda b: any_of(
         now.replica[b].hw == now.log[b].end,
         some(BROKERS, lambda m: all_of(now.replica[b].isr.has(m), not_(now.up.has(m))))))
@@ -99,7 +99,7 @@ def the_isr_recovers(now):
         all_of(now.isr_write[b].state == "none", now.replica[b].zk_version != now.zk.version)))
 
 
-CLAIMS = (a_leader_is_followed_by_all, what_is_sent_is_committed, the_isr_recovers)
+CLAIMS = (a_leader_is_followed_by_all, produced_records_are_committed, the_isr_recovers)
 
 
 def leaves_two_epochs(now, **others):

@@ -38,7 +38,7 @@ def isr_is_full(now):
 
 
 FAIR = (
-    *leaders.FAIR, "isr_write_is_executed", "isr_write_is_refused", "isr_write_is_heard",
+    *leaders.FAIR, "isr_write_is_executed", "isr_write_is_refused", "isr_write_response_arrives",
     "leader_gives_up_isr_write", "leader_sends_record", "follower_appends",
     "follower_asks_records", "leader_learns_end", "leader_expands_isr")
 

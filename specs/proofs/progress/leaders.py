@@ -57,9 +57,9 @@ FAULTS = {
     "epoch_answer_is_lost": always_a_fault,
     "controller_elects_leader": lambda now, leader, isr: any_of(
         has_live_leader(now), not_(now.live.has(leader)), isr != now.zk.isr.within(now.live)),
-    "controller_leaves_it_leaderless": lambda now, isr: has_live_member(now),
-    "leader_shows_the_cut": answers_in_vain,
-    "leader_shows_an_older_epoch": lambda now, leader, follower, cut: any_of(
+    "controller_writes_no_leader": lambda now, isr: has_live_member(now),
+    "leader_answers_truncation_offset": answers_in_vain,
+    "leader_answers_unknown_epoch": lambda now, leader, follower, cut: any_of(
         answers_in_vain(now, leader, follower), cut == now.log[follower].end),
     "leader_shrinks_isr": is_dead,
     "leader_expands_isr": is_dead,
@@ -89,7 +89,7 @@ def is_followed_by_all(now):
 
 FAIR = (
     "controller_elects_leader", "broker_becomes_leader", "broker_leads_again",
-    "broker_becomes_follower", "leader_shows_the_cut", "follower_truncates",
+    "broker_becomes_follower", "leader_answers_truncation_offset", "follower_truncates",
     "follower_truncates_and_asks_again")
 
 
@@ -108,7 +108,7 @@ SYSTEM = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN)
 LEFT_OVER = {
     "controller_elects_leader": lambda now, leader, isr: all_of(
         now.zk.epoch + 1 < limit("epoch"), now.zk.version + 2 < limit("versions")),
-    "controller_leaves_it_leaderless": lambda now, isr: all_of(
+    "controller_writes_no_leader": lambda now, isr: all_of(
         now.zk.epoch + 1 < limit("epoch"), now.zk.version + 2 < limit("versions")),
     "isr_write_is_executed": lambda now, epoch: now.zk.version + 2 < limit("versions"),
 }
@@ -168,7 +168,7 @@ def its_follower(now, follower, **others):
 RANKS = (
     Rank("dead_writes", "an ISR write of a dead leader is on its way", (), dead_leader_writes,
          {"isr_write_is_executed": nothing, "isr_write_is_refused": nothing,
-          "leader_finds_isr_registered": nothing, "controller_repeats_the_state": nothing}),
+          "leader_finds_isr_registered": nothing, "controller_resends_state": nothing}),
     Rank("no_live_leader", "the registered leader is dead, or there is none", (),
          lambda now: not_(has_live_leader(now)), {"controller_elects_leader": nothing}),
     Rank("idle_leader", "the registered leader does not lead yet", (),
@@ -191,7 +191,8 @@ RANKS = (
          {"follower_truncates": its_follower}),
     Rank("unanswered", "those of them without an answer", (BROKERS,),
          lambda now, b: all_of(is_cutting(now, b), not_(now.answer[b].given)),
-         {"leader_shows_the_cut": its_follower, "leader_shows_an_older_epoch": its_follower}),
+         {"leader_answers_truncation_offset": its_follower,
+          "leader_answers_unknown_epoch": its_follower}),
 )
 
 
@@ -229,7 +230,7 @@ AWAITED = (
         is_to_follow(now, b), any_of(
             now.replica[b].epoch < now.zk.epoch, now.replica[b].role == "down")),
         lambda now, b: {"broker": b, "epoch": now.zk.epoch}, (BROKERS,)),
-    Awaited("leader_shows_the_cut", is_the_cut,
+    Awaited("leader_answers_truncation_offset", is_the_cut,
             lambda now, b, cut: {"leader": now.zk.leader, "follower": b, "cut": cut},
             (BROKERS, ENDS),
             Least(is_beyond_what_is_common, lambda now, b: smaller(

@@ -36,7 +36,7 @@ def is_committed(now):
 
 
 FAIR = (
-    *leaders.FAIR, "isr_write_is_executed", "isr_write_is_refused", "isr_write_is_heard",
+    *leaders.FAIR, "isr_write_is_executed", "isr_write_is_refused", "isr_write_response_arrives",
     "leader_gives_up_isr_write", "leader_sends_record", "follower_appends",
     "follower_asks_records", "leader_learns_end", "leader_advances_hw")
 
@@ -44,12 +44,12 @@ FAIR = (
 @eventually("once faults have ended, a partition of which some ISR member is alive has a leader, "
             "and a record of its log is committed if all live on which the leader counts",
             fair=FAIR)
-def what_is_sent_is_committed(now):
+def produced_records_are_committed(now):
     return any_of(not_(now.faults_ended), not_(has_live_member(now)), all_of(
         is_led(now), any_of(not_(isr_lives(now)), not_(has_the_record(now)), is_committed(now))))
 
 
-CLAIMS = (what_is_sent_is_committed,)
+CLAIMS = (produced_records_are_committed,)
 CHOSEN = {**leaders.CHOSEN, "watched": (OFFSETS, OFFSETS)}
 SYSTEM = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN)
 TWIN = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN, leaders.LEFT_OVER)
@@ -74,7 +74,7 @@ RANKING = Ranking(
     bounds={**leaders.RANKING.bounds, "versions": 4})
 
 PROOF = Proof(
-    claim="what_is_sent_is_committed",
+    claim="produced_records_are_committed",
     system="replication_history",
     form=SYSTEM,
     invariants=leaders.PROOF.invariants,

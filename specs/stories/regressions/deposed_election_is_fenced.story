@@ -10,7 +10,7 @@ quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 controller_election_is_fenced broker=1 leader=1
 refused controller_elects_leader broker=1 leader=1
-check clean_election
+check leader_in_isr
 ----
 controller_election_is_fenced(broker=1, leader=1)
     belief[1]: 1 → 0
@@ -20,4 +20,4 @@ controller_election_is_fenced(broker=1, leader=1)
     cache[1].reached: {1,2} → {}
 refused controller_elects_leader(broker=1, leader=1)
     the broker believes it is the controller — false (belief[1] 0)
-clean_election: holds
+leader_in_isr: holds

@@ -4,11 +4,11 @@ system topics version 2.3 without winner_finds_itself brokers 2
 
 quietly broker_becomes_controller broker=1
 quietly reply_is_lost broker=1
-winner_takes_itself_for_another broker=1
+elected_broker_assumes_another_controller broker=1
 refused broker_learns_it_won broker=1
 refused broker_becomes_controller broker=2
 ----
-winner_takes_itself_for_another(broker=1)
+elected_broker_assumes_another_controller(broker=1)
     campaign[1]: 1 → 0
     reply_lost[1]: true → false
 refused broker_learns_it_won(broker=1)

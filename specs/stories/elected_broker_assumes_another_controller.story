@@ -6,14 +6,14 @@ system replication version 2.3 without winner_finds_itself brokers 2
 quietly broker_becomes_controller broker=1
 quietly reply_is_lost broker=1
 check registered_controller_is_active
-winner_takes_itself_for_another broker=1
+elected_broker_assumes_another_controller broker=1
 check registered_controller_is_active
 refused broker_becomes_controller broker=1
 refused broker_becomes_controller broker=2
 refused controller_reads_partition broker=1
 ----
 registered_controller_is_active: holds
-winner_takes_itself_for_another(broker=1)
+elected_broker_assumes_another_controller(broker=1)
     campaign[1]: 1 → 0
     reply_lost[1]: true → false
 registered_controller_is_active: broken — the broker in /controller acts as the controller or is still to hear that it won, as long as its process runs
