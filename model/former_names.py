@@ -149,6 +149,13 @@ FAMILIES: Mapping[str, Mapping[str, str]] = {"reassignment": {"office": "deposed
 """By system: a part of its graph that `insync edges --family` walks."""
 
 
+_NOW = {**STEPS, **CLAIMS}
+# A name of one word may be a word of a sentence: at the beginning of its line it is a claim.
+_NAMES = re.compile(
+    r"\b(" + "|".join(name if "_" in name else f"(?<!.){name}(?=:)" for name in _NOW) + r")\b"
+)
+
+
 def switch_now(name: str) -> str:
     """The name of a switch, where it may be given by the one that it had."""
     return SWITCHES.get(name, name)
@@ -179,7 +186,8 @@ def field_now(system: str, path: str) -> str:
 
 def line_now(system: str, line: str) -> str:
     """A line of a story's output with the names of now: steps, claims, parts of the state."""
-    for old, new in {**STEPS, **CLAIMS, **VALUES.get(system, {})}.items():
+    line = _NAMES.sub(lambda found: _NOW[found[1]], line)
+    for old, new in VALUES.get(system, {}).items():
         line = re.sub(rf"\b{old}\b", new, line)
     for old, new in FIELDS.get(system, {}).items():
         *above, last = old.split(".")

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cli.main import main
+from conformance.cli.prove import PROGRESS
 from conformance.cli.theorems import NAMES
 from conformance.mapping import map_of
 from model.former_names import (
@@ -66,16 +67,20 @@ def test_words_of_a_sentence_are_left_alone():
 
     assert line_now("reassignment", line) == line.replace("(told 3", "(metadata_epoch 3")
     assert line_now("classic", line) == line
+    sentence = "    the metadata of broker 1 converges: in the end"
+    assert line_now("cluster", sentence) == sentence
+    assert line_now("cluster", "converges: holds") == "idle_metadata_agrees_with_zookeeper: holds"
 
 
 def test_former_names_are_gone_and_the_names_of_now_are_there():
     steps = {step.name for system in SYSTEMS.values() for step in system.transitions}
+    claims = {claim.name for system in SYSTEMS.values() for claim in system.claims}
+    claims |= {*NAMES, *PROGRESS}
     for old, new in STEPS.items():
-        assert old not in steps
+        assert old not in steps | claims
         assert step_now(old) == new in steps
-    claims = {claim.name for system in SYSTEMS.values() for claim in system.claims} | {*NAMES}
     for old, new in CLAIMS.items():
-        assert old not in claims
+        assert old not in steps | claims
         assert claim_now(old) == new in claims
     for system, renamed in FAMILIES.items():
         for old, new in renamed.items():
