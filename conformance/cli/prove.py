@@ -43,7 +43,7 @@ from conformance.cli.theorems import (
     theorems_among,
     try_theorems,
 )
-from model.former_names import claim_now
+from model.former_names import claim_now, step_now
 from model.language import RecordedSystem, System
 from model.replication.alter_isr import SYSTEM as BY_ALTER_ISR
 from specs.chain import compose, refinement
@@ -393,7 +393,7 @@ def _unfair(proof: Proof, steps: tuple[str, ...]) -> Proof:
         raise WrongUse(f"--unfair is for claims of progress, and {proof.claim} is none; "
                        f"write insync prove {next(iter(PROGRESS))} --unfair STEP")  # fmt: skip
     with refusals():
-        return unfair(proof, steps)
+        return unfair(proof, tuple(map(step_now, steps)))
 
 
 @dataclass(frozen=True)

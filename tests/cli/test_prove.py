@@ -126,7 +126,7 @@ def test_the_questions_are_written_out_with_what_was_answered(insync, tmp_path):
 
 def test_progress_is_proved_and_broken_by_a_loop_where_a_fairness_is_dropped(insync, answer):
     code, found = answer("prove all_brokers_know_the_controller")
-    result = insync("prove all_brokers_know_the_controller --unfair broker_handles_request")
+    result = insync("prove a_controller_is_heard_by_all --unfair request_is_obeyed")  # as they were
 
     assert (code, found["verdict"], found["claims"][0]["brokers"]) == (0, "holds", "any")
     assert result.exit_code == 1
