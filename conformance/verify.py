@@ -20,8 +20,8 @@ from typing import ClassVar
 
 from conformance.lockstep import BOUNDS, Mismatch
 from conformance.replay import judge
-from conformance.serving import RowResult, Running, covered, noticed, walked
-from conformance.serving import planned as of_serving_code
+from conformance.verify_brokers import RowResult, Running, covered, noticed, walked
+from conformance.verify_brokers import planned as of_serving_code
 from conformance.walks import walk
 from impl import simulate
 from model.language import RecordedSystem

@@ -32,8 +32,8 @@ from conformance.chaos.schedule import ChaosFault
 from conformance.chaos.workload import TOPIC, Workload
 from conformance.disks.findings import Severity
 from conformance.disks.inspecting import inspect
+from conformance.disks.predicted_truncation import preset_for
 from conformance.disks.reading import NothingHereError
-from conformance.disks.truncation import preset_for
 from conformance.kafka.messages import ANSWER, REQUEST, KafkaReader, Message
 from conformance.kafka.proxy import Gate, Proxy
 from conformance.kafka.schedule import MessageRule, Which

@@ -62,8 +62,8 @@ def inspect(
     """
     from conformance.disks.inspecting import TwoClustersError
     from conformance.disks.inspecting import inspect as inspect_all
+    from conformance.disks.predicted_truncation import preset_for
     from conformance.disks.reading import NothingHereError
-    from conformance.disks.truncation import preset_for
     from conformance.pipeline.java import NoJavaError
     from conformance.pipeline.session import SparkFailedError
 

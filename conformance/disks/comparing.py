@@ -14,8 +14,8 @@ from itertools import combinations
 import numpy as np
 
 from conformance.disks.findings import DiskFinding, Severity
+from conformance.disks.predicted_truncation import cut_of
 from conformance.disks.reading import InspectedDirectory, ReplicaOnDisk, replica_of
-from conformance.disks.truncation import cut_of
 from impl.log.checkpoint_file import TopicPartition
 from specs.rendering import COUNTED
 

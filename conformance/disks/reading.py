@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from conformance.disks.findings import DiskFinding, Severity
-from conformance.disks.truncation import Run, Runs
+from conformance.disks.predicted_truncation import Run, Runs
 from impl.log.checkpoint_file import TopicPartition, TornCheckpoint, parse_epochs, parse_offsets
 from impl.log.crc32c import Buffer
 from impl.log.directory_names import parse_name

@@ -24,7 +24,7 @@ from conformance.mapping.rows import Family
 from conformance.mutants.changes import ChangeNotes, forget
 from conformance.mutants.kept_reach import KeptReach
 from conformance.mutants.mutate import MODULES, Mutant, mutants_of
-from conformance.rules import RulesDiffer, compare_rules
+from conformance.plain_rules.compare import RulesDiffer, compare_rules
 from conformance.running.logged import judged_logs
 from conformance.running.profiles import TRACED_PROFILES
 from conformance.running.simulated import judged_run

@@ -87,9 +87,9 @@ class Disagreement:
 def answers_of(side: str) -> Answers:
     """Who answers for a side."""
     if side == "model":
-        from conformance.vectors import model_side
+        from conformance.vectors import model
 
-        return model_side.ANSWERS
+        return model.ANSWERS
     from conformance.vectors import implementation
 
     return implementation.ANSWERS

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from conformance.vectors import model_fetchers
+from conformance.vectors.model import fetching
 
 _RECORDS = (
     "the model's logs are of records with an offset and a leader epoch: no producers, no keys"
@@ -134,7 +134,7 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
                lambda given: (epochs := [one["epoch"] for one in given["steps"]]) != sorted(epochs),
                "the model's broker refuses an older epoch before it looks at its fetcher"),
         Except("truncation", "scenario",
-               lambda given: not model_fetchers.is_about_two_logs(given),
+               lambda given: not fetching.is_about_two_logs(given),
                "the model's fetcher follows one partition from offset 0 on, which nobody removes"),
         Except("truncation", "epochFetches",
                lambda given: bool(given.get("truncationOnFetch", "ibp" in given)),

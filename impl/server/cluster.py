@@ -229,7 +229,7 @@ class Cluster(Processes):
         folder.mkdir(parents=True, exist_ok=True)
         port = self.state.connect.rpartition(":")[2]
         if self.state.zookeeper == "embedded":
-            return [sys.executable, "-m", "impl.server.embedded", port, str(folder),
+            return [sys.executable, "-m", "impl.server.embedded_zookeeper", port, str(folder),
                     *self._tracing()]  # fmt: skip
         settings = folder / "zoo.cfg"
         lines = {

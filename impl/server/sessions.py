@@ -10,7 +10,7 @@ import logging
 import threading
 from collections.abc import Sequence
 
-from impl.server.embedded import EmbeddedClient
+from impl.server.embedded_zookeeper import EmbeddedClient
 from impl.zookeeper.port import OpOutcome, Port
 from impl.zookeeper.znode import ANY_VERSION, Created, Op, WatchEvent, Znode
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from conformance import serving
+from conformance import verify_brokers
 from conformance.cli.mutants import mutants as mutants_command
 from conformance.mutants import (
     MODULES,
@@ -44,7 +44,7 @@ from conformance.mutants.judges import (
 from conformance.mutants.kept_reach import KeptReach
 from conformance.mutants.kept_score import digest_of, digest_of_text
 from conformance.mutants.mutate import function_named
-from conformance.rules import RulesDiffer, compare_rules
+from conformance.plain_rules.compare import RulesDiffer, compare_rules
 from conformance.story_lockstep import route, tour, tours
 from impl.core.partition_machine import PartitionMachine
 from impl.core.reassigner import Reassigner
@@ -93,7 +93,9 @@ def test_what_is_planted_is_caught_by_the_rules_where_it_is_one(
 ) -> None:
     """The rules agree as they are, and a cut at the high watermark is named with its input."""
     assert compare_rules() > 25_000
-    monkeypatch.setattr("conformance.rules.follower_truncation", lambda r, e, hw, *_: (hw, True))
+    monkeypatch.setattr(
+        "conformance.plain_rules.compare.follower_truncation", lambda r, e, hw, *_: (hw, True)
+    )
 
     with pytest.raises(RulesDiffer, match=r"a log \[0\] with HW 0, answered .* the rule says"):
         compare_rules()
@@ -112,7 +114,7 @@ def test_what_is_planted_is_caught_by_the_rules_where_it_is_one(
 def test_a_wrong_rule_of_the_implementation_is_named_with_its_input(
     monkeypatch: pytest.MonkeyPatch, replaced: str, wrong: object, named: str
 ) -> None:
-    monkeypatch.setattr(f"conformance.rules.{replaced}", wrong)
+    monkeypatch.setattr(f"conformance.plain_rules.compare.{replaced}", wrong)
 
     with pytest.raises(RulesDiffer, match=named):
         compare_rules()
@@ -417,12 +419,12 @@ def test_the_row_of_verify_is_as_good_as_what_is_kept(monkeypatch: pytest.Monkey
     def row(low: float, changed: int) -> Verdict:
         found = KeptScore(Score(9, 10, low, 1.0), names[:changed], names[changed:], 100)
         monkeypatch.setattr("conformance.mutants.kept_score", lambda: found)
-        return serving.noticed().verdict
+        return verify_brokers.noticed().verdict
 
-    assert row(serving.NOTICED, 0) is Verdict.HOLDS
-    assert row(serving.NOTICED, 3) is Verdict.HOLDS
-    assert row(serving.NOTICED - 0.01, 0) is Verdict.BROKEN
-    assert row(serving.NOTICED, 6) is Verdict.NOT_CHECKED
+    assert row(verify_brokers.NOTICED, 0) is Verdict.HOLDS
+    assert row(verify_brokers.NOTICED, 3) is Verdict.HOLDS
+    assert row(verify_brokers.NOTICED - 0.01, 0) is Verdict.BROKEN
+    assert row(verify_brokers.NOTICED, 6) is Verdict.NOT_CHECKED
 
 
 def test_what_is_kept_in_the_tree_can_be_read() -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from conformance.plain_rules import elections
-from conformance.vectors import model_controller, model_followers, model_side
+from conformance.vectors import model
 from conformance.vectors.cases import Case, read_cases
 from conformance.vectors.judge import FileResult, Outcome, answers_of, disagreements, judge
-from conformance.vectors.model_stage import ModelStage, Ranks, preset_of
+from conformance.vectors.model import followers, machines
+from conformance.vectors.model.stage import ModelStage, Ranks, preset_of
 from conformance.vectors.not_applicable import EXCEPTIONS, NOT_APPLICABLE
 from conformance.vectors.shapes import completed
 
@@ -59,17 +60,17 @@ def test_the_rules_of_another_release_do_not_pass():
         case for case in cases("truncation", "offsetTruncationState") if "round 1" in case.name
     )
 
-    of_its_own = model_followers.truncation(case.question)
-    of_1_1 = model_followers.truncation({**case.question, "release": "1.1"})
+    of_its_own = followers.truncation(case.question)
+    of_1_1 = followers.truncation({**case.question, "release": "1.1"})
 
     assert of_its_own == case.expected
     assert of_1_1 != case.expected
 
 
 def test_what_is_answered_is_not_declared_to_be_unanswered_and_exceptions_are_of_what_is():
-    assert not set(NOT_APPLICABLE["model"]) & set(model_side.ANSWERS)
+    assert not set(NOT_APPLICABLE["model"]) & set(model.ANSWERS)
     for one in EXCEPTIONS["model"]:
-        assert (one.file, one.operation) in model_side.ANSWERS
+        assert (one.file, one.operation) in model.ANSWERS
         ours = read_cases(MORE / f"{one.file}.json")
         inputs = [
             completed(one.file, one.operation, case.input)
@@ -134,7 +135,7 @@ def test_more_brokers_than_usual_are_no_hindrance():
     many = {"strategy": "Offline", "assignment": [9, 8, 7, 6, 5], "isr": [6, 5], "live": [6, 7],
             "uncleanEnabled": False, "leaderEpoch": 3}  # fmt: skip
 
-    answer = model_controller.elect({"input": many, "release": "2.7", "versions": "2.7"})
+    answer = machines.elect({"input": many, "release": "2.7", "versions": "2.7"})
 
     assert answer["leader"] == 6
     assert answer["isr"] == [6]
@@ -142,10 +143,10 @@ def test_more_brokers_than_usual_are_no_hindrance():
 
 
 def test_a_transition_beyond_the_bounds_is_named():
-    stage = ModelStage.of("replication", "2.3", (model_followers.STEP,), model_followers.BOUNDS)
+    stage = ModelStage.of("replication", "2.3", (followers.STEP,), followers.BOUNDS)
 
     with pytest.raises(KeyError, match=r"follower_truncates\(9,\) is beyond the bounds"):
-        stage.step(model_followers.STEP, stage.state({}), 9)
+        stage.step(followers.STEP, stage.state({}), 9)
 
 
 def test_ranks_keep_the_order_and_give_the_numbers_back():

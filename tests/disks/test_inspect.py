@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from conformance.cli import main
 from conformance.disks.inspecting import inspect
-from conformance.disks.truncation import Runs, cut_of
+from conformance.disks.predicted_truncation import Runs, cut_of
 from conformance.pipeline.spark import SparkEngine
 from impl.log.record import StoredRecord
 from impl.log.record_batch import batches_in, encode_batch

@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.vectors import model_batches
 from conformance.vectors.cases import Case
 from conformance.vectors.compare import agrees
 from conformance.vectors.implementation.batches import batch
+from conformance.vectors.model import batches
 from conformance.vectors.shapes import completed
 from impl.releases import PRESETS
 
@@ -58,4 +58,4 @@ def test_both_sides_send_the_same(asked: dict[str, Any], release: str):
     question = {"input": whole, "release": release, "versions": release}
     case = Case("request_batch", 0, "", "", release, release, "batch", asked, None)
 
-    assert agrees(dict(model_batches.by_rule(question)), batch(question), case)
+    assert agrees(dict(batches.by_rule(question)), batch(question), case)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.server.embedded import EmbeddedClient, EmbeddedServer
+from impl.server.embedded_zookeeper import EmbeddedClient, EmbeddedServer
 from impl.zookeeper import ConnectionLoss, EventType, SessionExpired, WatchEvent
 from impl.zookeeper.port import wait
 from impl.zookeeper.real import RealSession

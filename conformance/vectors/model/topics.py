@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from conformance.vectors.model_stage import ModelStage, Place
+from conformance.vectors.model.stage import ModelStage, Place
 
 Question = Mapping[str, Any]
 

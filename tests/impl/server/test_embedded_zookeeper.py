@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.ingest.transaction_log import TransactionLogReader
-from impl.server.embedded import EmbeddedClient, EmbeddedServer
+from impl.server.embedded_zookeeper import EmbeddedClient, EmbeddedServer
 from impl.zookeeper.errors import (
     BadVersion,
     ConnectionLoss,

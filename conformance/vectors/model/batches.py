@@ -13,8 +13,8 @@ from typing import Any
 from conformance.plain_rules import request_versions
 from conformance.plain_rules.request_batches import BatchByTheRules, NotSent
 from conformance.vectors.compare import ByRule
-from conformance.vectors.model_controller import CONTROLLER, ELECTIONS
-from conformance.vectors.model_stage import ModelStage, Place
+from conformance.vectors.model.machines import CONTROLLER, ELECTIONS
+from conformance.vectors.model.stage import ModelStage, Place
 from impl.releases import Release
 
 Question = Mapping[str, Any]

@@ -21,7 +21,9 @@ from typing import Any, NamedTuple
 from specs.verdict import Verdict, combine
 
 KILLED, KILLED_FOR_S, QUIET_S = 1, 1.8, 0.8
-_SCRIPT = "import sys; from conformance.serving import run_and_judge; run_and_judge(sys.argv[1])"
+_SCRIPT = (
+    "import sys; from conformance.verify_brokers import run_and_judge; run_and_judge(sys.argv[1])"
+)
 
 
 class RowResult(NamedTuple):

@@ -13,8 +13,8 @@ from typing import Any
 
 from conformance.plain_rules import topic_names
 from conformance.vectors.compare import ByRule
-from conformance.vectors.model_stage import ModelStage, Place, Ranks
-from conformance.vectors.model_topics import CONTROLLER, DELETION, HEARS, TASKS, Topic
+from conformance.vectors.model.stage import ModelStage, Place, Ranks
+from conformance.vectors.model.topics import CONTROLLER, DELETION, HEARS, TASKS, Topic
 from conformance.vectors.questions import NotInModel
 from impl.releases import Release
 

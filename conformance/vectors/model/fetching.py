@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.mapping import AS_RELEASED
-from conformance.vectors.model_stage import ModelStage, Place, Ranks
+from conformance.vectors.model.stage import ModelStage, Place, Ranks
 from conformance.vectors.questions import NotInModel
 from impl.releases import Release
 

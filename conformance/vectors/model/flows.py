@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.vectors import model_topics
-from conformance.vectors.model_controller import Scene
+from conformance.vectors.model import topics
+from conformance.vectors.model.machines import Scene
 from impl.releases import Release
 
 Question = Mapping[str, Any]
@@ -28,7 +28,7 @@ class Flow:
         self.unclean = not self.release.since("0.11") if unclean is None else bool(unclean)
         self.assignment: list[int] = asked["assignment"]
         self.live, self.going = set(asked["brokers"]), set[int]()
-        first = model_topics.create(question, self.assignment, sorted(self.live)) or {}
+        first = topics.create(question, self.assignment, sorted(self.live)) or {}
         self.leader, self.isr = first.get("leader", NOBODY), first.get("isr", [])
         self.epoch = first.get("leaderEpoch", 0)
         self.remaining: list[int] = []
@@ -108,7 +108,7 @@ def creation(question: Question) -> dict[str, Any]:
 
 
 def _created(question: Question, number: int, replicas: list[int]) -> dict[str, Any]:
-    made = model_topics.create(question, replicas, question["input"]["live"])
+    made = topics.create(question, replicas, question["input"]["live"])
     if made is None:  # nobody could lead: no state was written
         return {"leader": None}
     return made | {"partition": number, "controllerEpoch": CONTROLLER_EPOCH}

@@ -13,9 +13,9 @@ from typing import Any
 
 from conformance.mapping import AS_RELEASED
 from conformance.plain_rules import answers
-from conformance.vectors import model_rules
 from conformance.vectors.compare import ByRule
-from conformance.vectors.model_stage import ModelStage, Place, Ranks, TwoAnswers
+from conformance.vectors.model import rules
+from conformance.vectors.model.stage import ModelStage, Place, Ranks, TwoAnswers
 from conformance.vectors.questions import NotInModel
 from impl.releases import Release
 from model.replication.alter_isr import SYSTEM as BY_ALTER_ISR
@@ -402,7 +402,7 @@ ADVANCES = "leader_advances_hw"
 
 def high_watermark(question: Question) -> dict[str, Any]:
     """How far a leader's high watermark goes, by a step where only the ISR counts."""
-    asked, by_rule = question["input"], model_rules.high_watermark(question)
+    asked, by_rule = question["input"], rules.high_watermark(question)
     outside = [one for name, one in asked["remotes"].items() if int(name) not in asked["isr"]]
     late = [one for one in outside if asked["now"] - one["lastCaughtUp"] <= asked["lagMs"]]
     if late and Release.of(question["release"]).since("0.10.2"):
@@ -447,7 +447,7 @@ def produce(question: Question) -> dict[str, Any]:
 
     Only whether the ISR is large enough matters: it has two members then, and else one.
     """
-    asked, by_rule = question["input"], model_rules.produce(question)
+    asked, by_rule = question["input"], rules.produce(question)
     if by_rule["error"] in ("INVALID_REQUIRED_ACKS", "REQUEST_TIMED_OUT"):
         return ByRule(by_rule)
     least = asked.get("minIsr", 1)
@@ -486,7 +486,7 @@ def leader_epoch(question: Question) -> dict[str, Any]:
 
     They tell who is served, and whose fetcher is fenced by it; other refusals look alike to them.
     """
-    asked, by_rule = question["input"], model_rules.leader_epoch(question)
+    asked, by_rule = question["input"], rules.leader_epoch(question)
     if asked["request"] is None or not asked["fetchOnlyFromLeader"]:
         return ByRule(by_rule)  # a follower of the model names an epoch, and asks a leader
     epochs = Ranks([asked["current"], asked["request"]], first=1)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.vectors import model_controller, model_topics
-from conformance.vectors.model_controller import CONTROLLER, Scene
-from conformance.vectors.model_stage import ModelStage, Place
+from conformance.vectors.model import machines, topics
+from conformance.vectors.model.machines import CONTROLLER, Scene
+from conformance.vectors.model.stage import ModelStage, Place
 from impl.releases import Release
 from model.topics.tables import PARTITION_TABLE
 
@@ -65,7 +65,7 @@ def _created(question: Question) -> dict[str, Any]:
     asked = question["input"]
     live = [one for one in asked["live"] if one not in asked.get("shuttingDown", ())]
     said = asked.get("zkCreateResult")
-    made = model_topics.create(
+    made = topics.create(
         question, asked["assignment"], live, said == "NODEEXISTS", answers=said != "exception"
     )
     if made is None:
@@ -84,7 +84,7 @@ def _elected(question: Question) -> dict[str, Any]:
     electable = {"leader": -1, "isr": list(asked["assignment"])}  # if only it could be read
     state = asked["zkState"] if answers else asked.get("zkState", electable)
     name = str(asked["strategy"])
-    if name == "Preferred" and model_controller.is_led_as_preferred(question, state["leader"]):
+    if name == "Preferred" and machines.is_led_as_preferred(question, state["leader"]):
         return {"state": "OnlinePartition"}
     if name == "Reassign":
         written, receivers = _reassigned(question)
@@ -185,19 +185,19 @@ class MovedPartition:
 
 def elect(question: Question) -> dict[str, Any]:
     """An election by any strategy; that of a move is held where the leader is to be another."""
-    return model_controller.elect(question, _moves_leader)
+    return machines.elect(question, _moves_leader)
 
 
-def _moves_leader(question: Question) -> model_controller.Election:
+def _moves_leader(question: Question) -> machines.Election:
     asked = question["input"]
     target, live = asked.get("target", asked["assignment"]), asked["live"]
     state = {"leader": -1, "isr": asked["isr"]}
     moved = {"zkState": state, "assignment": target, "live": live}
     written, sent = _reassigned({**question, "input": moved})
-    return written, model_controller.named_by_strategy(target, written, sent, live)
+    return written, machines.named_by_strategy(target, written, sent, live)
 
 
-def _reassigned(question: Question) -> model_controller.Election:
+def _reassigned(question: Question) -> machines.Election:
     """The Reassign strategy, where the leader is to be another."""
     asked = question["input"]
     moved = MovedPartition(question, asked.get("rar", asked["assignment"]), asked["live"])
@@ -215,7 +215,7 @@ def replica_effects(question: Question) -> dict[str, Any]:
     replicas = list(asked["assignment"])
     answer = {"state": before, "stateEntry": before, "assignment": replicas, "zkSetState": None,
               "leaderAndIsr": [], "stopReplica": [], "error": "StateChangeFailed"}  # fmt: skip
-    if not model_controller.replica_may_become(question, before, target):
+    if not machines.replica_may_become(question, before, target):
         return answer
     live = list(asked.get("live", [*replicas, replica, ANYWHERE]))
     state = asked.get("zkState", asked.get("leadership"))
@@ -225,7 +225,7 @@ def replica_effects(question: Question) -> dict[str, Any]:
             | {"state": target, "stateEntry": target, "error": None}
             | _offline(question, live, state)
         )
-    done = model_topics.replica_moves(question, live)
+    done = topics.replica_moves(question, live)
     after = done["state"]
     if after == NONE_YET:
         replicas.remove(replica)
@@ -258,8 +258,8 @@ def _offline(question: Question, live: list[int], state: Mapping[str, Any]) -> d
     after = moved.take("leaving", (REMOVES, number), (PASSES, number))
     written = moved.written(after)
     release = question["release"]
-    if model_controller.leaves_empty(release, state["isr"], replica, bool(asked["unclean"])):
-        written = model_controller.last_member_leaves(release)
+    if machines.leaves_empty(release, state["isr"], replica, bool(asked["unclean"])):
+        written = machines.last_member_leaves(release)
     if written is None:
         sent, receivers = dict(state), [one for one in others if one in live]
     else:

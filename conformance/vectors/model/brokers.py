@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.vectors.model_stage import ModelStage, Place, Ranks
+from conformance.vectors.model.stage import ModelStage, Place, Ranks
 
 Question = Mapping[str, Any]
 

@@ -6,7 +6,7 @@ alone: ZooKeeper's protocol is spoken where there is a real one. Every write is 
 machine that loses power may: nothing is synced). When it starts again all sessions are over, and
 their ephemeral znodes gone. Beside it ``version-2/log.ZXID`` is a transaction log as ZooKeeper's.
 
-    python -m impl.server.embedded PORT FOLDER [--trace FOLDER]
+    python -m impl.server.embedded_zookeeper PORT FOLDER [--trace FOLDER]
 """
 
 from __future__ import annotations
@@ -286,7 +286,7 @@ def main(arguments: list[str]) -> int:
     port, folder, *more = [*arguments, "", ""][: max(2, len(arguments))]
     traces = len(more) == 2 and more[0] == "--trace"
     if not port.isdecimal() or not folder or (more and not traces):
-        usage = "usage: python -m impl.server.embedded PORT FOLDER [--trace FOLDER]"
+        usage = "usage: python -m impl.server.embedded_zookeeper PORT FOLDER [--trace FOLDER]"
         print(usage, file=sys.stderr)
         return 64
     server = EmbeddedServer((LOOPBACK, int(port)), Path(folder), Path(more[1]) if traces else None)

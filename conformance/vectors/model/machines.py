@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from conformance.plain_rules import elections
-from conformance.vectors.model_stage import ModelStage, Place, TwoAnswers, preset_of
+from conformance.vectors.model.stage import ModelStage, Place, TwoAnswers, preset_of
 from impl.releases import Release
 from model.topics import SYSTEM as TOPICS
 from model.topics.tables import (

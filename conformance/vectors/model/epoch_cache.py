@@ -1,7 +1,7 @@
 """The model's answers about the epoch cache as a list of entries, and about fetches against it.
 
 Where the operations are those of one growing log, the transition `leader_answers_epoch` is asked
-too (`model_followers.epoch_cache`), and must say the same.
+too (`followers.epoch_cache`), and must say the same.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 from conformance.plain_rules import epoch_cache
 from conformance.plain_rules.epoch_cache import End, Entries, NoSuchEntry
-from conformance.vectors import model_followers
 from conformance.vectors.compare import ByRule
-from conformance.vectors.model_stage import TwoAnswers
+from conformance.vectors.model import followers
+from conformance.vectors.model.stage import TwoAnswers
 from impl.releases import Release
 
 Question = Mapping[str, Any]
@@ -89,8 +89,8 @@ def cache(question: Question) -> dict[str, Any]:
             results += asked.do(op)
     except NoSuchEntry:
         return ByRule(error="IllegalArgumentException")
-    if asked.has_transition and model_followers.is_of_one_log(question["input"]):
-        by_transition = model_followers.epoch_cache(question)["results"]
+    if asked.has_transition and followers.is_of_one_log(question["input"]):
+        by_transition = followers.epoch_cache(question)["results"]
         if by_transition != results:
             raise TwoAnswers(f"the cache says {results}, the log {by_transition}")
         return {"results": results, "entries": [list(entry) for entry in asked.entries]}
@@ -117,7 +117,7 @@ def fetch_validation(question: Question) -> dict[str, Any]:
     if last < 0 or not entries or not Release.of(question["release"]).since(KIP_279):
         return ByRule(answer)
     known = epoch_cache.end_of(tuple(entries), last, log[1])
-    by_step = model_followers.epoch_end(question["release"], last, dict(entries), log[1])
+    by_step = followers.epoch_end(question["release"], last, dict(entries), log[1])
     if by_step != list(known):
         raise TwoAnswers(f"the cache says that the epoch ends at {known}, the step {by_step}")
     return answer
@@ -157,7 +157,7 @@ def truncation(question: Question) -> dict[str, Any]:
     # The steps have no log without epochs, and no answer with an offset and without an epoch.
     named = answer.epoch >= 0 and known.get(answer.epoch, epoch_cache.UNKNOWN).epoch >= 0
     if kip_279 and latest is not None and (named or answer.end < 0):
-        by_transition = model_followers.truncation(question)
+        by_transition = followers.truncation(question)
         if by_transition != found:
             raise TwoAnswers(f"the rule says {found}, the step {by_transition}")
         return found

@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.plain_rules.epoch_cache import UNKNOWN as NO_END
 from conformance.plain_rules.epoch_cache import where_to_cut
-from conformance.vectors.model_stage import ModelStage, Place, Ranks
+from conformance.vectors.model.stage import ModelStage, Place, Ranks
 from impl.releases import Release
 
 Question = Mapping[str, Any]
