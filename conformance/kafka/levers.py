@@ -366,7 +366,7 @@ class Levers:
         return f"r{record} at offset {offset}"
 
     def _keep_up(self, step: ReplayStep, leader: int) -> None:
-        """Let followers that stay in the ISR fetch from an empty log until a laggard is due.
+        """Let followers that stay in the ISR fetch from an empty log until a lagging one is due.
 
         A leader drops all that have not caught up for replica.lag.time.max.ms; the model says which
         one. While nothing is written such fetches change nothing. Kafka's own clock decides here.

@@ -198,7 +198,7 @@ ROWS: dict[str, StepRow] = {
         row("leader_looks_for_laggard", "leader replica partition",
             "leader_shrinks_isr", "leader_isr_write_is_refused",
             silent="the follower keeps up, or all that it lacks was not committed",
-            why="Kafka takes all laggards out in one write; here they begin to lag one by one"),
+            why="Kafka removes all that are out of sync in one write; here they lag one by one"),
         row("leader_sees_fetch", "leader replica partition",
             "leader_expands_isr", "leader_isr_write_is_refused",
             silent="the follower may not join the ISR yet", stands=_joins,

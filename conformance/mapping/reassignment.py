@@ -646,7 +646,7 @@ FAMILIES: dict[str, Family] = {
         {"brokers": 3, "replicas": 2}, begins=(Step("topic_is_created", (1, 2, 0)),),
         is_large=True, only_alike=True),
     "leader_writes": _family(
-        "leader_writes", "a leader drops a laggard, or hears nothing of an ISR that it wrote"),
+        "leader_writes", "a leader shrinks its ISR, or hears nothing of an ISR that it wrote"),
     "controller_writes": _family(
         "controller_writes", "a controller hears nothing of a state that it wrote"),
     "unknown_partition": _family(

@@ -32,7 +32,7 @@ from conformance.pipeline.rules_model import another_life, same_life
 
 _LASTS = 300_000  # milliseconds: no move of a partition keeps a removed replica in the ISR so long
 _ANNOUNCED = 10_000  # milliseconds between the news of a partition and its making
-_MARKED = 50  # lines of one stranger that are handed on
+_MARKED = 50  # lines of one such broker that are handed on
 _SETTLED = 1000  # milliseconds between two logs of one broker, within which no order is taken
 _WRITTEN = frozenset(("partition_changed", "isr_removed"))
 _CHANGES = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
@@ -111,8 +111,8 @@ def _members_are_replicas(context: RuleContext, events: list[Event]) -> None:
         assigned |= {b for _, some in history.assigned(inside[0].tp or ("", 0)) for b in some}
         context.looked(ISR_OF_REPLICAS, len(with_isr))
         _made_with_its_isr(context, inside)
-        strangers = sorted({b for event in with_isr for b in event.isr or ()} - assigned)
-        for broker in strangers:
+        outsiders = sorted({b for event in with_isr for b in event.isr or ()} - assigned)
+        for broker in outsiders:
             wrong = [
                 event
                 for event in with_isr
@@ -282,9 +282,9 @@ def _never_a_replica(history: History, inside: list[Event], event: Event) -> boo
         and each.version == event.version - 1
         and same_life(history, each, event)
     ]
-    strangers = set(event.isr) - {b for each in inside for b in each.replicas or ()}
+    outsiders = set(event.isr) - {b for each in inside for b in each.replicas or ()}
     return bool(named and before) and any(
-        all(broker not in (each.isr or ()) for each in before) for broker in strangers
+        all(broker not in (each.isr or ()) for each in before) for broker in outsiders
     )
 
 

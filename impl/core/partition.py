@@ -340,8 +340,8 @@ class Partition(Generic[SomeLog]):
         await self.change(kept, now_ms)
 
     @property
-    def stranger(self) -> int | None:
-        """A member of the ISR that is no replica, if the look for laggards throws over one.
+    def non_replica(self) -> int | None:
+        """A member of the ISR that is no replica, if the ISR check throws over one.
 
         A move shortens the list of replicas before the old ones leave the ISR. From 2.4 to 2.8 such
         a member is looked up among the replicas; before and since it may be dropped (KAFKA-9672).
@@ -352,10 +352,10 @@ class Partition(Generic[SomeLog]):
         return next((member for member in self.isr if member not in known), None)
 
     def lagging(self, now_ms: int) -> list[int]:
-        """The members of the ISR that are out of sync. NotAssignedReplica if one is a stranger."""
-        if (stranger := self.stranger) is not None:
+        """The members of the ISR that are out of sync. NotAssignedReplica if one is no replica."""
+        if (other := self.non_replica) is not None:
             raise NotAssignedReplica(
-                f"Replica with id {stranger} is not available on broker {self.broker}"
+                f"Replica with id {other} is not available on broker {self.broker}"
             )
         return [
             member

@@ -51,7 +51,7 @@ class SteppedIsr(Partition[SomeLog]):
         await super().expand(replica, 0)
 
     async def shrink_now(self, replica: int) -> None:
-        """A look for laggards that finds one."""
+        """An ISR check that finds a replica out of sync."""
         await self.shrink([replica], 0)
 
     def begin_isr_write(self, replica: int, joins: bool) -> None:

@@ -63,7 +63,7 @@ class SteppedPartition(SteppedIsr[HostedLog]):
     """A replica whose ISR grows, and whose high watermark moves, in steps of their own."""
 
     async def shrink_now(self, replica: int) -> None:
-        """A look for laggards at a time when this one alone is late."""
+        """An ISR check at a time when this one alone is out of sync."""
         for one, known in self.remotes.items():
             known.last_caught_up = LATE_MS if one != replica else 0
         try:

@@ -146,7 +146,7 @@ def require_known(now, leader, replica):
 
 @transition(only=lambda v: not v.leader_drops_strangers, leader=BROKERS, replica=BROKERS)
 def leader_throws_on_non_replica_in_isr(now, new, leader, replica):
-    """The laggard is none of the replicas that the leader knows: the expiration of its ISR throws,
+    """The lagging broker is no replica that the leader knows: the expiration of its ISR throws,
     and drops nobody, this time and every other time.
 
     Kafka: KAFKA-9672, Partition.getOutOfSyncReplicas (2.4 to 2.8)
@@ -160,7 +160,7 @@ def leader_throws_on_non_replica_in_isr(now, new, leader, replica):
 
 @transition(leader=BROKERS, replica=BROKERS)
 def leader_shrinks_isr(now, new, leader, replica):
-    """A leader drops a laggard by a conditional write to ZooKeeper."""
+    """A leader removes a lagging replica by a conditional write to ZooKeeper."""
     require_laggard(now, leader, replica)
     require_known(now, leader, replica)
     require_current(now, leader)

@@ -72,7 +72,7 @@ ENTRIES = (
     ZooEntry(
         28, "KAFKA-13091", "nobody looks at the high watermark after a shrink",
         (), "3.1.0",
-        "The last laggard is dropped, and without a further fetch the high watermark never moves.",
+        "The last lagging member goes, and without a further fetch the high watermark never moves.",
         "no_wedge", "no_hw_check_after_shrink",
         excuse="needs high watermarks that move with fetches: here that is a step of its own, "
         "possible at any time",

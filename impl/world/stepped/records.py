@@ -110,13 +110,13 @@ class RecordSteps(RequestSteps):
         unmet = self._leads_with_session(leader)
         if unmet is not None:
             return unmet
-        lags = replica in self.replica(leader).laggards()
+        lags = replica in self.replica(leader).out_of_sync_replicas()
         return None if lags else "the replica is in the leader's ISR, and lags"
 
     @step(each_two)
     def leader_shrinks_isr(self, leader: int, replica: int) -> None:
-        """The leader looks for laggards and writes the smaller ISR, unless its look throws."""
-        if self.replica(leader).stranger is None:
+        """The leader checks its ISR and writes the smaller one, unless the check throws."""
+        if self.replica(leader).non_replica is None:
             self.replica(leader).write_isr(replica, joins=False)
 
     # Answers that are lost: what was written is done, and the leader sends it again
@@ -128,7 +128,7 @@ class RecordSteps(RequestSteps):
 
     def _leader_shrink_is_unheard_unmet(self, leader: int, replica: int) -> Unmet:
         unmet = self._leader_shrinks_isr_unmet(leader, replica)
-        if unmet is None and self.replica(leader).stranger is not None:
+        if unmet is None and self.replica(leader).non_replica is not None:
             return "the leader knows every member of the ISR as a replica"
         return unmet or self._version_unmet(leader)
 

@@ -17,7 +17,7 @@ from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
 LONG_MS = 60_000
-"""How late a leader looks when it looks for laggards: later than any of them may lag."""
+"""How late a leader checks its ISR: later than any replica may lag."""
 
 
 class SteppedReplica(SteppedIsr[RecordLog]):
@@ -70,10 +70,10 @@ class SteppedReplica(SteppedIsr[RecordLog]):
 
     # The ISR
 
-    def laggards(self) -> list[int]:
-        """Whom a look for laggards finds, late enough for each of them; strangers, over one of whom
-        it throws, are found alone."""
-        if self.stranger is None:
+    def out_of_sync_replicas(self) -> list[int]:
+        """Whom an ISR check finds, late enough for each of them; members that are no replicas, over
+        one of whom it throws, are found alone."""
+        if self.non_replica is None:
             return self.lagging(2 * LONG_MS)
         return [one for one in self.isr if one not in (self.broker, *self.remotes)]
 

@@ -28,7 +28,7 @@ from impl.zookeeper.port import wait
 
 Args = Iterable[tuple[int, ...]]
 AT = "broker topic partition"
-STRANGER = 99
+UNASSIGNED = 99
 """A broker that is nobody's replica."""
 
 NOT_GIVEN = (-1, -1)
@@ -149,14 +149,14 @@ def _of_records(
             held.log_end + 1,
         )  # fmt: skip
         for offset in places:
-            for reader, is_held_back in ((CONSUMER, True), (STRANGER, False)):
+            for reader, is_held_back in ((CONSUMER, True), (UNASSIGNED, False)):
                 said = _read(node, reader, one, FetchQuestion(current, offset, None), is_held_back)
                 failed = said[0] == STORAGE_ERROR and one in node.logs.offline  # it has just now
                 wanted: Any = (STORAGE_ERROR if failed else error, NOT_GIVEN, False)
                 if error == "NONE" and not failed:
                     _, log = _leading(node, one)
                     marks = log.high_watermark, log.log_start
-                    is_there = reader == STRANGER or log.log_start <= offset <= log.log_end
+                    is_there = reader == UNASSIGNED or log.log_start <= offset <= log.log_end
                     wanted = (
                         "NONE" if is_there else Answer.OFFSET_OUT_OF_RANGE.value,
                         marks,

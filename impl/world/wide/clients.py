@@ -301,11 +301,11 @@ def _never_granted(world: WideWorld, one: TopicPartition) -> dict[TopicPartition
     number = world.moves % 4
     target = ([], [*world.nodes][:1] * 2, [NOBODY], [-1])[number]
     other = TopicPartition(one.topic, (one.partition + 1) % world.partitions)
-    strangers = {
+    others = {
         TopicPartition(one.topic, world.partitions): [*world.nodes],
         TopicPartition("t", 0): None,
     }
-    return strangers if other == one else {other: target, **strangers}
+    return others if other == one else {other: target, **others}
 
 
 def _anybody(world: WideWorld) -> Args:
