@@ -59,7 +59,10 @@ CHANGED: dict[str, list[tuple[str, str]]] = {
         ("self.literal('i32', place.mask)", "self.literal('i32', place.mask >> 1)"),
     ],
     "specs.bounded.bits": [
-        ("return parts[0] < parts[1]", "return z3.ULT(parts[0], parts[1])"),
+        (
+            "return connect(op, parts)",
+            'return z3.ULT(*parts) if op == "lt" else connect(op, parts)',
+        ),
         (").bit_length() if low < 0 else 0) + 1", ").bit_length() if low < 0 else 0) - 1"),
     ],
     "specs.lowering.z3_code": [

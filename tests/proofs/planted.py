@@ -470,7 +470,7 @@ NOTICED: dict[str, tuple[str, str]] = {
     "adds_the_living": ('controller_elects_leader', 'controller_elects_leader: the new ISR is part of the registered one'),
     "elects_by_old_state": ('controller_elects_leader', 'controller_elects_leader: the new ISR is part of the registered one'),
     "removes_by_old_state": ('controller_removes_replica', 'controller_writes_no_leader: the new ISR is part of the registered one'),
-    "epoch_used_twice": ('controller_elects_leader', 'the_registered_state_is_the_same'),
+    "epoch_used_twice": ('controller_elects_leader', 'the_elected_are_the_named'),
     "removed_leader_stays": ('controller_removes_replica', 'controller_elects_leader: the new leader is in the new ISR'),
     "isr_becomes_empty": ('controller_removes_replica', 'controller_writes_no_leader: the ISR keeps a member'),
     "informs_of_all": ('controller_informs', 'requests_have_the_isr'),
