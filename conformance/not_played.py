@@ -53,7 +53,7 @@ NO_RELEASE: Mapping[str, str] = {
         "who resigns forgets its epoch and stops its state machines (onControllerResignation), so "
         "that a broker change after it does nothing; up to 0.10.1 what else is queued is handled "
         "by a controller of epoch 0 (KAFKA-4447)",
-    "winner_finds_itself":
+    "winner_reads_controller_back":
         "who finds /controller looks whose session made it (to 2.0), or whether broker id and "
         "epoch are its own (2.1)",
 }  # fmt: skip
@@ -68,7 +68,7 @@ NOT_HAD: Mapping[str, str] = {
 
 BEFORE_THE_FIRST = frozenset({
     "requests_fenced", "leader_epoch_checked", "isr_write_conditional", "isr_write_read_back",
-    "checkpoint_complete", "leader_knows_replicas", "deletion_resumed", "node_owner_checked",
+    "checkpoint_complete", "leader_knows_replicas", "deletion_resumed", "znode_owner_checked",
 })  # fmt: skip
 """Switches that Kafka had changed before the first release that the implementation has."""
 

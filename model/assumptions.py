@@ -33,7 +33,8 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "replication", "no_message_loss",
     ),
     Assumption(
-        "known_ends_forgotten", "all: Partition.makeLeader forgets them only if another led before",
+        "follower_ends_reset_on_election",
+        "all: Partition.makeLeader forgets them only if another led before",
         "a leader misses a leader in between, by whom a follower cuts its log, and is elected "
         "again (clean elections, three replicas): it counts on the log end that it saw before, and "
         "commits alone what the next leader lacks",
@@ -67,23 +68,23 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "replication", "leader_unique",
     ),
     Assumption(
-        "epoch_noted_when_raised", "up to 2.3.1",
+        "raised_epoch_cached", "up to 2.3.1",
         "a reassignment raises the leader epoch, and clients are sent the one before",
         "reassignment", "clients_know_the_epoch",
     ),
     Assumption(
-        "requests_left_alone", "2.0 to 2.3.1",
+        "request_znode_not_rewritten", "2.0 to 2.3.1",
         "a request that comes while a controller begins is deleted, and never seen",
         "reassignment", "request_goes_only_when_done",
     ),
     Assumption(
-        "leader_drops_strangers", "2.4 to 2.8",
+        "leader_drops_non_replicas", "2.4 to 2.8",
         "a member of the ISR that is none of the replicas is never dropped, and the high watermark "
         "waits for it",
         "reassignment", "lagging_replicas_can_leave_the_isr",
     ),
     Assumption(
-        "isr_takes_the_living", "up to 3.2",
+        "isr_expansion_checks_liveness", "up to 3.2",
         "a fetch of a broker that has gone brings it back into the ISR, where it may be elected",
         "cluster", "dead_brokers_do_not_join_the_isr",
     ),
@@ -93,12 +94,13 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "topics", "leader_in_isr",
     ),
     Assumption(
-        "node_owner_checked", "up to 2.1, by the session's id",
+        "znode_owner_checked", "up to 2.1, by the session's id",
         "a broker takes the node of its last session for its own, and is gone when that goes",
         "cluster", "registered_brokers_stay_registered",
     ),
     Assumption(
-        "dead_replicas_stay", "all: an administrator may move replicas off a broker that is dead",
+        "dead_brokers_keep_their_replicas",
+        "all: an administrator may move replicas off a broker that is dead",
         "it keeps what it had, and brings it back under a topic of the same name (up to 2.7)",
         "topics", "deleted_data_is_never_served",
     ),

@@ -76,7 +76,7 @@ FAULTS: dict[str, FaultClass] = {
         ),
         FaultClass(
             "careless_move", "an administrator moves replicas away from a broker that is dead",
-            {"topics": Means({"dead_replicas_stay": False}, {"moves": 1})},
+            {"topics": Means({"dead_brokers_keep_their_replicas": False}, {"moves": 1})},
         ),
     )
 }  # fmt: skip

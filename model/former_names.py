@@ -9,7 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-SWITCHES: Mapping[str, str] = {"leaving_leader_is_told": "leaving_leader_is_notified"}
+SWITCHES: Mapping[str, str] = {
+    "leaving_leader_is_told": "leaving_leader_is_notified",
+    "leader_drops_strangers": "leader_drops_non_replicas",
+    "winner_finds_itself": "winner_reads_controller_back",
+    "isr_takes_the_living": "isr_expansion_checks_liveness",
+    "known_ends_forgotten": "follower_ends_reset_on_election",
+    "bounces_seen": "bounced_brokers_detected",
+    "node_owner_checked": "znode_owner_checked",
+    "partitions_leave_first": "partitions_removed_before_deletion",
+    "epoch_noted_when_raised": "raised_epoch_cached",
+    "requests_left_alone": "request_znode_not_rewritten",
+    "dead_replicas_stay": "dead_brokers_keep_their_replicas",
+    "metadata_first": "update_metadata_first",
+}
 
 STEPS: Mapping[str, str] = {
     "controller_is_still_in_office": "controller_is_still_active",

@@ -42,7 +42,7 @@ SWITCHES: dict[str, Switch] = {
             "controller writes check the version of /controller_epoch", "KAFKA-6082 (2.1)",
         ),
         Switch(
-            "winner_finds_itself", (False, True),
+            "winner_reads_controller_back", (False, True),
             "a broker whose registration was not answered looks whether /controller is its own",
             "KAFKA-13407 (no change merged)",
         ),
@@ -118,7 +118,7 @@ SWITCHES: dict[str, Switch] = {
             "an assumption up to 2.6; KIP-497 (2.7)",
         ),
         Switch(
-            "known_ends_forgotten", (False, True),
+            "follower_ends_reset_on_election", (False, True),
             "a leader that is elected again forgets what it knew of the others' log ends",
             "an assumption (Partition.makeLeader forgets only if another led before)",
         ),
@@ -159,7 +159,7 @@ SWITCHES: dict[str, Switch] = {
             "KAFKA-1647 (0.8.2)",
         ),
         Switch(
-            "metadata_first", (False, True),
+            "update_metadata_first", (False, True),
             "a new controller sends UpdateMetadata before any LeaderAndIsr",
             "KAFKA-4443 (0.10.2)",
         ),
@@ -169,7 +169,7 @@ SWITCHES: dict[str, Switch] = {
             "KIP-380 (2.2)",
         ),
         Switch(
-            "bounces_seen", (False, True),
+            "bounced_brokers_detected", (False, True),
             "a controller compares broker epochs, and sees a broker that came back meanwhile",
             "KIP-380 (2.2)",
         ),
@@ -195,7 +195,7 @@ SWITCHES: dict[str, Switch] = {
             "a preferred replica is elected only if it is in the ISR", "KAFKA-9866 (2.6)",
         ),
         Switch(
-            "node_owner_checked", (False, True),
+            "znode_owner_checked", (False, True),
             "a broker that finds its node looks which of its sessions made it",
             "KAFKA-1387 (0.9), KAFKA-7165 (2.2)",
         ),
@@ -224,7 +224,7 @@ SWITCHES: dict[str, Switch] = {
             "directories now", "an assumption (no release looks)",
         ),
         Switch(
-            "isr_takes_the_living", (False, True),
+            "isr_expansion_checks_liveness", (False, True),
             "a leader takes nobody into the ISR whom it knows to be dead", "KAFKA-14140 (3.3)",
         ),
         Switch(
@@ -248,7 +248,7 @@ SWITCHES: dict[str, Switch] = {
             "KAFKA-1097 (0.8.1)",
         ),
         Switch(
-            "leader_drops_strangers", (False, True),
+            "leader_drops_non_replicas", (False, True),
             "a leader can drop an ISR member that is not among its replicas", "KAFKA-9672 (3.0)",
         ),
         Switch(
@@ -274,7 +274,7 @@ SWITCHES: dict[str, Switch] = {
             "KAFKA-6193 (1.1) had it written from memory; KIP-455 (2.4)",
         ),
         Switch(
-            "requests_left_alone", (False, True),
+            "request_znode_not_rewritten", (False, True),
             "who has begun what a reassignment request asks for does not write that again",
             "KAFKA-6617 (2.0) had it written; KIP-455 (2.4)",
         ),
@@ -283,7 +283,7 @@ SWITCHES: dict[str, Switch] = {
             "a reassignment to a dead broker is begun, and waits for it", "KAFKA-4214 (0.10.1)",
         ),
         Switch(
-            "epoch_noted_when_raised", (False, True),
+            "raised_epoch_cached", (False, True),
             "clients are sent the leader epoch that a reassignment raises, not the one before it",
             "KAFKA-9212 (2.3.2, 2.4)",
         ),
@@ -307,7 +307,7 @@ SWITCHES: dict[str, Switch] = {
             "KAFKA-6612 (2.0)",
         ),
         Switch(
-            "partitions_leave_first", (False, True),
+            "partitions_removed_before_deletion", (False, True),
             "the partitions of a topic leave their state machine when its deletion starts, not "
             "when it ends", "KAFKA-6753 (2.1)",
         ),
@@ -327,7 +327,7 @@ SWITCHES: dict[str, Switch] = {
             "KIP-516 (2.8)",
         ),
         Switch(
-            "dead_replicas_stay", (False, True),
+            "dead_brokers_keep_their_replicas", (False, True),
             "no replica is reassigned away from a broker that is dead", "an assumption (KIP-516)",
         ),
     )
@@ -335,13 +335,13 @@ SWITCHES: dict[str, Switch] = {
 
 _FIXED_BEFORE: dict[str, object] = {
     "requests_fenced": True,
-    "winner_finds_itself": True,
+    "winner_reads_controller_back": True,
     "leader_epoch_checked": True,
     "isr_write_conditional": True,
     "isr_write_read_back": True,
     "checkpoint_complete": True,
     "leader_knows_replicas": True,
-    "metadata_first": True,
+    "update_metadata_first": True,
     "events_dropped": True,
     "deletion_resumed": True,
 }
@@ -350,15 +350,16 @@ _FIXED_BEFORE: dict[str, object] = {
 _LEFT_OUT: dict[str, object] = {
     "epoch_taken_with_role": True, "isr_adopted_when_written": True, "isr_write_locks": True,
     "lost_isr_answer_blocks": True, "min_insync_replicas": 1,
-    "known_ends_forgotten": True, "fenced_fetchers_go_on": True, "empty_logs_fetch": True,
+    "follower_ends_reset_on_election": True, "fenced_fetchers_go_on": True,
+    "empty_logs_fetch": True,
     "isr_writes_name_newest": True,
     "disk_lost": "never",
-    "log_survives_crash": True, "leader_drops_strangers": True, "epoch_noted_when_raised": True,
+    "log_survives_crash": True, "leader_drops_non_replicas": True, "raised_epoch_cached": True,
     "high_watermark_waits_for_isr": True,
-    "isr_takes_the_living": True,
-    "preferred_needs_isr": True, "node_owner_checked": True, "responses_fenced": True,
-    "requests_left_alone": True, "requests_loaded_whole": True,
-    "dead_replicas_stay": True, "controller_epoch_kept": False,
+    "isr_expansion_checks_liveness": True,
+    "preferred_needs_isr": True, "znode_owner_checked": True, "responses_fenced": True,
+    "request_znode_not_rewritten": True, "requests_loaded_whole": True,
+    "dead_brokers_keep_their_replicas": True, "controller_epoch_kept": False,
 }  # fmt: skip
 """Faults that no preset has, and designs of 2.7 that would need care of their own."""
 
@@ -372,12 +373,13 @@ _0_10: dict[str, object] = {
     "unclean_leader_election": True, "isr_keeps_last_member": False,
     "moves_forgotten_on_resign": False, "requests_read_again": True,
     "waits_for_dead_targets": True, "reassignment": "twelve_steps",
-    "announcement": "all_partitions", "bounces_seen": False, "dead_replicas_taken_offline": False,
+    "announcement": "all_partitions", "bounced_brokers_detected": False,
+    "dead_replicas_taken_offline": False,
     "shutdown_fenced": False, "preferred_leaders_stay": True, "leaving_leader_is_notified": True,
     "broker_data_watched": False, "log_dirs_fail_alone": False,
     "delete_topic_enable": False, "leaderless_replicas_stop": False, "additions_undone": False,
     "stops_fenced": False,
-    "partitions_leave_first": False, "offline_becomes_ineligible": False,
+    "partitions_removed_before_deletion": False, "offline_becomes_ineligible": False,
     "topics_have_ids": False,
 }  # fmt: skip
 _0_11: dict[str, object] = {
@@ -399,10 +401,10 @@ _2_0: dict[str, object] = {
 _2_1: dict[str, object] = {
     **_2_0, "leaving_leader_is_notified": True,
     "zk_writes_fenced": True, "truncates_again": "every_epoch", "fetch_fencing": True,
-    "fetch_session_caches_epoch": False, "partitions_leave_first": True,
+    "fetch_session_caches_epoch": False, "partitions_removed_before_deletion": True,
 }  # fmt: skip
 _2_3: dict[str, object] = {
-    **_2_1, "broker_epoch": True, "announcement": "live_brokers", "bounces_seen": True,
+    **_2_1, "broker_epoch": True, "announcement": "live_brokers", "bounced_brokers_detected": True,
     "shutdown_fenced": True, "preferred_leaders_stay": True,
     "dead_replicas_taken_offline": True, "offline_becomes_ineligible": True,
 }  # fmt: skip
@@ -425,8 +427,8 @@ RELEASES: dict[str, tuple[str, dict[str, object]]] = {
 
 LINES: dict[str, tuple[int, str, dict[str, object]]] = {
     "0.10.0": (1, "0.10", {
-        "metadata_first": False, "waits_for_dead_targets": False}),     # KAFKA-4214 (0.10.1)
-    "0.10.1": (1, "0.10", {"metadata_first": False}),                   # KAFKA-4443 (0.10.2)
+        "update_metadata_first": False, "waits_for_dead_targets": False}),  # KAFKA-4214 (0.10.1)
+    "0.10.1": (1, "0.10", {"update_metadata_first": False}),            # KAFKA-4443 (0.10.2)
     "0.10.2": (2, "0.10", {}),
     "0.11.0": (3, "0.11", {}),
     "1.0": (2, "0.11", {"delete_topic_enable": True, "log_dirs_fail_alone": True}),

@@ -39,7 +39,7 @@ from model.cluster.state import EVENTS, LEAVING, REQUESTS, STAGES
 
 NO_VERSION = -1
 
-AS_RELEASED: dict[str, object] = {"isr_takes_the_living": False, "responses_fenced": False}
+AS_RELEASED: dict[str, object] = {"isr_expansion_checks_liveness": False, "responses_fenced": False}
 """Faults that releases had and presets have not: a leader asks nobody who lives (to 3.2), and no
 controller asks of which registration a broker's response about its log directories was."""
 
@@ -458,7 +458,7 @@ MAP = SystemMap(
     facts=facts,
     unobserved=UNOBSERVED,
     switches=AS_RELEASED,
-    faulty={"requests_left_alone": ("2.0", "2.4")},
+    faulty={"request_znode_not_rewritten": ("2.0", "2.4")},
     not_alike=_not_alike,
     walked_since=FIRST_ALIKE,
     in_releases={  # where no request names a registration, nobody tells the two apart

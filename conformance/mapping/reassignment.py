@@ -518,7 +518,7 @@ def _forgetful(
     """As released. Up to 2.3 a controller forgets the epoch that it raised, which shows where its
     memory is looked at; a leader's high watermark waits for replicas alone in all releases, and
     what is committed is a ghost of the model's."""
-    if "epoch_noted_when_raised" not in switches:
+    if "raised_epoch_cached" not in switches:
         return _world(bounds, version)
     if Release.of(version or DEFAULT).since("2.4"):
         raise ValueError("a controller notes the epoch that it raised since 2.4 (KAFKA-9212)")
@@ -680,9 +680,9 @@ MAP = SystemMap(
     not_alike=_not_alike,
     walked_since="2.3",  # of earlier releases no graph has been walked whole
     faulty={
-        "leader_drops_strangers": ("2.4", "3.0"), "requests_left_alone": ("2.0", "2.4"),
+        "leader_drops_non_replicas": ("2.4", "3.0"), "request_znode_not_rewritten": ("2.0", "2.4"),
     },
-    story_switches={"epoch_noted_when_raised": (False,), "high_watermark_waits_for_isr": (False,)},
+    story_switches={"raised_epoch_cached": (False,), "high_watermark_waits_for_isr": (False,)},
     story_world=_forgetful,
     small={
         "brokers": 2, "replicas": 1, "records": 1, "epoch": 7, "controllers": 1, "versions": 10,

@@ -167,7 +167,7 @@ ROWS: dict[str, StepRow] = {
 
 AS_RELEASED: dict[str, object] = {  # the last three are no better than a release, but simpler
     "lost_isr_answer_blocks": False,
-    "known_ends_forgotten": False,
+    "follower_ends_reset_on_election": False,
     "fenced_fetchers_go_on": False,
     "empty_logs_fetch": False,
     "isr_writes_name_newest": False,

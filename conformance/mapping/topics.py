@@ -348,10 +348,10 @@ MAP = SystemMap(
     left_out=LEFT_OUT,
     not_alike=_not_alike,
     walked_since="1.1",
-    story_switches={"dead_replicas_stay": (False,)},
+    story_switches={"dead_brokers_keep_their_replicas": (False,)},
     story_world=_with_moves,
     more_rows=MORE_ROWS,
-    faulty={"requests_left_alone": ("2.0", "2.4")},
+    faulty={"request_znode_not_rewritten": ("2.0", "2.4")},
     families=FAMILIES | {name: replace(one, is_large=True) for name, one in LARGE.items()},
     small={
         "brokers": 2, "partitions": 1, "controllers": 1, "crashes": 0, "expiries": 0, "losses": 0,

@@ -135,11 +135,11 @@ def of_a_partition(*steps):
 
 
 _SWITCHES = (
-    "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "unclean_leader_election",
-    "metadata_first", "announcement", "bounces_seen", "dead_replicas_taken_offline",
-    "isr_takes_the_living", "leaving_leader_is_notified", "shutdown_fenced",
-    "preferred_leaders_stay", "preferred_needs_isr", "requests_left_alone",
-    "node_owner_checked", "events_dropped", "broker_data_watched",
+    "zk_writes_fenced", "broker_epoch", "winner_reads_controller_back", "unclean_leader_election",
+    "update_metadata_first", "announcement", "bounced_brokers_detected",
+    "dead_replicas_taken_offline", "isr_expansion_checks_liveness", "leaving_leader_is_notified",
+    "shutdown_fenced", "preferred_leaders_stay", "preferred_needs_isr",
+    "request_znode_not_rewritten", "znode_owner_checked", "events_dropped", "broker_data_watched",
     "log_dirs_fail_alone", "responses_fenced", "controller_epoch_kept")
 
 SYSTEM = System(

@@ -184,7 +184,7 @@ def controller_sends_election_batch(now, new, broker):
     """
     cache = now.cache[broker]
     looks = at("looking")
-    if not version.requests_left_alone:             # 2.0 to 2.3
+    if not version.request_znode_not_rewritten:     # 2.0 to 2.3
         heard = now.zk.registered.has(broker)
         if version.zk_writes_fenced:
             heard = all_of(heard, fence_is_passed(now, broker))

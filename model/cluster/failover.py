@@ -43,7 +43,7 @@ def controller_reads_context(now, new, broker):
     cache = now.cache[broker]
     new.cache[broker] = cache.but(
         events=echoes(now, cache),
-        stage="announcing" if version.metadata_first else "restoring",
+        stage="announcing" if version.update_metadata_first else "restoring",
         live=now.zk.registered, reached=now.zk.registered, watched=read_with_watches(now),
         endpoints=lam(BROKERS, lambda one: when(
             now.zk.registered.has(one), now.zk.endpoints[one], 0)))
@@ -78,7 +78,7 @@ def controller_sends_initial_update_metadata(now, new, broker):
     require(now.cache[broker].stage == "announcing", "no broker is sent the live brokers yet")
 
     new.cache[broker] = now.cache[broker].but(
-        stage="restoring" if version.metadata_first else "idle",
+        stage="restoring" if version.update_metadata_first else "idle",
         queue=live_brokers(now, broker))
 
 

@@ -42,7 +42,7 @@ def may_join(now, leader, replica):
     joins = all_of(
         now.replicas.has(replica), not_(mine(now, leader).isr.has(replica)),
         fetches_from(now, replica, leader), now.complete.has(replica))
-    if version.isr_takes_the_living:                # KAFKA-14140
+    if version.isr_expansion_checks_liveness:       # KAFKA-14140
         joins = all_of(joins, now.alive[leader].has(replica))
     return joins
 
@@ -72,7 +72,7 @@ def leader_expands_isr(now, new, leader, replica):
     require_outsider(replica, mine(now, leader).isr)
     require(fetches_from(now, replica, leader),     "the replica fetches from the leader")
     require(now.complete.has(replica),              "the replica has all that was committed")
-    if version.isr_takes_the_living:                # KAFKA-14140
+    if version.isr_expansion_checks_liveness:       # KAFKA-14140
         require(now.alive[leader].has(replica),     "the leader knows the replica to be alive")
     require_current(now, leader)
 

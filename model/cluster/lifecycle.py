@@ -130,7 +130,7 @@ def node_of_an_ended_session_goes(now, new, broker):
 
 def replaces_its_old_node(v):
     """Since 2.2. Before, NodeExists ended the attempt: the node has to go first."""
-    return v.node_owner_checked and v.broker_epoch
+    return v.znode_owner_checked and v.broker_epoch
 
 
 @transition(only=replaces_its_old_node, broker=BROKERS)
@@ -148,7 +148,7 @@ def broker_replaces_its_old_node(now, new, broker):
     register_anew(now, new, broker)
 
 
-@transition(only=lambda v: not v.node_owner_checked, broker=BROKERS)
+@transition(only=lambda v: not v.znode_owner_checked, broker=BROKERS)
 def broker_keeps_registration_of_old_session(now, new, broker):
     """The node has its id: the broker takes itself for registered. KAFKA-1387"""
     require(now.zk.outlived.has(broker),            "a node of its last session is there")
@@ -177,7 +177,8 @@ def without_old_requests(now, controller, broker):
     """What is under way to the last registration of a broker is refused, so it goes (KIP-380);
     until 2.1 it reached whoever had the id. That the registration is another can be seen."""
     cache = unwatched(now.cache[controller], broker)
-    cache = cache.but(reached=cache.reached.without(broker)) if version.bounces_seen else cache
+    if version.bounced_brokers_detected:
+        cache = cache.but(reached=cache.reached.without(broker))
     if not version.broker_epoch:
         return cache
     return cache.but(queue=lam(BROKERS, lambda target: when(

@@ -84,7 +84,7 @@ def with_change(now, broker, found, done_with=None):
         endpoints=lam(BROKERS, lambda one: when(
             any_of(found.new.has(one), found.bounced.has(one)),
             now.zk.endpoints[one], now.cache[broker].endpoints[one])))
-    if not version.bounces_seen:                    # `liveBrokers` is what was read, at once
+    if not version.bounced_brokers_detected:        # `liveBrokers` is what was read, at once
         taken_up = cache.stage == "comparing"
         known    = when(taken_up, cache.live, now.zk.registered)
         return cache.but(
@@ -116,7 +116,7 @@ def controller_sees_new_brokers(now, new, broker):
         reached=cache.reached.joined(found.new))
 
 
-@transition(only=lambda v: v.bounces_seen, broker=BROKERS)
+@transition(only=lambda v: v.bounced_brokers_detected, broker=BROKERS)
 def controller_sees_bounced_brokers(now, new, broker):
     """A known id under a new registration: the broker failed, and it started."""
     found = change(now, broker)
@@ -133,7 +133,7 @@ def controller_sees_dead_brokers(now, new, broker):
     found = change(now, broker)
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
-    if version.bounces_seen:
+    if version.bounced_brokers_detected:
         require(found.bounced.is_empty(),           "no broker has registered again")
     require(not_(found.dead.is_empty()),            "a broker that it takes for alive is gone")
 
@@ -152,7 +152,7 @@ def controller_finds_brokers_unchanged(now, new, broker):
     new.cache[broker] = with_change(now, broker, found)
 
 
-@transition(only=lambda v: v.broker_epoch and not v.bounces_seen, broker=BROKERS)
+@transition(only=lambda v: v.broker_epoch and not v.bounced_brokers_detected, broker=BROKERS)
 def controller_misses_bounced_brokers(now, new, broker):
     """The watch fired, the ids are read, and they are those that it has: nothing is to be done.
 

@@ -120,7 +120,7 @@ def controller_finds_no_request(now, new, broker):
                                                     "over")
 
     then = at("idle")
-    if not version.metadata_first:
+    if not version.update_metadata_first:
         then = when(now.cache[broker].stage == "looking", at("announcing"), then)
     new.cache[broker] = looked(now.cache[broker]).but(stage=then)
 

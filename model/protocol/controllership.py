@@ -111,7 +111,7 @@ def broker_learns_it_won(now, new, broker):
     """
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
     heard = not_(now.reply_lost[broker])
-    if version.winner_finds_itself and looks_for_itself(version):           # else KAFKA-13407
+    if version.winner_reads_controller_back and looks_for_itself(version):  # else KAFKA-13407
         heard = any_of(heard, finds_itself(now, broker))
     require(heard,                                  "the reply arrives, or the broker finds itself")
 
@@ -143,7 +143,8 @@ def find_it_moved(now, new, broker):
     new.reply_lost[broker] = False
 
 
-@transition(only=lambda v: not v.winner_finds_itself and looks_for_itself(v), broker=BROKERS)
+@transition(only=lambda v: not v.winner_reads_controller_back and looks_for_itself(v),
+            broker=BROKERS)
 def elected_broker_assumes_another_controller(now, new, broker):
     """The reply was lost; the broker finds some id in /controller, and asks no further whose it is.
 

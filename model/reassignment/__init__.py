@@ -113,11 +113,11 @@ def initial(new):
 
 
 _SWITCHES = (
-    "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "fetch_fencing",
-    "reassignment", "leader_knows_replicas", "leader_drops_strangers", "moves_forgotten_on_resign",
-    "requests_loaded_whole", "requests_read_again", "requests_left_alone", "waits_for_dead_targets",
-    "dead_replicas_taken_offline", "announcement", "epoch_noted_when_raised",
-    "high_watermark_waits_for_isr")
+    "zk_writes_fenced", "broker_epoch", "winner_reads_controller_back", "fetch_fencing",
+    "reassignment", "leader_knows_replicas", "leader_drops_non_replicas",
+    "moves_forgotten_on_resign", "requests_loaded_whole", "requests_read_again",
+    "request_znode_not_rewritten", "waits_for_dead_targets", "dead_replicas_taken_offline",
+    "announcement", "raised_epoch_cached", "high_watermark_waits_for_isr")
 
 SYSTEM = System(
     name="reassignment",

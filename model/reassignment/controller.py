@@ -110,7 +110,7 @@ def others(now, broker):
 
 def sent_epoch(now, broker):
     """The epoch that UpdateMetadata carries: what is in the controller's memory by then."""
-    if version.epoch_noted_when_raised:             # else KAFKA-9212
+    if version.raised_epoch_cached:                 # else KAFKA-9212
         return now.zk.leader_epoch + 1
     return now.cache[broker].epoch
 
@@ -346,7 +346,7 @@ def controller_sends_final_update_metadata(now, new, broker):
     require_task(now, broker, "telling",            "the move is done")
 
     tell(now, new, broker, cache.epoch, cache.leader)
-    if version.requests_left_alone or not version.zk_writes_fenced:
+    if version.request_znode_not_rewritten or not version.zk_writes_fenced:
         new.cache[broker] = cache.but(task="idle", **rewrite_request(now, new, broker))
         return
     ends = any_of(not_(cache.begins), fence_is_passed(now, broker))

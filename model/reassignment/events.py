@@ -136,7 +136,7 @@ def rest(now, cache, isr, first):
 def writes_again(now, broker, first):
     """Nothing was asked for, and it is to delete the request all the same: whether it is yet to
     do so, and what comes first. One that is deposed, and has nothing else to do, is fenced."""
-    if version.requests_left_alone:
+    if version.request_znode_not_rewritten:
         return False, first
     begins = all_of(is_empty(now.zk.requested), now.zk.other == "none")
     idle   = first == "idle"

@@ -138,13 +138,13 @@ def note_drop(now, new, replica):
 
 def require_known(now, leader, replica):
     """The check for lagging followers throws at an ISR member that the leader does not know."""
-    if not version.leader_drops_strangers:
+    if not version.leader_drops_non_replicas:
         require(now.replica[leader].replicas.has(replica), "the leader knows it as a replica")
         require(now.replica[leader].isr.within(now.replica[leader].replicas)
                 == now.replica[leader].isr,                "it knows the others of the ISR, too")
 
 
-@transition(only=lambda v: not v.leader_drops_strangers, leader=BROKERS, replica=BROKERS)
+@transition(only=lambda v: not v.leader_drops_non_replicas, leader=BROKERS, replica=BROKERS)
 def leader_throws_on_non_replica_in_isr(now, new, leader, replica):
     """The lagging broker is no replica that the leader knows: the expiration of its ISR throws,
     and drops nobody, this time and every other time.

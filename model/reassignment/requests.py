@@ -67,7 +67,7 @@ def take_up(now, new, broker, then):
     if version.requests_loaded_whole:
         known = when(cache.task == "beginning", cache.other, now.zk.other)
     new.cache[broker] = cache.but(
-        target=target, other=known, begins=not version.requests_left_alone,
+        target=target, other=known, begins=not version.request_znode_not_rewritten,
         **goes_to(now, cache, then))
     if not version.moves_forgotten_on_resign:
         new.kept[broker] = target

@@ -82,7 +82,7 @@ def rewrite_request(now, new, broker, ends=None):
     `ends` its work; None: always. Returns the fields of its cache that change.
     Kafka: removePartitionsFromReassignedPartitions, of none (KAFKA-6617)
     """
-    if version.requests_left_alone:
+    if version.request_znode_not_rewritten:
         return {}
     begins = now.cache[broker].begins
     over   = begins if ends is None else all_of(ends, begins)

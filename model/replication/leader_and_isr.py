@@ -56,7 +56,7 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
         role="leader", leader=broker, epoch=epoch, isr=request.isr, zk_version=request.version,
         controller_epoch=controller, epoch_start=end, truncating=False,
         latest_epoch=epoch if on_election else mine.latest_epoch)
-    if version.known_ends_forgotten:
+    if version.follower_ends_reset_on_election:
         new.known_end[broker] = lam(BROKERS, lambda other: None)
     else:                                                   # only if another led before
         new.known_end[broker] = lam(BROKERS, lambda other: when(

@@ -103,11 +103,11 @@ def initial(new):
 
 
 _SWITCHES = (
-    "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "delete_topic_enable",
-    "deletion_resumed", "leaderless_replicas_stop", "additions_undone", "partitions_leave_first",
-    "offline_becomes_ineligible", "dead_replicas_taken_offline", "preferred_needs_isr",
-    "requests_left_alone",
-    "stops_fenced", "topics_have_ids", "dead_replicas_stay",
+    "zk_writes_fenced", "broker_epoch", "winner_reads_controller_back", "delete_topic_enable",
+    "deletion_resumed", "leaderless_replicas_stop", "additions_undone",
+    "partitions_removed_before_deletion", "offline_becomes_ineligible",
+    "dead_replicas_taken_offline", "preferred_needs_isr", "request_znode_not_rewritten",
+    "stops_fenced", "topics_have_ids", "dead_brokers_keep_their_replicas",
     "controller_epoch_kept")
 
 _RELEASES = presets(_SWITCHES)

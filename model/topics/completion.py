@@ -31,7 +31,7 @@ def deletion_is_complete(now, new, broker):
         leader=lam(PARTITIONS, lambda p: None),
         replica=moved_to(now, broker, "NonExistentReplica", lambda p, b: not_(
             cache.replica[p][b] == "NonExistentReplica")))
-    if not version.partitions_leave_first:          # KAFKA-6753
+    if not version.partitions_removed_before_deletion:  # KAFKA-6753
         new.cache[broker].partition = partitions_gone(cache)
 
 

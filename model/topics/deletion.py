@@ -155,7 +155,7 @@ def deletion_starts(now, new, broker):
     new.cache[broker] = cache.but(
         task="stops", started=True,
         replica=moved_to(now, broker, "ReplicaDeletionIneligible", dead))
-    if version.partitions_leave_first:              # KAFKA-6753
+    if version.partitions_removed_before_deletion:  # KAFKA-6753
         new.cache[broker].partition = partitions_gone(cache)
 
 

@@ -163,6 +163,6 @@ def partition_state_machine_starts(now, new, broker):
     then = "waits"
     if version.deletion_resumed:                    # KAFKA-1681
         then = task(cache, cache.queued, "resumes", "waits")
-    if version.zk_writes_fenced and not version.requests_left_alone:    # 2.1 to 2.3
+    if version.zk_writes_fenced and not version.request_znode_not_rewritten:  # 2.1 to 2.3
         then = task(cache, fence_is_passed(now, broker), then, "rewrites")
     elect(now, new, broker, then)

@@ -75,7 +75,7 @@ def broker_reconnects(now, new, broker):
         drop_requests(now, new, broker)
 
 
-@transition(only=lambda v: not v.dead_replicas_stay, broker=BROKERS, replica=BROKERS)
+@transition(only=lambda v: not v.dead_brokers_keep_their_replicas, broker=BROKERS, replica=BROKERS)
 def dead_replica_is_reassigned(now, new, broker, replica):
     """The controller moves a topic's replicas off a broker that is away, which is not notified.
 

@@ -82,7 +82,7 @@ ENTRIES = (
         "it what it hosts.",
         "no_wedge", "bounce_by_id_only",
         Expression(
-            "cluster", "2.3", "no_wedge", _ONE_TERM, {"bounces_seen": False},
+            "cluster", "2.3", "no_wedge", _ONE_TERM, {"bounced_brokers_detected": False},
             quick=True, plain=True,
         ),
     ),

@@ -30,7 +30,7 @@ ENTRIES = (
         "no_message_loss", "",
         excuse="needs three brokers under three leader epochs, with which the fixed protocol is "
         "too large to be explored whole; the story `known_ends_outlive_an_epoch` is a run, of "
-        "`--without known_ends_forgotten`, and shown on Kafka 2.3.1, 2.8.2 and 3.9.1",
+        "`--without follower_ends_reset_on_election`, and shown on Kafka 2.3.1, 2.8.2 and 3.9.1",
         remark="Found here; no JIRA is known to us. Every preset is taken as if leaders forgot: "
         "`insync versions` lists it among what is assumed.",
     ),

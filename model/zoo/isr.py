@@ -84,7 +84,7 @@ ENTRIES = (
         "dead_brokers_do_not_join_the_isr", "isr_accepts_dead_broker",
         Expression(
             "cluster", "2.3", "dead_brokers_do_not_join_the_isr", {**_ONE_TERM, "crashes": 0},
-            {"isr_takes_the_living": False}, quick=True, plain=True,
+            {"isr_expansion_checks_liveness": False}, quick=True, plain=True,
         ),
         remark="No release of the presets has the fix; they are all taken as if they had it. It "
         "narrows a window: a leader that was not notified yet takes back who is gone.",

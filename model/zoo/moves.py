@@ -26,7 +26,7 @@ ENTRIES = (
         "lagging_replicas_can_leave_the_isr", "isr_not_subset_ar",
         Expression(
             "reassignment", "2.3", "lagging_replicas_can_leave_the_isr",
-            {"replicas": 2, "faults": 0, "crashes": 0}, {"leader_drops_strangers": False},
+            {"replicas": 2, "faults": 0, "crashes": 0}, {"leader_drops_non_replicas": False},
         ),
         remark="Releases up to 2.3 made a replica of every id in the ISR; those from 2.4 on have "
         "the bug, and no preset does.",
@@ -74,7 +74,7 @@ ENTRIES = (
         "clients_know_the_epoch", "ctx_epoch_not_bumped",
         Expression(
             "reassignment", "2.3", "clients_know_the_epoch", {"faults": 0, "crashes": 0},
-            {"epoch_noted_when_raised": False},
+            {"raised_epoch_cached": False},
         ),
         remark="No failover and no fault: every move had it.",
     ),
@@ -85,7 +85,7 @@ ENTRIES = (
         "notified again.",
         "no_wedge", "lai_before_um_failover",
         Expression(
-            "cluster", "2.3", "no_wedge", _ONE_TERM, {"metadata_first": False},
+            "cluster", "2.3", "no_wedge", _ONE_TERM, {"update_metadata_first": False},
             quick=True, plain=True,
         ),
     ),

@@ -20,7 +20,7 @@ ENTRIES = (
         "deleted_data_is_never_served", "topic_by_name",
         Expression(
             "topics", "2.8", "deleted_data_is_never_served", {"moves": 1},
-            {"topics_have_ids": False, "dead_replicas_stay": False}, quick=True,
+            {"topics_have_ids": False, "dead_brokers_keep_their_replicas": False}, quick=True,
         ),
         remark="A limit of every release up to 2.7: topics are known by name only, and it shows "
         "where replicas are reassigned away from dead brokers. No leader need fail: the broker "
@@ -49,7 +49,7 @@ ENTRIES = (
         Expression(
             "cluster", "2.3", "registered_brokers_stay_registered",
             {"controllers": 1, "crashes": 0, "expiries": 0, "versions": 2},
-            {"node_owner_checked": False}, quick=True, plain=True,
+            {"znode_owner_checked": False}, quick=True, plain=True,
         ),
     ),
     ZooEntry(
@@ -60,7 +60,7 @@ ENTRIES = (
         "registered_controller_is_active", "elect_no_self_check",
         Expression(
             "replication", "2.5", "registered_controller_is_active", {"losses": 1},
-            {"winner_finds_itself": False}, quick=True,
+            {"winner_reads_controller_back": False}, quick=True,
         ),
     ),
     ZooEntry(

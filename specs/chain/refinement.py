@@ -563,7 +563,7 @@ def refinement(composed: Composed, invariants: Sequence[Invariant] = INVARIANTS)
         assumes=(
             "whatever no_message_loss of replication_history assumes of what neither of the two "
             "has in it, and lost_isr_answer_blocks, which is true of no release up to 2.6, and "
-            "known_ends_forgotten, which is true of none",
+            "follower_ends_reset_on_election, which is true of none",
             "guards that count members of the ISR (min.insync.replicas above 1) are left out, so "
             "that more is possible",
         ),

@@ -203,7 +203,7 @@ def refinement_since_2_7(composed: Composed) -> Proof:
         ),
         assumes=(
             "whatever no_message_loss_since_2_7 assumes of what neither of the two has in it, and "
-            "known_ends_forgotten, which is true of no release",
+            "follower_ends_reset_on_election, which is true of no release",
             "where logs part is asked and answered as before 2.7; from then on a fetch asks it, "
             "and is answered so (KIP-595)",
             "a leader that drops several replicas from its ISR asks for it one by one",

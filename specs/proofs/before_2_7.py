@@ -3,8 +3,8 @@
 `no_message_loss` assumes two things that no release up to 2.6 has (and that every fetch is fenced,
 which is so since 2.5): a leader that cannot tell
 whether its ISR write was executed counts on the larger ISR (`lost_isr_answer_blocks`), and one that
-is elected again forgets what it knew of the others (`known_ends_forgotten`). Without them it is
-false.
+is elected again forgets what it knew of the others (`follower_ends_reset_on_election`). Without
+them it is false.
 
 Here the same invariants are read off the same steps without both. The ISR that they mention is the
 one that a leader *should* count on, a ghost: what it wrote, and what it had before as long as it
@@ -51,7 +51,7 @@ from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.no_message_loss.words import may_be_committed
 from specs.proofs.no_message_loss.writes import is_unheard
 
-ASSUMED = ("lost_isr_answer_blocks", "known_ends_forgotten")
+ASSUMED = ("lost_isr_answer_blocks", "follower_ends_reset_on_election")
 """What is not assumed here."""
 
 # -- the system: the same steps, and what is sure -------------------------------------------------
@@ -279,7 +279,7 @@ PROOF = Proof(
         "(leaderIsrUpdateLock)",
         "what a leader knows of a log end from an earlier epoch of its own is not beyond the start "
         "of the present one: it has not cut its log since"),
-    about=("of 2.5 and 2.6: neither lost_isr_answer_blocks nor known_ends_forgotten",),
+    about=("of 2.5 and 2.6: neither lost_isr_answer_blocks nor follower_ends_reset_on_election",),
 )
 
 __all__ = ["PROOF", "SYSTEM"]

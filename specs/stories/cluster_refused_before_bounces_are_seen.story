@@ -1,6 +1,6 @@
 # What is refused where only ids are compared, and a broker has bounced.
 # Shows: the controller finds nothing to do about it (KIP-380).
-system cluster version 2.3 without bounces_seen brokers 2 partitions 1 replicas 2
+system cluster version 2.3 without bounced_brokers_detected brokers 2 partitions 1 replicas 2
 
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1

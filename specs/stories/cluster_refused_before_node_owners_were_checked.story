@@ -1,6 +1,6 @@
 # What is refused where a broker takes whatever node has its id for its own.
 # Shows: who takes itself for registered does not register (KAFKA-1387).
-system cluster version 2.3 without node_owner_checked brokers 2 partitions 1 replicas 2
+system cluster version 2.3 without znode_owner_checked brokers 2 partitions 1 replicas 2
 
 quietly session_ends_before_its_nodes broker=1
 refused broker_keeps_registration_of_old_session broker=2

@@ -1,6 +1,6 @@
 # What is refused where one broker is gone, and another has bounced unseen.
 # Shows: the first is taken up, the second is passed over with it.
-system cluster version 2.3 without bounces_seen brokers 3 partitions 1 replicas 2
+system cluster version 2.3 without bounced_brokers_detected brokers 3 partitions 1 replicas 2
 
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1

@@ -1,6 +1,6 @@
 # What is refused where a winner does not look for itself.
 # Shows: it takes itself for another, though /controller is its own (KAFKA-13407).
-system cluster version 2.3 without winner_finds_itself brokers 2 partitions 1 replicas 2
+system cluster version 2.3 without winner_reads_controller_back brokers 2 partitions 1 replicas 2
 
 refused elected_broker_assumes_another_controller broker=1
 quietly broker_becomes_controller broker=1

@@ -1,6 +1,6 @@
 # What is refused on a run through failovers, shutdowns and elections, part 7.
 # Shows: guards that no other story meets first.
-system cluster version 2.3 without bounces_seen brokers 3 partitions 1 replicas 2 versions 8 epoch 8 controllers 5 queue 8 events 6 endpoints 2 crashes 3 expiries 4 losses 2 shutdowns 2 requests 3 directories 1 lingering 2
+system cluster version 2.3 without bounced_brokers_detected brokers 3 partitions 1 replicas 2 versions 8 epoch 8 controllers 5 queue 8 events 6 endpoints 2 crashes 3 expiries 4 losses 2 shutdowns 2 requests 3 directories 1 lingering 2
 
 quietly log_directory_fails broker=1 partition=0
 quietly broker_becomes_controller broker=3

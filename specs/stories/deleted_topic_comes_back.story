@@ -1,7 +1,7 @@
 # A broker was away while its topic was deleted, and leads the next topic of that name with old data.
 # Shows: a topic is known by its name alone up to 2.7. A deletion waits for a dead broker, unless
 # its replica was reassigned away before; then nothing removes what lies there. (KIP-516)
-system topics version 2.3 without dead_replicas_stay brokers 2 partitions 1
+system topics version 2.3 without dead_brokers_keep_their_replicas brokers 2 partitions 1
 
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1

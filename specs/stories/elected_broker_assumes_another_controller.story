@@ -1,7 +1,7 @@
 # A broker is elected controller, the reply is lost, and it takes itself for another.
 # Shows: a broker that finds any id in /controller and asks no further whose it is leaves the controllership
 # to one who does not act: itself. Nobody else can be elected as long as it is alive. (KAFKA-13407)
-system replication version 2.3 without winner_finds_itself brokers 2
+system replication version 2.3 without winner_reads_controller_back brokers 2
 
 quietly broker_becomes_controller broker=1
 quietly reply_is_lost broker=1

@@ -1,6 +1,6 @@
 # A broker wins the election, the answer is lost, and it finds a controller: nobody acts.
 # Shows: without a look at whose the node is, deletions and creations wait for ever (KAFKA-13407).
-system topics version 2.3 without winner_finds_itself brokers 2
+system topics version 2.3 without winner_reads_controller_back brokers 2
 
 quietly broker_becomes_controller broker=1
 quietly reply_is_lost broker=1

@@ -1,7 +1,7 @@
 # A leader that is elected again counts on a log end that it saw in its earlier epoch: lost.
 # Shows: `Partition.makeLeader` forgets the followers' log ends only if another led before, as far as
 # the broker knows. It was not notified of the leader in between, by which the follower cut its log.
-system replication version 2.3 without known_ends_forgotten brokers 3
+system replication version 2.3 without follower_ends_reset_on_election brokers 3
 
 # Broker 1 leads. Broker 2 has its record, and asks for the next; broker 3 is behind.
 quietly broker_becomes_controller broker=3

@@ -1,7 +1,7 @@
 # A move is asked for while a controller begins, and is never seen.
 # Shows: from 2.0 to 2.3 who has begun what was asked for writes that again, from memory: a request
 # that came since it looked is deleted. (KAFKA-6617 had it written; gone with KIP-455, 2.4)
-system reassignment version 2.3 without requests_left_alone brokers 2 replicas 2
+system reassignment version 2.3 without request_znode_not_rewritten brokers 2 replicas 2
 
 quietly topic_is_created first=2 second=1 third=none
 quietly session_expires broker=1

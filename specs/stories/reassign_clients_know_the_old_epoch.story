@@ -1,7 +1,7 @@
 # Clients are notified of a leader epoch that is no more.
 # Shows: step 2 raises the epoch in ZooKeeper and in LeaderAndIsr, and UpdateMetadata carries what
 # was in the controller's memory before. (KAFKA-9212, fixed in 2.3.2 and 2.4)
-system reassignment version 2.3 without epoch_noted_when_raised brokers 2
+system reassignment version 2.3 without raised_epoch_cached brokers 2
 
 quietly topic_is_created first=1 second=none third=none
 quietly admin_requests_reassignment first=2 second=none third=none

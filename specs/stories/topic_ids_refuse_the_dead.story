@@ -1,7 +1,7 @@
 # A broker was away while its topic was deleted, and is refused the next topic of that name.
 # Shows: with topic ids (2.8, KIP-516) a directory of another topic is not taken for this one's: the
 # broker does not lead, though the state names it, until somebody clears the directory away.
-system topics version 2.8 without dead_replicas_stay brokers 2 partitions 1
+system topics version 2.8 without dead_brokers_keep_their_replicas brokers 2 partitions 1
 
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1

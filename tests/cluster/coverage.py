@@ -122,14 +122,14 @@ ROWS = (
         1_520,
         {"expiries": 1},
         ("controller_misses_bounced_brokers",),
-        without=("bounces_seen",),
+        without=("bounced_brokers_detected",),
         deep=True,
     ),
     CoverageRow(
         2_478,
         {"lingering": 1},
         ("broker_keeps_registration_of_old_session",),
-        without=("node_owner_checked",),
+        without=("znode_owner_checked",),
         deep=True,
     ),
     CoverageRow(
@@ -139,7 +139,7 @@ ROWS = (
             "reply_is_lost",
             "elected_broker_assumes_another_controller",
         ),
-        without=("winner_finds_itself",),
+        without=("winner_reads_controller_back",),
     ),
     CoverageRow(
         3_576,

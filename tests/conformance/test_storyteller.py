@@ -218,7 +218,7 @@ def test_replicas_that_leave_out_of_turn_are_a_difference_that_the_map_names(
 def test_a_refusal_that_only_a_better_model_has_does_not_apply() -> None:
     reported = replay_story(read_story(STORIES / "cluster_refused_around_nothing_to_write.story"))
 
-    assert reported.why_not == "no release does what it shows (isr_takes_the_living)"
+    assert reported.why_not == "no release does what it shows (isr_expansion_checks_liveness)"
     assert reported.kind is ReasonKind.DESIGN
 
 

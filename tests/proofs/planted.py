@@ -214,9 +214,9 @@ def require_laggard""", """
 def require_laggard"""),)),
     # -- orders
     FaultInProof("ends_survive_election", "a new leader keeps what it knew of the others' ends", "leader_and_isr",
-          (("""    if version.known_ends_forgotten:
+          (("""    if version.follower_ends_reset_on_election:
         new.known_end[broker] = lam(BROKERS, lambda other: None)
-""", """    if version.known_ends_forgotten:
+""", """    if version.follower_ends_reset_on_election:
         pass
 """),)),
     FaultInProof("epoch_starts_at_hw", "a new leader takes its high watermark for its epoch's start",

@@ -27,7 +27,7 @@ def names(text: str) -> set[str]:
 
 NOT_INVARIANTS = {
     "replication_history", "single_controller", "zk_writes_fenced", "lost_isr_answer_blocks",
-    "known_ends_forgotten", "known_ends_outlive_an_epoch", "sure_commits_are_kept",
+    "follower_ends_reset_on_election", "known_ends_outlive_an_epoch", "sure_commits_are_kept",
     "lost_isr_answer_commits_with_another",
     "leader_answers_fetch_in_session",
 }  # fmt: skip

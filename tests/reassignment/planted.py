@@ -43,7 +43,7 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
         {"depth": 6,
          "dropped": (("controller_removes_request_entry", "the target is the assignment"),),
          "bounds": QUIET, "plain": True},
-        {"depth": 8, "without": ("requests_left_alone",), "bounds": {"crashes": 0}},
+        {"depth": 8, "without": ("request_znode_not_rewritten",), "bounds": {"crashes": 0}},
     ),
     "leader_epoch_never_falls": (
         {"depth": 18, "dropped": (("leader_shrinks_isr", "the cached version is current"),),
@@ -64,7 +64,7 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
          "bounds": {"crashes": 0, "faults": 2}},
     ),
     "clients_know_the_epoch": (
-        {"depth": 11, "without": ("epoch_noted_when_raised",), "bounds": QUIET, "plain": True},
+        {"depth": 11, "without": ("raised_epoch_cached",), "bounds": QUIET, "plain": True},
     ),
     "only_controllers_have_tasks": (
         {"depth": 4, "bounds": QUIET, "plain": True,
@@ -91,7 +91,7 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
         {"depth": 4, "missing": ("controller_reads_context",), "bounds": LATE, "plain": True},
     ),
     "lagging_replicas_can_leave_the_isr": (
-        {"depth": 12, "without": ("leader_drops_strangers",), "bounds": TWO_REPLICAS},
+        {"depth": 12, "without": ("leader_drops_non_replicas",), "bounds": TWO_REPLICAS},
     ),
     "a_move_is_done": without("controller_writes_target_replicas"),
     "the_leader_is_moved": without("controller_moves_leader"),

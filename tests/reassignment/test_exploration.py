@@ -106,7 +106,7 @@ where there is nothing to deal with the model has look and write in one step."""
 @pytest.mark.deep
 @pytest.mark.parametrize("version", WRITTEN_AGAIN)
 def test_a_request_that_comes_while_a_controller_begins_is_lost_from_2_0_to_2_3(version: str):
-    recorded = SYSTEM.recorded(version, {"requests_left_alone": False})
+    recorded = SYSTEM.recorded(version, {"request_znode_not_rewritten": False})
 
     found = explore(recorded, SYSTEM.limits({"crashes": 0, "controllers": 1}), engine="python")
 

@@ -215,7 +215,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(10, without=("isr_keeps_last_member",), bounds={"versions": 3}),
     ),
     ("replication", "registered_controller_is_active"): (
-        Bug(4, without=("winner_finds_itself",), bounds={"losses": 1}),
+        Bug(4, without=("winner_reads_controller_back",), bounds={"losses": 1}),
     ),
     ("replication", "checkpoint_survives_start"): (
         Bug(15, without=("checkpoint_complete",), bounds={"crashes": 1}),
@@ -259,7 +259,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
             bounds={**NO_FAULT, "shutdowns": 1},
             plain=True,
         ),
-        Bug(15, without=("bounces_seen",), bounds=ONE_FAILOVER, plain=True),
+        Bug(15, without=("bounced_brokers_detected",), bounds=ONE_FAILOVER, plain=True),
         Bug(
             15,
             without=("broker_data_watched",),
@@ -268,8 +268,8 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         ),
     ),
     ("cluster", "no_wedge"): (
-        Bug(17, without=("metadata_first",), bounds=ONE_FAILOVER, plain=True),
-        Bug(15, without=("bounces_seen",), bounds=ONE_FAILOVER, plain=True),
+        Bug(17, without=("update_metadata_first",), bounds=ONE_FAILOVER, plain=True),
+        Bug(15, without=("bounced_brokers_detected",), bounds=ONE_FAILOVER, plain=True),
         Bug(
             30,
             without=("shutdown_fenced",),
@@ -320,7 +320,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ),
     ("cluster", "no_message_loss"): (Bug(28, dropped=(ANYBODY,), bounds=ONE_FAILOVER, plain=True),),
     ("cluster", "registered_brokers_stay_registered"): (
-        Bug(4, without=("node_owner_checked",), bounds={**NO_FAULT, "lingering": 1}, plain=True),
+        Bug(4, without=("znode_owner_checked",), bounds={**NO_FAULT, "lingering": 1}, plain=True),
     ),
     ("cluster", "resigned_controllers_write_nothing"): (
         Bug(
@@ -339,7 +339,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("cluster", "dead_brokers_do_not_join_the_isr"): (
         Bug(
             23,
-            without=("isr_takes_the_living",),
+            without=("isr_expansion_checks_liveness",),
             bounds={**ONE_FAILOVER, "crashes": 0},
             plain=True,
         ),

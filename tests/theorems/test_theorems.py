@@ -185,7 +185,7 @@ def test_the_formulas_of_the_placement_are_those_of_the_model(brokers):
     ("name", "without", "step"),
     [
         ("cluster_has_a_single_writer", "zk_writes_fenced", "controller_elects_leader"),
-        ("dead_brokers_do_not_join_the_isr", "isr_takes_the_living", "leader_expands_isr"),
+        ("dead_brokers_do_not_join_the_isr", "isr_expansion_checks_liveness", "leader_expands_isr"),
     ],
 )
 def test_what_a_step_keeps_to_in_any_state_needs_its_fence(name, without, step):
@@ -199,7 +199,7 @@ def test_what_a_step_keeps_to_in_any_state_needs_its_fence(name, without, step):
     [
         ("cluster_leader_in_isr", {"preferred_needs_isr": False},
          ("controller_elects_preferred", "leaders_are_in_the_isr")),
-        ("registered_brokers_stay_registered", {"node_owner_checked": False},
+        ("registered_brokers_stay_registered", {"znode_owner_checked": False},
          ("broker_keeps_registration_of_old_session", "nobody_is_mistaken")),
         ("resigned_controllers_write_nothing", {"events_dropped": False},
          ("controller_resigns_and_keeps_its_queue", "nobody_goes_on")),

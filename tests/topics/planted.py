@@ -11,7 +11,7 @@ UNDELETED = ("deletion_is_complete", "every replica is deleted")
 
 TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
     "deleted_data_is_never_served": (
-        {"depth": 33, "without": ("dead_replicas_stay",), "bounds": {"moves": 1}},
+        {"depth": 33, "without": ("dead_brokers_keep_their_replicas",), "bounds": {"moves": 1}},
         {"depth": 26, "dropped": (UNDELETED,), "bounds": ONE_CONTROLLER},
     ),
     "deleted_data_returns_only_after_reassignment": (

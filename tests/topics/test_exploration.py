@@ -90,7 +90,7 @@ def broken(version: str, claim: str, without: dict[str, object], **bounds: int) 
     return None if run is None else len(run.steps)
 
 
-MOVING: dict[str, object] = {"dead_replicas_stay": False}
+MOVING: dict[str, object] = {"dead_brokers_keep_their_replicas": False}
 """Replicas may be reassigned away from brokers that are dead."""
 
 

@@ -57,7 +57,7 @@ def initial(new):
 _SHARED = (
     "broker_epoch", "leader_epoch_checked", "truncation", "fetch_fencing",
     "fetch_session_caches_epoch", "isr_join_needs_epoch_start", "unclean_leader_election",
-    "isr_write_conditional", "lost_isr_answer_blocks", "known_ends_forgotten")
+    "isr_write_conditional", "lost_isr_answer_blocks", "follower_ends_reset_on_election")
 
 SYSTEM = System(
     name="replication_history",

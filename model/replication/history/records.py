@@ -124,7 +124,7 @@ def is_known_to_have(leader, member, end):
            start.
     """
     known = leader.known_end[member] >= end
-    return known if version.known_ends_forgotten else any_of(known, end <= leader.start)
+    return known if version.follower_ends_reset_on_election else any_of(known, end <= leader.start)
 
 
 @transition(broker=BROKERS, end=ENDS)
