@@ -215,7 +215,7 @@ ROWS = (
         deep=True,
     ),
     CoverageRow(
-        26_328,
+        29_200,
         {"expiries": 1, "endpoints": 1},
         ("controller_finds_endpoints_unchanged",),
         deep=True,
