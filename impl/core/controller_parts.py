@@ -134,9 +134,8 @@ class ControllerParts:
                 {partition: bumped}, self.context.epoch_version
             )
             if partition in updated.done:
-                if self.release.since(
-                    "2.4"
-                ):  # before it, UpdateMetadata has the old one (KAFKA-9212)
+                # Before 2.4 UpdateMetadata has the old epoch (KAFKA-9212).
+                if self.release.since("2.4"):
                     self.context.leadership[partition] = updated.done[partition]
                 done = updated.done[partition]
                 since_2_7 = f", zkVersion={done.zk_version}" if self.release.since("2.7") else ""
