@@ -231,7 +231,7 @@ def test_a_fault_that_shows_seldom_is_found_in_longer_runs(
     function, line, otherwise, release = RARE[name]
     plant(monkeypatch, function, line, otherwise)
 
-    runs = (judged_run(seed, 3 * STEPS, "failures", release) for seed in range(24))
+    runs = (judged_run(seed, 3 * STEPS, "failures", release) for seed in range(32))
     assert any(run.verdict is Verdict.BROKEN for run in runs)
 
 
