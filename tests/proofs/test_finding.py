@@ -107,7 +107,8 @@ def test_five_invariants_that_are_deleted_together_are_found_again_or_stronger_o
     found = find_invariants(without(*FIVE), ELECTION.recorded(), Effort(states=10_000))
 
     assert (found.verdict, found.lost) == (Verdict.HOLDS, [])
-    assert len(found.found) <= 9
+    # Nine in a process of its own; what Z3 was asked before may add one.
+    assert len(found.found) <= 10
 
 
 @pytest.mark.deep
