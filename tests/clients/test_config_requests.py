@@ -45,13 +45,37 @@ def changed(led: Wire, topic: str, *operations: tuple[str, int, str | None]) -> 
     return message
 
 
+def value_of(led: Wire, topic: str, name: str) -> str:
+    asked = Fields(resource_type=2, resource_name=topic, configuration_keys=(name,))
+    [one] = led.ask("DescribeConfigs", 1, resources=[asked], include_synonyms=False).results
+    return str(one.configs[0].value)
+
+
+def test_a_list_that_a_topic_has_not_begins_as_kafkas_default_whatever_its_broker_has(
+    led: Wire, topic: str
+):
+    def of_brokers(operation: int) -> None:
+        row = Fields(name="log.cleanup.policy", config_operation=operation, value="compact")
+        named = [
+            Fields(resource_type=4, resource_name=one, configs=[row]) for one in ("1", "2", "3")
+        ]
+        answer = led.ask("IncrementalAlterConfigs", 0, resources=named, validate_only=False)
+        assert [one.error_message for one in answer.responses] == [None] * 3
+
+    of_brokers(0)
+    try:
+        assert eventually(lambda: value_of(led, topic, "cleanup.policy") == "compact")
+        assert changed(led, topic, ("cleanup.policy", 2, "compact")) is None
+        assert eventually(lambda: value_of(led, topic, "cleanup.policy") == "delete,compact")
+    finally:
+        of_brokers(1)
+
+
 def test_lists_are_added_to_and_taken_from_as_kafka_does(led: Wire, topic: str):
     throttled = "leader.replication.throttled.replicas"
 
     def value() -> str:
-        asked = Fields(resource_type=2, resource_name=topic, configuration_keys=(throttled,))
-        [one] = led.ask("DescribeConfigs", 1, resources=[asked], include_synonyms=False).results
-        return str(one.configs[0].value)
+        return value_of(led, topic, throttled)
 
     for text in ("0:1,1:2", "0:1"):  # what is there is there a second time
         assert changed(led, topic, (throttled, 2, text)) is None

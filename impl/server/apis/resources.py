@@ -196,9 +196,10 @@ def _list_with(asked: ApiRequest, resource: Any, each: Any) -> str:
     set itself begins as Kafka's default, whatever brokers set (prepareIncrementalConfigs)."""
     _, _, found = _described(asked, resource.resource_type, resource.resource_name)
     layers = found.get(each.name, [])
-    of_all = "" if resource.resource_name else "DYNAMIC_DEFAULT_BROKER_CONFIG"
-    bases = ("DYNAMIC_TOPIC_CONFIG", "DYNAMIC_BROKER_CONFIG", of_all, "DEFAULT_CONFIG")
-    known = next((value for source, value in layers if source in bases), "")
+    own = "DYNAMIC_BROKER_CONFIG" if resource.resource_name else "DYNAMIC_DEFAULT_BROKER_CONFIG"
+    if resource.resource_type == TOPIC:
+        own = "DYNAMIC_TOPIC_CONFIG"
+    known = next((value for source, value in layers if source in (own, "DEFAULT_CONFIG")), "")
     parts, named = ([one for one in text.split(",") if one] for text in (known, each.value))
     if each.config_operation == APPEND:
         return ",".join(parts + named)
