@@ -20,6 +20,7 @@ from conformance.mapping.rows import (
     row,
 )
 from impl import Step
+from impl.core.deletion import DeletionManager
 from impl.core.event_controller import EventController
 from impl.core.reassigner import Reassigner
 from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
@@ -58,6 +59,12 @@ _BOUNCED = (
     "starts, which is the same unless it leads, or is in the ISR, where Kafka elects another first"
 )
 
+_DELETION_BEGINS = (
+    "a controller that is notified of a deletion begins it, whatever moves: what it does then, and "
+    "what brokers that come and go mean to it, `topics` has; here is what a controller does that "
+    "finds a move, or a request for one, and for which the deletion waits"
+)
+
 _BATCHES = (
     "broker_learns_it_won", "broker_loses_controller_election", "controller_reads_context",
     "controller_writes_union_of_replicas",
@@ -87,6 +94,8 @@ def _goes_on(world: SteppedCluster, broker: int) -> Stand:
     place = thread.place
     if thread.takes_up_work and world.state() is None:
         return (), {}  # the model's controllers read the cluster when there is a partition
+    if _deletes(thread) or (thread.takes_up_work and _finds_topic_to_delete(world, thread)):
+        return (), {}
     if place is None or not (reads_state(place) or writes_state(place)):
         return (_BEGINS if is_triggered(place) else _BATCHES), {}
     state, news = world.registered(), world.has_news(broker)
@@ -114,6 +123,28 @@ def _goes_on(world: SteppedCluster, broker: int) -> Stand:
     return (name,), {"leader": elected}
 
 
+def _deletes(thread: ControllerThread) -> bool:
+    """It has begun to delete the topic, which the model has not."""
+    return thread.frame_of(DeletionManager.resume) is not None
+
+
+def _finds_topic_to_delete(world: SteppedCluster, thread: ControllerThread) -> bool:
+    """An elected controller will find a topic to be deleted that does not move, or who has a
+    replica of it, or is in its ISR, dead."""
+    if not wait(world.admin.deletions()):
+        return False
+    state, node = world.state(), wait(world.admin.topic(FIRST.topic))
+    assert state is not None, "there is a partition"
+    assert node is not None, "there is a partition"
+    assignment = node.partitions[FIRST.partition]
+    moves = (
+        assignment.is_being_reassigned
+        if world.release.since("2.4")
+        else FIRST in {**thread.controller.reassigner.targets, **wait(world.admin.reassignments())}
+    )
+    return not moves or not {*assignment.replicas, *state.isr} <= {*world.registrations()}
+
+
 def _is_unheard(world: SteppedCluster, broker: int) -> Stand:
     """Which write of the state it is whose answer is lost: none that is about the dead."""
     thread = world.controllers[broker]
@@ -133,12 +164,24 @@ def _is_unheard(world: SteppedCluster, broker: int) -> Stand:
 def _misses(world: SteppedCluster, broker: int, dead: int) -> Stand:
     """Who is registered again has bounced: that is no step of the model where it matters who leads
     or is in the ISR."""
+    if _is_queued(world, broker):
+        return (), {}
     if not world.is_registered(dead):
         return ("controller_sees_broker_failure",), {}
     state = world.state()
     if state is not None and dead in (state.leader, *state.isr):
         return (), {}
     return ("controller_sees_broker_startup",), {"started": dead}
+
+
+def _is_queued(world: SteppedCluster, broker: int) -> bool:
+    """The controller has the topic queued for deletion."""
+    return FIRST.topic in world.context(broker).queued_for_deletion
+
+
+def _finds(world: SteppedCluster, broker: int, started: int) -> Stand:
+    """Who comes starts the deletion again that waits in a controller's memory."""
+    return (() if _is_queued(world, broker) else ("controller_sees_broker_startup",)), {}
 
 
 def _withdraws(world: SteppedCluster) -> Stand:
@@ -196,8 +239,9 @@ ROWS: dict[str, StepRow] = {
         row("broker_is_missed", "broker dead",
             "controller_sees_broker_failure", "controller_sees_broker_startup", stands=_misses,
             why=_BOUNCED),
-        row("broker_is_found", "broker started", "controller_sees_broker_startup"),
+        row("broker_is_found", "broker started", "controller_sees_broker_startup", stands=_finds),
         row("brokers_come_and_go", "broker", beyond=_AT_ONCE),
+        row("controller_hears_of_deletions", "broker", beyond=_DELETION_BEGINS),
         row("admin_deletes_topic", "", "admin_deletes_topic"),
         row("admin_withdraws_request", "", "admin_withdraws_request", stands=_withdraws,
             why="since 2.4 a move is cancelled by the controller, and by hand only here"),
@@ -269,7 +313,7 @@ TASK = {"reads_zookeeper": "none", "deleting": "leaving", "discards": "replacing
 def stands(thread: ControllerThread) -> str | None:
     """What a controller is about to do; None if it is not the controller."""
     place = thread.place
-    if place is None:
+    if place is None or _deletes(thread):
         return "idle" if thread.controller.active else None
     effect = place.effect
     if isinstance(effect, Report) and effect.event in _REPORTED:
@@ -415,6 +459,7 @@ def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
     table.put("cache.task", at, TASKS.code(TASK.get(task, task)))
     if task in BEFORE_CACHE or known is None:
         return
+    table.put("cache.deleting", at, _is_queued(world, broker))
     held = context.leadership[FIRST]
     leads = held if task in ("adopting", "leading") else known
     table.put("cache.leader", at, max(leads.leader, 0))
@@ -530,11 +575,7 @@ def _forgetful(
 def _not_from_the_start(bounds: Mapping[str, int], without: tuple[str, ...]) -> str | None:
     if bounds["faults"] and not without:
         families = ", ".join(name for name in FAMILIES if name in _FAULTS)
-        return (
-            "faults of a move are walked one family at a time: write --family NAME, one of "
-            f"{families}. A topic that is to be deleted is in none: in Kafka a deletion begins, "
-            "which `topics` has"
-        )
+        return f"faults of a move are walked one at a time: write --family NAME, one of {families}"
     if bounds["delays"]:
         return (
             "step 5 of a move tells every broker once more who leads in the model; a controller "
@@ -558,10 +599,6 @@ _OUT_OF_TURN = (
     "the implementation takes those that leave offline in the order of their ids, and the model "
     "in any order"
 )
-_IN_DELETION = (
-    "the model's controllers read whether the topic is to be deleted when they need to know; "
-    "Kafka's are notified, tell brokers that nobody leads, and begin: `topics` has that"
-)
 
 
 _NEW = (
@@ -583,7 +620,7 @@ _FORGOTTEN = (
 
 
 def _not_alike(version: str, run: Run) -> str | None:
-    leader, deleting, unled, forgotten = 0, False, False, False
+    leader, unled, forgotten = 0, False, False
     asked, new = set[int](), set[int]()
     replicas, left = set[int](), dict[int, set[int]]()
     isr = set[int]()
@@ -628,10 +665,6 @@ def _not_alike(version: str, run: Run) -> str | None:
                 isr.add(more["replica"])
             case "controller_writes_target_replicas":
                 replicas = {*asked}
-            case "admin_deletes_topic":
-                deleting = True
-            case "controller_reads_context" | "controller_drops_move_of_deleted_topic" if deleting:
-                return _IN_DELETION
         if other in _LED:
             leader, unled, forgotten = more["leader"], False, False
     return None
@@ -660,6 +693,7 @@ FAMILIES: dict[str, Family] = {
         "sessions", "a session ends: its process goes on, and obeys, until it registers anew",
         is_large=True, only_alike=True),
     "lost_reply": Family("a winner must look for itself in ZooKeeper", {"losses": 1}),
+    "deletion": _family("deletion", "a topic is to be deleted, and a request to move it dropped"),
     "cancelled": _family("cancelled", "a move is cancelled (KIP-455)", version="2.4"),
     "deposed": _family(
         "deposed", "a controller is deposed anywhere, goes on to its next fenced write, and "

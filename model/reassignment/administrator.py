@@ -124,7 +124,8 @@ def admin_withdraws_request(now, new):
 
 @transition()
 def admin_deletes_topic(now, new):
-    """/admin/delete_topics gets the topic, and the deletion waits, for a dead broker or a move."""
+    """/admin/delete_topics gets the topic. That a controller is notified, and begins, is no step
+    here: one that is elected may find that the deletion has to wait for a move."""
     require(not_(is_empty(now.zk.assignment)),      "there is a topic")
     require(not_(now.zk.deleting),                  "it is not to be deleted yet")
 

@@ -148,11 +148,12 @@ def is_notified_of_all(now, controller, broker):
 
 
 @always("a broker sends clients to the registered leader whenever the newest controller waits for "
-        "events, and all that it sent the broker has arrived",
+        "events, and all that it sent the broker has arrived, unless the topic is to be deleted",
         companion="clients_are_sent_to_a_deleted_replica")
 def metadata_names_the_leader(now):
     return every(BROKERS, lambda b: every(BROKERS, lambda notified: implies(
-        is_notified_of_all(now, b, notified), now.metadata[notified].leader == now.zk.leader)))
+        all_of(is_notified_of_all(now, b, notified), not_(now.cache[b].deleting)),
+        now.metadata[notified].leader == now.zk.leader)))
 
 
 @always("a leader can drop from its ISR whoever lags behind, its replica or not",

@@ -234,6 +234,7 @@ def controller_takes_old_replica_offline(now, new, broker, replica):
 
     The last member of an ISR is kept, and a leader that goes leaves none behind. What there is to
     send goes out in one batch, with the last of them: LeaderAndIsr, StopReplica, UpdateMetadata.
+    Of a topic that is queued for deletion it is StopReplica alone.
     Kafka: ZkReplicaStateMachine.handleStateChanges, removeReplicasFromIsr
     """
     cache = now.cache[broker]
@@ -245,7 +246,7 @@ def controller_takes_old_replica_offline(now, new, broker, replica):
     last        = cache.leaving.is_only(replica)
     write_state(
         now, new, broker, leader, isr, to=members(cache.assignment),
-        replicas=members(cache.assignment), sends=last,
+        replicas=members(cache.assignment), sends=all_of(last, not_(cache.deleting)),
         leaving=cache.leaving.without(replica), unsent=not_(last))
     stop(now, new, broker, where(last, cache.old), "stop", now.zk.leader_epoch + 1)
 
@@ -280,15 +281,16 @@ def controller_skips_old_replica_outside_isr(now, new, broker, replica):
     # Nobody knows it where another was taken out before, or where the answer to that was lost.
     last, unsent = cache.leaving.is_only(replica), any_of(
         cache.unsent, cache.epoch < now.zk.leader_epoch)
+    sends = all_of(last, not_(cache.deleting))
     send(now, new, broker, now.zk.leader_epoch, those(lambda b: all_of(
-        last, unsent, listed(cache.assignment, b), b != replica, cache.reached.has(b))), {
+        sends, unsent, listed(cache.assignment, b), b != replica, cache.reached.has(b))), {
             "leader": now.zk.leader, "isr": now.zk.isr, "version": now.zk.version,
             "replicas": members(cache.assignment)})
     stop(now, new, broker, where(last, cache.old), "stop", now.zk.leader_epoch)
     new.cache[broker] = cache.but(
         leaving=cache.leaving.without(replica), unsent=all_of(unsent, not_(last)),
         **read_state(now))
-    tell(now, new, broker, now.zk.leader_epoch, now.zk.leader, to=where(last, cache.reached))
+    tell(now, new, broker, now.zk.leader_epoch, now.zk.leader, to=where(sends, cache.reached))
 
 
 @transition(broker=BROKERS)

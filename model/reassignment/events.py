@@ -9,6 +9,8 @@ Source: KafkaController.onControllerFailover, onBrokerStartup, onReplicasBecomeO
 from model.language import (
     all_of,
     any_of,
+    every,
+    implies,
     is_none,
     not_,
     require,
@@ -74,10 +76,12 @@ def next_task(leader, isr, live, assignment):
 def first_task(zk, then):
     """Since 2.3 the dead leave the ISR before anybody is elected; before they stay in it.
 
+    Of a topic that is to be deleted nobody is.
+
     Kafka: ReplicaStateMachine.startup (KAFKA-3143), then PartitionStateMachine.startup
     """
     live   = zk.registered
-    able   = can_elect(zk.isr, live, zk.assignment)
+    able   = all_of(not_(zk.deleting), can_elect(zk.isr, live, zk.assignment))
     elects = when(all_of(not_(is_alive(zk.leader, live)), able), task("electing"), then)
     if not version.dead_replicas_taken_offline:
         return elects
@@ -146,6 +150,12 @@ def writes_again(now, broker, first):
     return any_of(fenced, all_of(begins, not_(idle))), when(fenced, task("rewriting"), first)
 
 
+def waits_for_move(zk, target):
+    """The partition is to move, and nobody who holds it, or is in its ISR, is dead."""
+    return all_of(not_(is_empty(target)), every(BROKERS, lambda b: implies(
+        any_of(listed(zk.assignment, b), zk.isr.has(b)), zk.registered.has(b))))
+
+
 @transition(shows="read", broker=BROKERS)
 def controller_reads_context(now, new, broker):
     """An elected controller reads ZooKeeper, and tells every live replica what it found.
@@ -153,6 +163,10 @@ def controller_reads_context(now, new, broker):
     What it finds of a request it takes up in the same event. Nothing fences a read: who is deposed
     by now sends, under the leader epoch of its successor, a list of replicas that the successor is
     about to shorten; a leader takes the first that comes.
+
+    A topic that is to be deleted waits for a move that it finds, and where nothing moves the
+    deletion begins, which `topics` has; so it has where a replica's broker is dead.
+    Kafka: fetchTopicDeletionsInProgress
     """
     zk = now.zk
     require_controllership(now, broker)
@@ -160,13 +174,16 @@ def controller_reads_context(now, new, broker):
     require(some(BROKERS, lambda b: listed(zk.assignment, b)), "the partition exists")
 
     cache = now.cache[broker].but(target=known_target(now, broker))
+    require(implies(zk.deleting, waits_for_move(zk, cache.target)),
+                                                    "it does not begin to delete the topic")
     if not is_kip_455(version):
         cache = cache.but(other=zk.other)
     then, target, other = takes_up(now, zk.isr, cache.target, cache.other)
     begins, first = writes_again(now, broker, first_task(zk, then))
     waits = is_about_dead(first)
     new.cache[broker] = cache.but(
-        task=first, begins=begins, resumes=waits, other=when(waits, cache.other, other),
+        task=first, deleting=zk.deleting, begins=begins, resumes=waits,
+        other=when(waits, cache.other, other),
         live=zk.registered, reached=zk.registered, assignment=zk.assignment,
         target=chosen(waits, cache.target, target), **read_state(now))
     hosts = members(zk.assignment).within(zk.registered)
@@ -174,7 +191,8 @@ def controller_reads_context(now, new, broker):
         "leader": zk.leader, "isr": zk.isr, "version": zk.version,
         "replicas": members(zk.assignment)})
     announced = None if version.announcement == "all_partitions" else not_(hosts.is_empty())
-    tell(now, new, broker, zk.leader_epoch, zk.leader, to=zk.registered, says=announced)
+    tell(now, new, broker, zk.leader_epoch, when(zk.deleting, None, zk.leader), to=zk.registered,
+         says=announced)
     new.read_late = any_of(now.read_late, now.belief[broker] < zk.epoch)
 
 
@@ -183,6 +201,7 @@ def controller_sees_broker_failure(now, new, broker, dead):
     """The watch on /brokers/ids fires: a broker that was alive is not registered."""
     cache = now.cache[broker]
     require_task(now, broker, "idle",               "it waits for events")
+    require(not_(cache.deleting),                   "the topic is not queued for deletion")
     require(cache.live.has(dead),                   "the broker was alive")
     require(not_(now.zk.registered.has(dead)),      "the broker is not registered")
 
@@ -200,10 +219,11 @@ def controller_sees_broker_startup(now, new, broker, started):
 
     Of a partition without a leader it is sent that nobody leads, and an election is tried again. A
     move to that broker is resumed: if it has not caught up, from step 1. KIP-380 makes a bounce
-    between two looks visible.
+    between two looks visible. What brokers that come and go mean to a deletion is in `topics`.
     """
     cache, zk = now.cache[broker], now.zk
     require_task(now, broker, "idle",               "it waits for events")
+    require(not_(cache.deleting),                   "the topic is not queued for deletion")
     require(zk.registered.has(started),             "the broker is registered")
     require(not_(cache.reached.has(started)),       "the controller does not reach the broker")
 

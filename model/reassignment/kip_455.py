@@ -112,7 +112,7 @@ def controller_is_asked_for_move(now, new, broker, first, second, third):
     cache, target = now.cache[broker], written(first, second, third)
     require_task(now, broker, "idle",               "it waits for events")
     require_list(first, second, third)
-    require(not_(now.zk.deleting),                  "the topic is not to be deleted")
+    require(not_(cache.deleting),                   "the topic is not queued for deletion")
     # redundant because nobody reads the cluster before the partition exists.
     require(not_(is_empty(cache.assignment)),       "the partition exists")
     require(is_empty(now.zk.requested),             "no request stands under /admin")
@@ -140,6 +140,7 @@ def controller_cancels_move(now, new, broker):
     Kafka: NO_REASSIGNMENT_IN_PROGRESS is the answer where none runs
     """
     require_task(now, broker, "idle",               "it waits for events")
+    require(not_(now.cache[broker].deleting),       "the topic is not queued for deletion")
     require(not_(is_empty(now.cache[broker].target)), "the partition is to move")
     require(is_empty(now.zk.requested),             "no request stands under /admin")
     require_fence(now, broker)

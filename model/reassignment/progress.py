@@ -37,23 +37,24 @@ def is_well(now, broker):
 
 
 @eventually("a move whose targets live is done or refused, after a failover too, as long as a "
-            "member of the ISR is alive and none of the limits was met",
+            "member of the ISR is alive, the topic is not to be deleted, and none of the limits "
+            "was met",
             fair=WORK)
 def moves_finish(now):
     return any_of(
-        not_(is_open(now)), is_excused(now),
+        not_(is_open(now)), is_excused(now), now.zk.deleting,
         some(BROKERS, lambda b: all_of(listed(now.wanted, b), not_(is_well(now, b)))),
         # a dead broker whose session has not ended is taken for alive
         some(BROKERS, lambda b: all_of(now.zk.registered.has(b), not_(now.up.has(b)))),
         every(BROKERS, lambda b: implies(now.zk.isr.has(b), not_(is_well(now, b)))))
 
 
-@eventually("with every broker alive each sends clients to the registered leader, unless one of "
-            "the limits was met",
+@eventually("with every broker alive each sends clients to the registered leader, unless the topic "
+            "is to be deleted, or one of the limits was met",
             fair=WORK)
 def metadata_catches_up_with_the_leader(now):
     return any_of(
-        is_excused(now), not_(every(BROKERS, lambda b: is_well(now, b))),
+        is_excused(now), now.zk.deleting, not_(every(BROKERS, lambda b: is_well(now, b))),
         every(BROKERS, lambda b: now.metadata[b].leader == now.zk.leader))
 
 

@@ -47,7 +47,7 @@ def require_request(now, broker):
 
 
 def require_real(now, broker):
-    require(not_(now.zk.deleting),                  "the topic is not to be deleted")
+    require(not_(now.cache[broker].deleting),       "the topic is not queued for deletion")
     if is_twelve_steps(version):
         require(not_(is_same(asked(now, broker), now.cache[broker].assignment)),
                                                     "another list, or another order is asked for")
@@ -134,7 +134,7 @@ def controller_drops_request_already_assigned(now, new, broker):
     Up to 2.3: since KIP-455 nobody compares (KafkaController.maybeTriggerPartitionReassignment).
     """
     require_request(now, broker)
-    require(not_(now.zk.deleting),                  "the topic is not to be deleted")
+    require(not_(now.cache[broker].deleting),       "the topic is not queued for deletion")
     require(is_same(asked(now, broker), now.cache[broker].assignment),
                                                     "that is the assignment already")
     require_fence(now, broker)
@@ -146,7 +146,7 @@ def controller_drops_request_already_assigned(now, new, broker):
 def controller_drops_move_of_deleted_topic(now, new, broker):
     """The topic is queued for deletion: the entry is removed, and the assignment stays."""
     require_request(now, broker)
-    require(now.zk.deleting,                        "the topic is to be deleted")
+    require(now.cache[broker].deleting,             "the topic is queued for deletion")
     require_fence(now, broker)
 
     drop(now, new, broker)
@@ -160,7 +160,7 @@ def controller_drops_move_to_dead_broker(now, new, broker):
     Kafka: KAFKA-4214
     """
     require_request(now, broker)
-    require(not_(now.zk.deleting),                  "the topic is not to be deleted")
+    require(not_(now.cache[broker].deleting),       "the topic is not queued for deletion")
     require(some(BROKERS, lambda b: is_missing(now, broker, b)), "a target is not alive")
     require_fence(now, broker)
 

@@ -67,6 +67,7 @@ STATE = Record(
         old=SetOf(BROKERS), leaving=SetOf(BROKERS),     # who is to go, and has not gone offline yet
         unsent=BOOL,                            # one has left the ISR in ZooKeeper: nobody knows
         other=OTHERS,
+        deleting=BOOL,                          # the topic is queued for deletion, which waits
         begins=BOOL,                            # what was asked for when it looked; no more is seen
         resumes=BOOL)),                         # what it found comes when it is done with the dead
     kept=per(BROKERS, LIST),                    # what outlives its term; only before KAFKA-5310

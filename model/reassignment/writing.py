@@ -68,7 +68,7 @@ def is_unconditional(now, broker):
 def drops_request(now, broker, target):
     """The request is one that it removes without a move."""
     cache   = now.cache[broker]
-    refused = now.zk.deleting
+    refused = cache.deleting
     if version.reassignment == "twelve_steps":
         refused = any_of(refused, is_same(target, cache.assignment))
     waits = any_of(cache.task == "beginning", is_empty(cache.target))
@@ -166,11 +166,12 @@ def tell(now, new, broker, epoch, leader, to=None, says=None):
 
     Each LeaderAndIsr brings one with it. It arrives at once, except where the connection is slow.
     If it `says` nothing of the partition, brokers learn only who the controller is; None: it does.
-    Nobody is sent it where `to` is empty.
+    Nobody is sent it where `to` is empty. Of a topic that is queued for deletion nobody leads.
     Kafka: ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers
     """
     cache, mine = now.cache[broker], now.belief[broker]
     to, update  = cache.reached if to is None else to, now.update[mine]
+    leader      = when(cache.deleting, None, leader)
     if says is None:
         said, newest = to, all_of(not_(to.is_empty()), fence_is_passed(now, broker))
     else:

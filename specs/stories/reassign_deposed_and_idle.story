@@ -35,8 +35,8 @@ quietly broker_becomes_controller broker=1
 refused controller_keeps_leader broker=2
 quietly controller_resigns broker=2
 quietly broker_learns_it_won broker=1
-quietly controller_reads_context broker=1
 quietly admin_deletes_topic
+quietly controller_reads_context broker=1
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 refused controller_drops_move_of_deleted_topic broker=1

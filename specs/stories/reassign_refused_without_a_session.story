@@ -56,10 +56,6 @@ refused controller_begins_move broker=1
 refused controller_drops_request_already_assigned broker=1
 refused leaderless_request_is_ignored broker=1 epoch=0 controller=2
 refused request_to_non_replica_is_refused broker=1 epoch=0 controller=2
-quietly admin_requests_reassignment first=1 second=none third=none
-quietly admin_deletes_topic
-refused controller_begins_move broker=1
-refused controller_begins_with_targets_in_sync broker=1
 check controllers_without_session_do_nothing
 ----
 refused broker_becomes_follower(broker=1, epoch=0, controller=1)
@@ -152,8 +148,4 @@ refused leaderless_request_is_ignored(broker=1, epoch=0, controller=2)
     the leader epoch is newer than the broker's — false (replica[1].epoch 0)
 refused request_to_non_replica_is_refused(broker=1, epoch=0, controller=2)
     the leader epoch is newer than the broker's — false (replica[1].epoch 0)
-refused controller_begins_move(broker=1)
-    the topic is not to be deleted — false (zk.deleting true)
-refused controller_begins_with_targets_in_sync(broker=1)
-    the topic is not to be deleted — false (zk.deleting true)
 controllers_without_session_do_nothing: holds of every step

@@ -54,8 +54,6 @@ NOT_PLAYED: dict[ReasonKind, set[str]] = {
         "restarted_broker_refuses_the_deposed", "role_fails_half_way",
         "elected_broker_assumes_another_controller",
         "elected_broker_assumes_another_controller_in_topics", "zombie_fetcher_is_refused",
-        # Where the model simplifies what a controller does.
-        "reassign_asked_of_a_deleted_topic", "reassign_refused_of_a_deleted_topic",
     },
     ReasonKind.OLDER: {
         "checkpoint_forgets", "cluster_refused_before_node_owners_were_checked",

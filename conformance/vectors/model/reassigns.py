@@ -101,6 +101,7 @@ class Move:
             ("belief", (CONTROLLER,)): 1,
             ("cache.task", (CONTROLLER,)): "idle",
             ("cache.leader", (CONTROLLER,)): leader,
+            ("cache.deleting", (CONTROLLER,)): deleting,
         }
         for number in range(1, brokers + 1):
             here, there = self._place(old, number), self._place(target, number)
