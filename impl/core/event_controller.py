@@ -371,7 +371,6 @@ class EventController:
                 await core.deletion.drop_requests(known)
             return
         if known:
-            core.context.queued_for_deletion |= known
             moving = {one.topic for one in self.reassigner.in_progress()}
             await core.deletion.mark_ineligible(moving, MOVING)
             await core.deletion.enqueue(known)

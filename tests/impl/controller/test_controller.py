@@ -339,6 +339,23 @@ def test_a_deletion_with_a_dead_broker_waits_for_its_return_and_then_completes()
     assert context.partitions() == []
 
 
+@pytest.mark.parametrize("release", PRESETS)
+def test_a_deletion_begins_in_the_middle_of_a_move(release: str):
+    """A topic that moves is marked ineligible before it is queued, which marks nothing
+    (``processTopicDeletion``, ``markTopicIneligibleForDeletion``)."""
+    stage, controller = a_cluster(release, config=ControllerConfig(delete_topics=True))
+    a_topic(stage, controller, 1, 2)
+    text = '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[2,3]}]}'
+    wait(stage.admin.port.create(paths.REASSIGN_PARTITIONS, text))
+    stage.run(controller)
+
+    wait(stage.admin.request_deletion("t"))
+    stage.run(controller)
+
+    assert controller.reassigner.in_progress()
+    assert controller.core.context.is_being_deleted("t")
+
+
 @pytest.mark.parametrize("release", ["2.3", "2.4"])
 def test_a_reassignment_survives_its_controllers_end(release: str):
     stage, first = a_cluster(release)
