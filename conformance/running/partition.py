@@ -45,6 +45,7 @@ GOES = "a broker that goes resigns before its session ends"
 GIVEN_UP = "a leader's write failed, and it has a session still"
 CHECKPOINT = "a broker starts with a high watermark that it had: its checkpoint"
 OUT_OF_RANGE = "a follower goes on where its leader's log begins or ends"
+OFFSET_OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
 ELECTED_BY = "a leader writes the controller epoch that elected it, not the newest that it knows"
 KEEPS = "a leader that is elected again keeps what it knows of the others' ends"
 GONE = "a leader answers a question that its asker has given up, or did not outlive"
@@ -133,6 +134,9 @@ class PartitionReplay(Driver):
         self.born = self.gone = False
         self.wanted: dict[int, tuple[int, ...]] = {}
         self.asked: dict[tuple[int, int], int] = {}  # the offset of it
+        self.out_of_range: dict[
+            int, tuple[int, int]
+        ] = {}  # follower -> its leader, and its log end
         self.slots: dict[tuple[int, int], int] = {}  # the question that a follower waits for
         self.sent_replicas: dict[int, set[int]] = {}  # the replicas that were sent to a leader last
         self.leads_since: dict[int, int] = {}  # the leader epoch in which a leader became one
@@ -979,6 +983,8 @@ class PartitionReplay(Driver):
                 self.step("leader_refuses_epoch", b, f)
             if self._is_given_up(f, b, args["correlation"], _RECORDS_ASKED):
                 return
+            if reply["error"] == OFFSET_OUT_OF_RANGE:
+                self.out_of_range[f] = line.broker, self.ends.get(line.broker, 0)
             if not args["waited"]:
                 self.step("leader_refuses_fetch", b, f)
             return
@@ -1184,7 +1190,7 @@ class PartitionReplay(Driver):
             self.kept_epoch.pop(b, None)
         if leader and self.read("fetch.state", b, leader) == _EPOCH_ANSWERED:
             self.step("follower_truncates", b, leader)
-        elif self.index(end) < before:
+        elif self.index(end) < before and not self._ends_with_its_leader(b, leader, end):
             raise MisfitError(
                 "a follower cuts its log by its leader's answer",
                 f"it cuts to offset {end} and no answer says so{self._lost('the log end', end)}",
@@ -1193,6 +1199,25 @@ class PartitionReplay(Driver):
         self.ends[line.broker] = end
         self.expect_offset("the log end", end, self.read("log.end", b))
         self.had.setdefault(line.broker, set()).add(self.bounds[self.read("replica.hw", b)])
+
+    def _ends_with_its_leader(self, b: int, leader: int, end: int) -> bool:
+        """It has more than its leader, who was elected out of the ISR, and cuts where that one's
+        log ends, or ended when it answered (``handleOffsetOutOfRange``)."""
+        if not self.judge.switches["unclean_leader_election"] or b not in self.out_of_range:
+            return False
+        broker, least = self.out_of_range.pop(b)
+        if self.of[broker] != leader or not least <= end <= self.ends.get(broker, 0):
+            return False
+        cut, hw = self.index(end), self.read("replica.hw", b)
+        gone = [(b, at) for at in range(cut, self.read("log.end", b))]
+        last = self.read("log.at.epoch", b, cut - 1) if cut else -1
+        self.force(
+            OUT_OF_RANGE, ("log.end", (b,), cut), ("replica.hw", (b,), min(hw, cut)),
+            ("replica.latest_epoch", (b,), last),
+            *[(name, index, self.ledger.blanks[self.numbers[name]])
+              for name in ("log.at.id", "log.at.epoch") for index in gone],
+        )  # fmt: skip
+        return True
 
     def _appended_to(self, line: TraceLine, offset: int) -> int:
         """Where a follower's log ends when it has taken an answer to what it asked at an offset.
