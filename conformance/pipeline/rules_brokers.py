@@ -313,7 +313,12 @@ def _steps(events: list[Event], blamed: set[int]) -> list[ValueSeen]:
             continue
         request = _request(event)
         if event.kind == "obeyed":
-            if steps and request == _request(steps[-1].event):
+            # Up to 1.1 the line names the controller epoch of the state, not of the request.
+            last = steps[-1].event if steps else None
+            if last and (last.controller, last.correlation) == (
+                event.controller,
+                event.correlation,
+            ):
                 steps.pop()  # the leader is not available: the replica keeps its epoch
         elif event.kind == "leader_and_isr_received":
             received[request] = event

@@ -100,6 +100,7 @@ def check(context: RuleContext, release: str | None) -> None:
 def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, ZkVersionLines]]:
     """Versions of each partition, by the life of its topic and the age of its ZooKeeper."""
     begins: dict[tuple[str, int], list[int]] = defaultdict(list)
+    made: set[tuple[str, tuple[str, int]]] = set()
     shown: list[tuple[tuple[str, int], Event, LeaderEpochIsr]] = []
     written: list[Event] = []
     for event in events:
@@ -108,8 +109,15 @@ def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, ZkVer
             continue
         if event.tp is None:
             continue
-        if event.kind == "partition_changed" and event.to_state == "NewPartition":
-            begins[event.tp].append(event.at)
+        if event.kind == "partition_changed":
+            log = history.places[event.file].stream, event.tp
+            # who is elected may find a partition that is New, and no line says that it became so
+            if event.to_state == "NewPartition":
+                begins[event.tp].append(event.at)
+                made.add(log)
+            elif event.from_state == "NewPartition":
+                begins[event.tp] += [] if log in made else [event.at]
+                made.discard(log)
         state = state_of_line(event)
         if state is not None:
             shown.append((event.tp, event, state))

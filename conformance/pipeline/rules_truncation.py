@@ -18,6 +18,7 @@ from itertools import pairwise
 
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_data_plane import FOLLOWED, RAISED
+from conformance.pipeline.history import History
 from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import (
@@ -266,7 +267,8 @@ def _where_the_leader_began(context: RuleContext) -> None:
             if event.kind == "log_created":
                 continue
             if event.kind in _FOLLOWS:
-                followed = event
+                if followed is None or not _is_late(context.history, followed, event):
+                    followed = event
             elif event.kind == "truncation_chosen":
                 chosen = event
             elif followed is not None and followed.leader not in (None, broker):
@@ -278,6 +280,13 @@ def _where_the_leader_began(context: RuleContext) -> None:
                 starts = began.get((followed.leader or 0, topic, partition, epoch), [])
                 begins = raised[followed.leader or 0, topic, partition]
                 _cut_to_epoch_end(context, event, followed, starts, begins)
+
+
+def _is_late(history: History, followed: Event, event: Event) -> bool:
+    """A request of an earlier leader epoch, which is refused: nobody follows by it."""
+    return (event.leader_epoch or 0) < (followed.leader_epoch or 0) and (
+        history.topic_began(followed, event) is None
+    )
 
 
 def _cut_to_epoch_end(

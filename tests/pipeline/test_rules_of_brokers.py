@@ -130,6 +130,32 @@ def test_a_replica_that_was_loaded_again_still_applies_no_older_epoch(tmp_path: 
     assert right["findings"] == []
 
 
+def test_up_to_1_1_who_is_sent_a_leader_that_it_does_not_know_keeps_its_epoch(tmp_path: Path):
+    """Its line names the controller epoch of the state, and not that of the request."""
+
+    def applied(second: int, epoch: int, correlation: int) -> list[str]:
+        by = f"correlationId {correlation} from controller 1 epoch 4"
+        return [
+            line(second, "Broker 5 received LeaderAndIsr request PartitionState(controllerEpoch=3, "
+                 f"leader=4, leaderEpoch={epoch}, isr=[4], zkVersion=9, replicas=[5, 4]) "
+                 f"correlation id {correlation} from controller 1 epoch 4 for partition [t,0]"),
+            line(second, f"Broker 5 handling LeaderAndIsr request {by} starting the "
+                 "become-follower transition for partition t-0"),
+        ]  # fmt: skip
+
+    unknown = line(3, "Broker 5 received LeaderAndIsrRequest with correlation id 6 from "
+                   "controller 1 epoch 3 for partition t-0 but cannot become follower since the "
+                   "new leader 4 is unavailable.")  # fmt: skip
+
+    def fall(folder: Path, *between: str) -> list[str]:
+        lines = [*applied(2, 8, 6), *between, *applied(5, 7, 7)]
+        found = checked(write(folder, {"b5/state-change.log": lines}))["findings"]
+        return [one["rule"] for one in found if "leader epoch applied" in one["why"]]
+
+    assert fall(tmp_path / "applied") == ["no_older_leader_epoch_is_applied"]
+    assert fall(tmp_path / "kept", unknown) == []
+
+
 def test_a_replica_whose_log_was_removed_begins_anew(tmp_path: Path):
     removed = line(
         30,

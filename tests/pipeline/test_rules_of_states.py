@@ -148,6 +148,28 @@ def test_versions_of_a_topic_that_is_made_again_begin_anew(tmp_path: Path):
     assert found(tmp_path, b1__server=right) == []
 
 
+def test_a_topic_of_a_name_that_an_elected_controller_finds_has_states_of_its_own(tmp_path: Path):
+    """Its partition goes online from New, and no line says that it became New."""
+    first = [
+        new(1), online(2, 1, 0, 0, "1,2", "NewPartition"),
+        online(40, 2, 1, 3, "1,2", "OnlinePartition"),
+    ]  # fmt: skip
+    then = [
+        online(200, 2, 0, 0, "2", "NewPartition"), online(210, 1, 1, 1, "1", "OfflinePartition"),
+    ]  # fmt: skip
+    second = [each.replace("id=1 epoch=4", "id=2 epoch=5") for each in then]
+    wrote = [
+        updated(20, 1, "1,2", 2),
+        line(100, "Log for partition orders-0 is renamed to /d/orders-0.8f-delete and is scheduled "
+             "for deletion", LOG_MANAGER),
+    ]  # fmt: skip
+
+    judged = result(tmp_path, b1__state_change=first, b2__state_change=second, b1__server=wrote,
+                    b1__controller=[deleted(101)])  # fmt: skip
+
+    assert "each_write_is_one_of_the_protocol" not in [one["rule"] for one in judged["findings"]]
+
+
 # --- who changes an ISR
 
 

@@ -120,10 +120,11 @@ def cutting(
     leader: list[str],
     more: tuple[str, ...] = (),
     controller: tuple[str, ...] = (),
+    earlier: tuple[str, ...] = (),
 ) -> list[tuple[str, str, int]]:
     files = {
         "b5/server.log": [*starting(0, 5), *follower, cut_to(900, 0), *more],
-        "b5/state-change.log": [follows(3, 4)],
+        "b5/state-change.log": [*earlier, follows(3, 4)],
         "b4/state-change.log": leader,
         "b1/state-change.log": [*controller],
     }
@@ -140,6 +141,12 @@ def test_a_follower_cuts_to_what_its_leader_says_and_to_no_more(tmp_path: Path):
     assert cutting(tmp_path / "at", [cut_to(9, 20)], leader) == []
     assert cutting(tmp_path / "below", [cut_to(9, 17)], leader) == []
     assert cutting(tmp_path / "above", [cut_to(9, 21)], leader) == [("violation", CUT, 3)]
+
+
+def test_a_request_of_an_earlier_leader_epoch_that_is_late_makes_nobody_follow(tmp_path: Path):
+    assert (
+        cutting(tmp_path, [cut_to(9, 21)], [starts(5, 20, 16)], earlier=(follows(2, 4, 4),)) == []
+    )
 
 
 def test_where_retention_took_all_epochs_before_they_end_where_the_log_begins(tmp_path: Path):
