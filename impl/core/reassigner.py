@@ -257,11 +257,11 @@ class Reassigner:
     async def _write_assignment(
         self, partition: TopicPartition, assignment: ReplicaAssignment
     ) -> None:
+        """Written from memory: partitions that it has not heard of yet are lost
+        (``updateReplicaAssignmentForPartition``)."""
         context = self.core.context
-        registered = await self.core.client.topic(partition.topic)
         known = context.assignments.get(partition.topic, {})
-        partitions = dict(known if registered is None else registered.partitions)
-        partitions[partition.partition] = assignment
+        partitions = {**known, partition.partition: assignment}
         await self.core.client.set_topic(partition.topic, partitions, context.epoch_version)
         await context.journal.line_about(
             partition,

@@ -185,13 +185,13 @@ def _registers(place: SuspensionPoint) -> bool:
 
 
 def _is_about_to_write(thread: ControllerThread, effect: Ask) -> bool:
+    if any(isinstance(op, SetData) and op.path == TOPIC for op in effect.ops):
+        # What is asked of the controller itself is answered when the znode is written.
+        return finishing(thread) or thread.frame_of(ControllerApi.alter_reassignments) is None
     if effect.operation != "get":
         return False
     if effect.path == STATE:
         return is_before_write(thread) and not in_change(thread) and not _changes_nothing(thread)
-    if effect.path == TOPIC and thread.frame_of(Reassigner._write_assignment):
-        # What is asked of the controller itself is answered when the znode is written.
-        return finishing(thread) or thread.frame_of(ControllerApi.alter_reassignments) is None
     if effect.path != paths.REASSIGN_PARTITIONS or thread.frame_of(Reassigner._drop) is None:
         return False
     return finishing(thread) or (rewriting(thread) and is_to_be_fenced(thread))

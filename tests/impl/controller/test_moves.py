@@ -59,6 +59,23 @@ class Moving:
 
 
 @pytest.mark.parametrize("release", PRESETS)
+def test_a_move_loses_partitions_that_its_controller_has_not_heard_of(release: str) -> None:
+    """It writes the topic's znode from memory (``setTopicAssignmentRaw``)."""
+    moving = Moving(release)
+    grown = ControllerStage(Release.of(release))
+    grown.create_topic("t", dict.fromkeys(range(3), (1,)))
+    text = wait(grown.admin.port.get(paths.topic("t"))).data
+    wait(moving.stage.admin.port.set_data(paths.topic("t"), text))
+
+    wait(moving.stage.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment({T0: (2,)})))
+    wait(moving.controller.guarded(moving.controller.reassignment_requested))
+
+    topic = wait(moving.stage.admin.topic("t"))
+    assert topic is not None
+    assert sorted(topic.partitions) == [0, 1]
+
+
+@pytest.mark.parametrize("release", PRESETS)
 def test_a_request_after_one_of_two_partitions_is_seen(release: str) -> None:
     moving = Moving(release)
     moving.ask({T0: (2,), T1: (3,)})
