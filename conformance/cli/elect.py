@@ -8,6 +8,7 @@ import click
 
 from conformance.cli.common import WrongUse, json_option
 from conformance.cli.kafka_tool import (
+    INT,
     Failed,
     Refused,
     admin_at,
@@ -34,7 +35,7 @@ _SELECTORS = "topic, all-topic-partitions, path-to-json-file"
               help="With --bootstrap-server, since 2.4.")  # fmt: skip
 @click.option("--path-to-json-file", "file", metavar="FILE", help="The partitions.")
 @click.option("--topic", metavar="NAME", help="One partition's topic, with --partition.")
-@click.option("--partition", type=int, metavar="N", help="One partition, with --topic.")
+@click.option("--partition", type=INT, metavar="N", help="One partition, with --topic.")
 @click.option("--all-topic-partitions", "everything", is_flag=True, help="All; --zookeeper: as is.")
 @click.option("--version", metavar="V", help="The release whose words are used.")
 @json_option

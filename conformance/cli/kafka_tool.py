@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -47,6 +48,32 @@ class Failed(click.ClickException):
     def show(self, file: IO[Any] | None = None) -> None:
         """Print Kafka's lines; on standard error where the other stream belongs to the JSON."""
         click.echo(self.message, file=file, err=self.err and file is None)
+
+
+class _Whole(click.ParamType[int]):
+    """A whole number of so many bits; Refused, as by joptsimple, for anything else."""
+
+    name = "integer"
+
+    def __init__(self, bits: int) -> None:
+        self.least = -(1 << bits - 1)
+
+    def convert(
+        self, value: object, param: click.Parameter | None, context: click.Context | None
+    ) -> int:
+        """The number. Refused."""
+        text = str(value)
+        if re.fullmatch("-?[0-9]+", text) and self.least <= int(text) < -self.least:
+            return int(text)
+        option = param.opts[0].lstrip("-") if param is not None else ""
+        raise Refused(
+            'Exception in thread "main" joptsimple.OptionArgumentConversionException: '
+            f"Cannot parse argument '{text}' of option {option}"
+        )
+
+
+INT, LONG = _Whole(32), _Whole(64)
+"""Java's types of an option's number."""
 
 
 @contextlib.contextmanager

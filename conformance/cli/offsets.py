@@ -7,7 +7,7 @@ import time
 import click
 
 from conformance.cli.common import WrongUse, emit_json, json_option, say
-from conformance.cli.kafka_tool import Refused, brokers_at, release_at
+from conformance.cli.kafka_tool import LONG, Refused, brokers_at, release_at
 from impl.server.clients import ClientError, Consumer
 
 
@@ -15,7 +15,7 @@ from impl.server.clients import ClientError, Consumer
 @click.option("--broker-list", "--bootstrap-server", "where", metavar="HOST:PORT|DIR")
 @click.option("--topic", metavar="NAME", help="Of this topic.")
 @click.option("--partitions", metavar="N,...", help="Of these partitions; all without it.")
-@click.option("--time", "when", type=int, default=-1, show_default=True, metavar="MS",
+@click.option("--time", "when", type=LONG, default=-1, show_default=True, metavar="MS",
               help="-1 is the latest, -2 the earliest.")  # fmt: skip
 @click.option("--offsets", "most", type=click.IntRange(min=1), default=1, show_default=True,
               metavar="N", help="Up to 1.1: so many at most.")  # fmt: skip

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
 from conformance.cli.common import WrongUse, json_option, say
 from conformance.cli.kafka_tool import (
+    LONG,
     Refused,
     admin_at,
     cannot_be_used,
@@ -23,7 +22,6 @@ from conformance.cli.kafka_tool import (
     zookeeper,
 )
 from impl.admin.endings import of_reassignments, unrecognized
-from impl.admin.errors import AdminError
 from impl.admin.port import Admin
 from impl.admin.reassign_by_brokers import ReassignByBrokers
 from impl.admin.reassign_command import ReassignCommand
@@ -67,8 +65,8 @@ class _Given:
 @click.option("--reassignment-json-file", "plan", metavar="FILE", help="Partitions and replicas.")
 @click.option("--topics-to-move-json-file", "movable", metavar="FILE", help="Topics to move.")
 @click.option("--broker-list", metavar="B,B", help="Brokers to move to.")
-@click.option("--throttle", type=int, metavar="N", help="Bytes a second between brokers.")
-@click.option("--replica-alter-log-dirs-throttle", "move_throttle", type=int, metavar="N",
+@click.option("--throttle", type=LONG, metavar="N", help="Bytes a second between brokers.")
+@click.option("--replica-alter-log-dirs-throttle", "move_throttle", type=LONG, metavar="N",
               help="Bytes a second between directories of a broker.")  # fmt: skip
 @click.option("--additional", is_flag=True, help="Move these besides what moves already.")
 @click.option("--preserve-throttles", is_flag=True, help="Leave throttles as they are.")
@@ -214,8 +212,7 @@ def _by_brokers(brokers: str, given: _Given, release: Release) -> Sequence[str]:
         command = ReassignByBrokers(admin, random.Random(given.seed), release=release)
         match given.action:
             case "generate":
-                topics = _topics(given.text)
-                return command.generate(given.broker_list, topics, given.rack_aware)
+                return command.generate(given.broker_list, given.text, given.rack_aware)
             case "execute":
                 return command.execute(
                     given.text, given.throttle, given.move_throttle, given.additional
@@ -241,7 +238,7 @@ def _carried_out(client: ZnodeClient, admin: Admin | None, given: _Given) -> Seq
     command = ReassignCommand(client, random.Random(given.seed), admin)
     match given.action:
         case "generate":
-            return command.generate(given.broker_list, _topics(given.text), given.rack_aware)
+            return command.generate(given.broker_list, given.text, given.rack_aware)
         case "execute":
             return command.execute(given.text, given.throttle, given.move_throttle)
         case _:
@@ -254,16 +251,3 @@ def _read(option: str, path: str | None) -> str:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise WrongUse(f"--{option} {path}: cannot be read ({error}); name a JSON file") from error
-
-
-def _topics(text: str) -> dict[str, Any]:
-    try:
-        fields = json.loads(text)
-        for entry in fields["topics"]:
-            str(entry["topic"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise AdminError(
-            'the file is not such as {"topics":[{"topic":"orders"}],"version":1}'
-        ) from error
-    found: dict[str, Any] = fields
-    return found

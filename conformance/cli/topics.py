@@ -9,6 +9,7 @@ import click
 
 from conformance.cli.common import json_option
 from conformance.cli.kafka_tool import (
+    INT,
     Refused,
     admin_at,
     cannot_be_used,
@@ -36,8 +37,8 @@ ACTIONS = ("list", "describe", "create", "alter", "delete")
 @click.option("--bootstrap-server", "brokers", metavar="HOST:PORT|DIR",
               help="Ask the brokers (2.2 and later).")  # fmt: skip
 @click.option("--topic", metavar="NAME", help="The topic; but for --create a pattern of names.")
-@click.option("--partitions", type=int, metavar="N", help="How many partitions.")
-@click.option("--replication-factor", "factor", type=int, metavar="N", help="Replicas of each.")
+@click.option("--partitions", type=INT, metavar="N", help="How many partitions.")
+@click.option("--replication-factor", "factor", type=INT, metavar="N", help="Replicas of each.")
 @click.option("--replica-assignment", "by_hand", metavar="B:B,B:B", help="Brokers by hand.")
 @click.option("--config", "configs", multiple=True, metavar="NAME=VALUE", help="Override.")
 @click.option("--delete-config", "drop", multiple=True, metavar="NAME", help="No override.")

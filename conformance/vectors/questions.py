@@ -7,6 +7,7 @@ from typing import Any
 
 from impl.admin.errors import AdminError
 from impl.releases import Release
+from impl.znodes.text import NumberFormatException
 
 Question = Mapping[str, Any]
 """``input`` as in the file, ``release`` it is asked under, ``versions`` it holds for."""
@@ -35,6 +36,8 @@ def or_refusal(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return ask()
     except AdminError as refused:
         return {"error": refused.kafka, "message": str(refused)}
+    except NumberFormatException as refused:
+        return {"error": type(refused).__name__, "message": str(refused)}
 
 
 def under(file: str, **named: Answer) -> dict[tuple[str, str], Answer]:

@@ -137,8 +137,15 @@ class BrokerRefused(AdminError):
         self.kafka = EXCEPTIONS.get(code, "UnknownServerException")
 
 
+class JsonMapping(AdminError):
+    """``JsonMappingException``: a file lacks a field, or has a value of another type."""
+
+    kafka = "JsonMappingException"
+    package = "com.fasterxml.jackson.databind"
+
+
 class NumberFormat(AdminError):
-    """``NumberFormatException``: a znode is not named by a number."""
+    """``NumberFormatException``: a znode's name, or a broker's id, is not a number."""
 
     kafka = "NumberFormatException"
     package = "java.lang"

@@ -12,12 +12,12 @@ from impl.admin.errors import (
     AdminCommandFailed,
     AdminError,
     AdminOperation,
-    IllegalArgument,
     InvalidPartitions,
     InvalidReplicaAssignment,
     InvalidReplicationFactor,
 )
 from impl.releases import Release
+from impl.znodes.text import numbers_of
 
 Assignment = dict[int, tuple[int, ...]]
 
@@ -222,13 +222,13 @@ def _as_map(assignment: Mapping[int, Sequence[int]]) -> str:
 
 
 def parse_replica_assignment(text: str) -> Assignment:
-    """Read ``--replica-assignment``: partitions part by commas, replicas by colons (i.4)."""
+    """Read ``--replica-assignment``: partitions part by commas, replicas by colons (i.4).
+
+    NumberFormatException for what is no broker id.
+    """
     assignment: Assignment = {}
-    for number, entry in enumerate(text.split(",")):
-        ids = [part.strip() for part in entry.split(":")]
-        if not all(part.lstrip("-").isdecimal() for part in ids):
-            raise IllegalArgument(f"broker ids are whole numbers, and {entry!r} has others")
-        replicas = tuple(int(part) for part in ids)
+    for number, entry in enumerate(text.removesuffix(",").split(",")):
+        replicas = tuple(numbers_of("".join(entry.split(" ")), ":"))
         twice = sorted({one for one in replicas if replicas.count(one) > 1})
         if twice:
             raise duplicates("Partition replica lists may not contain duplicate entries", twice)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from impl.admin import log_dir_moves, reassign_json
 from impl.admin.configs import FOLLOWER_RATE, FOLLOWERS, LEADER_RATE, LEADERS, MOVE_RATE
@@ -55,15 +54,13 @@ class ReassignByBrokers:
         self.patience_s = patience_s
         self.release = release
 
-    def generate(
-        self, brokers: str, fields: Mapping[str, Any], rack_aware: bool = True
-    ) -> list[str]:
-        """A proposal for some topics over some brokers, and what is now."""
-        _, topics = reassign_json.parse_generate(brokers, fields, WORDS)
+    def generate(self, brokers: str, text: str, rack_aware: bool = True) -> list[str]:
+        """A proposal for the topics of a file over some brokers, and what is now."""
+        chosen, topics = reassign_json.parse_generate(brokers, text, WORDS)
         known = self.admin.brokers()
         racks = known if rack_aware else dict.fromkeys(known)
         current = self.admin.assignments(topics)
-        return reassign_json.proposal(brokers, fields, current, racks, self.chance, WORDS)
+        return reassign_json.proposal(chosen, topics, current, racks, self.chance, WORDS)
 
     # Execute
 

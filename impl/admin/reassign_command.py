@@ -7,8 +7,7 @@ lines are those of the cluster's release.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from impl.admin import log_dir_moves, reassign_json
 from impl.admin.configs import (
@@ -65,13 +64,11 @@ class ReassignCommand:
                 found[TopicPartition(topic, number)] = one.replicas
         return found
 
-    def generate(
-        self, brokers: str, fields: Mapping[str, Any], rack_aware: bool = True
-    ) -> list[str]:
-        """A proposal for some topics over some brokers, and what is now."""
-        chosen, topics = reassign_json.parse_generate(brokers, fields, self.release)
+    def generate(self, brokers: str, text: str, rack_aware: bool = True) -> list[str]:
+        """A proposal for the topics of a file over some brokers, and what is now."""
+        chosen, topics = reassign_json.parse_generate(brokers, text, self.release)
         racks, current = self.topics.brokers(rack_aware, chosen), self._current(topics)
-        return reassign_json.proposal(brokers, fields, current, racks, self.chance, self.release)
+        return reassign_json.proposal(chosen, topics, current, racks, self.chance, self.release)
 
     # Execute
 

@@ -8,10 +8,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from impl.admin.errors import AdminCommandFailed, AdminOperation, UnknownTopicOrPartition
+from impl.admin.errors import (
+    AdminCommandFailed,
+    AdminOperation,
+    JsonMapping,
+    UnknownTopicOrPartition,
+)
 from impl.admin.placement import Assignment, assign_replicas, check_racks, duplicates
 from impl.releases import Release
 from impl.znodes import TopicPartition
+from impl.znodes.text import numbers_of
 
 ANY_DIRECTORY = "any"
 ROLLBACK = "Save this to use as the --reassignment-json-file option during rollback"
@@ -31,7 +37,7 @@ def parse_execute(fields: Mapping[str, Any] | str, release: Release) -> Proposal
     if isinstance(fields, str):
         fields = _parsed(fields, release)
     _check_version(fields, release)
-    entries = fields.get("partitions") or []
+    entries = _value(fields.get("partitions") or [], list)
     if not entries:
         what = "list cannot be empty" if release.since("2.6") else "data file is empty"
         raise AdminCommandFailed(f"Partition reassignment {what}")
@@ -39,13 +45,14 @@ def parse_execute(fields: Mapping[str, Any] | str, release: Release) -> Proposal
     directories: dict[tuple[TopicPartition, int], str] = {}
     twice: list[TopicPartition] = []
     for entry in entries:
-        partition = TopicPartition(entry["topic"], entry["partition"])
-        replicas = tuple(entry["replicas"])
+        partition = TopicPartition(_field(entry, "topic", str), _field(entry, "partition", int))
+        replicas = tuple(_value(one, int) for one in _field(entry, "replicas", list))
         if partition in plan:
             twice.append(partition)
             continue
         plan[partition] = replicas
         wanted = entry.get("log_dirs", [ANY_DIRECTORY] * len(replicas))
+        wanted = [_value(one, str) for one in _value(wanted, list)]
         if len(wanted) != len(replicas):
             raise AdminCommandFailed(
                 f"Size of replicas list {list(replicas)} is different from size of log dirs list "
@@ -110,19 +117,21 @@ def check_execute(
 
 
 def parse_generate(
-    brokers: str, topics: Mapping[str, Any] | Sequence[str], release: Release
+    brokers: str, topics: str | Mapping[str, Any] | Sequence[str], release: Release
 ) -> tuple[list[int], list[str]]:
-    """Read ``--broker-list`` and ``--topics-to-move-json-file``."""
-    ids = [int(part) for part in brokers.split(",")]
+    """Read ``--broker-list`` and ``--topics-to-move-json-file``; NumberFormatException.
+
+    The file as it is or taken apart; or the names of its topics alone.
+    """
+    ids = numbers_of(brokers, ",")
     if _repeated(ids):
         raise duplicates("Broker list contains duplicate entries", _repeated(ids))
-    if isinstance(topics, Mapping):
-        _check_version(topics, release)
-    names = (
-        [entry["topic"] for entry in topics.get("topics", ())]
-        if isinstance(topics, Mapping)
-        else list(topics)
-    )
+    fields = _parsed(topics, release) if isinstance(topics, str) else topics
+    if isinstance(fields, Mapping):
+        _check_version(fields, release)
+        entries = _value(fields.get("topics") or [], list)
+        fields = [_field(entry, "topic", str) for entry in entries]
+    names = list(fields)
     if _repeated(names):
         raise duplicates("List of topics to reassign contains duplicate entries", _repeated(names))
     return ids, names
@@ -154,15 +163,14 @@ def generate(
 
 
 def proposal(
-    brokers: str,
-    fields: Mapping[str, Any],
+    ids: Sequence[int],
+    topics: Sequence[str],
     current: Mapping[TopicPartition, Sequence[int]],
     racks: Mapping[int, str | None],
     chance: random.Random,
     release: Release,
 ) -> list[str]:
     """``--generate``: what is, and a proposal over some of the brokers in ``racks``."""
-    ids, topics = parse_generate(brokers, fields, release)
     absent = [one for one in ids if one not in racks]
     if absent:
         raise AdminCommandFailed(
@@ -228,6 +236,25 @@ def _parsed(text: str, release: Release) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise AdminOperation("The input string is not a valid JSON: it is no object")
     return fields
+
+
+_KINDS = {int: "`Int` value", str: "`String` value", list: "JSON array", dict: "JSON object"}
+"""How Kafka's ``DecodeJson`` calls the types."""
+
+
+def _value(value: Any, kind: type) -> Any:
+    """A value of the file; JsonMapping if it is of another type, as ``true`` is no number."""
+    whole = not isinstance(value, int) or -(1 << 31) <= value < 1 << 31
+    if not isinstance(value, kind) or isinstance(value, bool) or not whole:
+        raise JsonMapping(f"Expected {_KINDS[kind]}, received {json.dumps(value)}")
+    return value
+
+
+def _field(entry: Any, name: str, kind: type) -> Any:
+    """A field of an entry; JsonMapping if it is missing or of another type."""
+    if name not in _value(entry, dict):
+        raise JsonMapping(f"No such field exists: `{name}`")
+    return _value(entry[name], kind)
 
 
 def _repeated(entries: Sequence[Any]) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,18 +19,25 @@ class MalformedZnode(ValueError):
 
 
 class NumberFormatException(ValueError):  # Kafka's name, which logs and tools tell
-    """A name that should be a number, as Java's ``toInt`` refuses it."""
+    """A text that should be a number, as Java's ``toInt`` refuses it."""
 
     def __init__(self, text: str) -> None:
         super().__init__(f'For input string: "{text}"')
 
 
 def number_of(text: str) -> int:
-    """The number that a znode is named by; NumberFormatException for another name."""
-    try:
-        return int(text)
-    except ValueError:
-        raise NumberFormatException(text) from None
+    """The number that is written there, of 32 bits, as ``Integer.parseInt`` reads it.
+
+    NumberFormatException for any other text, one with a blank or an underscore as well.
+    """
+    if re.fullmatch(r"[+-]?[0-9]+", text) is None or not -(1 << 31) <= int(text) < 1 << 31:
+        raise NumberFormatException(text)
+    return int(text)
+
+
+def numbers_of(text: str, separator: str) -> list[int]:
+    """The numbers of a list; nothing after the last separator is no entry, as for Java's split."""
+    return [number_of(part) for part in text.removesuffix(separator).split(separator)]
 
 
 def write(fields: Mapping[str, object]) -> str:

@@ -174,6 +174,11 @@ def test_a_partition_moves_and_its_leadership_is_given_back(here: Path, tmp_path
          "does not exist as expected"),
         ("topics --delete --topic nobody --version 0.11", "Error while executing topic command : "
          "Topic nobody does not exist on ZK path {here}"),
+        ("topics --create --topic x --replica-assignment 1:x", "Error while executing topic "
+         'command : For input string: "x"'),
+        ("topics --create --topic x --partitions 99999999999 --replication-factor 1",
+         'Exception in thread "main" joptsimple.OptionArgumentConversionException: Cannot parse '
+         "argument '99999999999' of option partitions"),
         ("topics --create --topic x --partitions 1", 'Missing required argument '
          '"[replication-factor]"'),
         ("topics --create --list", "Command must include exactly one action: --list, --describe, "

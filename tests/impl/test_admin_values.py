@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from impl.admin.errors import AdminCommandFailed, AdminOperation, InvalidConfig
+from impl.admin.errors import AdminCommandFailed, AdminOperation, InvalidConfig, JsonMapping
+from impl.admin.placement import parse_replica_assignment
 from impl.admin.reassign_by_brokers import proposed_moves, throttled_by
 from impl.admin.reassign_json import parse_execute, parse_generate
 from impl.admin.topic_command import parse_configs
 from impl.releases import Release
 from impl.server.properties import TOPIC_KEYS
 from impl.znodes import ReplicaAssignment, TopicPartition
+from impl.znodes.text import NumberFormatException
 
 R11, R20 = Release.of("1.1"), Release.of("2.0")
 MOVE = [{"topic": "t", "partition": 0, "replicas": [1]}]
@@ -68,6 +72,48 @@ def test_files_of_another_version_are_refused_since_2_0(version: object) -> None
         parse_generate("1,2", topics, R20)
     assert parse_execute({"version": version, "partitions": MOVE}, R11).replicas
     assert parse_generate("1,2", topics, R11) == ([1, 2], ["t"])
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ("{}", "No such field exists: `topic`"),
+        ('"t-0"', 'Expected JSON object, received "t-0"'),
+        ('{"topic":"t","partition":0}', "No such field exists: `replicas`"),
+        ('{"topic":5,"partition":0,"replicas":[1]}', "Expected `String` value, received 5"),
+        ('{"topic":"t","partition":"0","replicas":[1]}', 'Expected `Int` value, received "0"'),
+        ('{"topic":"t","partition":0.5,"replicas":[1]}', "Expected `Int` value, received 0.5"),
+        ('{"topic":"t","partition":0,"replicas":1}', "Expected JSON array, received 1"),
+        ('{"topic":"t","partition":0,"replicas":[true]}', "Expected `Int` value, received true"),
+        ('{"topic":"t","partition":99999999999,"replicas":[1]}', "Expected `Int` value"),
+        ('{"topic":"t","partition":0,"replicas":[1],"log_dirs":[3]}', "Expected `String` value"),
+    ],
+)
+def test_a_file_of_moves_with_a_wrong_entry_is_refused_by_what_is_wrong(
+    entry: str, why: str
+) -> None:
+    with pytest.raises(JsonMapping, match=re.escape(why)):
+        parse_execute(f'{{"version":1,"partitions":[{entry}]}}', R20)
+
+
+def test_topics_to_move_are_read_as_a_file_of_moves_is() -> None:
+    for text in ('{"topics":[{}]}', '{"topics":[{"topic":5}]}', '{"topics":{"topic":"t"}}'):
+        with pytest.raises(JsonMapping):
+            parse_generate("1,2", text, R20)
+    with pytest.raises(AdminOperation, match="The input string is not a valid JSON"):
+        parse_generate("1,2", "nonsense", R20)
+
+
+@pytest.mark.parametrize("ids", ["0,x", "", "0,,1", "0, 1", "0 1", "1_0", "99999999999"])
+def test_a_list_of_brokers_with_what_is_no_number_is_refused_as_java_does(ids: str) -> None:
+    with pytest.raises(NumberFormatException, match="For input string"):
+        parse_generate(ids, ["t"], R20)
+
+
+def test_replicas_by_hand_may_have_blanks_and_nothing_else_that_is_no_number() -> None:
+    assert parse_replica_assignment("0: 1,1:0,") == {0: (0, 1), 1: (1, 0)}
+    with pytest.raises(NumberFormatException, match='For input string: "x"'):
+        parse_replica_assignment("0:x")
 
 
 def test_what_is_no_json_is_an_empty_file_up_to_1_1() -> None:
