@@ -101,6 +101,11 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
                  lambda given: str(given.get("topic", "")).startswith("__"),
                  "the model has one topic, which is none of Kafka's own")
           for operation in ("alter", "delete")),
+        Except("partition_replication", "produce",
+               lambda given: not given.get("isLeader", True),
+               "the model's producers know who leads"),
+        Except("request_batch", "batch", lambda given: bool(given["assignment"]),
+               "UpdateMetadata in the model names no replicas that are offline"),
         Except("partition_state_machine", "effects",
                lambda given: any(given.get(name, "exception") != "exception"
                                  for name in ("zkReadResult", "zkSetResult")),

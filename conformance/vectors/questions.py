@@ -40,6 +40,19 @@ def or_refusal(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"error": type(refused).__name__, "message": str(refused)}
 
 
+def nobody_elected(question: Question) -> dict[str, Any]:
+    """The answer where nobody may lead, with what the selectors threw up to 1.0."""
+    asked, answer = given(question), {"electionFailed": True, "stateUnchanged": True}
+    if release(question).since("1.1"):
+        return answer
+    thrown = {"Offline": "NoReplicaOnline", "Reassign": "NoReplicaOnline"}.get(
+        asked["strategy"], "StateChangeFailed"
+    )
+    if asked["strategy"] == "Preferred" and asked.get("leader") == asked["assignment"][0]:
+        thrown = "LeaderElectionNotNeeded"
+    return {**answer, "error": f"{thrown}Exception"}
+
+
 def under(file: str, **named: Answer) -> dict[tuple[str, str], Answer]:
     """A file's answers by operation."""
     return {(file, operation): answer for operation, answer in named.items()}

@@ -628,6 +628,8 @@ def _plan(asked: Fields) -> None:
 def _move_map(asked: Fields) -> None:
     asked.fill("currentReassignments", "reassignments", "inProgress", default=dict)
     asked.fill("proposed", "proposedParts", "target", "targets", default=dict)
+    if asked.rows("current"):  # all replicas, with those that come and go
+        asked["currentReassignments"] = asked.pop("current")
     for one in asked.rows("currentReassignments"):
         one.fill("adding", "addingReplicas", default=list)
         one.fill("removing", "removingReplicas", default=list)
@@ -733,7 +735,7 @@ def _batch(asked: Fields) -> None:
         asked.get("controllerId"),
     ))  # fmt: skip
     asked.fill("controllerId", "controller", default=(_named(asked["live"]) or [1])[0])
-    asked.fill("controllerEpoch", default=1)
+    asked.fill("controllerEpoch", default=1).fill("assignment", "assignments", default={})
     for call in calls:
         if not call["to"]:
             call["to"] = list(asked["live"])

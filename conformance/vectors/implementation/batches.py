@@ -67,7 +67,7 @@ def _context(asked: dict[str, Any]) -> ClusterContext:
     for name, state in asked.get("leadership", {}).items():
         partition = TopicPartition.of(name)
         context.leadership[partition] = state_of(state, asked["controllerEpoch"])
-        context.assign(partition, state["isr"])
+        context.assign(partition, asked["assignment"].get(name, state["isr"]))
     return context
 
 
@@ -126,7 +126,13 @@ def _request(request: Request) -> dict[str, Any]:
             shown["liveLeaders"] = list(request.live_leaders)
         case UpdateMetadata():
             entries = request.partitions.items()
-            shown["partitions"] = {str(one): shown_state(entry.state) for one, entry in entries}
+            shown["partitions"] = {
+                str(one): {
+                    **shown_state(entry.state),
+                    "offlineReplicas": list(entry.offline_replicas),
+                }
+                for one, entry in entries
+            }
             shown["liveBrokers"] = list(request.live_brokers)
         case StopReplica():
             stops = request.partitions.items()

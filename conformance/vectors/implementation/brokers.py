@@ -74,7 +74,7 @@ def broker_epoch(question: Question) -> dict[str, Any]:
         error = answers.broker_epoch_error(asked["request"], asked["current"], release(question))
     except answers.EpochFromTheFuture:
         error = "IllegalStateException"
-    return {"result": error}
+    return {"result": error, "error": error}
 
 
 def leader_and_isr(question: Question) -> dict[str, Any]:

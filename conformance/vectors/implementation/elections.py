@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.vectors.questions import Answer, Question, given, release
+from conformance.vectors.questions import Answer, Question, given, nobody_elected, release
 from impl.core import leader_election
 from impl.core.cluster_context import ClusterContext
 from impl.core.imbalance import by_preferred_leader, led_by_others
@@ -24,7 +24,7 @@ def elect(question: Question) -> dict[str, Any]:
     if "leaderEpoch" not in asked:
         return answer
     if chosen is None:
-        return {"electionFailed": True, "stateUnchanged": True}
+        return nobody_elected(question)
     return answer | {
         "isr": list(chosen.isr),
         "leaderEpoch": asked["leaderEpoch"] + 1,

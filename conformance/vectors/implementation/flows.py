@@ -59,7 +59,7 @@ def register_controller(question: Question) -> dict[str, Any]:
     asked, stage = given(question), ControllerStage(release(question))
     session = _FlowInterrupted(stage.zookeeper)
     client, admin = ZnodeClient(session, release(question)), stage.admin
-    read = asked.get("readEpoch", asked["epochZnode"])
+    read, holder = asked.get("readEpoch", asked["epochZnode"]), asked["controllerZnode"]
     if read is not None:
         _put_epoch(admin, read)
 
@@ -67,23 +67,31 @@ def register_controller(question: Question) -> dict[str, Any]:
         session.before = None
         if asked["epochZnode"] != read:
             _put_epoch(admin, asked["epochZnode"])
-        if asked["controllerZnode"] is not None:
-            holder = asked["controllerZnode"]
-            wait(
-                admin.make_path(
-                    paths.CONTROLLER, f'{{"brokerid":{holder if isinstance(holder, int) else 2}}}'
-                )
-            )
+        if holder is not None:
+            _put_controller(admin, holder if isinstance(holder, int) else 2)
+
+    def others_move_after_the_loss() -> None:
+        session.before = None
+        if asked["epochZnode"] != [each + 1 for each in read or (0, 0)]:
+            _put_epoch(admin, asked["epochZnode"])
+        if holder != asked["me"]:
+            wait(admin.port.delete(paths.CONTROLLER))
+            if isinstance(holder, int):
+                _put_controller(admin, holder)
+
+    def reply_is_lost() -> None:
+        session.before = others_move_after_the_loss
+        session.lose(Loss.REPLY)
 
     def it_vanishes() -> None:
         session.after = None
         wait(admin.port.delete(paths.CONTROLLER))
 
     if asked.get("retryAfterConnectionLoss"):
-        session.before = lambda: _lose_one_reply(session)
+        session.before = reply_is_lost
     else:
         session.before = others_move
-        if asked["controllerZnode"] == "exists then missing":
+        if holder == "exists then missing":
             session.after = it_vanishes
     try:
         registered = wait(client.register_controller(asked["me"], NOW_MS))
@@ -96,9 +104,8 @@ def register_controller(question: Question) -> dict[str, Any]:
     }
 
 
-def _lose_one_reply(session: _FlowInterrupted) -> None:
-    session.before = None
-    session.lose(Loss.REPLY)
+def _put_controller(admin: ZnodeClient, broker: int) -> None:
+    wait(admin.make_path(paths.CONTROLLER, f'{{"brokerid":{broker}}}'))
 
 
 def _put_epoch(admin: ZnodeClient, epoch_and_version: list[int]) -> None:

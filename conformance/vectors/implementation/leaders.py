@@ -292,6 +292,8 @@ def produce(question: Question) -> dict[str, Any]:
     error = answers.produce_error_before(
         asked["acks"], asked.get("isrAtAppend", asked.get("isr", least)), least
     )
+    if error != "INVALID_REQUIRED_ACKS" and not asked.get("isLeader", True):
+        error = answers.current_leader_epoch_error(0, None, False, True, release(question))
     if error != answers.NONE:
         return {"appended": False, "error": error}
     reached = asked.get("hwReached", True)

@@ -26,9 +26,10 @@ def register_controller(question: Question) -> dict[str, Any]:
     epoch, version = asked.get("readEpoch", registered) or [0, 0]
     lost = bool(asked.get("retryAfterConnectionLoss"))
     holder = None if lost else asked["controllerZnode"]
-    # How far others got meanwhile; after a lost reply it is the candidate's own write that shows.
-    ahead = 0 if lost else max(registered[0] - epoch, registered[1] - version)
-    bounds = {"brokers": 2, "epoch": READ + 1 + max(0, ahead), "writes": 1}
+    # How far the epoch is; after a lost reply the candidate's own write shows, or a later one.
+    seen = max(registered[0] - epoch, registered[1] - version)
+    ahead = 0 if lost else seen
+    bounds = {"brokers": 2, "epoch": READ + 1 + max(0, seen), "writes": 1}
     stage = ModelStage.of("election", question["release"], (READS, WINS, LEARNS), bounds)
     at_first: dict[Place, object] = {
         ("session", (ME,)): True,
@@ -51,6 +52,14 @@ def register_controller(question: Question) -> dict[str, Any]:
     won = stage.step(WINS, state, ME)
     if won is None and holder == "exists then missing":
         state = stage.state({("zk.controller", ()): None}, state)
+    if lost and won is not None:  # others may have come between the write and the look
+        who = {None: None, asked["me"]: ME}
+        after: dict[Place, object] = {
+            ("zk.controller", ()): who.get(asked["controllerZnode"], OTHER),
+            ("zk.epoch", ()): READ + registered[0] - epoch,
+            ("zk.epoch_version", ()): READ + registered[1] - version,
+        }
+        won = stage.state(after, won)
     # The reply, or what the candidate finds when it looks whether the write was its own.
     elected = stage.step(LEARNS, won if won is not None else state, ME)
     if elected is None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from conformance.plain_rules import elections
 from conformance.vectors.model.stage import ModelStage, Place, TwoAnswers, preset_of
+from conformance.vectors.questions import nobody_elected
 from impl.releases import Release
 from model.topics import SYSTEM as TOPICS
 from model.topics.tables import (
@@ -274,8 +275,7 @@ def _elected(
 ) -> dict[str, Any]:
     asked = question["input"]
     if written is None:
-        return {"leader": None, "uncleanElections": 0, "electionFailed": True,
-                "stateUnchanged": True}  # fmt: skip
+        return {"leader": None, "uncleanElections": 0, **nobody_elected(question)}
     return {
         "leader": written["leader"],
         "isr": written["isr"],

@@ -324,7 +324,7 @@ def _do(topic: Topic, step: Mapping[str, Any]) -> None:
             if not topic.take("controller_queues_deletion"):
                 topic.take("controller_drops_request")
         case "completeReplicaDeletion" | "failReplicaDeletion" as call:
-            for one in step["brokers"]:
+            for one in topic.ids.keys() & step["brokers"]:
                 for number in range(len(topic.partitions)):
                     if topic.replica(number, one) == "ReplicaDeletionStarted":
                         answer = "deleted" if call.startswith("complete") else "failed"

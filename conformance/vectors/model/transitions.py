@@ -80,9 +80,10 @@ def _created(question: Question) -> dict[str, Any]:
 
 def _elected(question: Question) -> dict[str, Any]:
     asked = question["input"]
-    answers = "exception" not in (asked.get("zkReadResult"), asked.get("zkSetResult"))
     electable = {"leader": -1, "isr": list(asked["assignment"])}  # if only it could be read
-    state = asked["zkState"] if answers else asked.get("zkState", electable)
+    state = asked.get("zkState", electable)
+    failures = (asked.get("zkReadResult"), asked.get("zkSetResult"))
+    answers = "zkState" in asked and "exception" not in failures
     name = str(asked["strategy"])
     if name == "Preferred" and machines.is_led_as_preferred(question, state["leader"]):
         return {"state": "OnlinePartition"}
