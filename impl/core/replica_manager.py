@@ -409,7 +409,7 @@ class ReplicaManager:
     ) -> str:
         self.observer(LogFailed(partition, str(error), not_renamed))
         self.partitions.pop(partition, None)
-        return STORAGE_ERROR
+        return STORAGE_ERROR if self.release.since("1.0") else "UNKNOWN_SERVER_ERROR"
 
     async def _stop_replicas(self, request: StopReplica) -> Errors:
         """Stop replicas, and delete those that are to go."""

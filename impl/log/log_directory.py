@@ -57,8 +57,9 @@ class LogSettings:
     clean stop and no recovery point is believed, every segment is scanned at every start.
     ``most_keys``: how many keys one cleaning looks at (log.cleaner.dedupe.buffer.size).
     ``has_epochs``: without it (0.10) neither leader epochs nor log starts have checkpoints.
-    ``removals_fail_disks``: a file that cannot be removed takes its directory offline (KIP-112,
-    1.0); before, it was tried again after another delay.
+    ``removals_fail_disks``: what cannot be removed or renamed for it takes its directory offline
+    (KIP-112, 1.0); before, removing was tried again after another delay, and a log that could not
+    be renamed was off the map all the same.
     ``first_sweep_ms``: up to 1.0 deleted logs were removed all at once, whenever each was deleted,
     every file.delete.delay.ms, first so long after the start; None: each after its own delay.
     """

@@ -218,7 +218,8 @@ class LogManager:
         """Drop a partition: off the map, renamed, and removed when its time comes (``remove_due``).
 
         A copy to another directory that was under way goes with it. StorageError if it is offline,
-        or cannot be renamed: then its directory is offline, as Kafka has it (``asyncDelete``).
+        or cannot be renamed: then its directory is offline since 1.0, as Kafka has it
+        (``asyncDelete``), and up to 0.11 only the log is off the map.
         """
         home = self.home(partition)
         if home is None:
@@ -231,7 +232,9 @@ class LogManager:
             del home.logs[partition]
             home.checkpoint()
         except (OSError, StorageError) as error:
-            self.fail(home.path, str(error))
+            if self.settings.removals_fail_disks:
+                self.fail(home.path, str(error))
+            home.logs.pop(partition, None)
             raise StorageError(home.path, "", str(error)) from error
 
     def _doom(self, home: LogDirectory, partition: TopicPartition, log: Log) -> None:

@@ -59,7 +59,8 @@ class Hosted:
 
     def __init__(self, release: Release = R23) -> None:
         self.disk = MemoryDisk(ManualClock())
-        self.logs = LogManager(self.disk, ["/d"], LogSettings(ManualClock()), failed=self.failed)
+        settings = LogSettings(ManualClock(), removals_fail_disks=release.since("1.0"))
+        self.logs = LogManager(self.disk, ["/d"], settings, failed=self.failed)
         self.logs.start(1)
         self.zookeeper = ZooKeeper()
         client = ZnodeClient(EmbeddedSession(self.zookeeper), release)
@@ -87,6 +88,22 @@ def test_a_log_that_cannot_be_renamed_is_not_deleted_and_its_directory_is_offlin
     assert [event.partition for event in hosted.events if isinstance(event, LogFailed)] == [T0]
     again = wait(hosted.manager.handle(leads(U0, (1,), epoch=1), 7, 0))
     assert again == ("NONE", {U0: "KAFKA_STORAGE_ERROR"})
+
+
+def test_up_to_0_11_a_log_that_cannot_be_renamed_is_refused_once_and_its_directory_goes_on() -> (
+    None
+):
+    hosted = Hosted(Release.of("0.11"))
+    for one in (T0, U0):
+        wait(hosted.manager.handle(leads(one, (1,)), 7, 0))
+
+    hosted.disk.failing.add("/d")
+    answer = wait(hosted.manager.handle(deletes(T0), 7, 0))
+
+    assert answer == ("NONE", {T0: "UNKNOWN_SERVER_ERROR"})
+    assert not hosted.logs.directories[0].failure
+    assert [*hosted.manager.partitions] == hosted.logs.partitions == [U0]
+    assert wait(hosted.manager.handle(deletes(T0), 7, 0)) == ("NONE", {T0: "NONE"})
 
 
 def test_a_log_that_is_deleted_is_renamed() -> None:
