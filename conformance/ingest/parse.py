@@ -49,6 +49,10 @@ NO_RECORD = "has no line in Kafka's layout, `[2024-03-01 10:00:00,000] INFO mess
 
 _BROKER_ID = re.compile(r"^\s*broker\.id = (\d+)\s*$", re.MULTILINE)
 _KAFKA = re.compile(r"(?:kafka\.|state\.change\.logger|org\.apache\.kafka\.)")
+_APPENDERS = {
+    "state-change": re.compile(r"state\.change\.logger"),
+    "controller": re.compile(r"kafka\.controller(?:\.|$)"),
+}
 _HARMLESS = (EMPTY, NOT_KAFKA)
 _MOST_UNKNOWN = 500  # lines of a file that fit no template, whose places are kept
 _OF_FILES = frozenset(("configuration", "release"))  # kinds that tell of the whole file
@@ -87,6 +91,10 @@ class Tally:
     holes: list[int] = field(default_factory=list)  # lines in whose place others may have stood
     unknown: int = 0  # of these, lines that fit no template
     hole_times: list[int] = field(default_factory=list)  # the stamp before each, or 0
+    appender: str = ""  # of the last line
+    turns: int = 0  # how often a line is of another appender than the one before it
+    one_writer: bool = False
+    turned: tuple[str, int | None, str] | None = None
 
     @property
     def read(self) -> int:
@@ -102,6 +110,21 @@ class Tally:
         """Whether a broker is named by few lines so far, and another one by many."""
         few = self.brokers[broker]
         return few <= STRAYED and max(self.brokers.values()) >= MANY * few
+
+    def turn(self, appender: str, record: LogRecord) -> None:
+        """Note that a record is of another appender than the one before it.
+
+        A process that writes to one file has lines of both in turns within a millisecond. Where
+        files were put together by their stamps, one file's lines of it stand behind the other's;
+        and if by their text, then in the order of that.
+        """
+        within = self.until == record.at and bool(self.appender)
+        if within and self.turned is not None:
+            name, at, text = self.turned
+            self.one_writer |= name == appender and at == record.at and record.text < text
+        self.turned = (self.appender, record.at, self.recent[-1]) if within else None
+        self.turns += bool(self.appender)
+        self.appender = appender
 
     def stamp(self, record: LogRecord) -> None:
         """Note the time of a record, and whether the lines jump back to an earlier one."""
@@ -176,6 +199,8 @@ def parsed_file(
         "holes": tally.holes,
         "hole_times": tally.hole_times,
         "nuls": tally.nuls,
+        "turns": tally.turns,
+        "one_writer": tally.one_writer,
         "brokers": sorted(tally.brokers),
         "named": [count for _, count in sorted(tally.brokers.items())],
         "release": tally.release,
@@ -213,8 +238,10 @@ def parsed_lines(
             yield _rejected(cluster, file, record, record.problem, record.problem)
             continue
         tally.stamped += 1
+        kafka, protocol, appender = _facts(record.logger)
+        if appender != tally.appender:
+            tally.turn(appender, record)
         tally.stamp(record)
-        kafka, protocol = _facts(record.logger)
         tally.kafka += kafka
         tally.protocol += protocol
         known = match(record.logger, record.message)
@@ -387,9 +414,11 @@ class _Counted:
 
 
 @lru_cache(maxsize=65536)
-def _facts(logger: str) -> tuple[bool, bool]:
-    """Whether a logger is one of Kafka's, and whether each of its lines has to be understood."""
-    return _KAFKA.match(logger) is not None, is_protocol(logger)
+def _facts(logger: str) -> tuple[bool, bool, str]:
+    """Whether a logger is one of Kafka's, whether each of its lines has to be understood, and the
+    file that Kafka's configuration has it write (`config/log4j.properties`)."""
+    appender = next((name for name, loggers in _APPENDERS.items() if loggers.match(logger)), "")
+    return _KAFKA.match(logger) is not None, is_protocol(logger), appender or "server"
 
 
 def _rejected(

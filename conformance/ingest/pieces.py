@@ -111,6 +111,7 @@ def piece_of(chunk: Chunk, release: str | None, layout: str | None = None) -> Pi
             "until": tally.until, "jumps": [line + since.lines + leading for line in tally.jumps],
             "holes": [line + since.lines + leading for line in tally.holes],
             "hole_times": tally.hole_times, "nuls": tally.nuls,
+            "turns": tally.turns, "one_writer": tally.one_writer,
             "brokers": sorted(tally.brokers),
             "named": [count for _, count in sorted(tally.brokers.items())],
             "release": tally.release, "stated_id": tally.stated_id,

@@ -87,6 +87,8 @@ FILES = pa.schema(
         "holes": pa.list_(_LONG),  # lines that could not be read: others may have stood there
         "hole_times": pa.list_(_LONG),  # of each the stamp before it, as `at`; 0 if there is none
         "nuls": _LONG,  # lines with NUL bytes in them
+        "turns": _LONG,  # lines that Kafka's configuration has in another file than the one before
+        "one_writer": pa.bool_(),  # they show that one process wrote all of these
         "brokers": pa.list_(_INT),  # those that name themselves as writers of its lines
         "named": pa.list_(_LONG),  # and how many of its lines name each, in the same order
         "release": _TEXT,

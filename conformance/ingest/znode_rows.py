@@ -78,6 +78,7 @@ def parsed_transactions(cluster: str, file: str, path: str) -> Iterator[Any]:
         "what": FILE, "cluster": cluster, "file": file, "reason": log.reason, "read": line,
         "events": events, "continuation": continuation, "rejected": rejected, "protocol": 0,
         "since": None, "until": None, "jumps": [], "holes": [], "hole_times": [], "nuls": 0,
+        "turns": 0, "one_writer": True,
         "brokers": [], "named": [], "release": None, "stated_id": None,
     }  # fmt: skip
 

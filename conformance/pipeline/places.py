@@ -48,6 +48,7 @@ class Place:
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 _DATED = re.compile(r"\.\d{4}-\d\d-\d\d(?P<hour>-\d\d)?(?P<minute>-\d\d)?(?:\.|$)")
 _COPYING = 10_000  # milliseconds: files of one folder are copied one after another
+_TURNS = 3  # of which some are within a millisecond, if one process wrote the file
 _OVERLAP = 1000  # milliseconds by which threads that write one log may be out of order
 
 
@@ -125,7 +126,7 @@ def places_of(
             sole=len(writers[log["stream"]]) <= 1,
             since=row["since"],
             until=row["until"],
-            jumps=tuple(row.get("jumps") or ()),
+            jumps=tuple(row.get("jumps") or ()) or ((0,) if _is_merged(row) else ()),
             # The last line of a log is being written, and the rest of it will be right.
             holes=tuple(
                 hole
@@ -138,6 +139,11 @@ def places_of(
             writers=tuple(zip(row.get("brokers") or (), row.get("named") or (), strict=False)),
         )
     return places
+
+
+def _is_merged(row: Mapping[str, Any]) -> bool:
+    """Whether a file may have been put together of several by their stamps: some may be missing."""
+    return (row.get("turns") or 0) >= _TURNS and not row["one_writer"]
 
 
 def _after_a_pause(

@@ -281,6 +281,7 @@ def _added(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     row = dict(known)
     for name in (
         "read", "events", "continuation", "rejected", "protocol", "stamped", "kafka", "nuls",
+        "turns",
     ):  # fmt: skip
         row[name] += more[name]
     for name in ("since", "release", "stated_id", "reason"):
@@ -290,6 +291,7 @@ def _added(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     counted.update(dict(zip(more["brokers"], more["named"], strict=True)))
     row["brokers"] = sorted(counted)
     row["named"] = [counted[broker] for broker in sorted(counted)]
+    row["one_writer"] = known["one_writer"] or more["one_writer"]
     jumps = jumps_back(known["until"], more["since"])
     row["jumps"] = known["jumps"] + [known["read"] + 1] * jumps + more["jumps"]
     row["holes"] = known["holes"] + more["holes"]

@@ -238,3 +238,26 @@ def test_a_live_server_log_that_is_cut_in_the_middle_shows_nothing_of_what_came_
     rows = checked(tmp_path)["findings"]
 
     assert kind in {row["kind"] for row in rows if row["rule"] == "no_older_controller_is_obeyed"}
+
+
+# --- streams into which several logs were put
+
+
+@pytest.mark.parametrize(("at_once", "kind"), [(False, "incomplete"), (True, "violation")])
+def test_logs_put_together_by_their_stamps_may_lack_files_unless_one_process_wrote_the_stream(
+    at_once: bool, kind: str, tmp_path: Path
+):
+    """Lines of both loggers in turns within a millisecond are those of one process."""
+    elects = "[Controller id=1] Processing automatic preferred replica leader election"
+    turns = [
+        each
+        for second in range(20, 60, 5)
+        for each in (line(second, elects, CONTROLLER), obeys(second + 1, 1, 1, 5))
+    ]
+    if at_once:
+        turns += [leads(70, 1, 0, -1), line(70, elects, CONTROLLER), obeys(70, 1, 1, 5)]
+    stream = [*starting(0, 1), elected(9, 1, 5), *turns, obeys(900, 1, 1, 3)]
+
+    result = checked(write(tmp_path, {"kafka.log": [f"kafka-1  | {each}" for each in stream]}))
+
+    assert (kind, "no_older_controller_is_obeyed") in kinds(result)
