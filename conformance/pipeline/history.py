@@ -407,17 +407,21 @@ class History:
 
     # --- did a process start or end between two lines?
 
-    def restarted(self, a: Event, b: Event) -> Event | None:
-        """A line that shows the process of the broker of `b` start or end between `a` and `b`."""
+    def restarted(self, a: Event, b: Event, but: str = "") -> Event | None:
+        """A line that shows the process of the broker of `b` start or end between `a` and `b`.
+
+        Lines of the kind `but` are none.
+        """
         low, high = _between(a, b)
         folder = self.places[b.file].folder
         for times, marks in (
             self._marks.get((b.broker, ""), ([], [])),
             self._marks.get((None, folder), ([], [])),
         ):
-            at = bisect_left(times, low)
-            if at < len(times) and times[at] <= high:
-                return marks[at]
+            inside = marks[bisect_left(times, low) : bisect_right(times, high)]
+            found = next((mark for mark in inside if mark.kind != but), None)
+            if found is not None:
+                return found
         return None
 
     def registered_anew(self, a: Event, b: Event) -> bool:

@@ -243,6 +243,12 @@ def _skips(event: Event) -> Iterable[Key]:
     return ()
 
 
+def _fails_or_begins(event: Event) -> Iterable[Key]:
+    """The same of a step that it has not begun with (KIP-516)."""
+    begins = event.template in ("step_skipped_for_topic_id", "become_skipped_3")
+    return _skips(event) if begins or event.template.startswith(_REQUEST_FAILED) else ()
+
+
 _REQUEST = ("controller", "correlation")
 _STEP = (*_REQUEST, "tp")
 
@@ -275,7 +281,7 @@ PAIRS = (
             ),
             *_STEP,
         ),
-        kinds=_OF_STEPS, ends=_skips, closes=_next_request, within=60_000,
+        kinds=_OF_STEPS, ends=_fails_or_begins, closes=_next_request, within=60_000,
     ),
     LoggedPair(
         "that it has cut a log to follow", _about(_template("truncated_to_follow"), *_STEP),
@@ -415,7 +421,8 @@ def _pair(history: History, pair: LoggedPair, every: list[Event], tally: PairCou
                 _lacks_first(history, pair, every, turned, tally)
             before = waiting.get(key)
             if before is not None:
-                _lacks_second(history, pair, before, event, whole[_request(key)], tally)
+                again = before if event.correlation is None else event
+                _lacks_second(history, pair, before, event, whole[_request(key)], tally, again)
             waiting[key] = event
         for key in pair.then(event):
             begun = waiting.pop(key, None)
@@ -460,10 +467,12 @@ def _lacks_second(
     later: Event,
     whole: list[tuple[Event, Event]],
     tally: PairCount,
+    at: Event | None = None,
 ) -> None:
     """The thread has gone on, in one process, and the second line is not there.
 
-    That shows where it stands of the partition before, if `whole` has others of that request.
+    That shows `at`, or where it stands of the partition before, if `whole` has others of that
+    request.
     """
     if not history.contiguous(begun, later) or _ended(history, begun, later):
         return
@@ -473,9 +482,10 @@ def _lacks_second(
         return
     before = [second for first, second in whole if history.key(first) < history.key(begun)]
     same = before and before[-1].correlation == begun.correlation is not None
+    same = same and before[-1].controller_epoch == begun.controller_epoch
     tally.torn.append(
         Lack(
-            before[-1] if same else begun,
+            at or (before[-1] if same else begun),
             f"{_about_of(begun)}broker {begun.broker} logs {pair.what} at {begun.where}, and "
             f"nowhere up to {later.where} {pair.other}",
         )
@@ -519,8 +529,11 @@ def _about_of(event: Event) -> str:
 
 
 def _ended(history: History, a: Event, b: Event) -> bool:
-    """Whether the process of two lines ended, or another began, between them."""
-    return b.kind not in PROCESS and history.restarted(a, b) is not None
+    """Whether the process of two lines ended, or another began, between them.
+
+    That it `started` it says when its threads have long begun.
+    """
+    return b.kind not in PROCESS and history.restarted(a, b, but="process_started") is not None
 
 
 # -- requests of many partitions ------------------------------------------------------------------

@@ -44,8 +44,9 @@ def check(context: RuleContext) -> None:
         history.streams(lambda event: event.kind in _BEFORE or event.kind == _RECEIVED).items(),
         key=lambda item: str(item[0]),
     ):
+        others = _requests_before(events)
         for some in _by_partition(events):
-            whole[stream] += _requests(history, some, torn[stream])
+            whole[stream] += _requests(history, some, others, torn[stream])
     for (stream, _), events in sorted(
         history.streams(lambda event: event.kind == "replica_changed").items(),
         key=lambda item: str(item[0]),
@@ -69,14 +70,28 @@ def _by_partition(events: list[Event]) -> list[list[Event]]:
     return [some for _, some in sorted(found.items())]
 
 
-def _requests(history: History, events: list[Event], torn: list[Torn]) -> int:
+def _request(event: Event) -> tuple[int | None, ...]:
+    return event.controller, event.controller_epoch, event.correlation
+
+
+def _requests_before(events: list[Event]) -> dict[int, Event]:
+    """By a line's id, the last line before it of another request: all of its own is here then."""
+    found: dict[int, Event] = {}
+    for before, event in pairwise(events):
+        other = before if _request(before) != _request(event) else found.get(id(before))
+        if other is not None:
+            found[id(event)] = other
+    return found
+
+
+def _requests(
+    history: History, events: list[Event], others: dict[int, Event], torn: list[Torn]
+) -> int:
     """How many lines of requests about one partition have the one before; the others are noted."""
     whole = 0
     requests: dict[tuple[int | None, ...], list[Event]] = defaultdict(list)
     for event in events:
-        request = event.controller, event.controller_epoch, event.correlation
-        requests[request].append(event)
-    first = events[0]
+        requests[_request(event)].append(event)
     for some in requests.values():
         for number, event in enumerate(some):
             before = _BEFORE.get(event.kind)
@@ -91,7 +106,7 @@ def _requests(history: History, events: list[Event], torn: list[Torn]) -> int:
             )
             if there >= as_many:
                 whole += 1
-            elif first not in some and history.contiguous(first, event):
+            elif id(event) in others and history.contiguous(others[id(event)], event):
                 verb = _VERB[before]
                 torn.append(
                     (

@@ -147,6 +147,43 @@ def test_before_1_0_a_request_is_completed_unless_it_failed(
     assert bool(handled(tmp_path, lines)) is lacks
 
 
+def steps(second: int, number: int, *names: str) -> list[str]:
+    """What broker 2 logs at TRACE of a request to follow about one partition."""
+    about = f"correlation id {number} from controller 1 epoch 4"
+    of = f"LeaderAndIsr request {about.replace('lation id', 'lationId')}"
+    said = {
+        "received": "Received LeaderAndIsr request LeaderAndIsrPartitionState(topicName='orders', "
+        f"partitionIndex=0, controllerEpoch=4, leader=-1, leaderEpoch={number}, isr=[1], zkVersion="
+        f"{number}, replicas=[1, 2], addingReplicas=[], removingReplicas=[], isNew=false) {about}",
+        "handled": f"Handling {of} starting the become-follower transition for partition orders-0 "
+        "with leader -1",
+        "no leader": f"Received LeaderAndIsrRequest with {about} for partition orders-0 (last "
+        "update controller epoch 4) but cannot become follower since the new leader -1 is "
+        "unavailable.",
+        "completed": f"Completed {of} for the become-follower transition for partition orders-0 "
+        "with leader -1",
+    }
+    return [line(second + n, f"[Broker id=2] {said[name]}", level="TRACE")
+            for n, name in enumerate(names)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fifth", "shown"),
+    [
+        (("received", "handled", "no leader", "completed"), []),
+        (("received", "no leader", "completed"), [("state-change.log", 17)]),
+        (("received", "received", "handled", "no leader", "completed"), [("state-change.log", 18)]),
+    ],
+)
+def test_a_follower_whose_leader_is_away_handles_what_it_received_once(
+    tmp_path: Path, fifth: tuple[str, ...], shown: list[tuple[str, int]]
+):
+    every = ("received", "handled", "no leader", "completed")
+    lines = [text for n in range(9) for text in steps(20 * n, n + 1, *(fifth if n == 4 else every))]
+
+    assert handled(tmp_path, lines) == shown
+
+
 # --- what a controller does about brokers
 
 
@@ -181,6 +218,19 @@ def test_what_a_controller_does_about_a_broker_stands_after_the_news_of_it(
     tmp_path: Path, dropped: int, shown: int
 ):
     assert controller(tmp_path, without(CHANGES, dropped))[:1] == [("controller.log", shown)]
+
+
+def test_a_controller_that_says_later_that_it_has_started_says_that_it_is_ready(tmp_path: Path):
+    ready = line(2, "[Controller id=1] Ready to serve as the new controller with epoch 1",
+                 CONTROLLER)  # fmt: skip
+    gone = line(5, "[Controller id=1] Resigned", CONTROLLER)
+    files = {
+        "b1/controller.log": [elected(1, 1, 1), ready, gone, elected(60, 1, 2),
+                              *change(80, "2", "", "1,2")],
+        "b1/server.log": [*starting(0, 1), line(50, "starting", SERVER), starting(70, 1)[1]],
+    }  # fmt: skip
+
+    assert missing(checked(write(tmp_path, files))) == [("controller.log", 4)]
 
 
 def test_a_line_that_stands_before_the_one_that_it_comes_of_is_shown(tmp_path: Path):

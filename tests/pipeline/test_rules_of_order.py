@@ -64,6 +64,14 @@ def test_a_request_that_is_handled_was_received_before(tmp_path: Path, left_out:
     ]
 
 
+def test_the_first_request_about_a_partition_was_received_if_one_about_another_was(tmp_path: Path):
+    first = [text.replace("orders", "payments") for text in request(200, 20, "received")]
+
+    result = state(tmp_path, *requests(), *first, *request(300, 21))
+
+    assert violations(result) == [(FOLLOWS, "state-change.log", 34)]
+
+
 def test_a_request_is_completed_once(tmp_path: Path):
     again = request(107, 10, "received")[-1]
 
