@@ -35,3 +35,12 @@ def says(message: str, *words: str) -> None:
     for word in words:
         assert word in message, message
     assert re.search(r"test_misuse\w*\.py:\d+: `", message), message
+
+
+def refused(*words: str) -> Callable[[Body], Callable[[], None]]:
+    """The test that a step of this body is refused with these words, and a line of it is named."""
+
+    def test_of(body: Body) -> Callable[[], None]:
+        return lambda: says(refusal(body), *words)
+
+    return test_of

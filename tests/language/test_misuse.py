@@ -22,38 +22,30 @@ from model.language import (
     when,
 )
 from model.language.recording import record_condition
-from tests.language.refusing import refusal, require, says
+from tests.language.refusing import refusal, refused, require
 from tests.language.small import BROKERS, EPOCHS, STATE, nothing, system
 
 
-def test_a_number_is_no_requirement():
-    def body(now, new):
-        require(now.epoch, "there is an epoch")
-
-    says(refusal(body), "is not a condition")
+@refused("is not a condition")
+def test_a_number_is_no_requirement(now, new):
+    require(now.epoch, "there is an epoch")
 
 
-def test_a_require_after_a_write_is_refused():
-    def body(now, new):
-        new.epoch = now.epoch + 1
-        require(now.fine, "it is fine")
-
-    says(refusal(body), "require before the first write")
+@refused("require before the first write")
+def test_a_require_after_a_write_is_refused(now, new):
+    new.epoch = now.epoch + 1
+    require(now.fine, "it is fine")
 
 
-def test_the_same_reason_twice_is_refused():
-    def body(now, new):
-        require(now.fine, "it is fine")
-        require(now.epoch > 0, "it is fine")
-
-    says(refusal(body), "this reason stands twice")
+@refused("this reason stands twice")
+def test_the_same_reason_twice_is_refused(now, new):
+    require(now.fine, "it is fine")
+    require(now.epoch > 0, "it is fine")
 
 
-def test_a_require_without_a_reason_is_refused():
-    def body(now, new):
-        require(now.fine, " ")
-
-    says(refusal(body), "a positive sentence")
+@refused("a positive sentence")
+def test_a_require_without_a_reason_is_refused(now, new):
+    require(now.fine, " ")
 
 
 def test_require_is_for_transitions_only():
@@ -61,20 +53,16 @@ def test_require_is_for_transitions_only():
         require(True, "it is so")
 
 
-def test_writing_a_place_twice_is_refused():
-    def body(now, new):
-        new.epoch = now.epoch + 1
-        new.epoch = 0
-
-    says(refusal(body), "epoch is written twice")
+@refused("epoch is written twice")
+def test_writing_a_place_twice_is_refused(now, new):
+    new.epoch = now.epoch + 1
+    new.epoch = 0
 
 
-def test_writing_a_record_and_then_its_part_is_refused():
-    def body(now, new):
-        new.log[1] = now.log[1].append(epoch=0)
-        new.log[1] = now.log[1].append(epoch=1)
-
-    says(refusal(body), "is written twice")
+@refused("is written twice")
+def test_writing_a_record_and_then_its_part_is_refused(now, new):
+    new.log[1] = now.log[1].append(epoch=0)
+    new.log[1] = now.log[1].append(epoch=1)
 
 
 def test_a_require_never_reads_history():

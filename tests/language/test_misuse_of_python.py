@@ -2,102 +2,75 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.language.refusing import refusal, require, says
+from tests.language.refusing import refusal, refused, require, says
 
 
-def test_an_if_on_an_expression_is_refused():
-    def body(now, new):
-        if now.fine:
-            new.epoch = 1
-
-    says(refusal(body), "write require(condition, reason), or when(condition, then, otherwise)")
+@refused("write require(condition, reason), or when(condition, then, otherwise)")
+def test_an_if_on_an_expression_is_refused(now, new):
+    if now.fine:
+        new.epoch = 1
 
 
-def test_a_while_on_an_expression_is_refused():
-    def body(now, new):
-        while now.epoch < 1:
-            new.epoch = 1
-
-    says(refusal(body), "write require(condition, reason)")
+@refused("write require(condition, reason)")
+def test_a_while_on_an_expression_is_refused(now, new):
+    while now.epoch < 1:
+        new.epoch = 1
 
 
-def test_a_conditional_expression_is_refused():
-    def body(now, new):
-        new.epoch = 1 if now.fine else 0
-
-    says(refusal(body), "write when(condition, then, otherwise)")
+@refused("write when(condition, then, otherwise)")
+def test_a_conditional_expression_is_refused(now, new):
+    new.epoch = 1 if now.fine else 0
 
 
-def test_an_and_is_refused():
-    def body(now, new):
-        require(now.fine and now.epoch > 0, "both")
-
-    says(refusal(body), "write all_of(a, b) instead of `a and b`")
+@refused("write all_of(a, b) instead of `a and b`")
+def test_an_and_is_refused(now, new):
+    require(now.fine and now.epoch > 0, "both")
 
 
-def test_an_or_is_refused():
-    def body(now, new):
-        require(now.fine or now.epoch > 0, "either this and not that, or that")
-
-    says(refusal(body), "write any_of(a, b) instead of `a or b`")
+@refused("write any_of(a, b) instead of `a or b`")
+def test_an_or_is_refused(now, new):
+    require(now.fine or now.epoch > 0, "either this and not that, or that")
 
 
-def test_a_not_is_refused():
-    def body(now, new):
-        require(not now.fine, "it is not fine")
-
-    says(refusal(body), "write not_(a) instead of `not a`")
+@refused("write not_(a) instead of `not a`")
+def test_a_not_is_refused(now, new):
+    require(not now.fine, "it is not fine")
 
 
-def test_an_in_is_refused():
-    def body(now, new):
-        require(now.owner in now.isr, "the owner is in the ISR")
-
-    says(refusal(body), "write members.has(x) instead of `x in members`")
+@refused("write members.has(x) instead of `x in members`")
+def test_an_in_is_refused(now, new):
+    require(now.owner in now.isr, "the owner is in the ISR")
 
 
-def test_a_not_in_is_refused():
-    def body(now, new):
-        require(now.owner not in now.isr, "the owner is not in the ISR")
-
-    says(refusal(body), "write not_(members.has(x)) instead of `x not in members`")
+@refused("write not_(members.has(x)) instead of `x not in members`")
+def test_a_not_in_is_refused(now, new):
+    require(now.owner not in now.isr, "the owner is not in the ISR")
 
 
-def test_a_chained_comparison_is_refused():
-    def body(now, new):
-        require(0 < now.epoch < 2, "it is one")
-
-    says(refusal(body), "write all_of(a < b, b < c) instead of `a < b < c`")
+@refused("write all_of(a < b, b < c) instead of `a < b < c`")
+def test_a_chained_comparison_is_refused(now, new):
+    require(0 < now.epoch < 2, "it is one")
 
 
-@pytest.mark.parametrize("word", ["min", "max"])
-def test_min_and_max_of_python_are_refused(word):
-    def with_min(now, new):
-        new.epoch = min(now.epoch, now.seen[1])
-
-    def with_max(now, new):
-        new.epoch = max(now.epoch, now.seen[1])
-
-    message = refusal({"min": with_min, "max": with_max}[word])
-
-    says(message, "smaller / larger")
+@refused("smaller / larger")
+def test_min_of_python_is_refused(now, new):
+    new.epoch = min(now.epoch, now.seen[1])
 
 
-def test_any_and_all_of_python_are_refused():
-    def body(now, new):
-        require(any([now.fine, now.epoch > 0]), "either")
-
-    says(refusal(body), "write some / every")
+@refused("smaller / larger")
+def test_max_of_python_is_refused(now, new):
+    new.epoch = max(now.epoch, now.seen[1])
 
 
-def test_looping_over_a_set_is_refused():
-    def body(now, new):
-        for _ in now.isr:
-            pass
+@refused("write some / every")
+def test_any_and_all_of_python_are_refused(now, new):
+    require(any([now.fine, now.epoch > 0]), "either")
 
-    says(refusal(body), "write every(sort, rule), some(sort, rule) or lam(sort, rule)")
+
+@refused("write every(sort, rule), some(sort, rule) or lam(sort, rule)")
+def test_looping_over_a_set_is_refused(now, new):
+    for _ in now.isr:
+        pass
 
 
 def test_bit_operators_are_refused():
@@ -115,15 +88,11 @@ def test_bit_operators_are_refused():
     says(refusal(with_invert), "write not_(a) instead of `~a`")
 
 
-def test_a_plain_bool_is_no_requirement():
-    def body(now, new):
-        require(1 < 2, "it is so")
-
-    says(refusal(body), "plain Python value True", "compare fields or parameters")
+@refused("plain Python value True", "compare fields or parameters")
+def test_a_plain_bool_is_no_requirement(now, new):
+    require(1 < 2, "it is so")
 
 
-def test_is_none_of_python_is_refused():
-    def body(now, new):
-        require(now.owner is None, "nobody owns it")
-
-    says(refusal(body), "write is_none(x) instead of `x is None`")
+@refused("write is_none(x) instead of `x is None`")
+def test_is_none_of_python_is_refused(now, new):
+    require(now.owner is None, "nobody owns it")
