@@ -1,6 +1,6 @@
 """Recovery of a segment after an unclean shutdown: valid batches stay, indexes are rebuilt.
 
-Source: LogSegment.recover; the fact sheet, section l and trap 29.
+Source: LogSegment.recover; the fact sheet, section l.
 """
 
 from __future__ import annotations
