@@ -75,17 +75,22 @@ def test_every_line_of_a_run_of_real_kafka_is_a_step_of_the_model(files: list[Pa
     assert report.fired["broker_crashes"] > 0
 
 
+Args = dict[str, Any]
+
+
 def changed(
-    files: list[Path], folder: Path, change: Callable[[str, dict[str, Any]], object]
-) -> list[Path]:
-    """The files with the first line changed of which `change` says so."""
+    files: list[Path], folder: Path, step: str, fits: Callable[[Args], object],
+    change: Callable[[Args], object],
+) -> list[Path]:  # fmt: skip
+    """The files with the first line of that step changed whose arguments fit."""
     found, done = [], False
     for file in files:
         lines = []
         for raw in file.read_text().splitlines():
             line = json.loads(raw)
-            if not done and "step" in line:
-                done = bool(change(line["step"], line["args"]))
+            if not done and line.get("step") == step and fits(line["args"]):
+                change(line["args"])
+                done = True
             lines.append(json.dumps(line))
         target = folder / file.name
         target.write_text("\n".join(lines) + "\n")
@@ -94,143 +99,91 @@ def changed(
     return found
 
 
-def _lower_end(step: str, args: dict[str, Any]) -> bool:
-    if step == "records_replicated" and args["log_end"] > 1:
-        args["log_end"] -= 1
-        return True
-    return False
+def _answered(args: Args) -> bool:
+    return bool(args["reply"]["error"] == "NONE")
 
 
-def _higher_mark(step: str, args: dict[str, Any]) -> bool:
-    if step == "high_watermark_raised":
-        args["now"] += 1
-        return True
-    return False
+def _anything(_: Args) -> bool:
+    return True
 
 
-def _other_isr(step: str, args: dict[str, Any]) -> bool:
-    if step == "isr_updated":
-        args["isr"] = args["isr"][:1]
-        return True
-    return False
+def _add(args: Args, name: str, number: int) -> None:
+    args[name] += number
 
 
-def _other_epoch(step: str, args: dict[str, Any]) -> bool:
-    if step == "became_leader":
-        args["leader_epoch"] += 1
-        return True
-    return False
+CHANGES: dict[str, tuple[str, Callable[[Args], object], Callable[[Args], object]]] = {
+    "a controller sends another state": (
+        "request_sent", lambda args: args["partitions"],
+        lambda args: args["partitions"].update(
+            {name: [epoch, version + 1] for name, (epoch, version) in args["partitions"].items()}),
+    ),
+    "a controller says that a dead broker lives": (
+        "request_sent", lambda args: args.get("live") in ([1, 2], [2, 3], [1, 3]),
+        lambda args: args.update(live=[1, 2, 3]),
+    ),
+    "a controller sends something else": (
+        "request_sent", lambda args: args["kind"] == "LeaderAndIsr" and not args["new"],
+        lambda args: args.update(kind="UpdateMetadata"),
+    ),
+    "a controller overlooks a broker": (
+        "registrations_read", lambda args: len(args["registrations"]) == 3,
+        lambda args: args["registrations"].pop("1"),
+    ),
+    "a controller takes up what nobody wrote": (
+        "event_begun", lambda args: args["event"] == "/isr_change_notification",
+        lambda args: args.update(event="/admin/preferred_replica_election"),
+    ),
+    "a broker may go that still leads": (
+        "shutdown_answered", lambda args: not args["remaining"],
+        lambda args: args.update(remaining=["t-0"]),
+    ),
+    "a request comes that nobody sent": (
+        "request_received", lambda args: args["kind"] == "LeaderAndIsr",
+        lambda args: args["sender"].update(correlation=99),
+    ),
+    "a lower log end": (
+        "records_replicated", lambda args: args["log_end"] > 1,
+        lambda args: _add(args, "log_end", -1),
+    ),
+    "a higher high watermark": (
+        "high_watermark_raised", _anything, lambda args: _add(args, "now", 1)
+    ),
+    "another ISR": ("isr_updated", _anything, lambda args: args.update(isr=args["isr"][:1])),
+    "another leader epoch": (
+        "became_leader", _anything, lambda args: _add(args, "leader_epoch", 1)
+    ),
+    "an answer has what the log has not": (
+        "fetch_served", lambda args: _answered(args) and args["reply"]["end"] > 1,
+        lambda args: _add(args["reply"], "end", 100),
+    ),
+    "an answer shows what is not committed": (
+        "fetch_served", lambda args: args["reply"]["end"] > args["reply"]["high_watermark"] > 0,
+        lambda args: args["reply"].update(high_watermark=args["reply"]["end"]),
+    ),
+    "another offset is asked for": (
+        "fetch_served", lambda args: _answered(args) and args["asked"]["offset"] > 1,
+        lambda args: _add(args["asked"], "offset", -1),
+    ),
+    "an epoch ends elsewhere": (
+        "epoch_served", lambda args: args["reply"]["end"]["end"] > 0,
+        lambda args: _add(args["reply"]["end"], "end", -1),
+    ),
+    "an answer that was taken had failed": (
+        "fetch_served", lambda args: args["reply"]["end"] > args["asked"]["offset"],
+        lambda args: args.update(
+            counted=True, reply={**args["reply"], "error": "UNKNOWN_SERVER_ERROR"}),
+    ),
+    "a refused write was done": (
+        "isr_updated", _anything, lambda args: _add(args, "zk_version", 1)
+    ),
+}  # fmt: skip
 
 
-def _an_answer_has_what_the_log_has_not(step: str, args: dict[str, Any]) -> bool:
-    if step == "fetch_served" and args["reply"]["error"] == "NONE" and args["reply"]["end"] > 1:
-        args["reply"]["end"] += 100
-        return True
-    return False
-
-
-def _an_answer_shows_what_is_not_committed(step: str, args: dict[str, Any]) -> bool:
-    if step == "fetch_served" and args["reply"]["end"] > args["reply"]["high_watermark"] > 0:
-        args["reply"]["high_watermark"] = args["reply"]["end"]
-        return True
-    return False
-
-
-def _another_offset_is_asked_for(step: str, args: dict[str, Any]) -> bool:
-    if step == "fetch_served" and args["reply"]["error"] == "NONE" and args["asked"]["offset"] > 1:
-        args["asked"]["offset"] -= 1
-        return True
-    return False
-
-
-def _an_epoch_ends_elsewhere(step: str, args: dict[str, Any]) -> bool:
-    if step == "epoch_served" and args["reply"]["end"]["end"] > 0:
-        args["reply"]["end"]["end"] -= 1
-        return True
-    return False
-
-
-def _an_answer_that_was_taken_had_failed(step: str, args: dict[str, Any]) -> bool:
-    if step == "fetch_served" and args["reply"]["end"] > args["asked"]["offset"]:
-        args["reply"] = {**args["reply"], "error": "UNKNOWN_SERVER_ERROR"}
-        args["counted"] = True
-        return True
-    return False
-
-
-def _a_refused_write_was_done(step: str, args: dict[str, Any]) -> bool:
-    if step == "isr_updated":
-        args["zk_version"] += 1
-        return True
-    return False
-
-
-def _a_controller_tells_another_state(step: str, args: dict[str, Any]) -> bool:
-    if step == "request_sent" and args["partitions"]:
-        for name, (epoch, version) in args["partitions"].items():
-            args["partitions"][name] = [epoch, version + 1]
-        return True
-    return False
-
-
-def _a_controller_tells_that_a_dead_broker_lives(step: str, args: dict[str, Any]) -> bool:
-    if step == "request_sent" and args.get("live") in ([1, 2], [2, 3], [1, 3]):
-        args["live"] = [1, 2, 3]
-        return True
-    return False
-
-
-def _a_controller_sends_something_else(step: str, args: dict[str, Any]) -> bool:
-    if step == "request_sent" and args["kind"] == "LeaderAndIsr" and not args["new"]:
-        args["kind"] = "UpdateMetadata"
-        return True
-    return False
-
-
-def _a_controller_overlooks_a_broker(step: str, args: dict[str, Any]) -> bool:
-    if step == "registrations_read" and len(args["registrations"]) == 3:
-        args["registrations"].pop("1")
-        return True
-    return False
-
-
-def _a_controller_takes_up_what_nobody_wrote(step: str, args: dict[str, Any]) -> bool:
-    if step == "event_begun" and args["event"] == "/isr_change_notification":
-        args["event"] = "/admin/preferred_replica_election"
-        return True
-    return False
-
-
-def _a_broker_may_go_that_still_leads(step: str, args: dict[str, Any]) -> bool:
-    if step == "shutdown_answered" and not args["remaining"]:
-        args["remaining"] = ["t-0"]
-        return True
-    return False
-
-
-def _a_request_comes_that_nobody_sent(step: str, args: dict[str, Any]) -> bool:
-    if step == "request_received" and args["kind"] == "LeaderAndIsr":
-        args["sender"] = {**args["sender"], "correlation": 99}
-        return True
-    return False
-
-
-CHANGES = [
-    _a_controller_tells_another_state, _a_controller_tells_that_a_dead_broker_lives,
-    _a_controller_sends_something_else, _a_controller_overlooks_a_broker,
-    _a_controller_takes_up_what_nobody_wrote, _a_broker_may_go_that_still_leads,
-    _a_request_comes_that_nobody_sent,
-    _lower_end, _higher_mark, _other_isr, _other_epoch, _an_answer_has_what_the_log_has_not,
-    _an_answer_shows_what_is_not_committed, _another_offset_is_asked_for, _an_epoch_ends_elsewhere,
-    _an_answer_that_was_taken_had_failed, _a_refused_write_was_done,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", CHANGES)
 def test_a_line_that_real_kafka_did_not_write_is_noticed(
-    files: list[Path], tmp_path: Path, change: Callable[[str, dict[str, Any]], object]
+    files: list[Path], tmp_path: Path, name: str
 ) -> None:
-    report = judged(changed(files, tmp_path, change))
+    report = judged(changed(files, tmp_path, *CHANGES[name]))
 
     assert report.verdict is Verdict.BROKEN
 
@@ -255,10 +208,10 @@ def test_lines_that_wait_for_each_other_are_named(files: list[Path], tmp_path: P
 
 
 def test_who_follows_without_a_fetcher_asks_nobody(files: list[Path], tmp_path: Path) -> None:
-    def no_fetcher(step: str, args: dict[str, Any]) -> bool:
-        return step == "became_follower" and bool(args.update(fetching=False) or True)
-
-    report = judged(changed(files, tmp_path, no_fetcher))
+    report = judged(
+        changed(files, tmp_path, "became_follower", _anything,
+                lambda args: args.update(fetching=False))
+    )  # fmt: skip
 
     assert report.verdict is Verdict.UNKNOWN
     assert any("KAFKA-9769" in one.why for one in report.findings)
