@@ -22,7 +22,7 @@ from specs.bounded import find_by_z3
 from specs.bounded.unrolling import Unrolling
 from specs.explorer import explore
 from specs.verdict import Verdict
-from tests.language.small import BROKERS, EPOCHS, system
+from tests.language.small import BROKERS, EPOCHS, epoch_grows, heat_rises, system
 
 BOUNDS = {"brokers": 3, "epoch": 4, "log": 1, "hottest": 3}
 
@@ -110,16 +110,6 @@ def test_the_limit_of_work_is_unknown_and_says_so(small):
 
     assert found.result.verdict is Verdict.UNKNOWN
     assert found.result.why == "--rlimit 1 was used up; not even the initial state was judged"
-
-
-def heat_rises(now, new):
-    """It gets hotter, as long as it may."""
-    new.heat = now.heat + 1
-
-
-def epoch_grows(now, new):
-    """The next epoch begins."""
-    new.epoch = now.epoch + 1
 
 
 def test_where_no_run_is_longer_every_run_was_looked_at():

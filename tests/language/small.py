@@ -58,6 +58,16 @@ def nothing(new: Any) -> None:
     """Everything is blank at first."""
 
 
+def epoch_grows(now: Any, new: Any) -> None:
+    """A step: the epoch grows by one."""
+    new.epoch = now.epoch + 1
+
+
+def heat_rises(now: Any, new: Any) -> None:
+    """A step: it gets hotter."""
+    new.heat = now.heat + 1
+
+
 def system(
     *steps: Callable[..., object],
     claims: tuple[Claim, ...] = (),

@@ -9,19 +9,9 @@ from model.language.evaluate import BeyondBound, Evaluator, SparseState
 from specs.explorer import explore
 from specs.lowering.grounding import Grounded
 from specs.lowering.python_code import PythonCode
-from tests.language.small import BROKERS, EPOCHS, system
+from tests.language.small import BROKERS, EPOCHS, epoch_grows, heat_rises, system
 
 ALL_BOUNDS = {"brokers": 2, "epoch": 2, "log": 2, "hottest": 2}
-
-
-def epoch_grows(now, new):
-    """The epoch grows by one."""
-    new.epoch = now.epoch + 1
-
-
-def heat_rises(now, new):
-    """It gets hotter."""
-    new.heat = now.heat + 1
 
 
 def epoch_falls(now, new):

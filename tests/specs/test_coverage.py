@@ -12,14 +12,9 @@ from model.language import require
 from specs.explorer import explore
 from specs.rendering import as_data
 from tests.language.sampling import Small
-from tests.language.small import BROKERS, EPOCHS, system
+from tests.language.small import BROKERS, EPOCHS, epoch_grows, system
 
 BOUNDS = {"brokers": 2, "epoch": 2, "log": 1, "hottest": 1}
-
-
-def epoch_grows(now, new):
-    """The epoch grows by one."""
-    new.epoch = now.epoch + 1
 
 
 def test_successors_beyond_a_bound_are_counted_and_reported():

@@ -16,7 +16,7 @@ from model.language import Claim, ProtocolError, always, eventually, sometimes
 from specs.explorer import Exploration, explore
 from specs.rendering import as_data
 from specs.verdict import Verdict, combine
-from tests.language.small import system
+from tests.language.small import epoch_grows, system
 
 HOLDS = ("holds", None)
 COUNTS: list[Any] = [
@@ -36,11 +36,6 @@ SMALLEST = {"brokers": 2, "epoch": 2, "log": 1, "hottest": 1}
 
 def classic_bounds(epoch: int) -> dict[str, int]:
     return {"brokers": 3, "log": 2, "records": 2, "epoch": epoch}
-
-
-def epoch_grows(now, new):
-    """The epoch grows by one."""
-    new.epoch = now.epoch + 1
 
 
 @always("the epoch is at most one", companion="the_epoch_is_two")

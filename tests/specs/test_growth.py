@@ -16,7 +16,7 @@ from specs.explorer import explore
 from specs.reading import Reading
 from specs.rendering import as_data
 from tests.language.sampling import Small
-from tests.language.small import BROKERS, EPOCHS, system
+from tests.language.small import BROKERS, EPOCHS, epoch_grows, system
 
 BOUNDS = {"brokers": 2, "epoch": 3, "log": 1, "hottest": 1}
 ENGINES = pytest.mark.parametrize("engine", ["native", "python"])
@@ -25,11 +25,6 @@ TINY: list[Any] = [
     (CLASSIC, "kip_101", {"brokers": 2, "log": 1, "records": 1}),
     pytest.param(REPLICATION, None, {"epoch": 1, "versions": 1}, marks=pytest.mark.deep),
 ]
-
-
-def epoch_grows(now, new):
-    """The epoch grows by one."""
-    new.epoch = now.epoch + 1
 
 
 def broker_sees(now, new, broker, epoch):

@@ -13,17 +13,11 @@ from specs.rendering import as_data
 from specs.verdict import Verdict
 from tests.language.small import BROKERS, system
 from tests.specs.following import codes, follow
+from tests.specs.in_the_end import epoch_grows
 
 BOUNDS = {"brokers": 2, "epoch": 3, "log": 1, "hottest": 1}
 TWO_REPLICAS = {"brokers": 2, "log": 1, "records": 1}
 ENGINES = pytest.mark.parametrize("engine", ["native", "python"])
-
-
-def epoch_grows(now, new):
-    """The epoch grows by one, up to two."""
-    require(now.epoch < 2, "the epoch is less than two")
-
-    new.epoch = now.epoch + 1
 
 
 def epoch_grows_for_ever(now, new):

@@ -12,14 +12,8 @@ from model.language import sometimes
 from model.replication import SYSTEM as REPLICATION
 from specs.explorer import explore, find
 from specs.verdict import Verdict
-from tests.language.small import system
+from tests.language.small import epoch_grows, system
 from tests.specs.following import settles_in_its_last_state_only
-
-
-def epoch_grows(now, new):
-    """The epoch grows by one."""
-    new.epoch = now.epoch + 1
-
 
 SETTLED: list[Any] = [
     (CLASSIC, "hw_truncation", {}, {}, "strong_isr", 9),

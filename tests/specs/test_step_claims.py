@@ -25,7 +25,7 @@ from specs.explorer import Exploration, explore, find
 from specs.lowering.z3_code import Z3Code
 from specs.rendering import as_data
 from specs.verdict import Verdict
-from tests.language.small import BROKERS, EPOCHS, system
+from tests.language.small import BROKERS, EPOCHS, epoch_grows, system
 from tests.specs.following import settles_in_its_last_state_only
 from tests.specs.planted import BUGS
 
@@ -38,11 +38,6 @@ def epoch_is_chosen(now, new, epoch):
     require(epoch != now.epoch, "the epoch is another")
 
     new.epoch = epoch
-
-
-def epoch_grows(now, new):
-    """The epoch grows by one."""
-    new.epoch = now.epoch + 1
 
 
 def epoch_starts_again(now, new):
