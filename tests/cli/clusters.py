@@ -6,7 +6,6 @@ import importlib.util
 import json
 import shlex
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from conformance.cli import main
 from impl.server.clients import ClientError, Producer
 from impl.server.cluster import Cluster
 from impl.zookeeper.server import NoServer, find_jars, find_java
+from tests import waiting
 
 SETTINGS = (
     "--set zookeeper.session.timeout.ms=2000 --set replica.fetch.backoff.ms=100 "
@@ -55,10 +55,7 @@ def answer(line: str) -> Any:
 
 def eventually(holds: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
     """Wait until something holds; it has to."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.1)
+    assert waiting.eventually(holds, seconds), f"not within {seconds:.0f} s: {what}"
 
 
 def isrs(folder: Path, topic: str) -> list[tuple[int, set[int]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +15,8 @@ kafka = pytest.importorskip("kafka", reason="kafka-python is not installed")
 kafka_admin = pytest.importorskip("kafka.admin", reason="kafka-python is not installed")
 
 from confluent_kafka import ElectionType, KafkaException, TopicPartition  # noqa: E402
+
+from tests.waiting import eventually  # noqa: E402
 
 
 @pytest.fixture
@@ -42,13 +43,6 @@ def error_of(act: Callable[[], Any]) -> str:
 
 def partitions(admin: Any, topic: str) -> dict[int, Any]:
     return dict(admin.list_topics(topic, 10).topics[topic].partitions)
-
-
-def eventually(holds: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 15
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return holds()
 
 
 def test_topics_are_created_grown_and_deleted(admin: Any, topic: str):

@@ -17,7 +17,7 @@ from impl.server.cluster import Cluster, new_state
 from impl.wire import API_VERSIONS, Fields, api_key
 from tests.clients.conftest import SETTINGS, Wire
 from tests.clients.fuzzing import BATCH, apis_of, fuzz
-from tests.impl.server.test_cluster import eventually
+from tests.waiting import eventually
 
 FRAMES, DEEP_FRAMES = 2_000, 1_000_000
 

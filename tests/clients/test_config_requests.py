@@ -11,7 +11,7 @@ from impl.server.dynamic_configs import RATES, WITHOUT_EFFECT
 from impl.server.properties import KNOWN, LOG_KEYS, TOPIC_KEYS
 from impl.wire import Fields
 from tests.clients.conftest import Wire
-from tests.impl.server.test_cluster import eventually
+from tests.waiting import eventually
 
 
 def described(wire: Wire, kind: int, name: str) -> tuple[str, str | None]:

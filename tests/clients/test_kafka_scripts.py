@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from impl.zookeeper.port import wait
 from impl.zookeeper.server import NoServer, find_jars, find_java
 from tests.clients.conftest import SETTINGS
 from tests.clients.scripts import Scripts
+from tests.waiting import eventually
 
 OLD, NEW = "1.1.1", "3.9.1"
 BROKERS = ("0.10", "1.1", "2.3", "2.7")
@@ -118,13 +118,6 @@ class Desk:
         """Producers of 3.0 and later are idempotent unless configured otherwise (KIP-679)."""
         has = "InitProducerId" in self.offered or self.by_zookeeper
         return () if has else ("enable.idempotence=false",)
-
-
-def eventually(holds: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 20
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return holds()
 
 
 def topics(desk: Desk, topic: str, folder: Path) -> None:

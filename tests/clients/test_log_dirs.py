@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from impl.server.cluster import Cluster
 from impl.wire import Fields
 from tests.clients.conftest import DIRECTORIES, Wire
+from tests.waiting import eventually
 
 kafka = pytest.importorskip("kafka", reason="kafka-python is not installed")
 kafka_admin = pytest.importorskip("kafka.admin", reason="kafka-python is not installed")
@@ -52,13 +52,6 @@ def found_in(admin: Any, topic: str) -> list[tuple[str, bool]]:
         if each["name"] == topic
         for partition in each["partitions"]
     ]
-
-
-def eventually(holds: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 15
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return holds()
 
 
 def alter(wire: Wire, path: str, *partitions: tuple[str, int], version: int = 1) -> list[str]:

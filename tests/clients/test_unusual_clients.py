@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +16,7 @@ from impl.wire import Fields, api_key
 from impl.zookeeper.port import wait
 from tests.clients.conftest import Wire
 from tests.clients.fuzzing import BATCH
+from tests.waiting import eventually
 
 confluent = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
 confluent_admin = pytest.importorskip(
@@ -25,13 +26,6 @@ kafka = pytest.importorskip("kafka", reason="kafka-python is not installed")
 
 QUIET = {"log_level": 0, "message.timeout.ms": 20000}
 COUNT = 30
-
-
-def eventually(holds: Callable[[], bool], patience_s: float = 15) -> bool:
-    deadline = time.monotonic() + patience_s
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return holds()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ python -m tests.running.planted_broker FAULT BROKER.properties --version 2.3 --l
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import pytest
@@ -18,6 +18,7 @@ from impl.core.replica_manager import DelayedProduce, ReplicaManager
 from impl.core.truncation import follower_truncation
 from impl.log.log_manager import LogManager
 from impl.server.__main__ import main
+from impl.server.cluster import Cluster
 from tests.impl.planted import plant
 
 
@@ -71,6 +72,19 @@ FAULTS = {
         "self._storage_failed(partition, error, not_renamed=error.path)\n        return NONE",
     ),
 }  # fmt: skip
+
+
+def brokers_with(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    """The brokers of every cluster start with a fault."""
+    spawn = Cluster.spawn
+
+    def planted(self: Cluster, name: str, command: Sequence[str]) -> None:
+        if command[1:3] == ["-m", "impl.server"]:
+            command = [sys.executable, "-m", __name__, fault, *command[3:]]
+        spawn(self, name, command)
+
+    monkeypatch.setattr(Cluster, "spawn", planted)
+
 
 if __name__ == "__main__":
     fault = FAULTS[sys.argv[1]]

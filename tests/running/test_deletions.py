@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,8 @@ from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 from tests.impl.server.conftest import SETTINGS
 from tests.pipeline.written import checked
+from tests.running.planted_broker import brokers_with
+from tests.waiting import eventually
 
 RELEASES = ["2.3", *(pytest.param(one, marks=pytest.mark.deep) for one in ("1.1", "2.7"))]
 """Up to 0.11 a directory that fails ends the broker."""
@@ -31,13 +31,13 @@ def deletion(folder: Path, release: str = "2.3") -> tuple[bool, dict[str, Any]]:
         cluster.start()
         port = cluster.session()
         client = ZnodeClient(port, cluster.release)
-        logs = folder / "logs" / "broker2"
+        log = folder / "logs" / "broker2" / "server.log"
         wait(client.create_topic("t", {0: [1, 2]}))
-        until(lambda: "Created log for partition t-0" in (logs / "server.log").read_text())
+        assert eventually(lambda: "Created log for partition t-0" in log.read_text())
         (here,) = (folder / "broker2").glob("d?/t-0")
         here.rename(here.parent.parent / "taken away")
         wait(client.request_deletion("t"))
-        until(lambda: "Stopping serving logs in dir" in (logs / "server.log").read_text())
+        assert eventually(lambda: "Stopping serving logs in dir" in log.read_text())
         for _ in range(40):
             if wait(client.state(TopicPartition("t", 0))) is None and "t" not in topics(client):
                 break
@@ -51,13 +51,6 @@ def deletion(folder: Path, release: str = "2.3") -> tuple[bool, dict[str, Any]]:
 
 def topics(client: ZnodeClient) -> list[str]:
     return list(wait(client.topics()))
-
-
-def until(holds: Any) -> None:
-    deadline = time.monotonic() + 15
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def findings(result: dict[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -74,17 +67,6 @@ def said(row: dict[str, Any]) -> str:
     return line
 
 
-def with_fault(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
-    spawn = Cluster.spawn
-
-    def planted(self: Cluster, name: str, command: Sequence[str]) -> None:
-        if command[1:3] == ["-m", "impl.server"]:
-            command = [sys.executable, "-m", "tests.running.planted_broker", fault, *command[3:]]
-        spawn(self, name, command)
-
-    monkeypatch.setattr(Cluster, "spawn", planted)
-
-
 def test_a_topic_stays_while_a_log_of_it_cannot_be_renamed_and_the_check_holds(tmp_path: Path):
     gone, result = deletion(tmp_path / "c")
 
@@ -97,7 +79,7 @@ def test_a_topic_stays_while_a_log_of_it_cannot_be_renamed_and_the_check_holds(t
 def test_a_log_that_is_reported_as_renamed_and_was_not_is_found_at_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str
 ):
-    with_fault(monkeypatch, "a-failed-rename-is-reported-as-done")
+    brokers_with(monkeypatch, "a-failed-rename-is-reported-as-done")
 
     gone, result = deletion(tmp_path / "c", release)
 
@@ -112,7 +94,7 @@ def test_a_log_that_is_reported_as_renamed_and_was_not_is_found_at_its_line(
 def test_a_topic_that_goes_though_a_log_could_not_be_renamed_is_found_where_it_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str
 ):
-    with_fault(monkeypatch, "a-failed-rename-is-answered-as-done")
+    brokers_with(monkeypatch, "a-failed-rename-is-answered-as-done")
 
     gone, result = deletion(tmp_path / "c", release)
 

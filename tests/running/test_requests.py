@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
-from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +19,8 @@ from impl.znodes.partitions import encode_reassignment
 from impl.zookeeper.port import wait
 from specs.verdict import Verdict
 from tests.impl.server.conftest import SETTINGS
+from tests.running.planted_broker import brokers_with
+from tests.waiting import eventually
 
 SEEN = "a_request_for_moves_is_seen"
 LATER, OLDER = "a-request-after-a-move-is-not-looked-for", "a-request-is-heard-of-once"
@@ -34,15 +33,13 @@ PLANTED = [
 ]  # fmt: skip
 
 
-def until(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 15
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def known(client: ZnodeClient, topic: str) -> bool:
     return wait(client.state(TopicPartition(topic, 0))) is not None
+
+
+def is_taken_up(client: ZnodeClient) -> bool:
+    """There is no request for moves any more."""
+    return wait(client.port.exists(paths.REASSIGN_PARTITIONS, watch=False)) is None
 
 
 def two_requests(folder: Path, deletes: bool = False, release: str = "2.3") -> RunningReport:
@@ -57,19 +54,19 @@ def two_requests(folder: Path, deletes: bool = False, release: str = "2.3") -> R
         port = cluster.session()
         client = ZnodeClient(port, cluster.release)
         wait(client.create_topic("t", {0: [1, 2], 1: [1, 2]}))
-        until(lambda: all(wait(client.state(one)) for one in both))
+        assert eventually(lambda: all(wait(client.state(one)) for one in both))
         for number, target in enumerate(((2, 3), (3, 2))):
             text = encode_reassignment(dict.fromkeys(both, target))
             wait(port.create(paths.REASSIGN_PARTITIONS, text))
             if number == 0:
-                until(lambda: wait(port.exists(paths.REASSIGN_PARTITIONS, watch=False)) is None)
+                assert eventually(partial(is_taken_up, client))
         for newer in ("u", "v", "w"):
             wait(client.create_topic(newer, {0: [1]}))
-            until(partial(known, client, newer))
+            assert eventually(partial(known, client, newer))
         if deletes:
-            until(lambda: wait(port.exists(paths.REASSIGN_PARTITIONS, watch=False)) is None)
+            assert eventually(partial(is_taken_up, client))
             wait(client.request_deletion("t"))
-            until(lambda: "t" not in wait(client.topics()))
+            assert eventually(lambda: "t" not in wait(client.topics()))
         port.close()
     finally:
         cluster.stop(10)
@@ -94,14 +91,7 @@ def test_each_of_two_requests_is_taken_up_and_who_lives_leaves_isrs_for_moves_an
 def test_a_second_request_that_is_never_seen_breaks_the_trace_at_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str, fault: str
 ):
-    spawn = Cluster.spawn
-
-    def planted(self: Cluster, name: str, command: Sequence[str]) -> None:
-        if command[1:3] == ["-m", "impl.server"]:
-            command = [sys.executable, "-m", "tests.running.planted_broker", fault, *command[3:]]
-        spawn(self, name, command)
-
-    monkeypatch.setattr(Cluster, "spawn", planted)
+    brokers_with(monkeypatch, fault)
 
     report = two_requests(tmp_path / "c", release=release)
 

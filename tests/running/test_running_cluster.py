@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from conformance.running.run import TOPIC, inject, traced_cluster, written_to
 from impl.server.clients import Consumer, Producer
 from impl.server.cluster import TRACE, Cluster
 from specs.verdict import Verdict
-from tests.running.planted_broker import FAULTS
+from tests.running.planted_broker import FAULTS, brokers_with
 
 
 @pytest.fixture(scope="module")
@@ -225,18 +224,9 @@ def test_a_line_that_no_step_explains_is_named(name: str, copied: Path):
     assert f"trace, line {line} ({TOPIC}-0)" in found.why
 
 
-def planted(
-    monkeypatch: pytest.MonkeyPatch, fault: str, folder: Path, brokers: Sequence[int] = (1, 2, 3)
-) -> Cluster:
+def planted(monkeypatch: pytest.MonkeyPatch, fault: str, folder: Path) -> Cluster:
     """Brokers start with a fault in the code that serves."""
-    spawn = Cluster.spawn
-
-    def with_fault(self: Cluster, name: str, command: Sequence[str]) -> None:
-        if command[1:3] == ["-m", "impl.server"]:
-            command = [sys.executable, "-m", "tests.running.planted_broker", fault, *command[3:]]
-        spawn(self, name, command)
-
-    monkeypatch.setattr(Cluster, "spawn", with_fault)
+    brokers_with(monkeypatch, fault)
     with traced_cluster(folder) as cluster:
         with Producer(cluster.addresses(), acks=1) as producer:
             producer.send(TOPIC, [b"one"])

@@ -16,7 +16,8 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 from tests.impl.server.conftest import Start
-from tests.impl.server.test_cluster import eventually, registered, values
+from tests.impl.server.test_cluster import registered, values
+from tests.waiting import eventually
 
 T0 = TopicPartition("t", 0)
 STATE = LeaderIsrAndControllerEpoch(1, 4, (1,), 5, 6)

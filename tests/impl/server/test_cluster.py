@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,15 +13,7 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 from tests.impl.server.conftest import SETTINGS, Start
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if holds():
-            return True
-        time.sleep(0.05)
-    return False
+from tests.waiting import eventually
 
 
 def registered(client: ZnodeClient) -> LeaderIsrAndControllerEpoch:

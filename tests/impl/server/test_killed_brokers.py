@@ -14,7 +14,8 @@ from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 from tests.impl.server.conftest import Start
-from tests.impl.server.test_cluster import eventually, values
+from tests.impl.server.test_cluster import values
+from tests.waiting import eventually
 
 PLAIN, COMPACTED = TopicPartition("plain", 0), TopicPartition("compacted", 0)
 KILLS = 4

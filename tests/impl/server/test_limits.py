@@ -18,7 +18,7 @@ from impl.server.connection import Disconnected, FrameConnection
 from impl.server.limits import ConnectionQuotas, Limits, MemoryPool, Slots, TooManyConnections
 from impl.server.listener import Listener
 from impl.server.properties import WrongProperties, connections_by_address, parse_properties
-from tests.impl.server.test_cluster import eventually
+from tests.waiting import eventually
 
 Listen = Callable[..., Listener]
 

@@ -12,7 +12,8 @@ from impl.server.log4j_files import Log4jFiles
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 from tests.impl.server.conftest import Start
-from tests.impl.server.test_cluster import eventually, values
+from tests.impl.server.test_cluster import values
+from tests.waiting import eventually
 
 
 def test_requests_carry_the_client_ids_of_kafkas_request_logs(start: Start):

@@ -7,7 +7,8 @@ from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 from tests.impl.server.conftest import Start
-from tests.impl.server.test_cluster import eventually, registered
+from tests.impl.server.test_cluster import registered
+from tests.waiting import eventually
 
 T0 = TopicPartition("t", 0)
 
