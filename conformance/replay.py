@@ -12,16 +12,14 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, StepRow, model_arguments
-from conformance.native_follower import LEADER, EventBatch, LineBatch, follower_of
 from conformance.observed import Observed, Place
 from conformance.trace_report import TraceReport, UnknownLeaf, finding, unreadable
 from impl import Trace, TraceError
-from impl.world.trace import TraceEvent, TraceHeader, events_in
+from impl.world.trace import TraceEvent, TraceHeader, events_in, opened
 from model.language.explain import place_and_value
 from model.language.sparse import Index, SparseState
 from model.systems import system
@@ -29,8 +27,7 @@ from specs.partial.compiled_steps import CompiledSteps, TransitionMove
 from specs.verdict import FindingKind, Verdict
 
 __all__ = [
-    "Replay", "TraceReport", "check_trace", "expect", "judge", "moves_of", "not_replayed",
-    "unreadable",
+    "Replay", "TraceReport", "check_trace", "judge", "moves_of", "unreadable",
 ]  # fmt: skip
 
 REPLAYED = "replication"
@@ -38,14 +35,8 @@ REPLAYED = "replication"
 
 MOST_BROKERS = 32
 
-NATIVE_FROM = 50_000
-"""Lines judged in this process from which on runs are followed natively: the compiled loops take a
-second or two to load, and by then they would have earned it."""
-
-BATCH = 10_000
-"""Lines that are followed together."""
-
-_judged = {"lines": 0}
+LEADER = "replica.leader"
+"""The field that says whom a broker takes for the leader."""
 
 Heard = Callable[[int, TransitionMove, tuple[int, ...]], None]
 
@@ -54,11 +45,8 @@ def check_trace(path: str | Path) -> TraceReport:
     """Replays one `insync.trace/1` file. An unreadable or empty trace is not checked."""
     where = Path(path)
     try:
-        with _uncollected():
-            with where.open("rb") as text:
-                events = sum(1 for _ in text) - 2  # header and end; unless the trace is not whole
-            with where.open(encoding="utf-8") as lines:
-                return _judge(*events_in(lines, where), events, str(where))
+        with _uncollected(), opened(where) as lines:
+            return _judge(*events_in(lines, where), str(where))
     except (TraceError, OSError) as error:
         return unreadable(where, error)
 
@@ -78,53 +66,34 @@ def _uncollected() -> Iterator[None]:
 
 def judge(trace: Trace, name: str = "", heard: Heard | None = None) -> TraceReport:
     """Replays a trace that is in memory; `heard` is notified of each step as the model took it."""
-    return _judge(trace.header, trace.events, len(trace.events), name, heard)
+    return _judge(trace.header, trace.events, name, heard)
 
 
 def _judge(
-    header: TraceHeader,
-    events: Iterable[TraceEvent],
-    count: int,
-    name: str,
-    heard: Heard | None = None,
+    header: TraceHeader, events: Iterable[TraceEvent], name: str, heard: Heard | None = None
 ) -> TraceReport:
-    """Some events are in memory at a time. All of them are read, whatever is found in the first."""
-    report = not_replayed(header, count, name)
-    replay = None
-    if report is None:
-        replay = Replay(header, name, heard, count)
-        report = replay.report
-        if not replay.begins():
-            replay = None
-    rest = iter(events)
-    while some := tuple(islice(rest, BATCH)):
-        if replay is not None and not replay.goes_on(
-            EventBatch(some, replay.observed, replay.moves)
-        ):
-            replay = None
-    return report
-
-
-def expect(lines: int) -> None:
-    """So many lines will be judged in this process: if they are many, natively from the first."""
-    _judged["lines"] += lines
-
-
-def not_replayed(header: TraceHeader, events: int, name: str) -> TraceReport | None:
-    """Why a run cannot be compared with the model at all, None if it can."""
+    """One event is in memory at a time. All of them are read, whatever is found in the first."""
     unknown = _unknown(header)
     if unknown is not None:
-        why, allowed = unknown
         rule = "a trace is of a system and a version that there are"
-        wrong = finding(FindingKind.UNREADABLE, name, 1, rule, why, allowed)
-        return TraceReport(name, Verdict.NOT_CHECKED, events, findings=[wrong])
-    if events:
-        return None
-    wrong = finding(
-        FindingKind.UNREADABLE, name, 1, "a trace has lines to compare", "the run has no events",
+        return _not_checked(name, sum(1 for _ in events), rule, *unknown)
+    replay, count = Replay(header, name, heard), 0
+    fits = replay.begins()
+    for event in events:
+        count += 1
+        fits = fits and replay.goes_on(event)
+    replay.report.events = count
+    if count:
+        return replay.report
+    return _not_checked(
+        name, 0, "a trace has lines to compare", "the run has no events",
         "a line for each step; to record some: insync simulate --steps 300 --out DIR",
     )  # fmt: skip
-    return TraceReport(name, Verdict.NOT_CHECKED, findings=[wrong])
+
+
+def _not_checked(name: str, events: int, rule: str, why: str, allowed: str) -> TraceReport:
+    wrong = finding(FindingKind.UNREADABLE, name, 1, rule, why, allowed)
+    return TraceReport(name, Verdict.NOT_CHECKED, events, findings=[wrong])
 
 
 def _unknown(header: TraceHeader) -> tuple[str, str] | None:
@@ -157,19 +126,14 @@ def _moves(name: str, version: str, brokers: int) -> CompiledSteps:
 
 
 class Replay:
-    """One run on the model: natively while it fits, if it is long; where it does not, and in short
-    runs, on the compiled Python, which says why."""
+    """One run on the model, line by line."""
 
-    def __init__(self, header: TraceHeader, name: str, heard: Heard | None, events: int) -> None:
+    def __init__(self, header: TraceHeader, name: str, heard: Heard | None) -> None:
         self.header, self.name, self.heard = header, name, heard
         self.moves = moves_of(header)
         self.twin, self.ledger = self.moves.twin, self.moves.ledger
         self.ledger.load(self.twin.initial())
-        self.report = TraceReport(name, Verdict.HOLDS, events=events)
-        self._native = None
-        expect(events)
-        if heard is None and _judged["lines"] >= NATIVE_FROM:
-            self._native = follower_of(self.moves)
+        self.report = TraceReport(name, Verdict.HOLDS)
 
     def begins(self) -> bool:
         """The run starts as the model does."""
@@ -183,36 +147,21 @@ class Replay:
         if first:
             self._misfit(1, "a run starts in the initial state", first[0], first[0])
             return False
-        if self._native is not None:
-            self._native.kernel.load(self.ledger.state())
         return True
 
-    def goes_on(self, batch: LineBatch) -> bool:
-        """Some more lines fit; if not, the report says why."""
-        first, stop = 0, len(batch)
-        if self._native is not None:
-            kernel = self._native.kernel
-            first = kernel.follow(batch.lines(), self._native.ways)
-            self.report.accepted += first
-            self.report.silent += kernel.silent
-            for name, times in kernel.counted().items():
-                self.report.fired[name] = self.report.fired.get(name, 0) + times
-            if first < stop:  # what it does not take is judged here, and so is all that follows
-                self.ledger.load(kernel.state.sparse())
-                self._native = None
-        for number in range(first, stop):
-            if not self._line(batch, number):
-                return False
-            self.report.accepted += 1
-            self.ledger.journal.clear()  # what a line has shown is never taken back
+    def goes_on(self, event: TraceEvent) -> bool:
+        """One more line fits; if not, the report says why."""
+        if not self._line(event.line, event.step, event.args, event.observed):
+            return False
+        self.report.accepted += 1
+        self.ledger.journal.clear()  # what a line has shown is never taken back
         return True
 
     def _misfit(self, line: int, rule: str, why: str, allowed: str) -> None:
         self.report.verdict = Verdict.BROKEN
         self.report.add(FindingKind.IMPOSSIBLE, self.name, line, rule, why, allowed)
 
-    def _line(self, batch: LineBatch, number: int) -> bool:
-        line, step, args = batch.line(number), batch.step(number), batch.args(number)
+    def _line(self, line: int, step: str, args: Mapping[str, Any], seen: Mapping[str, Any]) -> bool:
         row = ROWS.get(step)
         if row is None:
             self._misfit(line, "every step is one of the protocol's",
@@ -220,7 +169,7 @@ class Replay:
             return False
         try:
             candidates = self._candidates(row, args)
-            changed = batch.changed(number)
+            changed = self.observed.show(seen)
         except (KeyError, UnknownLeaf) as error:
             lacks = f"the step has no argument {error}" if isinstance(error, KeyError) else error
             self._misfit(line, "a line shows leaves of an observation", str(lacks),

@@ -28,7 +28,6 @@ from conformance.cli.ingest import (
     suited,
 )
 from conformance.cli.kept import keep_checked, open_option, show_checked, story_option
-from conformance.columns.magic import is_columns
 from conformance.running.reading import is_process_trace
 from specs.verdict import Verdict
 
@@ -44,7 +43,6 @@ Example:
   insync check /var/log/kafka --report kafka.html --report kafka.parquet
   insync check /archive/kafka --engine spark --master spark://host:7077
   insync check run-17.ndjson --json -
-  insync check columns
   insync check DIR/trace
 """
 
@@ -102,8 +100,6 @@ def check(
 
     for report in reports:
         _refuse_report(report)
-    if opens:
-        _refuse_columns(paths)
     result = checked(paths, release, engine, master, reports, hidden, layout)
     show_check(result, lambda text: say(text, json_target))
     for report in reports:
@@ -114,13 +110,6 @@ def check(
     if opens:
         show_checked(paths, result)
     finish(Verdict(result["verdict"]))
-
-
-def _refuse_columns(paths: Sequence[str]) -> None:
-    """The explorer shows whole observations, and columns have only what the model knows of them."""
-    for path in paths:
-        if is_columns(path):
-            raise WrongUse(f"--open {path}: columns; name the trace that they were made of")
 
 
 def _refuse_report(report: str) -> None:
@@ -246,7 +235,7 @@ def running_traces(paths: Sequence[str]) -> list[TraceReport]:
 
 
 def replay_file(path: str, hidden: int | None = None) -> TraceReport:
-    """Replay one trace, of lines or of columns.
+    """Replay one trace.
 
     A trace whose header says that parts are missing is searched for a run that fits; `hidden` then
     overrides how many steps may be missing before a line.
@@ -254,8 +243,4 @@ def replay_file(path: str, hidden: int | None = None) -> TraceReport:
     from conformance.partial import check_partial, is_partial
     from conformance.replay import check_trace
 
-    if is_columns(path):
-        from conformance.columns.judge import check_columns
-
-        return check_columns(path)
     return check_partial(path, hidden) if is_partial(path) else check_trace(path)

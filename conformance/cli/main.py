@@ -93,7 +93,6 @@ COMMANDS: dict[str, CommandEntry] = {
         },
         inspect="Compare the log directories of brokers.",
         simulate="Run and record the implementation.",
-        convert="Write recorded runs as columns.",
     ),
     **_group(
         "Conformance of the two",

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
-from conformance.columns.magic import is_columns
 from conformance.ingest import heads
 from conformance.ingest.layouts import plain_text
 from conformance.ingest.reader import (
@@ -141,9 +140,7 @@ def discover(paths: Sequence[str]) -> LogSources:
 
 
 def is_trace(path: str) -> bool:
-    """Whether a file's first line says that it is a recorded trace of ours, or it is columns."""
-    if is_columns(path):
-        return True
+    """Whether a file's first line says that it is a recorded trace of ours."""
     try:
         return TRACE_MARK in head_of(path, 512).split("\n", 1)[0]
     except UnreadableError:

@@ -21,7 +21,7 @@ from typing import Any, TypeGuard
 from conformance.mapping import ROWS
 from conformance.partial.leaves import seen
 from conformance.trace_report import UnknownLeaf
-from impl.world.trace import FORMAT, TraceError
+from impl.world.trace import FORMAT, TraceError, opened
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 from specs.partial.ways import MOST_HIDDEN
@@ -56,8 +56,8 @@ class PartialTrace:
 def is_partial(path: str | Path) -> bool:
     """Does the file's header say that parts are missing? False for what cannot be read."""
     try:
-        with Path(path).open(encoding="utf-8") as lines:
-            header = json.loads(next(lines, "null"))
+        with opened(Path(path)) as lines:
+            header = json.loads(next(iter(lines), "null"))
     except (OSError, ValueError):
         return False
     return isinstance(header, dict) and header.get("partial") is True
@@ -66,7 +66,7 @@ def is_partial(path: str | Path) -> bool:
 def read_partial(path: str | Path) -> PartialTrace:
     """Read a file. TraceError names file, line, fault, and what is right."""
     where = Path(path)
-    with where.open(encoding="utf-8") as lines:
+    with opened(where) as lines:
         return parse_partial(lines, where)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.web.replayed_run import NoRunError as NoRunError
 from conformance.web.replayed_run import ReplayedRun as ReplayedRun
+from impl.world.trace import opened
 from model.language import ProtocolError
 from model.systems import system
 from specs.reading import text
@@ -22,22 +23,21 @@ def read_run(path: Path, claim: str | None = None) -> ReplayedRun:
         if claim is not None:
             raise NoRunError(f"{path}: a story is one run; leave --claim {claim} out")
         return _story(path)
-    content = path.read_bytes()
+    try:
+        with opened(path) as lines:
+            content = "".join(lines)
+    except ValueError as error:
+        raise _no_json(path, error) from error
     if not content.strip():
         raise NoRunError(f"{path}: is empty; a run is what insync find --json FILE writes")
-    first = content.partition(b"\n")[0]
-    if b'"insync.trace/' in first:
+    if '"insync.trace/' in content.partition("\n")[0]:
         from conformance.web.traced import traced  # the replay takes a moment to load
 
         return traced(path)[0]
     try:
         data = json.loads(content)
     except ValueError as error:
-        line = getattr(error, "lineno", 1)
-        raise NoRunError(
-            f"{path}:{line}: is no JSON; name a story, a trace, or what "
-            "insync find --json FILE wrote"
-        ) from error
+        raise _no_json(path, error) from error
     if isinstance(data, dict) and isinstance(data.get("findings"), list):
         from conformance.web.traced import of_findings
 
@@ -54,6 +54,13 @@ def read_run(path: Path, claim: str | None = None) -> ReplayedRun:
         raise NoRunError(f"{path}: its run lacks {error}; write it again with --json") from error
     except ProtocolError as error:
         raise NoRunError(f"{path}: {error}") from error
+
+
+def _no_json(path: Path, error: ValueError) -> NoRunError:
+    line = getattr(error, "lineno", 1)
+    return NoRunError(
+        f"{path}:{line}: is no JSON; name a story, a trace, or what insync find --json FILE wrote"
+    )
 
 
 def _runs(data: Any) -> list[dict[str, Any]]:

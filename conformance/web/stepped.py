@@ -21,6 +21,7 @@ from typing import Any
 
 from conformance.web.board import Board, board
 from conformance.web.replayed_run import NoRunError, ReplayedRun
+from impl.world.trace import opened
 from model.language import ProtocolError
 from model.language.evaluate import SparseState
 from model.language.recording import Recorded
@@ -31,11 +32,11 @@ FORMAT = "insync.trace/1"
 
 def system_of(path: Path) -> str:
     """The system that a trace's header names; `replication` where it names none. Raises OSError."""
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        try:
-            header = json.loads(next(lines, "null"))
-        except ValueError:
-            header = None
+    try:
+        with opened(path) as lines:
+            header = json.loads(next(iter(lines), "null"))
+    except ValueError:
+        header = None
     named = header.get("system") if isinstance(header, dict) else None
     return named if isinstance(named, str) else "replication"
 
@@ -78,14 +79,15 @@ class _Run:
                       tuple(self.places))  # fmt: skip
 
     def _rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        for number, line in enumerate(self.path.read_text(encoding="utf-8").splitlines(), 1):
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise self._wrong(number, f"is no JSON: {error}") from error
-            if not isinstance(row, dict):
-                raise self._wrong(number, "is no JSON object; each line is one")
-            yield number, row
+        with opened(self.path) as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    row = json.loads(line)
+                except ValueError as error:
+                    raise self._wrong(number, f"is no JSON: {error}") from error
+                if not isinstance(row, dict):
+                    raise self._wrong(number, "is no JSON object; each line is one")
+                yield number, row
 
     def _board(self, header: dict[str, Any]) -> Board:
         if header.get("format") != FORMAT:

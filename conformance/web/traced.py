@@ -22,6 +22,7 @@ from conformance.replay import REPLAYED, judge
 from conformance.web.replayed_run import NoRunError, ReplayedRun
 from conformance.web.stepped import stepped, system_of
 from impl import TraceError, read_trace
+from impl.world.trace import opened
 from model.language import RecordedSystem
 from model.language.evaluate import SparseState
 from model.language.sorts import Sort
@@ -191,8 +192,8 @@ def of_findings(path: Path, findings: Sequence[Any], rule: str | None) -> Replay
 def is_trace(file: Path) -> bool:
     """Does the first line of a file say that it is a trace? False for what cannot be read."""
     try:
-        with file.open(encoding="utf-8") as lines:
-            header = json.loads(next(lines, "null"))
+        with opened(file) as lines:
+            header = json.loads(next(iter(lines), "null"))
     except (OSError, ValueError):
         return False
     return isinstance(header, dict) and str(header.get("format", "")).startswith("insync.trace/")

@@ -22,8 +22,11 @@ them back. A reader refuses what it cannot vouch for, naming file and line.
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -180,8 +183,22 @@ def write_events(path: Path, header: TraceHeader, events: Iterable[TraceEvent]) 
 
 def read_trace(path: Path) -> Trace:
     """Read a file; TraceError if it is empty, truncated, mixed, of another format, or has gaps."""
-    with path.open(encoding="utf-8") as lines:
+    with opened(path) as lines:
         return parse_trace(lines, path)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Iterable[str]]:
+    """The lines of a file, packed (``.gz``) or not. TraceError where a packed one is damaged."""
+    try:
+        with (
+            gzip.open(path, "rt", encoding="utf-8")
+            if path.suffix == ".gz"
+            else path.open(encoding="utf-8") as lines
+        ):
+            yield lines
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise TraceError(path, 1, f"damaged, or truncated: {error}") from error
 
 
 def parse_trace(lines: Iterable[str], path: Path) -> Trace:

@@ -10,6 +10,6 @@
     closures                functions of sparse states, without bounds: quick enough for a page
 
 `model/language/evaluate.py` says what a term means and is what all of them are held to. Beside them
-stand `specs/tla` (TLA+), `specs/native/unbounded*` (lines of traces as machine code) and
-`specs/partial/compiled_steps.py` (steps with parts missing), each beside its only user.
+stand `specs/tla` (TLA+) and `specs/partial/compiled_steps.py` (steps on real values, which replays
+take), each beside its only user.
 """

@@ -41,7 +41,6 @@ call_judge = _caller("**")
 call_judge_step = _caller("**")
 call_possible = _caller("**")
 call_canonical = _caller("*n")
-call_attempt = _caller("n****")
 
 
 @intrinsic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,17 @@ def test_a_trace_survives_the_file(tmp_path: Path) -> None:
     assert read_trace(path) == RUN
     assert [event.line for event in read_trace(path).events] == list(range(2, 122))
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.ndjson"]
+
+
+def test_a_packed_trace_is_read_and_one_that_is_cut_off_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "run.ndjson.gz"
+    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines_of(RUN)).encode()))
+
+    assert read_trace(path) == RUN
+
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(TraceError, match=r"run\.ndjson\.gz:1: damaged, or truncated"):
+        read_trace(path)
 
 
 def test_every_observation_can_be_rebuilt_and_replayed(tmp_path: Path) -> None:
