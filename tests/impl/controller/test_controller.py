@@ -6,13 +6,13 @@ import pytest
 
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage, kinds_to
 from impl.core.broker_events import BrokerNotAvailable
-from impl.core.cluster_context import ClusterContext, Replica
+from impl.core.cluster_context import ClusterContext
 from impl.core.controller_parts import ControllerConfig, StateChangeFailed
 from impl.core.event_controller import EventController
 from impl.core.imbalance import candidates
 from impl.core.request_batch import RequestBatch, Round
-from impl.core.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata, kind_of
-from impl.core.states import PartitionState, ReplicaState
+from impl.core.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata
+from impl.core.states import PartitionState
 from impl.releases import PRESETS, Release
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
 from impl.znodes.access import ControllerMoved
@@ -46,19 +46,6 @@ def a_topic(stage: ControllerStage, controller: EventController, *replicas: int)
 
 
 # Controllership
-
-
-def test_a_broker_that_finds_its_own_id_under_another_epoch_is_not_elected():
-    stage = ControllerStage(R23)
-    session = EmbeddedSession(stage.zookeeper)
-    client = ZnodeClient(session, R23)
-    wait(client.register_controller(1, NOW_MS))
-    registered = wait(client.controller_epoch())
-    assert registered is not None
-    wait(client.set_controller_epoch(9, registered.epoch_version))
-
-    with pytest.raises(ControllerMoved, match="broker 1 was elected"):
-        wait(client.register_controller(1, NOW_MS))
 
 
 @pytest.mark.parametrize(
@@ -101,23 +88,6 @@ def test_the_first_controller_has_epoch_1_and_the_next_one_2(release: str):
     assert (one.epoch, two.epoch) == (1, 2)
 
 
-def test_a_lost_reply_to_the_registration_is_found_out():
-    stage = ControllerStage(R23)
-    session = EmbeddedSession(stage.zookeeper)
-    client = ZnodeClient(session, R23)
-    wait(client.create_controller_epoch(0))
-    asked = session.multi
-
-    async def losing(ops):  # the first transaction's answer is lost
-        session.multi = asked  # type: ignore[method-assign]
-        session.lose(Loss.REPLY)
-        return await asked(ops)
-
-    session.multi = losing  # type: ignore[method-assign]
-
-    assert wait(client.register_controller(1, NOW_MS)).epoch == 1
-
-
 def _with_a_lost_answer_to_the_epoch(release: str) -> tuple[ControllerStage, EventController]:
     stage = ControllerStage(Release.of(release))
     stage.start_broker(1)
@@ -151,21 +121,6 @@ def test_up_to_1_0_who_finds_the_epoch_counted_goes_on_under_the_one_that_it_rea
     _, controller = _with_a_lost_answer_to_the_epoch("0.11")
 
     assert (controller.active, controller.core.context.epoch) == (True, 4)
-
-
-def test_a_deposed_controller_resigns_at_its_first_write_and_sends_nothing():
-    stage, controller = a_cluster()
-    a_topic(stage, controller, 1, 2)
-    registered = wait(stage.admin.controller_epoch())
-    assert registered is not None
-    wait(stage.admin.set_controller_epoch(registered.epoch + 1, registered.epoch_version))
-
-    stage.stop_broker(2)
-    stage.run(controller)
-
-    assert not controller.active
-    assert controller.core.context.epoch == 0
-    assert all(not isinstance(request, LeaderAndIsr) for _, request in stage.take_sent())
 
 
 def test_a_broker_stands_for_election_when_the_controller_is_gone():
@@ -316,29 +271,6 @@ def test_partitions_that_are_added_come_into_being_and_lists_that_shrink_change_
     assert TopicPartition("t", 1) in controller.core.context.partitions()
 
 
-def test_a_deletion_with_a_dead_broker_waits_for_its_return_and_then_completes():
-    stage, controller = a_cluster(config=ControllerConfig(delete_topics=True))
-    a_topic(stage, controller, 2, 3)
-    stage.stop_broker(3)
-    stage.run(controller)
-
-    wait(stage.admin.request_deletion("t"))
-    stage.run(controller)
-    wait(controller.core.deletion.replicas_deleted([Replica(T0, 2)]))
-    waiting = wait(stage.admin.topics())
-    stage.start_broker(3)
-    stage.run(controller)
-    context = controller.core.context
-    tried_again = context.replica_state(Replica(T0, 3))
-    wait(controller.core.deletion.replicas_deleted([Replica(T0, 3)]))
-
-    assert waiting == ["t"]
-    assert tried_again is ReplicaState.DELETION_STARTED
-    assert wait(stage.admin.topics()) == []
-    assert wait(stage.admin.deletions()) == []
-    assert context.partitions() == []
-
-
 @pytest.mark.parametrize("release", PRESETS)
 def test_a_deletion_begins_in_the_middle_of_a_move(release: str):
     """A topic that moves is marked ineligible before it is queued, which marks nothing
@@ -417,29 +349,6 @@ def sent_by(release: str) -> tuple[ClusterContext, RequestBatch, list[tuple[int,
     return context, batch, sent
 
 
-def test_what_was_new_once_stays_new_in_a_batch():
-    context, batch, sent = sent_by("2.3")
-
-    batch.add_leader_and_isr([2], T0, context.leadership[T0], (1, 2), is_new=True)
-    batch.add_leader_and_isr([2], T0, context.leadership[T0], (1, 2), is_new=False)
-    wait(batch.send_requests(1))
-
-    order = next(request for _, request in sent if isinstance(request, LeaderAndIsr))
-    assert order.partitions[T0].is_new
-    assert order.broker_epoch == 8
-    assert order.live_leaders == (1,)
-
-
-@pytest.mark.parametrize(("release", "recipients"), [("2.1", [3]), ("2.3", [])])
-def test_since_2_2_nothing_is_sent_to_who_is_gone(release: str, recipients: list[int]):
-    context, batch, sent = sent_by(release)
-
-    batch.add_leader_and_isr([3], T0, context.leadership[T0], (1, 2), is_new=False)
-    wait(batch.send_requests(1))
-
-    assert [broker for broker, request in sent if kind_of(request) == "LeaderAndIsr"] == recipients
-
-
 @pytest.mark.parametrize(
     ("release", "shape"),
     [
@@ -458,19 +367,6 @@ def test_stop_replica_took_many_shapes(release: str, shape: list[list[bool]]):
 
     requests = [request for _, request in sent if isinstance(request, StopReplica)]
     assert [[s.delete for s in one.partitions.values()] for one in requests] == shape
-
-
-def test_metadata_names_offline_replicas_and_who_lives():
-    context, batch, sent = sent_by("2.3")
-    context.broker_epochs.pop(2)
-
-    batch.add_update_metadata([1], [T0])
-    wait(batch.send_requests(1))
-
-    ((_, request),) = sent
-    assert isinstance(request, UpdateMetadata)
-    assert request.partitions[T0].offline_replicas == (2,)
-    assert request.live_brokers == (1,)
 
 
 def test_a_leader_epoch_is_not_raised_over_what_a_newer_controller_wrote():

@@ -87,17 +87,6 @@ def test_one_change_is_asked_for_at_a_time(leader: LeaderOfThree):
     assert leader.hosted.isr == (1, 2)
 
 
-@pytest.mark.parametrize("error", ["UNKNOWN_SERVER_ERROR", "REQUEST_TIMED_OUT"])
-def test_an_unexpected_answer_is_asked_again(leader: LeaderOfThree, error: str):
-    wait(leader.hosted.shrink([2], 10_010))
-
-    leader.answered(error)
-
-    assert leader.asked == state((1,), version=6)
-    assert leader.hosted.pending == (1,)
-    assert leader.hosted.failures == 1
-
-
 def test_a_change_that_an_answer_leaves_out_goes_on_waiting(leader: LeaderOfThree):
     """The leader hears nothing of it (DefaultAlterIsrManager.handleAlterIsrResponse, 2.7.0)."""
     wait(leader.hosted.shrink([2], 10_010))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from impl.core.events import IsrUpdateRefused, LogFailed, RecordsAppended, ReplicaEvent
-from impl.core.fetcher_thread import EARLIEST, Answer, EpochQuestion, FetchQuestion
+from impl.core.events import IsrUpdateRefused, LogFailed, ReplicaEvent
+from impl.core.fetcher_thread import EARLIEST, EpochQuestion, FetchQuestion
 from impl.core.replica_manager import ReplicaManager
 from impl.core.requests import (
     LEADER_EPOCH_DURING_DELETE,
@@ -21,7 +21,7 @@ from impl.core.requests import (
     UpdateMetadata,
 )
 from impl.disk import MemoryDisk
-from impl.log import LogConfig, LogManager, LogSettings, StoredRecord, encode_batch
+from impl.log import LogConfig, LogManager, LogSettings
 from impl.log.stored_log import StoredLogs
 from impl.releases import Release
 from impl.server.broker_lock import BrokerLock, PatientPort
@@ -106,14 +106,6 @@ def test_up_to_0_11_a_log_that_cannot_be_renamed_is_refused_once_and_its_directo
     assert wait(hosted.manager.handle(deletes(T0), 7, 0)) == ("NONE", {T0: "NONE"})
 
 
-def test_a_log_that_is_deleted_is_renamed() -> None:
-    hosted = Hosted()
-    wait(hosted.manager.handle(leads(T0, (1,)), 7, 0))
-
-    assert wait(hosted.manager.handle(deletes(T0), 7, 0)) == ("NONE", {T0: "NONE"})
-    assert any(name.endswith("-delete") for name in hosted.disk.names("/d"))
-
-
 @pytest.mark.parametrize(("release", "stops"), [("2.5", True), ("2.6", False)])
 def test_a_fenced_stop_leaves_the_fetcher_alone_since_2_6(release: str, stops: bool) -> None:
     hosted = Hosted(Release.of(release))
@@ -132,19 +124,6 @@ def test_a_fenced_stop_leaves_the_fetcher_alone_since_2_6(release: str, stops: b
     wait(hosted.manager.handle(stale, 7, 0))
 
     assert bool(removed) is stops
-
-
-def test_a_consumer_reads_nothing_above_the_high_watermark() -> None:
-    hosted = Hosted()
-    wait(hosted.manager.handle(leads(T0, (1, 2)), 7, 0))
-    wait(hosted.manager.append(T0, batch(b"a"), 1, 1, 0))
-    question = {T0: FetchQuestion(None, 0, None)}
-
-    consumer = wait(hosted.manager.fetch(-1, question, 1 << 20, 0))[T0]
-    follower = wait(hosted.manager.fetch(2, question, 1 << 20, 0))[T0]
-
-    assert (consumer.error, consumer.batch, consumer.high_watermark) == (Answer.NONE, None, 0)
-    assert follower.batch is not None
 
 
 def test_an_isr_is_refused_whose_znode_is_gone_as_one_of_another_version_is() -> None:
@@ -267,24 +246,6 @@ def test_a_patient_port_answers_as_the_port_does() -> None:
     assert wait(port.exists("/a")) is None
     port.close()
     assert not port.alive
-
-
-def test_a_batch_that_is_sent_again_is_answered_as_before_and_appended_once() -> None:
-    hosted = Hosted()
-    wait(hosted.manager.handle(leads(T0, (1,)), 7, 0))
-    sent = encode_batch([StoredRecord(0, 1_000, None, b"v")], producer=(5, 0, 0))
-
-    first, again = (wait(hosted.manager.append(T0, sent, -1, 1, 0)) for _ in range(2))
-    gap = encode_batch([StoredRecord(0, 1_000, None, b"v")], producer=(5, 0, 7))
-    refused = wait(hosted.manager.append(T0, gap, -1, 1, 0))
-
-    assert (again.error, again.first_offset) == (first.error, first.first_offset) == ("NONE", 0)
-    assert again.awaited is not None
-    assert again.awaited.outcome(hosted.manager, expired=False) == "NONE"
-    assert refused.error == "OUT_OF_ORDER_SEQUENCE_NUMBER"
-    assert [one for one in hosted.events if isinstance(one, RecordsAppended)] == [
-        RecordsAppended(T0, 0, 0, 1)
-    ]
 
 
 @pytest.mark.parametrize(
