@@ -81,7 +81,7 @@ class Doubting(History):
         """No line is missing."""
         return True
 
-    def restarted(self, a: Event, b: Event) -> Event | None:
+    def restarted(self, a: Event, b: Event, but: str = "") -> Event | None:
         """No process began anew."""
         return None
 

@@ -85,15 +85,6 @@ CHANGED: dict[str, list[tuple[str, str]]] = {
         ('for part in others)\n        return f"for',
          'for part in others[1:])\n        return f"for'),
     ],
-    "specs.native.unbounded_terms": [
-        ('"lt": "slt"', '"lt": "ult"'),
-        ("self._smaller(stop, limit)", "self._larger(stop, limit)"),
-        ("less = self._smaller(number, so_far)", "less = self._larger(number, so_far)"),
-        ("sub i64 {value}, {low}", "sub i64 {value}, 0"),
-    ],
-    "specs.native.unbounded_text": [
-        ("%same = and i1 %ab, %cd", "%same = and i1 %ea, %cd"),
-    ],
     "specs.tla.expressions": [
         ('(">=", low + 1)', '(">=", low)'),
         ('sign = "<" if term.op == "lt" else "<="', 'sign = "<"'),
