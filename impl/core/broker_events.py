@@ -27,7 +27,6 @@ class BrokerEvents:
     ) -> None:
         self.core = core
         self.resume = resume
-        self.last_change: dict[str, list[int]] = {}
 
     async def changed(self) -> None:
         """Compare the registered brokers with the known ones: by id, since 2.2 by epoch too.
@@ -46,7 +45,6 @@ class BrokerEvents:
             for broker in sorted(set(epochs) & set(known))
             if epochs[broker] > known[broker] and self.core.release.since("2.2")
         ]
-        self.last_change = {"new": new, "dead": dead, "bounced": bounced}
         if new or dead or bounced:
             await self.core.context.journal.brokers(new, dead, bounced, sorted(epochs))
         if self.core.release.since("2.2"):

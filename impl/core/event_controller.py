@@ -36,10 +36,8 @@ class ControllerMemory:
     """What a controller knows between two events; see ``EventController.memory``."""
 
     active: bool
-    moved_to: str | None
     context: ContextMemory
     targets: dict[TopicPartition, tuple[int, ...]]
-    last_change: dict[str, list[int]]
     looks_again: bool
 
 
@@ -63,35 +61,31 @@ class EventController:
         self.brokers = BrokerEvents(self.core, self.reassignments_may_go_on)
         self.reassigner = Reassigner(self.core)
         self.active = False
-        self.moved_to: str | None = None  # what showed it that it is no longer controller
 
     # Controllership
 
-    async def elect(self, now_ms: int) -> bool:
-        """Try to become controller; True if it is now (``elect``)."""
+    async def elect(self, now_ms: int) -> None:
+        """Try to become controller (``elect``)."""
         holder = await self.core.client.controller(watch=True)
         if holder is not None:
             await self.journal.holds(holder)
-            return False
+            return
         try:
             registration = await self.core.client.register_controller(self.broker, now_ms)
-        except EpochNotCounted as moved:
-            self.moved_to = str(moved)
+        except EpochNotCounted:
             await self.journal.log_line(
                 f"Error while electing or becoming controller on broker {self.broker}", "ERROR"
             )
             await self.trigger_move()
-            return False
+            return
         except ControllerMoved as moved:
-            self.moved_to = str(moved)
             await self.journal.lost_the_race(str(moved))
-            return False
-        except SessionExpired as expired:
-            self.moved_to = str(expired)
+            return
+        except SessionExpired:
             await self.journal.log_line(
                 f"Error while electing controller on broker {self.broker}", "ERROR"
             )
-            return False
+            return
         self.core.context.epoch, self.core.context.epoch_version = (
             registration.epoch,
             registration.epoch_version,
@@ -104,14 +98,12 @@ class EventController:
             if self.active:
                 await self.journal.event_done("failover")
         except Exception as error:  # half initialised it is of no use: another broker may try
-            self.moved_to = str(error)
             await self.journal.log_line(
                 f"Error while electing or becoming controller on broker {self.broker}. Trigger "
                 f"controller movement immediately: {type(error).__name__}: {error}",
                 "ERROR",
             )
             await self.trigger_move()
-        return self.active
 
     async def fail_over(self) -> None:
         """Take up the work, in Kafka's order (b.5)."""
@@ -219,13 +211,11 @@ class EventController:
                 self.reassigner.looks_again = False
                 await self.guarded(self.reassignment_requested)
         except (ControllerMoved, SessionExpired) as moved:
-            self.moved_to = str(moved)
             await self.journal.moved(getattr(work, "__name__", "event"), str(moved))
             await self.resign()
         except StateChangeFailed as failed:
             await self.journal.event_failed(getattr(work, "__name__", "event"), str(failed))
-        except BatchNotSent as illegal:
-            self.moved_to = str(illegal)
+        except BatchNotSent:
             await self.trigger_move()
 
     async def trigger_move(self) -> None:
@@ -253,19 +243,16 @@ class EventController:
         """Whether it is active and all that it knows, between two events."""
         return ControllerMemory(
             self.active,
-            self.moved_to,
             self.core.context.memory(),
             dict(self.reassigner.targets),
-            dict(self.brokers.last_change),
             self.reassigner.looks_again,
         )
 
     def remember(self, memory: ControllerMemory) -> None:
         """Know again what was known; what an event had collected and not sent is dropped."""
-        self.active, self.moved_to = memory.active, memory.moved_to
+        self.active = memory.active
         self.core.context.remember(memory.context)
         self.reassigner.targets = dict(memory.targets)
-        self.brokers.last_change = dict(memory.last_change)
         self.reassigner.looks_again = memory.looks_again
         self.core.batch.clear()
 

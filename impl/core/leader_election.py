@@ -36,9 +36,8 @@ def offline(
     if in_sync:
         leader = next((replica for replica in alive if replica in in_sync), None)
         return None if leader is None else Elected(leader, in_sync, alive)
-    if unclean and alive:
-        return Elected(alive[0], (alive[0],), alive, unclean=True)
-    return None
+    may_lose = unclean and alive
+    return Elected(alive[0], (alive[0],), alive, unclean=True) if may_lose else None
 
 
 def reassign(target: Sequence[int], isr: Sequence[int], live: Collection[int]) -> Elected | None:

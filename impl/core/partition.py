@@ -102,9 +102,8 @@ def out_of_sync(
     end: int, last_caught_up: int, leader_end: int, now_ms: int, lag_ms: int, release: Release
 ) -> bool:
     """A follower has lagged for too long; since 2.1 never one that has all there is."""
-    if release.since("2.1") and end == leader_end:
-        return False
-    return now_ms - last_caught_up > lag_ms
+    has_all = release.since("2.1") and end == leader_end
+    return not has_all and now_ms - last_caught_up > lag_ms
 
 
 class Epochs(Protocol):

@@ -62,9 +62,8 @@ def divergence(
     epoch, end = end_offset_for(last_fetched_epoch)
     if end == UNDEFINED or offset < log_start:
         raise FetchOutOfRange(f"offset {offset} of epoch {last_fetched_epoch} is not in the log")
-    if epoch < last_fetched_epoch or end < offset:
-        return EpochEnd(epoch, end)
-    return None
+    parts = epoch < last_fetched_epoch or end < offset
+    return EpochEnd(epoch, end) if parts else None
 
 
 class FetchOutOfRange(Exception):

@@ -35,7 +35,7 @@ class Failing:
             1, self.stage.sessions[1], self.stage.release, self.stage.send,
             ControllerConfig(delete_topics=True), ControllerLines(files),
         )  # fmt: skip
-        assert wait(self.controller.elect(NOW_MS))
+        wait(self.controller.elect(NOW_MS))
         self.stage.create_topic("t", {0: (2, 3)})
         self.stage.run(self.controller)
         self.old = files.old

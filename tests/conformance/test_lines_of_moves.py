@@ -34,7 +34,7 @@ class ReportedLines:
             1, self.stage.sessions[1], self.stage.release, self.stage.send,
             ControllerConfig(delete_topics=True), ControllerLines(files),
         )  # fmt: skip
-        assert wait(self.controller.elect(NOW_MS))
+        wait(self.controller.elect(NOW_MS))
         self.stage.create_topic("t", {0: (1, 2)})
         self.stage.run(self.controller)
 

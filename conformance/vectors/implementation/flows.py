@@ -304,7 +304,8 @@ def moved(question: Question) -> dict[str, Any]:
         raise ValueError(f"no trigger is called {asked['trigger']!r}")
     for broker in (0, 1):
         stage.start_broker(broker)
-    controller = stage.controller(0, ControllerConfig(delete_topics=True))
+    journal = _Callbacks()
+    controller = stage.controller(0, ControllerConfig(delete_topics=True), journal)
     stage.create_topic("t", {0: (0, 1)})
     stage.run(controller)
     if asked["externalEpochBump"]:
@@ -333,7 +334,7 @@ def moved(question: Question) -> dict[str, Any]:
             )
     stage.run(controller)
     return {
-        "exception": "ControllerMovedException" if controller.moved_to else None,
+        "exception": "ControllerMovedException" if "moved" in journal.called else None,
         "resigned": not controller.active,
         "epochInMemory": controller.core.context.epoch,
     }
@@ -351,6 +352,10 @@ class _Callbacks(ControllerJournal):
             self.called.append("failure")
         elif text.startswith("New broker startup callback"):
             self.called.append("startup")
+
+    async def moved(self, event: str, why: str) -> None:
+        """The controller was fenced."""
+        self.called.append("moved")
 
 
 def bounce(question: Question) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def a_cluster(*replicas: int, unclean: bool = False) -> tuple[ControllerStage, E
         1, stage.sessions[1], stage.release, stage.send,
         ControllerConfig(unclean_leader_election=unclean), protocol=stage.release,
     )  # fmt: skip
-    assert wait(controller.elect(NOW_MS))
+    wait(controller.elect(NOW_MS))
     stage.create_topic("t", {0: replicas})
     stage.run(controller)
     stage.take_sent()

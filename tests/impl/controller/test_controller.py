@@ -113,7 +113,8 @@ def test_up_to_2_0_who_finds_the_epoch_counted_gives_up_and_lets_another_stand(r
 
     assert not controller.active
     assert paths.CONTROLLER not in stage.zookeeper.nodes
-    assert wait(controller.elect(NOW_MS))
+    wait(controller.elect(NOW_MS))
+    assert controller.active
     assert controller.core.context.epoch == 6
 
 
@@ -127,7 +128,8 @@ def test_a_broker_stands_for_election_when_the_controller_is_gone():
     stage, first = a_cluster()
     a_topic(stage, first, 2, 3)
     second = EventController(2, stage.sessions[2], R23, stage.send)
-    assert not wait(second.elect(NOW_MS))
+    wait(second.elect(NOW_MS))
+    assert not second.active
 
     stage.stop_broker(1)
     stage.run(second)
@@ -157,7 +159,6 @@ def test_a_batch_that_was_left_unsent_moves_the_controllership_to_another_broker
     wait(controller.guarded(controller.core.partitions.trigger_online))
 
     assert not controller.active
-    assert "might be lost" in str(controller.moved_to)
     assert wait(stage.admin.controller()) is None
     assert controller.core.batch.metadata_to == set()
 
