@@ -377,11 +377,19 @@ class FetcherThread(Generic[Key]):
                 log.log_start = reply.log_start
         except (StorageError, InvalidBatch, CorruptRecord) as error:
             self.watching.append_failed(key, str(error))
-            self._fail(key)
+            if not self._is_fetched_again(error):
+                self._fail(key)
             return
         self.watching.replicated(key, state.offset, log.log_end, log.high_watermark)
         latest = self.latest_epoch(key) if self.on_fetch else None
         self.states[key] = replace(state, offset=log.log_end, last_fetched_epoch=latest)
+
+    def _is_fetched_again(self, error: Exception) -> bool:
+        """What came was corrupt: the next answer may be whole."""
+        if isinstance(error, InvalidBatch):
+            invalid = error.code == "INVALID_RECORD" and self.release.since("2.4")
+            return invalid or error.code == "CORRUPT_MESSAGE"
+        return isinstance(error, CorruptRecord)
 
     async def _truncate_while_fetching(self, key: Key, diverging: EpochEnd) -> None:
         await self._truncate_to_epoch_end(key, diverging)

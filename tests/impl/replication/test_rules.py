@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.vectors.implementation.batch_log import BatchLog, LogBatch, LogEnds
 from conformance.vectors.implementation.leaders import Requests
+from conformance.vectors.implementation.played import PlayedLeader
 from impl.core import answers
-from impl.core.fetcher_thread import truncates_on_fetch
+from impl.core.fetcher_thread import Answer, FetcherThread, FetchReply, Phase, truncates_on_fetch
 from impl.core.partition import Partition, high_watermark, keeps_fetching
 from impl.core.requests import LeaderAndIsrPartitionState
 from impl.core.truncation import EpochEnd, divergence, follower_truncation
+from impl.log.errors import CorruptRecord, InvalidBatch, StorageError
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
@@ -191,3 +195,31 @@ def test_a_log_that_is_a_prefix_of_the_leaders_does_not_diverge(first: list[int]
 
     if latest is not None:
         assert divergence(latest, follower.log_end, leader.log_start, leader.end_offset_for) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "follows"),
+    [
+        (CorruptRecord(0, "a wrong checksum"), True),
+        (InvalidBatch("CORRUPT_MESSAGE", "no offset"), True),
+        (InvalidBatch("UNEXPECTED_APPEND_OFFSET", "offsets go back"), False),
+        (StorageError("/logs/t-0", "", "no space"), False),
+    ],
+)
+def test_what_came_corrupt_is_fetched_again_and_other_failures_wait_for_the_controller(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, follows: bool
+) -> None:
+    """AbstractFetcherThread.processFetchRequest, markPartitionFailed (KAFKA-8346)."""
+
+    async def refuses(batch: LogBatch) -> None:
+        raise error
+
+    log = BatchLog()
+    monkeypatch.setattr(log, "append", refuses)
+    fetcher = FetcherThread[str](PlayedLeader({}, 0), {"t": log}, R23, on_fetch=False)
+    fetcher.follow({"t": 0})
+    fetcher.states["t"] = asked = replace(fetcher.states["t"], phase=Phase.FETCHING)
+
+    wait(fetcher.on_fetched({"t": asked}, {"t": FetchReply(Answer.NONE, LogBatch(0, 0, 1))}))
+
+    assert ("t" in fetcher.states, "t" in fetcher.failed) == (follows, not follows)
