@@ -162,6 +162,11 @@ PLANTED = {
         ControllerApi._altered, "elif state.leader_epoch < known.leader_epoch:", "elif False:",
         "the controller on broker .* answers INVALID_UPDATE_VERSION to a leader", "failures", "2.7",
     ),
+    "a move that begins is said to have failed (KIP-455)": Fault(
+        ControllerApi.alter_reassignments, "and not await self", "and await self",
+        "answers UNKNOWN_SERVER_ERROR to whoever wants .* though ZooKeeper refused nothing",
+        "requests", "2.7",
+    ),
     "a move that is cancelled is said to be under way (KIP-455)": Fault(
         ControllerApi._altered_reassignment, "return await steps.attempt", "return True or",
         "the controller on broker .* answers NONE to whoever wants", "requests", "2.7",

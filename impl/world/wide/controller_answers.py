@@ -97,10 +97,11 @@ class MovesAnswered:
         """What does not go together."""
         for one, target in self.targets.items() if self.error == NONE else ():
             error, assignment = self.answers[one], there.assignment(one)
-            if error == NOT_DONE:
-                continue
             about = f"{error} to whoever wants {one} on {target}"
-            if error == "UNKNOWN_TOPIC_OR_PARTITION":
+            if error == NOT_DONE:
+                if there.state(one) is not None:
+                    yield f"{about}, though ZooKeeper refused nothing"
+            elif error == "UNKNOWN_TOPIC_OR_PARTITION":
                 if assignment is not None and one.topic not in there.queued:
                     yield f"{about}, though it is on {assignment.replicas}"
             elif error == "NO_REASSIGNMENT_IN_PROGRESS":
