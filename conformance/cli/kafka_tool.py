@@ -11,7 +11,7 @@ from typing import IO, Any
 import click
 
 from conformance.cli.common import STDOUT, WrongUse, emit_json, say
-from impl.admin.endings import USAGE, Ending
+from impl.admin.endings import USAGE, Ending, nobody_answers
 from impl.admin.errors import AdminError, BrokerRefused, NumberFormat, ZooKeeperRefused
 from impl.admin.port import RequestFailed
 from impl.releases import DEFAULT, PRESETS, Release
@@ -147,7 +147,9 @@ def zookeeper(where: str | None, version: str | None) -> Iterator[ZnodeClient]:
         raise WrongUse(f"--zookeeper {where}: write HOST:PORT, or a cluster's directory")
     try:
         port = open_session(connect, 6000, answer_ms=5000)
-    except (ConnectionLoss, ValueError, ImportError) as error:
+    except ConnectionLoss as error:
+        raise Refused(nobody_answers(release)) from error
+    except (ValueError, ImportError) as error:
         raise WrongUse(f"--zookeeper {where}: {error}") from error
     try:
         yield ZnodeClient(port, release)

@@ -75,3 +75,14 @@ def unrecognized(option: str) -> str:
     """What the parser's exception says of an option that a release does not know."""
     what = f"{option} is not a recognized option"
     return f'Exception in thread "main" joptsimple.UnrecognizedOptionException: {what}'
+
+
+def nobody_answers(release: Release) -> str:
+    """What a tool ends with where no ZooKeeper answers, by the client that it has (1.1)."""
+    if release.since("1.1"):
+        why = "Timed out waiting for connection while in state: CONNECTING"
+        thrown = f"kafka.zookeeper.ZooKeeperClientTimeoutException: {why}"
+    else:
+        why = "Unable to connect to zookeeper server within timeout: 30000"
+        thrown = f"org.I0Itec.zkclient.exception.ZkTimeoutException: {why}"
+    return f'Exception in thread "main" {thrown}'

@@ -282,7 +282,6 @@ def test_a_cluster_of_ids_from_0_grows_by_a_broker_and_its_zookeeper_starts_alon
         ("cluster start {here} --config {wrong}", "has a cluster already"),
         ("cluster status {full}", "is no cluster; write: insync cluster start"),
         ("topics --list --zookeeper nowhere", "write HOST:PORT, or a cluster's directory"),
-        ("topics --list --zookeeper 127.0.0.1:1", "no ZooKeeper answers at 127.0.0.1:1"),
         ("produce --broker-list {here} --topic t --request-required-acks 2", "write 0, 1 or all"),
     ],
 )  # fmt: skip
@@ -301,6 +300,22 @@ def test_wrong_use_says_what_to_write_and_leaves_nothing(
     assert words in result.stderr
     assert not empty.exists()
     assert [one.name for one in full.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    "release, line",
+    [("1.0", "org.I0Itec.zkclient.exception.ZkTimeoutException: Unable to connect to zookeeper "
+      "server within timeout: 30000"),
+     ("1.1", "kafka.zookeeper.ZooKeeperClientTimeoutException: Timed out waiting for connection "
+      "while in state: CONNECTING")],
+)  # fmt: skip
+def test_where_no_zookeeper_answers_a_tool_ends_by_the_exception_of_its_client(
+    release: str, line: str
+):
+    result = typed(f"topics --list --zookeeper 127.0.0.1:1 --version {release}")
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f'Exception in thread "main" {line}\n'
 
 
 def test_while_one_process_changes_the_cluster_another_may_not(here: Path):
