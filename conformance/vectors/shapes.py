@@ -800,6 +800,14 @@ def _deletion(asked: Fields) -> None:
     asked.fill("assignment", "replicas", "live").fill("live", "brokers", "assignment")
 
 
+_DELETION_CALLS = {
+    "enqueueTopicsForDeletion": "enqueue",
+    "markTopicIneligibleForDeletion": "markIneligible",
+    "resumeDeletionForTopics": "resume",
+}
+"""Steps of a deletion by the names of Kafka's methods."""
+
+
 def _deletion_scenario(asked: Fields) -> None:
     steps = asked.rows("steps")
     named = dict.fromkeys(one for step in steps for one in step.get("topics", ()))
@@ -815,7 +823,8 @@ def _deletion_scenario(asked: Fields) -> None:
         topic.fill("partitions", default=1)
         topic.fill("rf", "replicationFactor", default=len(asked["brokers"]))
     for step in steps:
-        step.fill("do", "op")
+        step.fill("do", "op", "call")
+        step["do"] = _DELETION_CALLS.get(step["do"], step["do"])
         step.fill("topics", "toBeDeleted", "topicsToBeDeleted", "initialTopicsToBeDeleted",
                   default=list(asked["topics"]))  # fmt: skip
         step.fill("ineligible", "topicsIneligibleForDeletion",

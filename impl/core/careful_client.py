@@ -16,7 +16,7 @@ from impl.znodes.brokers import BrokerInfo, decode_broker
 from impl.znodes.client import ZnodeClient
 from impl.znodes.cluster import decode_log_dir_event
 from impl.znodes.partitions import decode_partition_set
-from impl.znodes.text import MalformedZnode
+from impl.znodes.text import MalformedZnode, number_of
 from impl.znodes.topics import TopicZnode
 from impl.zookeeper.port import Port
 
@@ -77,7 +77,7 @@ class CarefulClient(ZnodeClient):
         """
         found = {}
         each = watch and self.release.since("1.1")
-        for number in sorted(map(int, await self.names(paths.BROKER_IDS, watch))):
+        for number in sorted(map(number_of, await self.names(paths.BROKER_IDS, watch))):
             there = await self.broker(number, each)
             if there is not None:
                 found[number] = there

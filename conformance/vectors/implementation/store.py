@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from conformance.vectors.implementation.stage import ControllerStage
+from conformance.vectors.implementation.stage import ControllerStage, shown_state
 from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.releases import Release
 from impl.znodes import (
@@ -33,6 +34,8 @@ from impl.znodes.brokers import broker_version
 from impl.znodes.client import ZnodeClient
 from impl.znodes.partitions import encode_partition_set
 from impl.znodes.producer_ids import ProducerIdBlock, encode_block
+from impl.znodes.states import decode_state
+from impl.znodes.topics import decode_topic
 from impl.zookeeper.errors import BadVersion, NodeExists, NoNode, ZooKeeperError
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
@@ -278,13 +281,28 @@ def encode_reassign(question: Question) -> dict[str, Any]:
 
 
 def decode_reassign(question: Question) -> dict[str, Any]:
-    """What ``/admin/reassign_partitions`` asks for."""
+    """What ``/admin/reassign_partitions`` asks for; or what another znode says, by its fields."""
+    text = given(question)["json"]
     try:
-        found = decode_reassignment(given(question)["json"], release(question))
+        if '"leader_epoch"' in text:
+            return shown_state(decode_state("t", 0, text, 0))
+        if re.search(r'"partitions"\s*:\s*\{', text):
+            return _shown_topic(decode_topic("t", text))
+        found = decode_reassignment(text, release(question))
     except MalformedZnode as error:
         return {"error": "JsonProcessingException", "message": str(error)}
     moves = {str(one): list(replicas) for one, replicas in found.items()}
     return {"map": moves, "assignment": moves, "partitions": moves}
+
+
+def _shown_topic(topic: TopicZnode) -> dict[str, Any]:
+    every = topic.partitions.items()
+    changes = {
+        name: {str(number): list(getattr(one, name)) for number, one in every if getattr(one, name)}
+        for name in ("adding", "removing")
+    }
+    replicas = {str(number): list(one.replicas) for number, one in every}
+    return {"partitions": replicas, "assignment": replicas, "topicId": topic.topic_id, **changes}
 
 
 ANSWERS: dict[tuple[str, str], Answer] = under(
