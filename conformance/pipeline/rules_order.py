@@ -46,7 +46,7 @@ def check(context: RuleContext) -> None:
     ):
         others = _requests_before(events)
         for some in _by_partition(events):
-            whole[stream] += _requests(history, some, others, torn[stream])
+            whole[stream] += _requests(context, some, others, torn[stream])
     for (stream, _), events in sorted(
         history.streams(lambda event: event.kind == "replica_changed").items(),
         key=lambda item: str(item[0]),
@@ -74,6 +74,11 @@ def _request(event: Event) -> tuple[int | None, ...]:
     return event.controller, event.controller_epoch, event.correlation
 
 
+def _just_before(events: list[Event], event: Event) -> list[Event]:
+    place = next(n for n, each in enumerate(events) if each is event)
+    return events[max(0, place - len(_BEFORE)) : place]
+
+
 def _requests_before(events: list[Event]) -> dict[int, Event]:
     """By a line's id, the last line before it of another request: all of its own is here then."""
     found: dict[int, Event] = {}
@@ -85,9 +90,12 @@ def _requests_before(events: list[Event]) -> dict[int, Event]:
 
 
 def _requests(
-    history: History, events: list[Event], others: dict[int, Event], torn: list[Torn]
+    context: RuleContext, events: list[Event], others: dict[int, Event], torn: list[Torn]
 ) -> int:
-    """How many lines of requests about one partition have the one before; the others are noted."""
+    """How many lines of requests about one partition have the one before; the others are noted.
+
+    A line that is wrong, by another rule, may be the one that seems to be missing after it.
+    """
     whole = 0
     requests: dict[tuple[int | None, ...], list[Event]] = defaultdict(list)
     for event in events:
@@ -106,7 +114,11 @@ def _requests(
             )
             if there >= as_many:
                 whole += 1
-            elif id(event) in others and history.contiguous(others[id(event)], event):
+            elif (
+                id(event) in others
+                and context.history.contiguous(others[id(event)], event)
+                and context.blamed.isdisjoint(map(id, _just_before(events, event)))
+            ):
                 verb = _VERB[before]
                 torn.append(
                     (
