@@ -155,6 +155,11 @@ class Event:
             return None
         return self.topic, self.partition
 
+    @property
+    def tp_name(self) -> str:
+        """Topic and partition as Kafka writes them: `orders-0`."""
+        return f"{self.topic}-{self.partition}"
+
 
 EVENT_FIELDS = tuple(f.name for f in fields(Event))
 

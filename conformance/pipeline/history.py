@@ -208,8 +208,8 @@ class History:
         found: set[int] = set()
         for event in self.events:
             if event.kind == "brokers_changed" and "all live brokers" in (event.detail or ""):
-                found |= _numbers((event.detail or "").split("all live brokers:")[1])
-                found |= _numbers((event.detail or "").split(",", 1)[0])
+                found |= numbers((event.detail or "").split("all live brokers:")[1])
+                found |= numbers((event.detail or "").split(",", 1)[0])
             elif event.kind == "broker_epochs":
                 found |= {int(each) for each in re.findall(r"(\d+) ->", event.detail or "")}
         return frozenset(found)
@@ -240,7 +240,7 @@ class History:
             if event.kind in _ASSIGN and event.detail:
                 for old, number, name, partition, brokers in _ASSIGNED.findall(event.detail):
                     tp = (old, int(number)) if old else (name, int(partition))
-                    found[tp].append((event, sorted(_numbers(brokers))))
+                    found[tp].append((event, sorted(numbers(brokers))))
         return found
 
     def values_of(self, column: str, tp: tuple[str, int] | None) -> Counter[int]:
@@ -916,8 +916,9 @@ def _first(lines: Timed, a: Event, b: Event) -> Event | None:
     return None
 
 
-def _numbers(text: str) -> set[int]:
-    return {int(each) for each in re.findall(r"\d+", text)}
+def numbers(text: str | None) -> frozenset[int]:
+    """The numbers in a text."""
+    return frozenset(int(each) for each in re.findall(r"\d+", text or ""))
 
 
 def _topics(detail: str) -> set[str]:

@@ -36,6 +36,7 @@ from conformance.pipeline.cycles import few_cycles
 from conformance.pipeline.history import History
 from conformance.pipeline.places import Place
 from conformance.pipeline.rules import FINDINGS, OF_CLUSTERS, ONE_CLUSTER
+from conformance.pipeline.steps import spark_schema
 from conformance.pipeline.suspect_lines import Screened, screen
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def screened(
         return screen_part(table, places, releases, "/" in table["part"][0].as_py(), known)
 
     def step(parts: DataFrame) -> DataFrame:
-        return parts.groupBy("cluster", "part").applyInArrow(judged, schema=_spark(SCREENED))
+        return parts.groupBy("cluster", "part").applyInArrow(judged, schema=spark_schema(SCREENED))
 
     return step
 
@@ -225,7 +226,7 @@ def of_clusters(events: DataFrame) -> DataFrame:
     kept = (
         events.where(rest)
         .groupBy("cluster", "file", block)
-        .applyInArrow(needed, schema=_spark(MERGED))
+        .applyInArrow(needed, schema=spark_schema(MERGED))
     )
     return events.where(loose).select(*MERGED.names).unionByName(kept)
 
@@ -238,7 +239,7 @@ def clocks_of(events: DataFrame) -> DataFrame:
         asked.where(sample)
         .select(*MERGED.names)
         .groupBy("cluster")
-        .applyInArrow(_clock_rows, schema=_spark(FINDINGS))
+        .applyInArrow(_clock_rows, schema=spark_schema(FINDINGS))
     )
 
 
@@ -301,9 +302,3 @@ def _counts(cluster: str, found: Screened) -> pa.Table:
         ]
     rows.append({"what": _SEQUENCES, "cluster": cluster, "count": found.sequences})
     return pa.Table.from_pylist(rows, schema=SCREENED)
-
-
-def _spark(schema: pa.Schema) -> Any:
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return from_arrow_schema(schema)

@@ -68,10 +68,13 @@ class RuleContext:
 
         It may not where lines are left out, but of what was noted when all were there.
         """
-        if self.cut:
-            return False
-        self.beside.append((event, what))
-        return self.history.suspects(event, what)
+        return not self.cut and self.beside_each_other(event, what)
+
+    def beside_each_other(self, event: Event, other: Event | str) -> bool:
+        """Note that two lines do not go together; whether they are known neighbours."""
+        where = other if isinstance(other, str) else other.where
+        self.beside.append((event, where))
+        return self.history.suspects(event, where)
 
     def innocent(self, events: Iterable[Event]) -> list[Event]:
         """The events that no rule has blamed so far."""

@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import groupby, pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.history import History
+from conformance.pipeline.history import History, numbers
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import REQUEST_AS_SENT, FindingKind
 from conformance.pipeline.rules_requests import CLOCKS_APART
@@ -320,11 +320,11 @@ def _by_epoch(events: list[Event]) -> Iterator[tuple[int | None, list[Event]]]:
     yield from groups.items()
 
 
-def _receivers(event: Event) -> set[int]:
+def _receivers(event: Event) -> frozenset[int]:
     if event.replica is not None:
-        return {event.replica}
+        return frozenset((event.replica,))
     brokers, _, _ = (event.detail or "").rpartition(" for ")
-    return {int(number) for number in _NUMBER.findall(brokers)}
+    return numbers(brokers)
 
 
 def _sent(event: Event) -> Request:

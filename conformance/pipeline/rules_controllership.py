@@ -187,7 +187,7 @@ def _words(run: ControllershipRun, head: Sight, refusal: Refusal) -> tuple[str, 
     if head.what is What.ACTS:
         if refusal.step == "write_is_applied":
             return (
-                f"broker {broker} writes {_name(head.event)} under controller epoch {epoch} "
+                f"broker {broker} writes {head.event.tp_name} under controller epoch {epoch} "
                 f"here{more}, and the partition had been written under epoch {head.after}{at}",
                 f"a write of controller epoch {head.after} or above, or none",
             )
@@ -230,7 +230,3 @@ def _words(run: ControllershipRun, head: Sight, refusal: Refusal) -> tuple[str, 
 def _whose(run: ControllershipRun, epoch: int, at: str) -> str:
     owner = run.won.get(epoch)
     return "" if owner is None else f": broker {owner} holds it{at}"
-
-
-def _name(event: Event) -> str:
-    return f"{event.topic}-{event.partition}"

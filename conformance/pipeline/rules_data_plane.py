@@ -119,7 +119,7 @@ def _follows(context: RuleContext, events: list[Event]) -> None:
         end = event.offset
         if known is not None:
             context.looked(FETCHES_FROM_ITS_END)
-            if end != known and _beside(context, event, events[at - 1]):
+            if end != known and context.beside_each_other(event, events[at - 1]):
                 context.report(
                     _sure(events[at - 1], event), FETCHES_FROM_ITS_END, event,
                     f"{_name(event)} ends at {end}, and after the fetch before it ended at {known}",
@@ -146,12 +146,6 @@ def _without_raised_starts(events: list[Event]) -> tuple[list[Event], dict[int, 
             others.append(event)
             starts[id(event)] = start
     return others, starts
-
-
-def _beside(context: RuleContext, event: Event, other: Event) -> bool:
-    """Note that two lines do not go together; whether they are neighbours, as far as is known."""
-    context.beside.append((event, other.where))
-    return context.history.suspects(event, other.where)
 
 
 def _answer(context: RuleContext, events: list[Event], at: int) -> Iterator[Event]:
@@ -190,7 +184,7 @@ def _as_answered(context: RuleContext, asked: Event, mark: Event, after: int, st
     context.fired["follower_appends"] += 1
     if mine < became == start:
         return
-    if mine != became and _beside(context, mark, asked):
+    if mine != became and context.beside_each_other(mark, asked):
         # A log that was loaded may begin later than its lines show.
         context.report(
             FindingKind.INCOMPLETE if mine < became <= after else FindingKind.VIOLATION,
@@ -211,7 +205,7 @@ def _grows(context: RuleContext, events: list[Event]) -> None:
         if known is not None and _goes_on(context, known, event):
             context.looked(WATERMARK_GROWS)
             was, now = known.high_watermark or 0, event.high_watermark or 0
-            if now < was and _beside(context, event, known):
+            if now < was and context.beside_each_other(event, known):
                 context.report(
                     _sure(known, event), WATERMARK_GROWS, event,
                     f"{_name(event)}: the leader's high watermark falls from {was} "

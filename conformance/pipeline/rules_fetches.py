@@ -105,7 +105,7 @@ def _no_more_than(
     context.looked(rule)
     above = [each for each in values if (each.least or 0) > most]
     lines = {(each.row.event.file, each.row.event.line) for each in above}
-    if not above or not _marked(context, role, above[0].row.event):
+    if not above or not context.beside_each_other(role, above[0].row.event):
         return
     shown, alone = above[0], len(lines) == 1 and len(values) > len(above)
     here = f"{_name(role)} ends leader epoch {shown.row.epoch} with {_NAMES[rule.name]} {most}"
@@ -133,19 +133,13 @@ def _where_it_began(
         context.looked(ENDS_AS_BEGAN)
         own = asked == row.epoch
         wrong = end < begin if own else end > max(begin, raised)
-        if wrong and _marked(context, start, row.event):
+        if wrong and context.beside_each_other(start, row.event):
             _report(
                 context, ENDS_AS_BEGAN, start, row.event, row.event, True,
                 f"{_name(start)} began leader epoch {row.epoch} with a log that ended at {begin} "
                 f"({start.where}), and answers that epoch {asked} ends at {end}",
                 f"{begin} or more" if own else f"{begin} or less",
             )  # fmt: skip
-
-
-def _marked(context: RuleContext, event: Event, other: Event) -> bool:
-    """Note that two lines do not go together; whether all lines that say so are here."""
-    context.beside.append((event, other.where))
-    return context.history.suspects(event, other.where)
 
 
 def _by_epoch(rows: Iterable[RequestRow]) -> dict[int, list[RequestRow]]:

@@ -8,11 +8,11 @@ in that form. In both a leader changes the ISR that it wrote last, until it rece
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
+from conformance.pipeline.history import numbers
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import ISR_AS_ANNOUNCED, FindingKind
 
@@ -87,7 +87,7 @@ def _goes_on(context: RuleContext, wrote: Event, said: Event, received: list[Eve
     if not known or not history.same_process(wrote, said) or history.clock_was_set(wrote, *known):
         return
     context.looked(ISR_AS_ANNOUNCED)
-    before = {int(number) for number in re.findall(r"\d+", said.detail)}
+    before = numbers(said.detail)
     if before == set(wrote.isr) or not context.lacks(said, wrote.where):
         return
     context.report(

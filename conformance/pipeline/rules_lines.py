@@ -15,6 +15,7 @@ from itertools import pairwise
 from conformance.ingest.parse import MANY, STRAYED
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_broker import FETCHER
+from conformance.pipeline.history import numbers
 from conformance.pipeline.places import Place, cover
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import BEGINS_AS_ASSIGNED, LINE_AGREES, OWN_LOG, FindingKind
@@ -100,7 +101,7 @@ def _contradictions(context: RuleContext, event: Event) -> Iterator[str | None]:
         )
         seen.append(text if leads != (event.detail == "leader") else None)
     elif kind in ("isr_shrunk", "isr_expanded") and event.isr is not None and event.detail:
-        before, after = {int(n) for n in re.findall(r"\d+", event.detail)}, set(event.isr)
+        before, after = numbers(event.detail), set(event.isr)
         right = after < before if kind == "isr_shrunk" else before < after
         text = f"{name}: the ISR is said to be {_VERB[kind]} from {_set(before)} to {_set(after)}"
         seen.append(None if right else text)

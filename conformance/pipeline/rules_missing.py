@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.history import PROCESS, History
+from conformance.pipeline.history import PROCESS, History, numbers
 from conformance.pipeline.request_rows import release_number
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import LINES_TOGETHER, FindingKind
@@ -47,7 +47,6 @@ _LEFT = frozenset(
 _REQUEST_FAILED = "request_failed"
 """What the templates begin with by which a broker says that a request failed."""
 _SKIPS = ("leader_unavailable", "step_skipped", "become_skipped", "follower_skipped")
-_NUMBER = re.compile(r"\d+")
 _BROKERS = re.compile(r"([\d, ]*), ?deleted brokers: *([\d, ]*),(?: bounced brokers: *([\d, ]*),)?")
 _NEW_TOPICS = re.compile(r"\w*\([^)]")
 _NAMES = re.compile(r"[\w.-]+")
@@ -142,22 +141,18 @@ def _about(reading: Reading, *columns: str) -> Reading:
     return of
 
 
-def _numbers(text: str | None) -> frozenset[int]:
-    return frozenset(int(each) for each in _NUMBER.findall(text or ""))
-
-
 def _came(event: Event) -> Iterator[Key]:
     """Brokers that a controller finds come: new ones, and those with another epoch."""
     named = _changed(event)
     if named is not None:
-        yield from (some for some in (_numbers(named[1]), _numbers(named[3])) if some)
+        yield from (some for some in (numbers(named[1]), numbers(named[3])) if some)
 
 
 def _gone(event: Event) -> Iterator[Key]:
     """Brokers that a controller finds gone, and those that are back, which failed meanwhile."""
     named = _changed(event)
     if named is not None:
-        yield from (some for some in (_numbers(named[2]), _numbers(named[3])) if some)
+        yield from (some for some in (numbers(named[2]), numbers(named[3])) if some)
 
 
 def _any_changed(event: Event) -> Iterable[Key]:
@@ -171,7 +166,7 @@ def _changed(event: Event) -> re.Match[str] | None:
 
 
 def _named(template: str) -> Reading:
-    return lambda event: (_numbers(event.detail),) if event.template == template else ()
+    return lambda event: (numbers(event.detail),) if event.template == template else ()
 
 
 def _announced(event: Event) -> Iterable[Key]:
@@ -621,7 +616,7 @@ def _wrong_in(request: Event, inside: list[Event], moments: tuple[int, int]) -> 
     for kind, template in _STARTS.items():
         starts = [each for each in inside if each.kind == kind]
         counted = [each for each in inside if each.template == template]
-        stated = sum(min(_numbers(each.detail), default=0) for each in counted)
+        stated = sum(min(numbers(each.detail), default=0) for each in counted)
         if abs(len(starts) - stated) > skipped:
             yield Lack(
                 (counted or starts)[-1],
@@ -638,7 +633,7 @@ def _wrong_in(request: Event, inside: list[Event], moments: tuple[int, int]) -> 
                     f"{'before' if leads else 'after'} a partition starts, at {early[0].where}, by "
                     "what it logs of each request",
                 )
-    asked = min(_numbers(request.detail), default=0)
+    asked = min(numbers(request.detail), default=0)
     named = {each.tp for each in inside if each.kind in _OF_ONE or _skips(each)} - {None}
     if len(named) != asked:
         yield Lack(

@@ -205,7 +205,7 @@ def _one_state(context: RuleContext, registered: ZkVersionLines) -> None:
                 FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 ONE_STATE,
                 each,
-                f"{_name(each)}: under zkVersion {registered.version} stands {_text(state)} here, "
+                f"{each.tp_name}: under zkVersion {registered.version} stands {_text(state)} here, "
                 f"and {_text(other)} at {near.where}{more}",
                 _text(other),
             )
@@ -231,7 +231,7 @@ def _leader_wrote(context: RuleContext, before: ZkVersionLines, after: ZkVersion
             FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             LEADER_WRITES_ISR,
             event,
-            f"{_name(event)}: broker {whose} writes the ISR under zkVersion {after.version} here, "
+            f"{event.tp_name}: broker {whose} writes the ISR under zkVersion {after.version} here, "
             f"and {before.version} has leader {leader}, at {last.where}{more}",
             f"a write of broker {leader}",
         )
@@ -265,7 +265,7 @@ def _one_write(
         return
     sure = same_life(context.history, last, event)
     change = (
-        f"{_name(event)}: zkVersion {before.version} is {_text(old)} at {last.where}, and "
+        f"{event.tp_name}: zkVersion {before.version} is {_text(old)} at {last.where}, and "
         f"{after.version} is {_text(new)} here; "
     )
     if found.unknown:
@@ -385,10 +385,6 @@ def source_of(switch: str) -> str:
     from model.versions import SWITCHES
 
     return SWITCHES[switch].source
-
-
-def _name(event: Event) -> str:
-    return f"{event.topic}-{event.partition}"
 
 
 def _text(state: LeaderEpochIsr) -> str:

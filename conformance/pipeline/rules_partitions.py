@@ -43,7 +43,7 @@ def _leader_in_isr(context: RuleContext, event: Event) -> None:
             FindingKind.VIOLATION,
             LEADER_IN_ISR,
             event,
-            f"{_name(event)}: leader {leader} is not in the ISR {_set(event.isr)}",
+            f"{event.tp_name}: leader {leader} is not in the ISR {_set(event.isr)}",
             f"a leader from {_set(event.isr)}, or an ISR with {leader} in it",
         )
 
@@ -59,7 +59,7 @@ def _writers_epoch(context: RuleContext, event: Event) -> None:
             FindingKind.VIOLATION,
             WRITERS_EPOCH,
             event,
-            f"{_name(event)}: the state carries controller epoch {state}, its writer has {writer}",
+            f"{event.tp_name}: the state carries controller epoch {state}, its writer has {writer}",
             f"controller epoch {writer}"
             + ("" if event.kind == "isr_removed" else ", or an older one that was only passed on"),
         )
@@ -131,7 +131,7 @@ def _one_leader(
                     FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                     ONE_LEADER,
                     event,
-                    f"{_name(event)}: leader epoch {event.leader_epoch} has leader {event.leader} "
+                    f"{event.tp_name}: leader epoch {event.leader_epoch} has leader {event.leader} "
                     f"here, and leader {last.leader} at {last.where}",
                     f"leader {last.leader} in leader epoch {event.leader_epoch}, or a higher epoch",
                 )
@@ -184,7 +184,7 @@ def _leaders_are_the_elected(context: RuleContext) -> None:
                 FindingKind.VIOLATION,
                 ONE_LEADER,
                 state,
-                f"{_name(state)}: leader {state.leader} is written for leader epoch "
+                f"{state.tp_name}: leader {state.leader} is written for leader epoch "
                 f"{state.leader_epoch} here, and broker {event.broker} starts as leader in it, at "
                 f"{event.where}; broker {state.leader} does not",
                 f"leader {event.broker} in leader epoch {event.leader_epoch}",
@@ -194,7 +194,7 @@ def _leaders_are_the_elected(context: RuleContext) -> None:
             FindingKind.VIOLATION,
             ONE_LEADER,
             event,
-            f"{_name(event)}: broker {event.broker} starts as leader in leader epoch "
+            f"{event.tp_name}: broker {event.broker} starts as leader in leader epoch "
             f"{event.leader_epoch}, for which leader {state.leader} was written at "
             f"{state.where}",
             f"leader {state.leader} in leader epoch {event.leader_epoch}",
@@ -229,10 +229,6 @@ def _joined(context: RuleContext) -> Callable[[Event, Event], bool]:
         return history.complete(a) and history.complete(b)
 
     return joined
-
-
-def _name(event: Event) -> str:
-    return f"{event.topic}-{event.partition}"
 
 
 def _set(isr: list[int]) -> str:

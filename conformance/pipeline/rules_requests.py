@@ -7,7 +7,6 @@ the request within one log, by controller epochs between logs, never by two brok
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -16,7 +15,7 @@ from functools import cache
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.history import History
+from conformance.pipeline.history import History, numbers
 from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import (
@@ -87,10 +86,6 @@ def _is_not_taken(template: str) -> bool:
     return template.startswith((*_NOT_TAKEN, _FORGOTTEN))
 
 
-def _name(event: Event) -> str:
-    return f"{event.topic}-{event.partition}"
-
-
 # -- one request in one log -----------------------------------------------------------------------
 
 
@@ -150,7 +145,7 @@ def _torn(context: RuleContext, one: list[Event], other: list[Event]) -> None:
         FindingKind.VIOLATION,
         REQUEST_AS_SENT,
         wrong,
-        f"{_name(wrong)}: request {wrong.correlation} of controller {wrong.controller} to broker "
+        f"{wrong.tp_name}: request {wrong.correlation} of controller {wrong.controller} to broker "
         f"{wrong.broker} has this line only, and request {right.correlation} to broker "
         f"{right.broker}, at {right.where}, lacks it",
         f"request {right.correlation} to broker {right.broker}",
@@ -182,7 +177,7 @@ def _one_request(context: RuleContext, group: list[Event]) -> None:
                 FindingKind.VIOLATION,
                 REQUEST_AS_SENT,
                 event,
-                f"{_name(event)}: request {event.correlation} of controller {event.controller} is "
+                f"{event.tp_name}: request {event.correlation} of controller {event.controller} is "
                 f"{what.format(said[id(event)])} here, and {what.format(right)} at {other.where}",
                 f"a request {what.format(right)}",
             )
@@ -273,7 +268,7 @@ def _inside_a_batch(context: RuleContext, begun: Event, done: Event, lines: list
         same = event.controller == begun.controller, event.correlation == begun.correlation
         if all(same) or not any(same) or not begun.at < event.at < done.at:
             continue  # lines of one millisecond may stand in another order
-        about = f"{_name(event)}: " if event.tp is not None else ""
+        about = f"{event.tp_name}: " if event.tp is not None else ""
         verb = "refuses" if event.kind in _REFUSED else "stops fetchers for"
         context.report(
             FindingKind.VIOLATION,
@@ -385,7 +380,7 @@ def _received_epochs_grow(context: RuleContext, events: list[Event]) -> None:
         first = some[0].event
         for fall in context.never_falls(
             NO_OLDER_LEADER_EPOCH,
-            f"{_name(first)}: the leader epoch that broker {first.broker} is sent",
+            f"{first.tp_name}: the leader epoch that broker {first.broker} is sent",
             some,
             excuse,
             joined,
@@ -444,7 +439,7 @@ def _holds_as_received(context: RuleContext, events: list[Event]) -> None:
                 FindingKind.VIOLATION,
                 HOLDS_AS_RECEIVED,
                 event,
-                f"{_name(event)}: broker {event.broker} says that it holds leader epoch {stated} "
+                f"{event.tp_name}: broker {event.broker} says that it holds leader epoch {stated} "
                 f"here, and took {held.leader_epoch} at {held.where}",
                 f"leader epoch {held.leader_epoch}",
             )
@@ -457,7 +452,7 @@ def _refused_as_asked(context: RuleContext, refusal: Event, asked: Event) -> Non
             FindingKind.VIOLATION,
             REQUEST_AS_SENT,
             refusal,
-            f"{_name(refusal)}: request {refusal.correlation} of controller {refusal.controller} "
+            f"{refusal.tp_name}: request {refusal.correlation} of controller {refusal.controller} "
             f"has leader epoch {refusal.leader_epoch} here, and {asked.leader_epoch} where it "
             f"came, at {asked.where}",
             f"leader epoch {asked.leader_epoch}",
@@ -504,7 +499,7 @@ def _starts_as_received(context: RuleContext, events: list[Event]) -> None:
             FindingKind.VIOLATION,
             HOLDS_AS_RECEIVED,
             event,
-            f"{_name(event)}: broker {event.broker} starts as {role} in leader epoch "
+            f"{event.tp_name}: broker {event.broker} starts as {role} in leader epoch "
             f"{event.leader_epoch} here, which no request had; the last one had "
             f"{last.leader_epoch}, at {last.where}",
             f"leader epoch {last.leader_epoch}",
@@ -560,7 +555,7 @@ def _starts_as_written(context: RuleContext, events: list[Event]) -> None:
             FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             HOLDS_AS_RECEIVED,
             event,
-            f"{_name(event)}: broker {event.broker} starts in leader epoch {event.leader_epoch} "
+            f"{event.tp_name}: broker {event.broker} starts in leader epoch {event.leader_epoch} "
             f"here, which no other line has, and leader epoch {later.leader_epoch} is written "
             f"later, at {later.where}" + ("" if sure else "; their clocks may be apart"),
             f"leader epoch {later.leader_epoch} or less",
@@ -617,7 +612,7 @@ def _version_as_received(context: RuleContext, events: list[Event]) -> None:
             FindingKind.INCOMPLETE,
             HOLDS_AS_RECEIVED,
             event,
-            f"{_name(event)}: broker {event.broker} has zkVersion {event.version} here, which it "
+            f"{event.tp_name}: broker {event.broker} has zkVersion {event.version} here, which it "
             f"was never sent, and did not write; {last.version} was sent at {last.where}; the "
             "logger's level may have been changed since",
             f"zkVersion {last.version}, or one that it wrote",
@@ -665,7 +660,7 @@ def _tells(came: Event) -> bool:
 def _receivers(sent: Event) -> Iterable[int]:
     if sent.replica is not None:
         return (sent.replica,)
-    return {int(number) for number in re.findall(r"\d+", sent.detail or "")}
+    return numbers(sent.detail)
 
 
 def _one_channel(context: RuleContext, channel: _Channel, events: list[Event]) -> None:
@@ -703,7 +698,7 @@ def _one_channel(context: RuleContext, channel: _Channel, events: list[Event]) -
                 FindingKind.VIOLATION,
                 REQUEST_AS_SENT,
                 elsewhere,
-                f"{_name(event)}: this state is sent to broker {elsewhere.replica} here, which is "
+                f"{event.tp_name}: this state is sent to broker {elsewhere.replica} here, which is "
                 f"none of its replicas, and came to broker {event.broker}, at {event.where}",
                 f"a request to broker {event.broker}",
             )
@@ -712,7 +707,7 @@ def _one_channel(context: RuleContext, channel: _Channel, events: list[Event]) -
             FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             REQUEST_AS_SENT,
             wrong,
-            f"{_name(event)}: what controller {event.controller} sent in epoch "
+            f"{event.tp_name}: what controller {event.controller} sent in epoch "
             f"{event.controller_epoch} and what came to broker {event.broker} differ in "
             f"{what or 'nothing'}: {_text(wrong)} here, and {_text(right)} at {right.where}"
             + ("" if sure else "; another request of that controller may be missing"),
@@ -847,7 +842,7 @@ def _no_older_than_written(context: RuleContext, events: list[Event]) -> None:
             FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             NO_OLDER_LEADER_EPOCH,
             event,
-            f"{_name(event)}: broker {event.broker} is sent leader epoch {event.leader_epoch} by "
+            f"{event.tp_name}: broker {event.broker} is sent leader epoch {event.leader_epoch} by "
             f"the controller of epoch {by.controller_epoch}, and {newest.leader_epoch} was "
             f"written in epoch {newest.controller_epoch}, at {newest.where}"
             + ("" if sure else "; lines that show a new topic or ZooKeeper may be missing"),

@@ -80,7 +80,7 @@ def check(context: RuleContext) -> None:
                     FindingKind.EXPLAINED,
                     CLEAN_ELECTION,
                     event,
-                    f"{_name(event)}: no broker of the ISR is alive, and broker {event.leader} is "
+                    f"{event.tp_name}: no broker of the ISR is alive, and broker {event.leader} is "
                     "elected from outside it: what it lacks of what was committed is lost",
                 )
 
@@ -135,7 +135,7 @@ def _members_are_replicas(context: RuleContext, events: list[Event]) -> None:
                 FindingKind.VIOLATION,
                 ISR_OF_REPLICAS,
                 event,
-                f"{_name(event)}: broker {broker} is in the ISR {_set(event.isr)} here{more}, and "
+                f"{event.tp_name}: broker {broker} is in the ISR {_set(event.isr)} here{more}, and "
                 f"every line that shows the replicas has {_set(sorted(assigned))}",
                 f"an ISR out of {_set(sorted(assigned))}",
             )
@@ -163,8 +163,8 @@ def _made_with_its_isr(context: RuleContext, inside: list[Event]) -> None:
                 FindingKind.VIOLATION,
                 BEGINS_AS_ASSIGNED,
                 event,
-                f"{_name(event)} is made with replicas {_set(line.replicas)}, at {line.where}, and "
-                f"ISR {_set(event.isr)}, and its leader is {event.leader} here",
+                f"{event.tp_name} is made with replicas {_set(line.replicas)}, at {line.where}, "
+                f"and ISR {_set(event.isr)}, and its leader is {event.leader} here",
                 f"leader {first}",
             )
         others = {b for each in inside if each is not line for b in each.replicas or ()}
@@ -179,8 +179,8 @@ def _made_with_its_isr(context: RuleContext, inside: list[Event]) -> None:
             FindingKind.VIOLATION,
             ISR_OF_REPLICAS,
             line,
-            f"{_name(line)} is made with replicas {_set(line.replicas)} here, and its first ISR is "
-            f"{_set(event.isr)}, at {event.where}",
+            f"{line.tp_name} is made with replicas {_set(line.replicas)} here, and its first ISR "
+            f"is {_set(event.isr)}, at {event.where}",
             f"replicas with {_set(missing)} among them",
         )
 
@@ -208,7 +208,7 @@ def _as_announced(context: RuleContext, made: Event, first: Event) -> None:
         FindingKind.VIOLATION,
         BEGINS_AS_ASSIGNED,
         line,
-        f"{_name(made)} has replicas {_set(brokers)} here, is made with {_set(made.replicas)}, at "
+        f"{made.tp_name} has replicas {_set(brokers)} here, is made with {_set(made.replicas)}, at "
         f"{made.where}, and its first ISR is {_set(first.isr)}, at {first.where}",
         f"replicas {_set(made.replicas)}",
     )
@@ -235,7 +235,7 @@ def _members_are_brokers(context: RuleContext, events: list[Event]) -> None:
             FindingKind.INCOMPLETE,
             ISR_OF_REPLICAS,
             wrong[0],
-            f"{_name(wrong[0])}: broker {broker} is in the ISR {_set(wrong[0].isr)} here, and no "
+            f"{wrong[0].tp_name}: broker {broker} is in the ISR {_set(wrong[0].isr)} here, and no "
             f"line knows such a broker: controllers count {_set(sorted(known))} among the live "
             "ones; no line shows the replicas",
             f"an ISR out of {_set(sorted(known))}",
@@ -252,7 +252,7 @@ def _is_a_broker(context: RuleContext, broker: int, event: Event) -> None:
         FindingKind.INCOMPLETE,
         ISR_OF_REPLICAS,
         event,
-        f"{_name(event)}: broker {broker} is in the ISR {_set(event.isr)} here, no line has it "
+        f"{event.tp_name}: broker {broker} is in the ISR {_set(event.isr)} here, no line has it "
         f"among the replicas, and controllers count {_set(sorted(known))} among the live brokers",
         f"an ISR out of {_set(sorted(known))}",
     )
@@ -368,7 +368,7 @@ def _versions_grow(context: RuleContext, events: list[Event]) -> None:
             after_wrong = False
         context.never_falls(
             VERSIONS_GROW,
-            f"{_name(some[0])}: the zkVersion that {who}, broker {broker}, writes",
+            f"{some[0].tp_name}: the zkVersion that {who}, broker {broker}, writes",
             steps,
             excuse,
             joined,
@@ -422,7 +422,7 @@ def _versions_and_epochs(context: RuleContext, events: list[Event]) -> None:
                 FindingKind.VIOLATION,
                 VERSIONS_GROW,
                 event,
-                f"{_name(event)}: leader epoch {event.leader_epoch} stands under zkVersion "
+                f"{event.tp_name}: leader epoch {event.leader_epoch} stands under zkVersion "
                 f"{event.version}: each write of a leader epoch raises both",
                 f"a zkVersion of {event.leader_epoch} or more",
             )
@@ -443,7 +443,7 @@ def _no_write_leaves_the_first_version(context: RuleContext, events: list[Event]
                 FindingKind.VIOLATION,
                 VERSIONS_GROW,
                 event,
-                f"{_name(event)}: the ISR is written under zkVersion 0 here, with which the state "
+                f"{event.tp_name}: the ISR is written under zkVersion 0 here, with which the state "
                 "of a partition is made",
                 "a zkVersion of 1 or more",
             )
@@ -494,7 +494,7 @@ def _writes_above_what_it_received(context: RuleContext, events: list[Event]) ->
             FindingKind.VIOLATION,
             VERSIONS_GROW,
             event,
-            f"{_name(event)}: the zkVersion that its leader, broker {event.broker}, writes is "
+            f"{event.tp_name}: the zkVersion that its leader, broker {event.broker}, writes is "
             f"{event.version} here, and {last.version} was sent to it before, at {last.where}",
             f"a zkVersion above {last.version}",
         )
@@ -536,7 +536,7 @@ def _removals_keep_the_leader(context: RuleContext, events: list[Event]) -> None
             FindingKind.VIOLATION,
             WRITE_FITS,
             event,
-            f"{_name(event)}: broker {event.replica} is taken out of the ISR, and leader "
+            f"{event.tp_name}: broker {event.replica} is taken out of the ISR, and leader "
             f"{event.leader} stands beside it in leader epoch {event.leader_epoch}; leader "
             f"{last.leader} was written in the one before, at {last.where}",
             f"leader {right}",
@@ -585,7 +585,7 @@ def _states_follow(context: RuleContext, events: list[Event], deleted: list[Even
                 FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 STATES_FOLLOW,
                 b,
-                f"{_name(b)} changes from {b.from_state} to {b.to_state} here; {why}",
+                f"{b.tp_name} changes from {b.from_state} to {b.to_state} here; {why}",
                 f"a change from {a.to_state}"
                 if b.from_state != a.to_state
                 else "the creation of the topic, before it is online",
@@ -649,8 +649,8 @@ def _who_follows_changes_nothing(context: RuleContext, events: list[Event]) -> N
                 FindingKind.VIOLATION,
                 LEADER_WRITES_ISR,
                 event,
-                f"{_name(event)}: broker {event.broker} changes the ISR to {_set(event.isr)} here, "
-                f"and was sent to follow at {last.where}",
+                f"{event.tp_name}: broker {event.broker} changes the ISR to {_set(event.isr)} "
+                f"here, and was sent to follow at {last.where}",
             )
 
 
@@ -681,7 +681,7 @@ def _starts_once(context: RuleContext, events: list[Event]) -> None:
             less = a.offset is not None and b.offset is not None and b.offset < a.offset
             ends = f" with a log that ends at {b.offset}, and ended at {a.offset}" if less else ""
             why = (
-                f"{_name(b)}: broker {b.broker} starts as leader in leader epoch {b.leader_epoch} "
+                f"{b.tp_name}: broker {b.broker} starts as leader in leader epoch {b.leader_epoch} "
                 f"here again{ends}; it started in it at {a.where}"
             )
             mark = history.restarted(a, b)
@@ -725,7 +725,7 @@ def _one_start(context: RuleContext, events: list[Event]) -> None:
                 FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 ONE_LEADER,
                 other,
-                f"{_name(other)}: broker {other.broker} starts as leader in leader epoch {epoch} "
+                f"{other.tp_name}: broker {other.broker} starts as leader in leader epoch {epoch} "
                 f"here, and broker {first.broker} did at {first.where}"
                 + ("" if sure else "; lines that show a new topic or ZooKeeper may be missing"),
                 f"one leader in leader epoch {epoch}",
@@ -761,15 +761,11 @@ def _elected_as_written(context: RuleContext, events: list[Event]) -> None:
             FindingKind.VIOLATION,
             ONE_LEADER,
             event,
-            f"{_name(event)}: leader {event.leader} is logged here as the one of the election, and "
-            f"leader {last.leader} was written in leader epoch {last.leader_epoch}, at "
+            f"{event.tp_name}: leader {event.leader} is logged here as the one of the election, "
+            f"and leader {last.leader} was written in leader epoch {last.leader_epoch}, at "
             f"{last.where}",
             f"leader {last.leader}",
         )
-
-
-def _name(event: Event) -> str:
-    return f"{event.topic}-{event.partition}"
 
 
 def _set(brokers: list[int] | None) -> str:

@@ -50,7 +50,7 @@ def read_lines(release: str | None, layout: str | None = None) -> Step:
             for row in parsed_file(log["cluster"], log["name"], log["path"], release, layout)
         )
 
-    return lambda logs: logs.mapInArrow(parse, schema=_spark(LINES))
+    return lambda logs: logs.mapInArrow(parse, schema=spark_schema(LINES))
 
 
 def only_events(lines: DataFrame) -> DataFrame:
@@ -78,7 +78,7 @@ def merge(owners: Mapping[str, int | None], folders: Mapping[str, str], buckets:
         from pyspark.sql import functions
 
         bucket = functions.pmod(events.digest, functions.lit(buckets))
-        return events.groupBy(bucket).applyInArrow(merged, schema=_spark(MERGED))
+        return events.groupBy(bucket).applyInArrow(merged, schema=spark_schema(MERGED))
 
     return step
 
@@ -94,7 +94,9 @@ def apply_rules(places: Mapping[str, Place], reduced: bool = False) -> Step:
     def judged(table: pa.Table) -> pa.Table:
         return judge_cluster(table, places, reduced, marked=reduced)
 
-    return lambda events: events.groupBy("cluster").applyInArrow(judged, schema=_spark(FINDINGS))
+    return lambda events: events.groupBy("cluster").applyInArrow(
+        judged, schema=spark_schema(FINDINGS)
+    )
 
 
 def count_lines(lines: DataFrame) -> DataFrame:
@@ -113,7 +115,8 @@ def count_clusters(events: DataFrame) -> DataFrame:
     return events.groupBy("cluster").count()
 
 
-def _spark(schema: pa.Schema) -> StructType:
+def spark_schema(schema: pa.Schema) -> StructType:
+    """An Arrow schema as Spark has it."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(schema)
