@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.vectors.implementation.stage import NOW_MS, ControllerStage, kinds_to
+from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
 from impl.core.broker_events import BrokerNotAvailable
 from impl.core.cluster_context import ClusterContext
 from impl.core.controller_parts import ControllerConfig, StateChangeFailed
@@ -166,52 +166,9 @@ def test_a_batch_that_was_left_unsent_moves_the_controllership_to_another_broker
 # Brokers
 
 
-def test_a_leaders_death_elects_the_next_and_the_isr_shrinks_in_the_same_write():
-    stage, controller = a_cluster()
-    a_topic(stage, controller, 2, 3)
+def test_a_broker_that_is_not_registered_is_not_shut_down():
+    _, controller = a_cluster()
 
-    stage.stop_broker(2)
-    stage.run(controller)
-
-    state = stage.state(T0)
-    assert state is not None
-    assert (state.leader, state.isr, state.leader_epoch) == (3, (3,), 1)
-    assert kinds_to(2, stage.sent) == []
-
-
-def test_a_sole_replicas_death_leaves_the_partition_without_a_leader_and_its_return_heals_it():
-    stage, controller = a_cluster()
-    a_topic(stage, controller, 2)
-
-    stage.stop_broker(2)
-    stage.run(controller)
-    without = stage.state(T0)
-    offline = controller.core.context.offline_partitions
-    stage.start_broker(2)
-    stage.run(controller)
-    healed = stage.state(T0)
-
-    assert without is not None
-    assert healed is not None
-    assert (without.leader, without.isr, without.leader_epoch) == (-1, (2,), 1)
-    assert (healed.leader, healed.isr, healed.leader_epoch) == (2, (2,), 2)
-    assert (offline, controller.core.context.offline_partitions) == (1, 0)
-
-
-def test_a_controlled_shutdown_moves_leaders_and_reports_what_is_left():
-    stage, controller = a_cluster()
-    a_topic(stage, controller, 2, 3)
-    stage.create_topic("u", {0: (2,)})
-    stage.run(controller)
-
-    left = wait(controller.brokers.shut_down(2))
-    state = stage.state(T0)
-    again = wait(controller.brokers.shut_down(3))
-
-    assert left == []
-    assert state is not None
-    assert (state.leader, state.isr) == (3, (3,))
-    assert again == [T0]
     with pytest.raises(BrokerNotAvailable):
         wait(controller.brokers.shut_down(9))
 
@@ -250,26 +207,6 @@ def test_an_isr_change_is_read_sent_to_all_and_removed():
 
 
 # Topics
-
-
-def test_partitions_that_are_added_come_into_being_and_lists_that_shrink_change_nothing():
-    stage, controller = a_cluster()
-    a_topic(stage, controller, 2, 3)
-    grown = ControllerStage(R23)
-    grown.create_topic("t", {0: (2, 3), 1: (3, 1)})
-    wait(
-        stage.admin.port.set_data(
-            paths.topic("t"), wait(grown.admin.port.get(paths.topic("t"))).data
-        )
-    )
-    stage.run(controller)
-    added = stage.state(TopicPartition("t", 1))
-    wait(stage.admin.port.set_data(paths.topic("t"), '{"version":1,"partitions":{"0":[2,3]}}'))
-    stage.run(controller)
-
-    assert added is not None
-    assert added.leader == 3
-    assert TopicPartition("t", 1) in controller.core.context.partitions()
 
 
 @pytest.mark.parametrize("release", PRESETS)
