@@ -13,7 +13,7 @@ from model.systems import system
 from specs.lowering.grounding import Grounded
 from specs.lowering.instances import Instance
 from specs.lowering.python_code import PythonCode
-from specs.reading import Reading, text
+from specs.state_text import StateText, text
 
 Key = tuple[str, tuple[int, ...]]
 """A transition and its arguments, in the model's order."""
@@ -39,7 +39,7 @@ class ModelStepper:
         # No budget of faults is among these bounds: the walk's own weights keep faults rare.
         self.grounded = Grounded(self.recorded, bounds, [])
         self.code = PythonCode(self.grounded)
-        self.reading = Reading(self.grounded)
+        self.reading = StateText(self.grounded)
         self._keys = [_key(one) for one in self.grounded.instances]
         self.instances: dict[Key, Instance] = dict(
             zip(self._keys, self.grounded.instances, strict=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.mapping import Facts, FactTable, section_facts
 from conformance.trace_report import UnknownLeaf
-from impl.world.trace import is_end, prefix_length, rebuild
+from impl.world.trace import is_end, nested_observation, prefix_length
 
 Place = tuple[str, tuple[int, ...]]
 LOG = ".log"
@@ -22,7 +22,7 @@ class Observed:
 
     def __init__(self, initial: Mapping[str, Any]) -> None:
         own = {path: [*leaf] if type(leaf) is list else leaf for path, leaf in initial.items()}
-        self.whole = rebuild(own)
+        self.whole = nested_observation(own)
         try:
             self._read = section_facts(self.whole)
             self.sections = {name: self._facts_of(name) for name in self._read}

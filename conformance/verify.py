@@ -27,7 +27,7 @@ from impl import simulate
 from model.language import RecordedSystem
 from model.replication.alter_isr import SYSTEM as BY_ALTER_ISR
 from model.systems import system
-from specs.chain import Composed, compose, refinement
+from specs.chain import ComposedSystem, compose, refinement
 from specs.chain.since_2_7 import compose_since_2_7, refinement_since_2_7
 from specs.explorer import Exploration, explore, find, with_companions
 from specs.invariants import Proof
@@ -72,7 +72,7 @@ class ClaimRow:
 
 
 @dataclass(frozen=True)
-class Exploring:
+class ExplorationRow:
     """Rows that one exploration answers: claims of a system; all hold but those in `broken`."""
 
     system: str
@@ -117,31 +117,31 @@ _REPLICATION = (
     "no_message_loss", "isr_holds_committed", "log_matching", "leader_unique", "leader_in_isr",
 )  # fmt: skip
 
-EXPLORATIONS: tuple[Exploring, ...] = (
+EXPLORATIONS: tuple[ExplorationRow, ...] = (
     *(
-        Exploring(
+        ExplorationRow(
             "classic", design, {"log": 2, "records": 2, "epoch": 1}, ("strong_isr",),
             broken=("strong_isr",) if design in _LOST_IN else (),
         )
         for design in _DESIGNS
     ),
-    Exploring("classic", "kip_320", {"epoch": 2}, ("strong_isr", "weak_isr", "leader_in_isr")),
-    Exploring(
+    ExplorationRow("classic", "kip_320", {"epoch": 2}, ("strong_isr", "weak_isr", "leader_in_isr")),
+    ExplorationRow(
         "election", "2.3", {"brokers": 3, "epoch": 3},
         ("single_controller", "single_writer", "no_older_controller_is_obeyed"), symmetry=True,
     ),
-    Exploring("replication", "2.5", {"crashes": 1, "losses": 1}, _REPLICATION, symmetry=True),
-    Exploring(
+    ExplorationRow("replication", "2.5", {"crashes": 1, "losses": 1}, _REPLICATION, symmetry=True),
+    ExplorationRow(
         "reassignment", "2.3", {},
         ("one_replica_set_has_all_commits", "isr_holds_committed", "request_goes_only_when_done"),
         symmetry=True,
     ),
-    Exploring(
+    ExplorationRow(
         "topics", "2.3", {},
         ("deleted_data_returns_only_after_reassignment", "deleted_topics_leave_no_data",
          "state_changes_are_valid"), symmetry=True,
     ),
-    Exploring("cluster", "2.3", {},
+    ExplorationRow("cluster", "2.3", {},
               ("idle_metadata_agrees_with_zookeeper", "single_writer", "leader_unique")),
 )  # fmt: skip
 
@@ -165,33 +165,33 @@ FINDINGS: tuple[HistoricBug, ...] = (
     ),
 )
 
-DEEP_EXPLORATIONS: tuple[Exploring, ...] = (
-    Exploring("classic", "kip_320", {"log": 3, "records": 3, "epoch": 2}, ("strong_isr",)),
-    Exploring("classic", "kip_320", {"epoch": 3}, ("strong_isr",), symmetry=True),
-    Exploring(
+DEEP_EXPLORATIONS: tuple[ExplorationRow, ...] = (
+    ExplorationRow("classic", "kip_320", {"log": 3, "records": 3, "epoch": 2}, ("strong_isr",)),
+    ExplorationRow("classic", "kip_320", {"epoch": 3}, ("strong_isr",), symmetry=True),
+    ExplorationRow(
         "election",
         "2.3",
         {"brokers": 3, "epoch": 3, "writes": 2},
         ("single_controller",),
         symmetry=True,
     ),
-    Exploring("replication", "2.5", {"log": 2, "records": 2}, _REPLICATION, symmetry=True),
-    Exploring(
+    ExplorationRow("replication", "2.5", {"log": 2, "records": 2}, _REPLICATION, symmetry=True),
+    ExplorationRow(
         "replication",
         "2.5",
         {"brokers": 3, "expiries": 0, "losses": 1},
         _REPLICATION,
         symmetry=True,
     ),
-    Exploring(
+    ExplorationRow(
         "replication",
         "2.5",
         {"log": 2, "records": 2, "epoch": 3, "versions": 3, "expiries": 0},
         _REPLICATION,
         symmetry=True,
     ),
-    Exploring("replication", "2.5", {"controllers": 2}, _REPLICATION, symmetry=True),
-    Exploring("replication", "2.5", {"epoch": 3, "versions": 3}, _REPLICATION, symmetry=True),
+    ExplorationRow("replication", "2.5", {"controllers": 2}, _REPLICATION, symmetry=True),
+    ExplorationRow("replication", "2.5", {"epoch": 3, "versions": 3}, _REPLICATION, symmetry=True),
 )
 
 
@@ -282,7 +282,7 @@ def _proved(proof: Proof, report: Report, others: Mapping[str, ClaimRow] | None 
     return _discharged(row, proof, recorded, report)
 
 
-def _refines(of_the_form: ClaimRow, both: Composed, proof: Proof, report: Report) -> ClaimRow:
+def _refines(of_the_form: ClaimRow, both: ComposedSystem, proof: Proof, report: Report) -> ClaimRow:
     """Whether `replication` refines the form that is proved: nothing unless that form is proved."""
     row = ClaimRow(
         *REFINES, proof.system, both.recorded.version, Verdict.HOLDS,
@@ -312,7 +312,7 @@ def _discharged(row: ClaimRow, proof: Proof, recorded: RecordedSystem, report: R
     return row
 
 
-def _explored(one: Exploring, report: Report) -> Iterator[ClaimRow]:
+def _explored(one: ExplorationRow, report: Report) -> Iterator[ClaimRow]:
     chosen = system(one.system)
     recorded = chosen.recorded(one.version)
     bounds = chosen.limits(one.bounds)

@@ -183,13 +183,13 @@ def _run(folder: Path) -> dict[str, Any]:
     from conformance.chaos.schedule import ChaosFault
     from conformance.running import cluster as controllers
     from conformance.running import controllership
-    from conformance.running.judge import judge_running
-    from conformance.running.run import inject, traced_cluster, written_to
+    from conformance.running.running_report import judge_running
+    from conformance.running.traced_cluster import inject_fault, traced_cluster, written_to
     from impl.server.cluster import TRACE
 
     begun = time.perf_counter()
     with traced_cluster(folder / "cluster") as cluster, written_to(cluster) as acknowledged:
-        inject(cluster, ChaosFault("kill", KILLED, KILLED_FOR_S, QUIET_S))
+        inject_fault(cluster, ChaosFault("kill", KILLED, KILLED_FOR_S, QUIET_S))
         time.sleep(QUIET_S)
     trace = folder / "cluster" / TRACE
     report = judge_running(sorted(trace.iterdir()), str(trace))

@@ -95,6 +95,18 @@ STEPS: Mapping[str, str] = {
     "controller_enlists_replicas": "controller_brings_new_replicas_online",
     "controller_starts_returned": "controller_starts_bounced_broker",
     "leader_expands_isr_first": "leader_expands_isr_before_controller_writes",
+    "broker_asks_to_go": "broker_asks_for_controlled_shutdown",
+    "broker_crashes_and_loses_its_tail": "broker_crashes_losing_unflushed_records",
+    "broker_replaces_its_old_node": "broker_replaces_its_old_registration",
+    "controller_informs": "controller_issues_leader_and_isr",
+    "controller_is_asked_for_move": "controller_is_asked_to_reassign",
+    "follower_asks_records": "follower_sends_fetch",
+    "follower_asks_epoch": "follower_sends_epoch_request",
+    "leader_acknowledges_for_isr": "leader_acknowledges_acks_all",
+    "leader_appends_for_isr": "leader_appends_acks_all",
+    "metadata_is_late": "metadata_is_delayed",
+    "node_of_an_ended_session_goes": "node_of_expired_session_is_deleted",
+    "reply_is_lost": "reply_to_registration_is_lost",
 }
 
 CLAIMS: Mapping[str, str] = {

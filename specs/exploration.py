@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from model.language import ProtocolError, RecordedSystem
 from model.language.errors import unknown_name
 from model.language.properties import DEADLOCK
-from specs.growth import Counts, Grown, growth
+from specs.growth import Counts, FieldGrowth, growth
 from specs.lasso import LassoResult
 from specs.lowering.grounding import Grounded
 from specs.lowering.python_code import PythonCode
@@ -216,7 +216,7 @@ class Exploration:
         return {name: self._claim(name) for name in self.grounded.claims}
 
     @cached_property
-    def endings(self) -> dict[str, LassoResult]:
+    def eventually_results(self) -> dict[str, LassoResult]:
         """The answer for every `eventually`."""
         kinds = {name: self.grounded.recorded.claim(name)[0].kind for name in self.grounded.claims}
         started = time.perf_counter()
@@ -246,7 +246,7 @@ class Exploration:
         return ClaimResult(DEADLOCK, "always", NO_DEADLOCK, verdict, depth, why)
 
     @cached_property
-    def growth(self) -> list[Grown]:
+    def growth(self) -> list[FieldGrowth]:
         """Every field with its values, those that are most often at their bounds first."""
         return growth(self.grounded, self.counts())
 
@@ -255,7 +255,7 @@ class Exploration:
         depth = self.tally.settled.get(name)
         why: str | None = None
         if claim.kind == "eventually":
-            ending = self.endings[name]
+            ending = self.eventually_results[name]
             verdict, why = ending.verdict, ending.why
             depth = len(ending.path) + 1 if verdict is Verdict.BROKEN else None
         elif depth is not None:
@@ -276,7 +276,7 @@ class Exploration:
         if result.depth is None:
             return None
         if result.kind == "eventually":
-            ending = self.endings[claim]
+            ending = self.eventually_results[claim]
             path, loop = ending.path, ending.loop
         else:
             path, loop = self.path(claim), None

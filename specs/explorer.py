@@ -63,10 +63,10 @@ def explore(
     grounded = grounded_for(recorded, bounds, claims)
     if engine == "native":
         # Imported here: numba and LLVM take half a second, and not every command explores.
-        from specs.native.search import Options, native_search
+        from specs.native.search import SearchOptions, native_search
 
         report("preparing machine code, which is kept for the next time")
-        options = Options(max_states, stop_at, symmetry, workers, checkpoint, memory_bytes)
+        options = SearchOptions(max_states, stop_at, symmetry, workers, checkpoint, memory_bytes)
         if fingerprints:
             from specs.native.fingerprints import fingerprint_search
 

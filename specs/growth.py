@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from model.language.schema import Field
 from model.language.sorts import Bounded, Numbers
 from specs.lowering.grounding import Grounded
-from specs.reading import plain, text
-from specs.rendering import called, rounded
+from specs.rendering import rounded, under_key
+from specs.state_text import plain, text
 
 Counts = Sequence[Sequence[int]]
 """By cell and by position in its domain: the number of states that hold that value there."""
 
 
 @dataclass(frozen=True)
-class Grown:
+class FieldGrowth:
     """One field, over all of its indices and all states.
 
     `values`: each as it is shown, and how often it was held. `bound` limits the field, `share` of
@@ -27,7 +27,7 @@ class Grown:
     field: str
     values: dict[str, int]
     bound: str | None
-    share: float | None = dataclasses.field(metadata=called("share_at_bound", rounded(4)))
+    share: float | None = dataclasses.field(metadata=under_key("share_at_bound", rounded(4)))
 
     def as_text(self) -> str:
         """`zk.epoch: 62% at the bound epoch; 0: 1%, 1: 37%, 2: 62%`."""
@@ -44,7 +44,7 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share == 0 or share >= 0.005 else "<1%"
 
 
-def growth(grounded: Grounded, counts: Counts) -> list[Grown]:
+def growth(grounded: Grounded, counts: Counts) -> list[FieldGrowth]:
     """Every field: those with a bound first, the fullest of them first, then by name."""
     by_field: dict[str, list[int]] = {}
     domains: dict[str, range] = {}
@@ -60,7 +60,7 @@ def growth(grounded: Grounded, counts: Counts) -> list[Grown]:
     return sorted(found, key=lambda one: (one.share is None, -(one.share or 0), one.field))
 
 
-def _grown(leaf: Field, domain: range, held: list[int]) -> Grown:
+def _grown(leaf: Field, domain: range, held: list[int]) -> FieldGrowth:
     values = {
         text(plain(leaf.sort, code)): count
         for code, count in zip(domain, held, strict=True)
@@ -69,5 +69,5 @@ def _grown(leaf: Field, domain: range, held: list[int]) -> Grown:
     sort = leaf.sort
     high = sort.high if isinstance(sort, Numbers) else None
     if not isinstance(high, Bounded):
-        return Grown(leaf.name, values, None, None)
-    return Grown(leaf.name, values, high.bound, held[-1] / max(sum(held), 1))
+        return FieldGrowth(leaf.name, values, None, None)
+    return FieldGrowth(leaf.name, values, high.bound, held[-1] / max(sum(held), 1))

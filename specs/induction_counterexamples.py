@@ -25,8 +25,8 @@ from specs.lowering.instances import Instance
 from specs.obligations import Conjunct, Obligation, conjuncts
 from specs.progress.obligations import awaited_somewhere, waiting
 from specs.progress.ranking import Ranking
-from specs.reading import Leaves, Reading, named, shown_arguments, text
 from specs.rendering import HIDDEN, picked
+from specs.state_text import Leaves, StateText, named, shown_arguments, text
 
 
 @dataclass
@@ -174,7 +174,7 @@ def counterexample_of(
     before: State, after: State, end: str,
 ) -> InductionCounterexample:  # fmt: skip
     """A state and a step for a person; without an instance the state alone is what is wrong."""
-    reading = Reading(grounded)
+    reading = StateText(grounded)
     state, blank = reading.leaves(before), reading.leaves(grounded.initial)
     changes = reading.changes(before, after)
     shown = [

@@ -140,7 +140,7 @@ def given_symbol(sort: Sort) -> str:
 
 
 @dataclass(frozen=True)
-class Hint:
+class SolverHint:
     """Terms that a solver should have in mind for a step's obligations; nothing is claimed of them.
 
     `terms` takes the state, the step's parameters by name, and a value of `over` if there is one:
@@ -189,7 +189,7 @@ class Proof:
     also: tuple[str, ...] = ()
     """More claims that the same invariants imply."""
     definitions: tuple[Definition, ...] = ()
-    hints: Mapping[str, tuple[Hint, ...]] = field(default_factory=dict)
+    hints: Mapping[str, tuple[SolverHint, ...]] = field(default_factory=dict)
     """By step."""
     groups: Mapping[str, tuple[Invariant, ...]] = field(default_factory=dict)
     """The same invariants under the headings by which a reader finds them."""

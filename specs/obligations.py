@@ -23,17 +23,17 @@ from model.language.values import read
 from specs.invariants import (
     DERIVED,
     Definition,
-    Hint,
     Invariant,
     Proof,
+    SolverHint,
     Triggers,
     folded,
     given_symbol,
 )
 from specs.lowering.z3_code import Function, State, Z3Code
-from specs.rendering import called, rounded
+from specs.rendering import rounded, under_key
 from specs.solvers import combined
-from specs.splitting import Part, Splitter
+from specs.splitting import GoalSplitter, Subgoal
 
 FRAME = "frame rule"
 
@@ -44,7 +44,7 @@ class Obligation:
 
     step: str
     invariant: str
-    answers: Mapping[str, str] = field(metadata=called("result"))
+    answers: Mapping[str, str] = field(metadata=under_key("result"))
     seconds: float = field(metadata=rounded(4))
 
     @property
@@ -104,7 +104,7 @@ class Goal:
     formula: Any
 
 
-class Formulas:
+class ProofFormulas:
     """The formulas of one proof, over one lowering."""
 
     def __init__(self, proof: Proof, recorded: RecordedSystem, code: Z3Code) -> None:
@@ -114,7 +114,7 @@ class Formulas:
                                                      recorded.switches))
             for one in proof.definitions
         }  # fmt: skip
-        self._splitter = Splitter()
+        self._splitter = GoalSplitter()
 
     # -- terms --------------------------------------------------------------------------------
 
@@ -261,8 +261,8 @@ class Formulas:
         goals split; `apart` splits them in any case.
         """
         found = []
-        whole = [Part(matrix.variables, matrix.term)]
-        split = self._splitter.parts(matrix.term, matrix.variables)
+        whole = [Subgoal(matrix.variables, matrix.term)]
+        split = self._splitter.subgoals(matrix.term, matrix.variables)
         for part in split if apart or self.proof.by_triggers else whole:
             environment, _, inside = self._bound(part.variables)
             sorts = {v.args[0]: v.sort for v in part.variables}
@@ -281,7 +281,8 @@ class Formulas:
         ]
 
     def hints(
-        self, step: Recorded, hints: Sequence[Hint], state: State, environment: dict[str, Any],
+        self, step: Recorded, hints: Sequence[SolverHint], state: State, environment: dict[str,
+                                                                                           Any],
         goal: Goal,
     ) -> list[Any]:  # fmt: skip
         """Hint terms: each is the argument of an otherwise unconstrained predicate, so that the

@@ -22,9 +22,9 @@ from model.language.terms import AFTER
 from specs.induction_counterexamples import contradicts_itself, never_awaited
 from specs.invariants import Proof
 from specs.lowering.z3_code import Z3Code
-from specs.obligations import FRAME, Formulas, Goal, Matrix, Obligation
+from specs.obligations import FRAME, Goal, Matrix, Obligation, ProofFormulas
 from specs.progress.obligations import RankingObligations
-from specs.solvers import PROVED, RLIMIT, Separate, SolverQuery
+from specs.solvers import PROVED, RLIMIT, SeparateContext, SolverQuery
 from specs.verdict import ClaimReport, Verdict
 
 INITIALLY = "initially"
@@ -132,12 +132,12 @@ class _Prover:
         needs: Callable[[str, str, set[str]], None] | None,
     ) -> None:
         self.code = Z3Code(recorded, brokers)
-        self.formulas = Formulas(proof, recorded, self.code)
+        self.formulas = ProofFormulas(proof, recorded, self.code)
         self.matrices = {one.name: self.formulas.invariant(one) for one in proof.invariants}
         self.proof, self.recorded, self.each, self.rlimit = proof, recorded, each, rlimit
         self.steps, self.solvers, self.export = steps, tuple(solvers), export
         self.needs = needs
-        self.separate, self.asked_of = Separate(), INITIALLY
+        self.separate, self.asked_of = SeparateContext(), INITIALLY
         """Where the questions of one step are asked, and of which step that is."""
         self.result = ProofResult(proof, recorded, brokers, partial=steps is not None)
         self.state = self.formulas.state()
@@ -291,7 +291,7 @@ class _Prover:
     ) -> None:
         started = time.perf_counter()
         if step != self.asked_of:
-            self.separate, self.asked_of = Separate(), step
+            self.separate, self.asked_of = SeparateContext(), step
         hints = self.proof.hints.get(step, ())
         answers = dict.fromkeys(self.solvers, PROVED)
         for goal in goals:

@@ -29,7 +29,7 @@ class RefusalReason:
 
 
 @dataclass(frozen=True)
-class Page:
+class TransitionPage:
     """What is known of one transition. `bugs` are those whose fix, reverted, changes it."""
 
     name: str
@@ -44,7 +44,7 @@ class Page:
     """`model/replication/isr.py:41`, from the root of the repository."""
 
 
-def pages(system: System) -> list[Page]:
+def pages(system: System) -> list[TransitionPage]:
     """Every transition of a system, in its own order."""
     recorded = {name: system.recorded(name) for name in system.versions}
     steps = {name: _by_name(one) for name, one in recorded.items()}
@@ -56,7 +56,7 @@ def pages(system: System) -> list[Page]:
                   if transition.name in own}  # fmt: skip
         newest = list(inside.values())[-1] if inside else None
         found.append(
-            Page(
+            TransitionPage(
                 transition.name,
                 transition.summary,
                 _parameters(newest),
@@ -147,7 +147,7 @@ def _stories_of(system: str) -> dict[str, list[str]]:
     return stories
 
 
-def markdown(system: System, found: Iterable[Page], with_claims: bool = True) -> str:
+def markdown(system: System, found: Iterable[TransitionPage], with_claims: bool = True) -> str:
     """The reference as a text: claims first, then a section a transition."""
     every = tuple(system.versions)
     lines = [f"# The system `{system.name}`", "", system.about, ""] if with_claims else []
@@ -173,7 +173,7 @@ def markdown(system: System, found: Iterable[Page], with_claims: bool = True) ->
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _asked(guard: RefusalReason, page: Page) -> str:
+def _asked(guard: RefusalReason, page: TransitionPage) -> str:
     if guard.versions == page.versions:
         return guard.reason
     return f"{guard.reason} (in {', '.join(guard.versions)})"

@@ -61,7 +61,7 @@ def picked(*keys: str) -> Metadata:
     return {"picked": keys}
 
 
-def its(attribute: str) -> Metadata:
+def only_attribute(attribute: str) -> Metadata:
     """Of the object in the field only this attribute is shown; None stays None."""
     return {"its": attribute}
 
@@ -71,7 +71,7 @@ def at(path: str, *more: Metadata) -> Metadata:
     return _joined({"at": path}, *more)
 
 
-def called(key: str, *more: Metadata) -> Metadata:
+def under_key(key: str, *more: Metadata) -> Metadata:
     """The field has another name in the data."""
     return _joined({"key": key}, *more)
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from model.versions import SWITCHES
 from specs.lowering.grounding import Grounded
 from specs.lowering.python_code import PythonCode
-from specs.reading import Reading, named, shown_arguments
 from specs.rendering import HIDDEN, parts
+from specs.state_text import StateText, named, shown_arguments
 from specs.verdict import Verdict
 
 
@@ -108,7 +108,7 @@ def build_run(
     the system.
     """
     recorded = grounded.recorded
-    reading = Reading(grounded)
+    reading = StateText(grounded)
     state = code.initial
     steps: list[RunStep] = []
     turn = state

@@ -51,7 +51,7 @@ besides it loses itself in 17 of the 521 questions of the refinement. Then as it
 Either way `unsat` is a proof."""
 
 
-class Separate:
+class SeparateContext:
     """A context of Z3's for the questions of one step, or of one. There formulas are numbered anew:
     in that of the process what Z3 does hangs on all that was made there before, and so on what ran
     in what order."""
@@ -86,7 +86,7 @@ class SolverQuery:
 
     def __init__(
         self, premises: Sequence[Any], goal: Any, by_triggers: bool, rlimit: int,
-        separate: Separate | None = None,
+        separate: SeparateContext | None = None,
     ) -> None:  # fmt: skip
         self._premises = tuple(premises)
         self._by_triggers, self._rlimit, self._separate = by_triggers, rlimit, separate
@@ -99,7 +99,7 @@ class SolverQuery:
         asserted: Sequence[Any],
         part: int = 1,
         options: Mapping[str, object] = MappingProxyType({}),
-        apart: Separate | None = None,
+        apart: SeparateContext | None = None,
     ) -> Any:
         solver = z3.Solver(ctx=None if apart is None else apart.context)
         # At least one: Z3 takes 0 for no limit.
@@ -115,13 +115,13 @@ class SolverQuery:
 
     def proves_anything(self, rlimit: int = LITTLE) -> bool:
         """Do the premises contradict each other, as far as Z3 sees? Then they prove any goal."""
-        apart = Separate()
+        apart = SeparateContext()
         return self._proves(apart.moved(self._premises), {}, rlimit, apart)
 
     def needed(self, among: Sequence[Any]) -> list[int] | None:
         """The positions of those premises without which Z3's proof would not go through: an
         unsatisfiable core, the fewest as Z3 finds them. None where it proves nothing."""
-        apart = Separate()
+        apart = SeparateContext()
         rest = [mine for mine in (*self._premises, self._negated)
                 if not any(mine is other for other in among)]  # fmt: skip
         solver = self._made(apart.moved(rest), 1, {"core.minimize": True}, apart)
@@ -136,7 +136,7 @@ class SolverQuery:
     def hangs_on(self, rlimit: int = LITTLE) -> str:
         """What becomes of a proof by Z3 when what is assumed is weakened, by so much work: it fails
         without `ONE` of the premises; or only without `SEVERAL`; or it needs `NOTHING` of them."""
-        apart = Separate()
+        apart = SeparateContext()
         premises, (negated,) = apart.moved(self._premises), apart.moved([self._negated])
         for _, options in [(1, {})] if self._by_triggers else Z3_WAYS:
             solver = self._made([negated], 1, options, apart)
@@ -154,7 +154,11 @@ class SolverQuery:
         return UNKNOWN
 
     def _proves(
-        self, asserted: Sequence[Any], options: Mapping[str, object], rlimit: int, apart: Separate
+        self,
+        asserted: Sequence[Any],
+        options: Mapping[str, object],
+        rlimit: int,
+        apart: SeparateContext,
     ) -> bool:
         """Is a contradiction found by so much work?"""
         solver = self._made(asserted, 1, options, apart)
@@ -167,7 +171,7 @@ class SolverQuery:
 
     def _by_z3(self) -> str:
         self.work, answer = 0, UNKNOWN
-        apart = self._separate or Separate()
+        apart = self._separate or SeparateContext()
         for part, options in TRIGGER_WAYS if self._by_triggers else Z3_WAYS:
             asserted = apart.moved([*self._premises, self._negated])
             solver = self._made(asserted, part, options, apart)
@@ -176,7 +180,7 @@ class SolverQuery:
             if answer != UNKNOWN:
                 break
             # What was asked before there may have led it astray.
-            apart = Separate()
+            apart = SeparateContext()
         return answer
 
     def smt2(self) -> str:

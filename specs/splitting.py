@@ -15,26 +15,26 @@ from model.language.terms import Term
 
 
 @dataclass(frozen=True)
-class Part:
+class Subgoal:
     """A term to show for all values of the variables in their sorts."""
 
     variables: tuple[Term, ...]
     term: Term
 
 
-class Splitter:
+class GoalSplitter:
     """Splits goals; every variable that it makes is new."""
 
     def __init__(self) -> None:
         self._fresh = itertools.count()
 
-    def parts(self, goal: Term, variables: tuple[Term, ...] = ()) -> list[Part]:
+    def subgoals(self, goal: Term, variables: tuple[Term, ...] = ()) -> list[Subgoal]:
         """The parts of a goal that is to be shown for all values of the variables."""
         return list(self._split(goal, (), variables))
 
     def _split(
         self, goal: Term, alternatives: tuple[Term, ...], variables: tuple[Term, ...]
-    ) -> Iterator[Part]:
+    ) -> Iterator[Subgoal]:
         if goal is t.TRUE:
             return
         if goal.op == "and":
@@ -52,12 +52,12 @@ class Splitter:
         elif goal.op == "or":
             last = next((p for p in reversed(goal.args) if p.op in ("and", "every")), None)
             if last is None:
-                yield Part(variables, t.or_(*alternatives, goal))
+                yield Subgoal(variables, t.or_(*alternatives, goal))
             else:
                 others = tuple(part for part in goal.args if part is not last)
                 yield from self._split(last, (*alternatives, *others), variables)
         else:
-            yield Part(variables, t.or_(*alternatives, goal))
+            yield Subgoal(variables, t.or_(*alternatives, goal))
 
 
 def substituted(term: Term, variable: Term, value: Term) -> Term:

@@ -23,7 +23,7 @@ from model.language.properties import Claim
 from model.language.recording import bounds_read, record_condition, record_step_condition
 from specs.explorer import Exploration, explore
 from specs.redundant_guards import Marks, marks_of
-from specs.rendering import FLAT, HIDDEN, called, parts
+from specs.rendering import FLAT, HIDDEN, parts, under_key
 from specs.story import Story, play
 from specs.verdict import Verdict
 
@@ -39,7 +39,7 @@ SMALL = "it decides nothing within these bounds"
 class Guard:
     """One `require` of one transition."""
 
-    step: str = field(metadata=called("transition"))
+    step: str = field(metadata=under_key("transition"))
     reason: str
 
     def __str__(self) -> str:
@@ -59,10 +59,10 @@ class GuardTrial:
     ALSO: ClassVar = parts("verdict")
 
     guard: Guard = field(metadata=FLAT)
-    by: str | None = field(metadata=called("noticed_by"))
+    by: str | None = field(metadata=under_key("noticed_by"))
     who: str | None = None
     after: int | None = None
-    mark: str | None = field(default=None, metadata=called("redundant"))
+    mark: str | None = field(default=None, metadata=under_key("redundant"))
     own_mark: bool = field(default=False, metadata=HIDDEN)
     unknown: str | None = None
     more_states: int | None = None
@@ -104,7 +104,7 @@ def guards_of(recorded: RecordedSystem, reason: str | None = None) -> list[Guard
     return chosen
 
 
-def without(recorded: RecordedSystem, guard: Guard) -> RecordedSystem | None:
+def remove_guard(recorded: RecordedSystem, guard: Guard) -> RecordedSystem | None:
     """The same system with one guard taken out; None where the version does not have it."""
     cut = recorded.system.recorded(recorded.version, recorded.without)
     for number, step in enumerate(cut.steps):
@@ -115,7 +115,7 @@ def without(recorded: RecordedSystem, guard: Guard) -> RecordedSystem | None:
     return None
 
 
-def watched(recorded: RecordedSystem) -> RecordedSystem:
+def with_any_claim(recorded: RecordedSystem) -> RecordedSystem:
     """The system with one claim more: that none of its `always` and `always_step` is broken.
 
     It is broken where the first of them is, so that a search can end there.
@@ -207,7 +207,7 @@ class Surgery:
     def _finding(self, guard: Guard, whole: Exploration) -> GuardTrial:
         mark, own = self.marks.get(guard.step, guard.reason)
         found = GuardTrial(guard, None, mark=mark, own_mark=own)
-        cut = without(self.recorded, guard)
+        cut = remove_guard(self.recorded, guard)
         assert cut is not None, guard
         try:
             cut_off = self._explore(cut)
@@ -233,7 +233,7 @@ class Surgery:
     def _explore(self, recorded: RecordedSystem) -> Exploration:
         names = [claim.name for claim, _ in recorded.claims.values() if _can_break(claim)]
         return explore(
-            watched(recorded), self.bounds, [*names, ANY], self.max_states, self.report,
+            with_any_claim(recorded), self.bounds, [*names, ANY], self.max_states, self.report,
             stop_at=ANY, symmetry=self.symmetry,
         )  # fmt: skip
 
@@ -245,7 +245,7 @@ class Surgery:
             if guard.step not in {command.what for command in story.commands}:
                 continue
             assert story.heading is not None
-            cut = without(story.heading.recorded, guard)
+            cut = remove_guard(story.heading.recorded, guard)
             if cut is None:
                 continue
             position = play(story, cut).first_difference

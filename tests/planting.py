@@ -23,7 +23,7 @@ def commits_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def reached(self: Partition[Any], now_ms: int) -> int:
         return self.log_end
 
-    monkeypatch.setattr(Partition, "reached", reached)
+    monkeypatch.setattr(Partition, "next_high_watermark", reached)
 
 
 def takes_anybody(monkeypatch: pytest.MonkeyPatch) -> None:

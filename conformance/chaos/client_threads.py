@@ -8,7 +8,7 @@ from functools import partial
 
 from conformance.chaos.clients import CLIENTS
 from conformance.chaos.workload import Workload
-from conformance.running.run import working
+from conformance.running.traced_cluster import run_in_threads
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def at_work(workload: Workload, clients: Iterable[str], idempotent: bool) -> Ite
         works += [(one, partial(client.read, workload, one, client.group))
                   for one in client.readers]  # fmt: skip
     try:
-        with working(works, workload.ended, 20):
+        with run_in_threads(works, workload.ended, 20):
             yield
     finally:
         workload.give_up()

@@ -54,7 +54,7 @@ class ProduceAttempt:
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadRecords:
     """What a reader got at a position: offsets and values. ``joined``: how often it had joined."""
 
     reader: str
@@ -67,7 +67,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Commit:
+class OffsetCommit:
     """A position that the group keeps, as its coordinator acknowledged."""
 
     reader: str
@@ -79,7 +79,7 @@ class Commit:
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoredPosition:
     """A position that a member found kept when it joined; -1 where there was none."""
 
     reader: str
@@ -97,9 +97,9 @@ class ClientHistory:
     """
 
     sends: list[ProduceAttempt] = field(default_factory=list)
-    reads: list[Read] = field(default_factory=list)
-    commits: list[Commit] = field(default_factory=list)
-    restored: list[Restored] = field(default_factory=list)
+    reads: list[ReadRecords] = field(default_factory=list)
+    commits: list[OffsetCommit] = field(default_factory=list)
+    restored: list[RestoredPosition] = field(default_factory=list)
     final: dict[int, dict[int, str]] = field(default_factory=dict)
     clients: dict[str, tuple[str, ...]] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock, repr=False, metadata=HIDDEN)
@@ -108,9 +108,9 @@ class ClientHistory:
     def from_json(cls, data: dict[str, Any]) -> ClientHistory:
         """What ``as_data`` gave. KeyError, TypeError for something else."""
 
-        def read(row: dict[str, Any]) -> Read:
+        def read(row: dict[str, Any]) -> ReadRecords:
             records = tuple((offset, value) for offset, value in row["records"])
-            return Read(**{**row, "records": records})
+            return ReadRecords(**{**row, "records": records})
 
         final = {
             int(partition): {int(offset): value for offset, value in log.items()}
@@ -118,8 +118,8 @@ class ClientHistory:
         }
         return cls(
             [ProduceAttempt(**row) for row in data["sends"]], [read(row) for row in data["reads"]],
-            [Commit(**row) for row in data["commits"]],
-            [Restored(**row) for row in data["restored"]], final,
+            [OffsetCommit(**row) for row in data["commits"]],
+            [RestoredPosition(**row) for row in data["restored"]], final,
             {client: tuple(names) for client, names in data["clients"].items()},
         )  # fmt: skip
 

@@ -14,10 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
-from conformance.chaos.client_threads import at_work
-from conformance.chaos.clients import OURS
-from conformance.chaos.history import ClientHistory
-from conformance.chaos.judge import (
+from conformance.chaos.client_anomalies import (
     DIVERGED,
     LOST,
     LOST_READ,
@@ -25,20 +22,23 @@ from conformance.chaos.judge import (
     TORN,
     WENT_BACK,
     Anomaly,
-    judge,
+    find_anomalies,
     verdict_on,
 )
+from conformance.chaos.client_threads import at_work
+from conformance.chaos.clients import OURS
+from conformance.chaos.history import ClientHistory
 from conformance.chaos.schedule import ChaosFault
 from conformance.chaos.workload import TOPIC, Workload
 from conformance.disks.findings import Severity
-from conformance.disks.inspecting import inspect
+from conformance.disks.inspect_directories import inspect
 from conformance.disks.predicted_truncation import preset_for
-from conformance.disks.reading import NothingHereError
+from conformance.disks.read_directories import NothingHereError
 from conformance.kafka.messages import ANSWER, REQUEST, KafkaReader, Message
-from conformance.kafka.proxy import Gate, Proxy
-from conformance.kafka.schedule import MessageRule, Which
-from conformance.running.judge import judge_running
-from conformance.running.run import SETTINGS as OF_BROKERS
+from conformance.kafka.proxy import MessageGate, Proxy
+from conformance.kafka.schedule import MessageFilter, MessageRule
+from conformance.running.running_report import judge_running
+from conformance.running.traced_cluster import SETTINGS as OF_BROKERS
 from conformance.trace_report import TraceReport
 from impl.releases import Release
 from impl.server.clients import ClientError
@@ -51,7 +51,7 @@ from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import NoNode, ZooKeeperError
 from impl.zookeeper.port import wait
-from specs.rendering import FLAT, HIDDEN, called, parts
+from specs.rendering import FLAT, HIDDEN, parts, under_key
 from specs.verdict import Verdict, combine
 
 OF_GROUPS = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "100"}
@@ -95,7 +95,7 @@ class ChaosReport:
     history: ClientHistory = field(default_factory=ClientHistory, metadata=HIDDEN)
     anomalies: list[Anomaly] = field(default_factory=list)
     allowed: Counter[str] = field(default_factory=Counter)
-    befell: list[dict[str, Any]] = field(default_factory=list, metadata=called("faults"))
+    befell: list[dict[str, Any]] = field(default_factory=list, metadata=under_key("faults"))
     unfinished: str = ""
     trace: TraceReport | None = None
 
@@ -129,7 +129,7 @@ class ChaosCluster:
         state = new_state(numbers, plan.version, "embedded", settings=_settings(plan))
         state.trace = plan.trace
         state.fillable = True
-        self.gate = Gate()
+        self.gate = MessageGate()
         self.partitions = plan.partitions
         self.proxies: dict[int, Proxy] = {}
         passing = count(1)
@@ -204,7 +204,7 @@ class ChaosCluster:
             self.proxies[fault.broker].admit()
 
     def _slow(self, fault: ChaosFault) -> None:
-        which = Which("any", to=str(fault.broker))
+        which = MessageFilter("any", to=str(fault.broker))
         self.gate.add(MessageRule("delay", which, delay_ms=fault.delay_ms))
         try:
             time.sleep(fault.lasts)
@@ -219,7 +219,7 @@ class ChaosCluster:
             others = [] if first is None else [one for one in first.isr if one != first.leader]
             if first is None or not others or not self._runs(first.leader):
                 raise ClusterError("there was nobody to lead next")
-            slow = [Which("Fetch", to=str(one)) for one in others]
+            slow = [MessageFilter("Fetch", to=str(one)) for one in others]
             for which in slow:
                 self.gate.add(MessageRule("delay", which, delay_ms=3000))
             try:
@@ -363,7 +363,7 @@ def _unread(to: str) -> Callable[[int], _Unread]:
     return lambda connection: _Unread(to, connection)
 
 
-def carry_out(
+def run_chaos(
     folder: Path, plan: ChaosPlan, on_progress: OnProgress = lambda text: None
 ) -> ChaosReport:
     """The whole run. ClusterError if the cluster does not start; everything is ended at the end."""
@@ -420,7 +420,7 @@ def _traces(folder: Path) -> list[Path]:
 
 def _judge(report: ChaosReport, cluster: Cluster) -> None:
     if report.history.final:
-        judged = judge(report.history)
+        judged = find_anomalies(report.history)
         report.anomalies, report.allowed = judged.anomalies, judged.allowed
     report.anomalies += _on_disks(cluster)
     cuts = list(_cuts(cluster))
@@ -492,4 +492,4 @@ def _explained(anomaly: Anomaly, release: Release, cuts: Sequence[LoggedTruncati
 _OF_A_CUT = (LOST, LOST_READ, DIVERGED, TORN, WENT_BACK)
 
 
-__all__ = ["ChaosReport", "ChaosPlan", "carry_out"]
+__all__ = ["ChaosReport", "ChaosPlan", "run_chaos"]

@@ -13,11 +13,11 @@ from typing import TypeVar
 
 from conformance.chaos.history import (
     ClientHistory,
-    Commit,
+    OffsetCommit,
     ProduceAttempt,
     ProducerKind,
-    Read,
-    Restored,
+    ReadRecords,
+    RestoredPosition,
 )
 from impl.server.clients import Consumer
 from impl.server.connection import Address
@@ -157,7 +157,7 @@ class Workload:
             return sum(one.count for one in self.history.sends if one.acknowledged)
 
 
-class Member:
+class ReaderNotes:
     """What a reader notes: where the group was when it joined, what it got, what it had kept."""
 
     def __init__(self, work: Workload, reader: str, group: str) -> None:
@@ -180,7 +180,7 @@ class Member:
         }
         with self.work.history.lock:
             self.work.history.restored += [
-                Restored(self.reader, one, offset, began, self.group)
+                RestoredPosition(self.reader, one, offset, began, self.group)
                 for one, offset in kept.items() if offset is not None
             ]  # fmt: skip
 
@@ -200,7 +200,7 @@ class Member:
         self, partition: int, position: int, records: tuple[tuple[int, str], ...], error: str = ""
     ) -> None:
         work = self.work
-        read = Read(self.reader, self.joins, partition, position, records, work.now(), error)
+        read = ReadRecords(self.reader, self.joins, partition, position, records, work.now(), error)
         with work.history.lock:
             work.history.reads.append(read)
 
@@ -212,7 +212,7 @@ class Member:
         ended = self.work.now()
         with self.work.history.lock:
             self.work.history.commits += [
-                Commit(self.reader, one, offset, began, ended, self.group)
+                OffsetCommit(self.reader, one, offset, began, ended, self.group)
                 for one, offset in positions.items()
             ]
 
@@ -227,7 +227,7 @@ def servers_of(addresses: Sequence[Address]) -> str:
     return ",".join(f"{host}:{port}" for host, port in addresses)
 
 
-def hushed(*names: str) -> None:
+def silence_loggers(*names: str) -> None:
     """Libraries say nothing on standard error: that brokers fail is what the run is about."""
     for name in names:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -237,4 +237,4 @@ def _text(value: bytes | None) -> str:
     return (value or b"").decode(errors="replace")
 
 
-__all__ = ["TOPIC", "Member", "Workload", "servers_of"]
+__all__ = ["TOPIC", "ReaderNotes", "Workload", "servers_of"]

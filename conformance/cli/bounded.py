@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import click
 
-from conformance.cli.choice import Size
+from conformance.cli.chosen_system import Size
 from conformance.cli.common import Command, WrongUse
 from conformance.cli.options import Searching
 

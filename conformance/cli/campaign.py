@@ -9,15 +9,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from conformance.cli.commit import commit_of
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, show_table, unknown
+from conformance.cli.git_commit import commit_of
 from impl import PROFILES
 from impl.world.faults import SWARM
 from specs.rendering import as_data
 from specs.verdict import combine
 
 if TYPE_CHECKING:
-    from conformance.campaign import CampaignEngine, CampaignPlan, CampaignRun, Folder, SummaryLine
+    from conformance.campaign import (
+        CampaignEngine,
+        CampaignFolder,
+        CampaignPlan,
+        CampaignRun,
+        SummaryLine,
+    )
 
 ALL = "all"
 ENGINES = ("spark", "local")
@@ -35,7 +41,7 @@ def carry_out_campaign(
 
     Wrong use where the folder holds another campaign, or Spark does not start.
     """
-    from conformance.campaign import carry_out, summary
+    from conformance.campaign import run_whole_campaign, summary
 
     if master is not None and engine == "local":
         raise WrongUse("--master is Spark's; write --engine spark")
@@ -43,7 +49,7 @@ def carry_out_campaign(
     with Progress() as progress, _opened(out, plan) as folder:
         where = _engine(engine, master)
         with _spark_starts():
-            verdicts = carry_out(
+            verdicts = run_whole_campaign(
                 plan, folder, where, lambda done: progress(f"{done} of {len(plan)} runs done")
             )
             table = summary(verdicts)
@@ -123,16 +129,16 @@ def _spark_starts() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _opened(out: str | None, plan: CampaignPlan) -> Iterator[Folder]:
-    from conformance.campaign import Folder, OtherCampaignError
+def _opened(out: str | None, plan: CampaignPlan) -> Iterator[CampaignFolder]:
+    from conformance.campaign import CampaignFolder, OtherCampaignError
 
     commit = commit_of(Path(__file__))
     if out is None:
         with tempfile.TemporaryDirectory(prefix="insync-") as temporary:
-            yield Folder(Path(temporary), plan, commit)
+            yield CampaignFolder(Path(temporary), plan, commit)
         return
     try:
-        folder = Folder(Path(out), plan, commit)
+        folder = CampaignFolder(Path(out), plan, commit)
     except OtherCampaignError as error:
         raise WrongUse(f"--out {error}") from error
     except OSError as error:
@@ -144,7 +150,7 @@ def _made_small(
     broken: list[CampaignRun],
     engine: CampaignEngine,
     plan: CampaignPlan,
-    folder: Folder,
+    folder: CampaignFolder,
     out: str | None,
 ) -> list[dict[str, Any]]:
     """The smallest run of each line of the table; with --out, as files too."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from conformance.cli.choice import Variant, described, refusals, system_named
+from conformance.cli.chosen_system import Variant, described, refusals, system_named
 from conformance.cli.common import Progress, emit_json, finish, say, show_table
 from specs.prover import claim_report
 from specs.rendering import as_data, rows
 from specs.verdict import Verdict, combine
 
 if TYPE_CHECKING:
-    from specs.chain import ChainResult, Composed
+    from specs.chain import ChainResult, ComposedSystem
     from specs.induction_counterexamples import InductionCounterexample
     from specs.obligations import Obligation
     from specs.prover import ProofResult
@@ -152,7 +152,9 @@ def _explain(
             say(f"within {_bounds(space)}: {stopped}", json_target)
 
 
-def _show_each(both: Composed, followed: Sequence[ChainResult], json_target: str | None) -> None:
+def _show_each(
+    both: ComposedSystem, followed: Sequence[ChainResult], json_target: str | None
+) -> None:
     taken: dict[str, int] = {}
     for one in followed:
         for name, count in one.taken.items():

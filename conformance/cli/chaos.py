@@ -103,7 +103,7 @@ def chaos(
       insync chaos --rounds 10000 --minutes 480 --seed 3 --out night
       insync chaos --version 0.10 --rounds 10 --faults cascade
     """
-    from conformance.chaos.run import ChaosPlan, carry_out
+    from conformance.chaos.run import ChaosPlan, run_chaos
 
     kinds = _kinds(named, trace)
     release = preset_of(version)
@@ -125,7 +125,7 @@ def chaos(
     began = time.monotonic()
     with ends_as_interrupt(), _folder(out) as folder, Progress() as progress:
         try:
-            report = carry_out(folder / "cluster", plan, progress)
+            report = run_chaos(folder / "cluster", plan, progress)
         except (ClusterError, OSError) as error:
             raise WrongUse(f"the cluster cannot run: {error}") from error
         if out is not None:

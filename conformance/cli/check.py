@@ -27,8 +27,8 @@ from conformance.cli.ingest import (
     started,
     suited,
 )
-from conformance.cli.kept import keep_checked, open_option, show_checked, story_option
-from conformance.running.reading import is_process_trace
+from conformance.cli.keep_results import keep_checked, open_option, show_checked, story_option
+from conformance.running.process_traces import is_process_trace
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def _judge(runner: Engine, corpora: list[Corpus]) -> Judged:
 
 def running_traces(paths: Sequence[str]) -> list[TraceReport]:
     """What processes of a cluster traced: the files of one folder are judged together."""
-    from conformance.running.judge import judge_running
+    from conformance.running.running_report import judge_running
 
     folders: dict[str, list[str]] = {}
     for path in paths:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from conformance.cli.choice import described, ruled_out, ruled_out_in_words
+from conformance.cli.chosen_system import described, ruled_out, ruled_out_in_words
 from specs.exploration import ClaimResult
 from specs.lowering.grounding import Grounded
 from specs.rendering import FLAT, at, parts

@@ -113,7 +113,7 @@ def _two_runs(left: str, right: str) -> tuple[Comparison, ReplayedRun]:
 def _beside_the_model(path: Path) -> tuple[Comparison, ReplayedRun | None, Verdict]:
     """A trace, or logs. Nothing compared is never alike."""
     from conformance.web.compare import with_trace
-    from conformance.web.traced import is_trace, traced
+    from conformance.web.trace_as_run import is_trace, traced
 
     if is_trace(path):
         run, observed = traced(path)
@@ -123,7 +123,7 @@ def _beside_the_model(path: Path) -> tuple[Comparison, ReplayedRun | None, Verdi
         return result, run, Verdict.UNKNOWN if gave_up else _verdict(result)
     if not path.exists():
         _ = path.read_bytes()  # says what is wrong with it
-    from conformance.web.logged import with_logs  # Arrow takes a moment to load
+    from conformance.web.log_comparison import with_logs  # Arrow takes a moment to load
 
     judged = with_logs(path)
     return judged.comparison, None, _verdict(judged.comparison, judged.compared > 0)

@@ -6,7 +6,7 @@ import click
 
 from conformance.cli.common import WrongUse, json_option
 from conformance.cli.kafka_tool import (
-    Refused,
+    ToolRefused,
     admin_at,
     print_lines,
     refusals,
@@ -63,20 +63,20 @@ def configs(
           --add-config log.retention.ms=60000
     """
     if describe == alter:
-        raise Refused("Command must include exactly one action: --describe, --alter")
+        raise ToolRefused("Command must include exactly one action: --describe, --alter")
     if (where is None) == (brokers is None):
-        raise Refused("Only one of --bootstrap-server or --zookeeper must be specified")
+        raise ToolRefused("Only one of --bootstrap-server or --zookeeper must be specified")
     if kind not in KINDS:
-        raise Refused(f"Invalid entity-type {kind}. Here are {', '.join(KINDS)}")
+        raise ToolRefused(f"Invalid entity-type {kind}. Here are {', '.join(KINDS)}")
     if every and (kind != "brokers" or name is not None):
         raise WrongUse("--entity-default is for brokers, without --entity-name")
     entity = EVERY_BROKER if every else name
     if alter and entity is None:
-        raise Refused("an entity name must be specified with --alter")
+        raise ToolRefused("an entity name must be specified with --alter")
     if alter and not added and not dropped:
-        raise Refused("At least one of --add-config or --delete-config must be specified")
+        raise ToolRefused("At least one of --add-config or --delete-config must be specified")
     if kind == "brokers" and name is not None and not name.isdecimal():
-        raise Refused(
+        raise ToolRefused(
             f"The entity name for {kind} must be a valid integer broker id, but it is: {name}"
         )
     gone = [part.strip() for part in (dropped or "").split(",") if part.strip()]
@@ -95,7 +95,7 @@ def configs(
     assert brokers is not None
     release = release_at(brokers, version)
     if not release.since("1.1") or (kind == "topics" and not release.since("2.5")):
-        raise Refused(f"{release} has no --bootstrap-server for {kind}; use --zookeeper")
+        raise ToolRefused(f"{release} has no --bootstrap-server for {kind}; use --zookeeper")
     if entity is None:
         raise WrongUse("--bootstrap-server: name the entity, with --entity-name")
     with refusals(CONFIGS), admin_at(brokers) as admin:

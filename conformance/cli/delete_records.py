@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from conformance.cli.common import WrongUse, emit_json, json_option, say
-from conformance.cli.kafka_tool import Refused, brokers_at
+from conformance.cli.kafka_tool import ToolRefused, brokers_at
 from impl.server.clients import ClientError, Consumer
 from impl.znodes import TopicPartition
 
@@ -29,7 +29,7 @@ def delete_records(where: str | None, file: str | None, json_target: str | None)
     """
     for name, given in (("bootstrap-server", where), ("offset-json-file", file)):
         if given is None:
-            raise Refused(f'Missing required argument "[{name}]"')
+            raise ToolRefused(f'Missing required argument "[{name}]"')
     offsets = _offsets(str(file))
     say("Executing records delete operation", json_target)
     found: dict[str, int | str] = {}
@@ -66,5 +66,5 @@ def _offsets(file: str) -> dict[TopicPartition, int]:
         ) from error
     if twice:
         named = ",".join(twice)
-        raise Refused(f"Offset json file contains duplicate topic partitions: {named}")
+        raise ToolRefused(f"Offset json file contains duplicate topic partitions: {named}")
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from conformance.cli.choice import Size, refusals, system_named
+from conformance.cli.chosen_system import Size, refusals, system_named
 from conformance.cli.common import (
     Progress,
     WrongUse,
@@ -19,8 +19,8 @@ from conformance.cli.common import (
     show_table,
     unknown,
 )
-from conformance.cli.covered import coverage_option, measured
-from conformance.cli.kept import keep_text, open_option, show, story_option
+from conformance.cli.coverage_option import coverage_option, measured
+from conformance.cli.keep_results import keep_story_text, open_option, show, story_option
 from conformance.mapping import MAPPED, SystemMap, map_of
 from conformance.mapping.rows import Family
 from impl.releases import DEFAULT, Release
@@ -137,7 +137,7 @@ def edges(
     emit_json(json_target, as_data(report) | found | {"seconds": seconds})
     story = None if diagnosis is None else diagnosis.story
     if save_story is not None:
-        keep_text(save_story, story, json_target)
+        keep_story_text(save_story, story, json_target)
     if opens:
         _show_in_the_browser(story, json_target)
     finish(report.verdict)

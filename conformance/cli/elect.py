@@ -9,8 +9,8 @@ import click
 from conformance.cli.common import WrongUse, json_option
 from conformance.cli.kafka_tool import (
     INT,
-    Failed,
-    Refused,
+    ToolFailed,
+    ToolRefused,
     admin_at,
     cannot_be_used,
     print_lines,
@@ -81,7 +81,7 @@ def elect(
     for line in outcome.logged:
         click.echo(line, err=True)
     if outcome.failure:
-        raise Failed(ending.lines(AdminCommandFailed(outcome.failure)), ending.code, err=True)
+        raise ToolFailed(ending.lines(AdminCommandFailed(outcome.failure)), ending.code, err=True)
 
 
 def _is_newer_tool(release: Release, given: dict[str, bool]) -> bool:
@@ -96,17 +96,17 @@ def _check_old(
     """kafka-preferred-replica-election. That one partition may be named is an option of ours."""
     for option in ("election-type", *(() if release.since("2.2") else ("bootstrap-server",))):
         if given[option]:
-            raise Refused(unrecognized(option))
+            raise ToolRefused(unrecognized(option))
     if not release.since("2.2"):
         if not given["zookeeper"]:
-            raise Refused('Missing required argument "[zookeeper]"')
+            raise ToolRefused('Missing required argument "[zookeeper]"')
     elif given["zookeeper"] == given["bootstrap-server"]:
-        raise Refused("Exactly one of '[bootstrap-server]' or '[zookeeper]' must be provided")
+        raise ToolRefused("Exactly one of '[bootstrap-server]' or '[zookeeper]' must be provided")
     if (topic is None) != (partition is None):
         missing = "topic" if topic is None else "partition"
-        raise Refused(f'Missing required argument "[{missing}]"')
+        raise ToolRefused(f'Missing required argument "[{missing}]"')
     if file is not None and topic is not None:
-        raise Refused(cannot_be_used("path-to-json-file", "topic", release))
+        raise ToolRefused(cannot_be_used("path-to-json-file", "topic", release))
 
 
 def _check_new(
@@ -122,9 +122,9 @@ def _check_new(
         raise _uncaught("Option partition is only allowed if topic is used")
 
 
-def _uncaught(text: str) -> Refused:
+def _uncaught(text: str) -> ToolRefused:
     name = "kafka.common.AdminCommandFailedException"
-    return Refused(f'Exception in thread "main" {name}: {text}')
+    return ToolRefused(f'Exception in thread "main" {name}: {text}')
 
 
 def _wanted(

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from conformance.cli.common import WrongUse, emit_json, json_option, say, write_atomically
-from conformance.cli.kept import open_option, show, show_file
+from conformance.cli.keep_results import open_option, show, show_file
 
 _EXAMPLE = """
 \b
@@ -54,8 +54,8 @@ def explain(
     from conformance.web.board import board
     from conformance.web.cards import cards
     from conformance.web.explain import embedded, frames_of, markdown, page
-    from conformance.web.exported import mermaid, pytest_of
     from conformance.web.paper import svg
+    from conformance.web.run_exports import mermaid, pytest_of
     from conformance.web.run_files import NoRunError, read_run
     from model.language import ProtocolError
 

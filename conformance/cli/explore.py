@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.choice import (
+from conformance.cli.chosen_system import (
     Size,
     Variant,
     claims_named,
@@ -32,7 +32,7 @@ from conformance.cli.common import (
     show_table,
 )
 from conformance.cli.interrupts import interrupts
-from conformance.cli.kept import KeepOptions, keep_options
+from conformance.cli.keep_results import KeepOptions, keep_options
 from conformance.cli.on_spark import SPARK, OnSpark, spark_options
 from conformance.cli.options import (
     Searching,
@@ -202,7 +202,7 @@ def _figures(found: Exploration) -> list[str]:
 
 
 def _loops(found: Exploration) -> str:
-    return f", loops {found.loop_seconds:.1f} s" if found.endings else ""
+    return f", loops {found.loop_seconds:.1f} s" if found.eventually_results else ""
 
 
 def _engine(found: Exploration) -> str:

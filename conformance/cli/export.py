@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.choice import Size, Variant, described, listed, refusals, system_named
+from conformance.cli.chosen_system import Size, Variant, described, listed, refusals, system_named
 from conformance.cli.common import (
     WrongUse,
     emit_json,

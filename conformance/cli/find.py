@@ -17,7 +17,7 @@ from conformance.cli.bounded import (
     refuse_what_does_not_fit,
     split_lifted,
 )
-from conformance.cli.choice import (
+from conformance.cli.chosen_system import (
     Size,
     Variant,
     claims_named,
@@ -28,7 +28,7 @@ from conformance.cli.choice import (
 )
 from conformance.cli.claim_answer import ClaimAnswer, steps
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
-from conformance.cli.kept import KeepOptions, keep_options
+from conformance.cli.keep_results import KeepOptions, keep_options
 from conformance.cli.options import (
     Searching,
     search_options,

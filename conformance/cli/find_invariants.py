@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from conformance.cli.choice import Variant, described, refusals, system_named
+from conformance.cli.chosen_system import Variant, described, refusals, system_named
 from conformance.cli.common import (
     Progress,
     WrongUse,
@@ -34,7 +34,7 @@ STATES = 250_000
 
 
 @dataclass(frozen=True)
-class Wanted:
+class InvariantOptions:
     """What --find, --drop-invariants, --write, --resume, --states and --graph said."""
 
     find: bool
@@ -64,7 +64,9 @@ class Wanted:
                 raise WrongUse(f"{name} {value}: there is no such folder; create it first")
 
 
-def find_proof(proof: Proof, variant: Variant, wanted: Wanted, json_target: str | None) -> None:
+def find_proof(
+    proof: Proof, variant: Variant, wanted: InvariantOptions, json_target: str | None
+) -> None:
     """Looks for the invariants of one claim, from the claim alone or from those not forgotten.
 
     Z3 looks; where cvc5 is installed, it proves in the end what Z3 has proved.
@@ -103,7 +105,7 @@ def find_proof(proof: Proof, variant: Variant, wanted: Wanted, json_target: str 
     finish(found.verdict)
 
 
-def _given(proof: Proof, wanted: Wanted) -> Proof:
+def _given(proof: Proof, wanted: InvariantOptions) -> Proof:
     if wanted.forget is None:
         # From the claim alone: nothing that people wrote is left, no hint and no lemma either.
         return Proof(proof.claim, proof.system, (), proof.assumes)

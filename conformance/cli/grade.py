@@ -17,7 +17,7 @@ from conformance.cli.common import (
     say,
     show_table,
 )
-from conformance.cli.kept import KeepOptions, open_option, show_file
+from conformance.cli.keep_results import KeepOptions, open_option, show_file
 from specs.runs import Run
 from specs.verdict import Verdict, combine
 

@@ -19,8 +19,8 @@ from conformance.cli.common import (
 from specs.rendering import as_data
 
 if TYPE_CHECKING:
-    from conformance.disks.comparing import Inspected
-    from conformance.disks.inspecting import Inspection
+    from conformance.disks.compare_replicas import InspectedPartition
+    from conformance.disks.inspect_directories import Inspection
 
 LOCAL, SPARK = "local", "spark"
 _SHOWN = 40  # partitions in the table; --json has them all
@@ -60,10 +60,10 @@ def inspect(
       insync inspect DIR --version 1.1
       insync inspect /mnt/disks --engine spark --json disks.json
     """
-    from conformance.disks.inspecting import TwoClustersError
-    from conformance.disks.inspecting import inspect as inspect_all
+    from conformance.disks.inspect_directories import TwoClustersError
+    from conformance.disks.inspect_directories import inspect as inspect_all
     from conformance.disks.predicted_truncation import preset_for
-    from conformance.disks.reading import NothingHereError
+    from conformance.disks.read_directories import NothingHereError
     from conformance.pipeline.java import NoJavaError
     from conformance.pipeline.session import SparkFailedError
 
@@ -118,7 +118,7 @@ def _show(found: Inspection, json_target: str | None) -> None:
     )
 
 
-def _rows(inspected: Inspected) -> list[tuple[object, ...]]:
+def _rows(inspected: InspectedPartition) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for number, each in enumerate(inspected.replicas):
         cuts = [cut for cut in inspected.cuts if cut.follower == each.broker]

@@ -25,14 +25,14 @@ from conformance.cli.common import (
     show_table,
 )
 from conformance.cli.interrupts import INTERRUPTED, interrupts
-from conformance.kafka.control import ask_proxies, do_line
-from conformance.kafka.fetch import NotFetched, cache_folder, fetched, libs_of
-from conformance.kafka.fetch import fetch as fetch_release
+from conformance.kafka.carry_out_schedule import ask_proxies, do_line
+from conformance.kafka.download import NotDownloaded, cache_folder, downloaded_releases, libs_of
+from conformance.kafka.download import download as download_release
 from conformance.kafka.java import NoJava, fetch_java, java_for, version_of
-from conformance.kafka.keeper import controller_of
 from conformance.kafka.lab import LOOPBACK, MOST_BROKERS, PROXIES, STATE, ZOOKEEPER, Lab
 from conformance.kafka.releases import RELEASES, KafkaRelease, NoRelease, release_of
 from conformance.kafka.schedule import WrongSchedule, parse_schedule
+from conformance.kafka.zookeeper_client import controller_of
 from impl.server.processes import ClusterError, lock_folder
 from specs.rendering import as_data
 from specs.verdict import Verdict
@@ -87,7 +87,7 @@ def fetch(versions: tuple[str, ...], json_target: str | None) -> None:
                 def on_progress(line: str, release: KafkaRelease = release) -> None:
                     progress(f"Kafka {release.text}: {line[:90]}")
 
-                libs = fetch_release(release, progress=on_progress)
+                libs = download_release(release, progress=on_progress)
                 progress(f"Kafka {release.text}: a Java that fits")
                 java = fetch_java(release, cache_folder())
             jars = len(list(libs.glob("*.jar")))
@@ -107,7 +107,7 @@ def versions(json_target: str | None) -> None:
     Example:
       insync kafka versions
     """
-    here = {release.text for release in fetched()}
+    here = {release.text for release in downloaded_releases()}
     rows, cells = [], []
     for text in dict.fromkeys((*RELEASES, *sorted(here))):
         release, java = release_of(text), None
@@ -375,7 +375,7 @@ def replay(
       insync kafka replay lost.story --version 0.11.0.3
       insync kafka replay specs/stories/deposed_controller_writes_unfenced.story --version 2.0.1
     """
-    from conformance.kafka.replay import Done, ReplayAnswer
+    from conformance.kafka.replay import ReplayedStep, ReplayOutcome
     from conformance.kafka.replay import replay as replayed
     from conformance.kafka.run import NotReplayable, run_of
     from specs.story import read_story
@@ -401,7 +401,7 @@ def replay(
                 stack.enter_context(tempfile.TemporaryDirectory(prefix="insync-"))
             )
 
-            def on_progress(done: Done) -> None:
+            def on_progress(done: ReplayedStep) -> None:
                 say(f"{done.number:3}  {done.label}: {done.evidence}", json_target)
 
             report = replayed(run, release, folder, home, on_progress)
@@ -419,12 +419,12 @@ def replay(
     if report.acknowledged:
         say(f"acknowledged with acks=all: {', '.join(report.acknowledged)}", json_target)
     why = {
-        ReplayAnswer.SHOWN: (
+        ReplayOutcome.SHOWN: (
             f"{', '.join(report.broken)} broke on Kafka {release.text} as in the model"
         ),
-        ReplayAnswer.NOT_SHOWN: f"Kafka {release.text} did otherwise",
-        ReplayAnswer.FOLLOWED: f"Kafka {release.text} took every step, and nothing was to break",
-        ReplayAnswer.UNKNOWN: "a step could not be brought about",
+        ReplayOutcome.NOT_SHOWN: f"Kafka {release.text} did otherwise",
+        ReplayOutcome.FOLLOWED: f"Kafka {release.text} took every step, and nothing was to break",
+        ReplayOutcome.UNKNOWN: "a step could not be brought about",
     }[report.answer]
     say(f"{report.answer.value}: {why}; {report.steps} of {len(run.steps)} lines, "
         f"{report.seconds:.0f} s", json_target)  # fmt: skip
@@ -516,7 +516,7 @@ def soak(
     """
     from conformance.kafka.soak import (
         OtherSoak,
-        Plan,
+        SoakPlan,
         SoakRound,
         judged_again,
         rounds_in,
@@ -552,7 +552,7 @@ def soak(
             clients = clients_named(named) if named is not None else ()
         except WrongClients as error:
             raise WrongUse(f"--clients: {error}") from error
-        plan = Plan(release_of(version), rounds, seed, faults, home, keep, clients)
+        plan = SoakPlan(release_of(version), rounds, seed, faults, home, keep, clients)
         if (why := plan.release.why_no_trace) is not None:
             raise WrongUse(f"--version {version}: {why}; write --version 2.8.2")
         if not again:
@@ -701,7 +701,7 @@ def _refusals() -> Iterator[None]:
     """What cannot be done becomes one line."""
     try:
         yield
-    except (NoRelease, NotFetched, NoJava, ClusterError, OSError) as error:
+    except (NoRelease, NotDownloaded, NoJava, ClusterError, OSError) as error:
         raise WrongUse(str(error)) from error
 
 

@@ -11,7 +11,7 @@ from typing import IO, Any
 import click
 
 from conformance.cli.common import STDOUT, WrongUse, emit_json, say
-from impl.admin.endings import USAGE, Ending, nobody_answers
+from impl.admin.endings import USAGE, FailureOutput, nobody_answers
 from impl.admin.errors import AdminError, BrokerRefused, NumberFormat, ZooKeeperRefused
 from impl.admin.port import RequestFailed
 from impl.releases import DEFAULT, PRESETS, Release
@@ -25,7 +25,7 @@ from impl.znodes.text import NumberFormatException
 from impl.zookeeper.errors import ConnectionLoss, ZooKeeperError
 
 
-class Refused(click.ClickException):
+class ToolRefused(click.ClickException):
     """Arguments that Kafka's tool refuses: its line on standard error, and its exit code 1."""
 
     exit_code = USAGE
@@ -35,7 +35,7 @@ class Refused(click.ClickException):
         click.echo(self.message, file=file, err=file is None)
 
 
-class Failed(click.ClickException):
+class ToolFailed(click.ClickException):
     """What fails at work: Kafka's lines, on the stream and with the exit code of its tool."""
 
     exit_code: int  # type: ignore[misc]  # of each, where click has one a class
@@ -51,7 +51,7 @@ class Failed(click.ClickException):
 
 
 class _Whole(click.ParamType[int]):
-    """A whole number of so many bits; Refused, as by joptsimple, for anything else."""
+    """A whole number of so many bits; ToolRefused, as by joptsimple, for anything else."""
 
     name = "integer"
 
@@ -61,12 +61,12 @@ class _Whole(click.ParamType[int]):
     def convert(
         self, value: object, param: click.Parameter | None, context: click.Context | None
     ) -> int:
-        """The number. Refused."""
+        """The number. ToolRefused."""
         text = str(value)
         if re.fullmatch("-?[0-9]+", text) and self.least <= int(text) < -self.least:
             return int(text)
         option = param.opts[0].lstrip("-") if param is not None else ""
-        raise Refused(
+        raise ToolRefused(
             'Exception in thread "main" joptsimple.OptionArgumentConversionException: '
             f"Cannot parse argument '{text}' of option {option}"
         )
@@ -77,7 +77,7 @@ INT, LONG = _Whole(32), _Whole(64)
 
 
 @contextlib.contextmanager
-def refusals(ending: Ending) -> Iterator[None]:
+def refusals(ending: FailureOutput) -> Iterator[None]:
     """Admin errors, and what brokers and ZooKeeper refuse, end the tool as Kafka's ends."""
     try:
         yield
@@ -91,7 +91,7 @@ def refusals(ending: Ending) -> Iterator[None]:
         raise _failed(ending, ZooKeeperRefused(f"{type(error).__name__}: {error}")) from error
 
 
-def _failed(ending: Ending, error: AdminError) -> Failed:
+def _failed(ending: FailureOutput, error: AdminError) -> ToolFailed:
     """What was said before it came to that, as JSON too, and what the tool ends with."""
     context = click.get_current_context(silent=True)
     json_target = None if context is None else context.params.get("json_target")
@@ -100,7 +100,7 @@ def _failed(ending: Ending, error: AdminError) -> Failed:
     lines = ending.lines(error)
     emit_json(json_target, {"lines": list(error.said), "error": lines, "exit_code": ending.code})
     on_stderr = ending.on_stderr or not ending.is_caught or json_target == STDOUT
-    return Failed(lines, ending.code, on_stderr)
+    return ToolFailed(lines, ending.code, on_stderr)
 
 
 def release_of(text: str | None) -> Release:
@@ -135,7 +135,7 @@ def zookeeper(where: str | None, version: str | None) -> Iterator[ZnodeClient]:
     The release is the cluster's own, unless --version says otherwise.
     """
     if where is None:
-        raise Refused('Missing required argument "[zookeeper]"')
+        raise ToolRefused('Missing required argument "[zookeeper]"')
     connect, release = where, release_of(version)
     if Path(where).is_dir():
         cluster = cluster_in(where)
@@ -178,7 +178,7 @@ def release_at(where: str | None, version: str | None) -> Release:
 def brokers_at(where: str | None, option: str) -> list[tuple[str, int]]:
     """The brokers that an option names: HOST:PORT,... or a cluster's directory."""
     if where is None:
-        raise Refused(f'Missing required argument "[{option}]"')
+        raise ToolRefused(f'Missing required argument "[{option}]"')
     if Path(where).is_dir():
         return cluster_in(where).addresses()
     found = []

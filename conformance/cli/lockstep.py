@@ -12,8 +12,8 @@ import click
 
 from conformance.cli.common import Progress as Counted
 from conformance.cli.common import WrongUse, emit_json, finish, json_option, say, show_table
-from conformance.cli.covered import coverage_option, measured
-from conformance.cli.kept import keep_text, open_option, show, story_option
+from conformance.cli.coverage_option import coverage_option, measured
+from conformance.cli.keep_results import keep_story_text, open_option, show, story_option
 from conformance.cli.simulate import seed_range
 from conformance.running.profiles import (
     LOGGED_PROFILES,
@@ -203,7 +203,7 @@ def lockstep(
     })  # fmt: skip
     if save_story is not None:
         stories = (one.story for one in done if one.story is not None)
-        keep_text(save_story, next(stories, None), json_target)
+        keep_story_text(save_story, next(stories, None), json_target)
     if opens:
         _show_in_the_browser(done, json_target)
     finish(verdict)
@@ -280,7 +280,7 @@ def _campaign_of_brokers(faults: str, seeds: range, steps: int, release: str) ->
 def _campaign_of_logs(faults: str, seeds: range, steps: int, release: str) -> WalkCampaign:
     """Runs of whole clusters; what their brokers log is held to the rules of logs."""
     from conformance.lockstep import Mismatch, WalkProgress
-    from conformance.running.logged import judged_logs
+    from conformance.running.simulated_log_files import judged_logs
 
     def walked(seed: int) -> WalkProgress:
         report = judged_logs(seed, steps, faults, release, settles=False)

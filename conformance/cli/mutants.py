@@ -20,14 +20,14 @@ from conformance.cli.common import (
     show_table,
     unknown,
 )
-from conformance.cli.kept import keep_text, open_option, story_option
-from conformance.cli.kept import show as show_run
-from conformance.cli.pace import left_of
+from conformance.cli.keep_results import keep_story_text, open_option, story_option
+from conformance.cli.keep_results import show as show_run
+from conformance.cli.remaining_time import left_of
 from specs.rendering import as_data, rows
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
-    from conformance.mutants import KeptTrials, Trial
+    from conformance.mutants import KeptTrials, MutantTrial
 
 SAMPLE = 40
 DEEP = 400
@@ -105,8 +105,8 @@ def mutants(
         finish(Verdict.NOT_CHECKED)
     every = [one for module in all_of.MODULES for one in all_of.mutants_of(module)]
     drawn = all_of.sample(every, len(every) if everything else wanted, seed)
-    planted: list[all_of.Trial] = []
-    tried: list[all_of.Trial] = []
+    planted: list[all_of.MutantTrial] = []
+    tried: list[all_of.MutantTrial] = []
     with Progress() as progress:
         workers = at_once or os.cpu_count() or 1
         for trial in all_of.try_planted(at_once=workers):
@@ -200,7 +200,7 @@ def _show(name: str, save_story: str | None, opens: bool, json_target: str | Non
     say(diagnosis.as_text(), json_target)
     emit_json(json_target, {"verdict": Verdict.BROKEN, "planted": name, **as_data(diagnosis)})
     if save_story is not None:
-        keep_text(save_story, diagnosis.story, json_target)
+        keep_story_text(save_story, diagnosis.story, json_target)
     if opens:
         from conformance.web.findings import of_story_text
 
@@ -208,11 +208,11 @@ def _show(name: str, save_story: str | None, opens: bool, json_target: str | Non
     return Verdict.BROKEN
 
 
-def _survivors(trials: list[Trial]) -> int:
+def _survivors(trials: list[MutantTrial]) -> int:
     return sum(not trial.caught for trial in trials)
 
 
-def _verdict(planted: list[Trial], tried: list[Trial]) -> Verdict:
+def _verdict(planted: list[MutantTrial], tried: list[MutantTrial]) -> Verdict:
     if not all(one.caught for one in planted):
         return Verdict.BROKEN
     caught = sum(one.caught for one in tried)

@@ -7,7 +7,7 @@ import time
 import click
 
 from conformance.cli.common import WrongUse, emit_json, json_option, say
-from conformance.cli.kafka_tool import LONG, Refused, brokers_at, release_at
+from conformance.cli.kafka_tool import LONG, ToolRefused, brokers_at, release_at
 from impl.server.clients import ClientError, Consumer
 
 
@@ -44,7 +44,7 @@ def offsets(
       insync offsets --broker-list DIR --topic orders --time 1700000000000
     """
     if topic is None:
-        raise Refused('Missing required argument "[topic]"')
+        raise ToolRefused('Missing required argument "[topic]"')
     chosen = _numbers(partitions)
     found: dict[int, list[int]] = {}
     failed: list[str] = []
@@ -54,7 +54,7 @@ def offsets(
             known = consumer.partitions(topic, time.monotonic() + 2)
         except ClientError as error:
             if error.code != "UNKNOWN_TOPIC_OR_PARTITION":
-                raise Refused(str(error)) from error
+                raise ToolRefused(str(error)) from error
             click.echo(f"Topic {topic} does not exist", err=True)
             raise click.exceptions.Exit(1) from error
         for number in known if chosen is None else chosen:

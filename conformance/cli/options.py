@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import click
 
-from conformance.cli.choice import Size, Variant
+from conformance.cli.chosen_system import Size, Variant
 from conformance.cli.common import Command, WrongUse
 from model.faults import FAULTS
 from model.systems import SYSTEMS

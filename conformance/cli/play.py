@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.choice import refusals, system_named
+from conformance.cli.chosen_system import refusals, system_named
 from conformance.cli.common import WrongUse, emit_json, json_option, say
 from conformance.cli.interrupts import interrupts
 
@@ -123,12 +123,12 @@ def _full(heading: str) -> str:
 
 
 def _story(name: str) -> tuple[str, list[str]]:
-    from conformance.web.address import opened
+    from conformance.web.address import open_address
     from conformance.web.run_files import NoRunError, read_run
 
     if "#system+" in name:
         with refusals():
-            found = opened(name.partition("#")[2])
+            found = open_address(name.partition("#")[2])
         if found.said is not None:
             click.echo(f"insync: {found.said}; the nearest is played", err=True)
         return found.heading, list(found.lines)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from conformance.cli.chain import prove_chain
-from conformance.cli.choice import (
+from conformance.cli.chosen_system import (
     Size,
     Variant,
     described,
@@ -33,8 +33,8 @@ from conformance.cli.common import (
     show_table,
     unknown,
 )
-from conformance.cli.find_invariants import STATES, Wanted, draw, find_proof
-from conformance.cli.kept import open_option, show_comparison
+from conformance.cli.find_invariants import STATES, InvariantOptions, draw, find_proof
+from conformance.cli.keep_results import open_option, show_comparison
 from conformance.cli.options import variant_options
 from conformance.cli.theorems import (
     CONTRADICTION,
@@ -81,7 +81,7 @@ MANIFEST = "manifest.json"
 
 
 @dataclass
-class Attempt:
+class ProofAttempt:
     """A proof as it went; the counterexample shows in small values why it is open, if it is."""
 
     result: ProofResult
@@ -236,7 +236,7 @@ def prove(
       insync prove no_message_loss --find --drop-invariants hw_is_within_the_log
       insync prove single_controller --graph who-needs-whom.svg
     """
-    wanted = Wanted(find, forget, write, resume, states, graph, seed)
+    wanted = InvariantOptions(find, forget, write, resume, states, graph, seed)
     wanted.refuse_alone()
     if certificate is not None and smt2_target is not None:
         raise WrongUse("--certificate writes all that --smt2 does: give one of the two")
@@ -276,10 +276,12 @@ def prove(
     proofs = [_unfair(proof, unfair) for proof in proofs]
     asked = [one for proof in proofs for one in _understood(proof, variant, brokers)]
     with _folder(target, certificate is not None, checked_by) as folder, Progress() as progress:
-        attempts: list[Attempt] = []
+        attempts: list[ProofAttempt] = []
         for one in asked:
             if one.given is not None and _is_open(one.given, attempts):
-                attempts.append(Attempt(ProofResult(one.proof, one.recorded, one.brokers), None))
+                attempts.append(
+                    ProofAttempt(ProofResult(one.proof, one.recorded, one.brokers), None)
+                )
             else:
                 attempts.append(_attempt(one, solvers, folder, progress))
         tried = try_theorems(further, variant, solvers, progress)
@@ -333,11 +335,11 @@ def _second_opinion(folder: Smt2Folder, target: str, json_target: str | None) ->
     return Verdict.UNKNOWN if folder.unproved or folder.refused else Verdict.HOLDS
 
 
-def _is_open(proof: Proof, attempts: list[Attempt]) -> bool:
+def _is_open(proof: Proof, attempts: list[ProofAttempt]) -> bool:
     return any(one.result.proof is proof and one.result.open for one in attempts)
 
 
-def _show_in_the_browser(attempts: list[Attempt], json_target: str | None) -> None:
+def _show_in_the_browser(attempts: list[ProofAttempt], json_target: str | None) -> None:
     """The first counterexample to induction, as a state and the step after it."""
     for one in attempts:
         if one.counterexample is not None:
@@ -351,7 +353,7 @@ def _show_in_the_browser(attempts: list[Attempt], json_target: str | None) -> No
 
 def _refuse_beside_chain(
     claims: tuple[str, ...], everything: bool, brokers: str, smt2_target: str | None,
-    certificate: str | None, unfair: tuple[str, ...], wanted: Wanted,
+    certificate: str | None, unfair: tuple[str, ...], wanted: InvariantOptions,
 ) -> None:  # fmt: skip
     beside = {
         "a claim's name": bool(claims), "--all": everything, "--brokers": brokers != ANY,
@@ -478,7 +480,7 @@ def _folder(
 
 def _attempt(
     asked: ProofRequest, solvers: tuple[str, ...], folder: Smt2Folder | None, progress: Progress
-) -> Attempt:
+) -> ProofAttempt:
     # z3 takes a while to load: only now that the line is understood.
     from specs.induction_counterexamples import counterexample_to_induction
     from specs.prover import prove as discharge
@@ -501,13 +503,13 @@ def _attempt(
         progress("looking for a loop")
         with refusals():
             _, run = loop(proof, recorded.version, recorded.without, progress)
-        return Attempt(result, None, run)
+        return ProofAttempt(result, None, run)
     shown = counterexample_to_induction(proof, recorded, result.open) if result.open else None
-    return Attempt(result, shown)
+    return ProofAttempt(result, shown)
 
 
 def _show(
-    attempts: list[Attempt], solvers: tuple[str, ...], each: bool, json_target: str | None
+    attempts: list[ProofAttempt], solvers: tuple[str, ...], each: bool, json_target: str | None
 ) -> None:
     if not attempts:
         return
@@ -562,7 +564,7 @@ def _result_lines(result: ProofResult) -> list[str]:
     ]
 
 
-def _looped(attempt: Attempt) -> list[str]:
+def _looped(attempt: ProofAttempt) -> list[str]:
     """What an explorer says of a claim of progress that is not proved."""
     ranking = attempt.result.proof.ranking
     assert ranking is not None
@@ -591,7 +593,7 @@ def _show_each(result: ProofResult, json_target: str | None) -> None:
     )
 
 
-def _open(attempt: Attempt) -> list[str]:
+def _open(attempt: ProofAttempt) -> list[str]:
     result = attempt.result
     if result.contradictory:
         return ["", CONTRADICTION]

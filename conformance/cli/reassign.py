@@ -13,7 +13,7 @@ import click
 from conformance.cli.common import WrongUse, json_option, say
 from conformance.cli.kafka_tool import (
     LONG,
-    Refused,
+    ToolRefused,
     admin_at,
     cannot_be_used,
     print_lines,
@@ -136,36 +136,36 @@ def reassign(
 
 
 def _check(release: Release, given: dict[str, bool], zookeeper: bool, brokers: bool) -> str:
-    """The action, if the other options go with it; Refused in Kafka's words, of the release."""
+    """The action, if the other options go with it; ToolRefused in Kafka's words, of the release."""
     actions = ACTIONS if release.since("2.6") else ACTIONS[:3]
     for name in ACTIONS[len(actions) :]:
         if given[name]:
-            raise Refused(unrecognized(name))
+            raise ToolRefused(unrecognized(name))
     chosen = [name for name in actions if given[name]]
     if len(chosen) != 1:
         listed = [f"--{name}" for name in actions]
         text = f"{', '.join(listed[:-1])} or {listed[-1]}"
         if release.since("2.6"):
             text = ", ".join(listed)
-        raise Refused(f"Command must include exactly one action: {text}")
+        raise ToolRefused(f"Command must include exactly one action: {text}")
     (action,) = chosen
     if not release.since("2.6"):
         if not zookeeper:
-            raise Refused('Missing required argument "[zookeeper]"')
+            raise ToolRefused('Missing required argument "[zookeeper]"')
         _check_older(action, given, release)
         return action
     if not (zookeeper or brokers):
-        raise Refused("Please specify --bootstrap-server")
+        raise ToolRefused("Please specify --bootstrap-server")
     for name in _REQUIRED[action]:
         if not given[name]:
-            raise Refused(f'Missing required argument "[{name}]"')
+            raise ToolRefused(f'Missing required argument "[{name}]"')
     for name, used in given.items():
         if used and name not in (*ACTIONS, *_REQUIRED[action], *_PERMITTED[action]):
-            raise Refused(f'Option "[{name}]" can\'t be used with action "[{action}]"')
+            raise ToolRefused(f'Option "[{name}]" can\'t be used with action "[{action}]"')
     for name in ("additional", "cancel", "replica-alter-log-dirs-throttle", "list"):
         if given[name] and not brokers:
             said = f'You must specify --bootstrap-server when using "[{name}]"'
-            raise Refused(f'Exception in thread "main" java.lang.RuntimeException: {said}')
+            raise ToolRefused(f'Exception in thread "main" java.lang.RuntimeException: {said}')
     return action
 
 
@@ -189,22 +189,22 @@ _UNFIT = {
 def _check_older(action: str, given: dict[str, bool], release: Release) -> None:
     for name in ("additional", "preserve-throttles"):
         if given[name]:
-            raise Refused(unrecognized(name))
+            raise ToolRefused(unrecognized(name))
     if action == "generate" and not (given[_TOPICS] and given[_BROKERS]):
-        raise Refused(
+        raise ToolRefused(
             "If --generate option is used, command must include both --topics-to-move-json-file "
             "and --broker-list options"
         )
     if action != "generate" and not given[_PLAN]:
         before = {"verify": "used during the --execute option",
                   "execute": "output during the --generate option"}  # fmt: skip
-        raise Refused(
+        raise ToolRefused(
             f"If --{action} option is used, command must include --reassignment-json-file that was "
             f"{before[action]}"
         )
     for name in _UNFIT[action]:
         if given[name]:
-            raise Refused(cannot_be_used(action, name, release))
+            raise ToolRefused(cannot_be_used(action, name, release))
 
 
 def _by_brokers(brokers: str, given: _Given, release: Release) -> Sequence[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from conformance.cli.common import WrongUse, emit_json, json_option, say
-from conformance.cli.kafka_tool import Refused, brokers_at
+from conformance.cli.kafka_tool import ToolRefused, brokers_at
 from impl.server.clients import BATCH_BYTES, ClientError, Consumer, Keyed, Producer, RecordMetadata
 
 _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
@@ -63,12 +63,12 @@ def produce(
       echo "k:v" | insync produce --broker-list 127.0.0.1:9092 --topic orders --key-separator :
     """
     if topic is None:
-        raise Refused('Missing required argument "[topic]"')
+        raise ToolRefused('Missing required argument "[topic]"')
     acks = acks or ("all" if idempotent else "1")
     if acks not in _ACKS:
         raise WrongUse(f"--request-required-acks {acks}: write 0, 1 or all")
     if idempotent and _ACKS[acks] != -1:
-        raise Refused("Must set acks to all in order to use the idempotent producer.")
+        raise ToolRefused("Must set acks to all in order to use the idempotent producer.")
     sent: list[RecordMetadata] = []
     failed = ""
     with Producer(
@@ -142,7 +142,7 @@ def _parted(line: str, separator: str | None, null_marker: str | None) -> Keyed:
     if separator is not None:
         before, found, value = line.partition(separator)
         if not found:
-            raise Refused(f"No key found on line: {line}")
+            raise ToolRefused(f"No key found on line: {line}")
         key = before.encode(errors="surrogateescape")
     return key, None if value == null_marker else value.encode(errors="surrogateescape")
 
@@ -178,21 +178,21 @@ def consume(
       insync consume --bootstrap-server DIR --topic orders --partition 0 --offset 10
     """
     if topic is None:
-        raise Refused('Missing required argument "[topic]"')
+        raise ToolRefused('Missing required argument "[topic]"')
     if offset not in ("earliest", "latest") and not offset.isdecimal():
-        raise Refused(
+        raise ToolRefused(
             f"The provided offset value '{offset}' is incorrect. Valid values are 'earliest', "
             "'latest', or a non-negative long."
         )
     if offset != "latest" and partition is None:
-        raise Refused("The partition is required when offset is specified.")
+        raise ToolRefused("The partition is required when offset is specified.")
     count = 0
     records: list[dict[str, object]] = []
     try:
         with Consumer(brokers_at(where, "bootstrap-server")) as consumer:
             known = consumer.partitions(topic, time.monotonic() + 10)
             if partition is not None and partition not in known:
-                raise Refused(f"{topic}-{partition}: UNKNOWN_TOPIC_OR_PARTITION")
+                raise ToolRefused(f"{topic}-{partition}: UNKNOWN_TOPIC_OR_PARTITION")
             places = {}
             for number in known if partition is None else [partition]:
                 first = offset == "earliest" or from_beginning
@@ -218,7 +218,7 @@ def consume(
                         count, last = count + 1, time.monotonic()
                     places[number] = following
     except ClientError as error:
-        raise Refused(str(error)) from error
+        raise ToolRefused(str(error)) from error
     finally:
         click.echo(f"Processed a total of {count} messages", err=True)
     emit_json(json_target, {"topic": topic, "records": records})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.choice import refusals, system_named
+from conformance.cli.chosen_system import refusals, system_named
 from conformance.cli.common import WrongUse, emit_json, json_option, say, unknown, write_atomically
 from specs.rendering import as_data
 

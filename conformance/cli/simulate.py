@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conformance.cli import campaign
-from conformance.cli.commit import commit_of
 from conformance.cli.common import (
     Progress,
     WrongUse,
@@ -25,7 +24,8 @@ from conformance.cli.common import (
     show_table,
     unknown,
 )
-from conformance.cli.kept import keep_trace, open_option, show_file, story_option
+from conformance.cli.git_commit import commit_of
+from conformance.cli.keep_results import keep_trace, open_option, show_file, story_option
 from conformance.cli.simulate_cluster import simulate_cluster
 from impl import KINDS, PROFILES, Trace, read_trace, write_trace
 from impl.world.cluster import MOST_BROKERS

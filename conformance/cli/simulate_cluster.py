@@ -67,10 +67,12 @@ def simulate_cluster(
 def _run(seed: int, steps: int, faults: str, brokers: int, logs: Path | None) -> WideRun:
     if logs is None:
         return run_wide(seed, steps, faults, brokers)
-    from conformance.running.logged import LoggedWorld
+    from conformance.running.simulated_log_files import LogWritingWorld
 
     place = logs / f"seed-{seed}-logs"
-    with closing(LoggedWorld(place, brokers=brokers, seed=seed, **world_of(faults, brokers))) as it:
+    with closing(
+        LogWritingWorld(place, brokers=brokers, seed=seed, **world_of(faults, brokers))
+    ) as it:
         return run_wide(seed, steps, faults, brokers, world=it)
 
 

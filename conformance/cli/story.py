@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from conformance.cli.choice import refusals
+from conformance.cli.chosen_system import refusals
 from conformance.cli.common import (
     Progress,
     WrongUse,
@@ -20,12 +20,12 @@ from conformance.cli.common import (
     say,
     write_atomically,
 )
-from conformance.cli.kept import open_option, show_file
+from conformance.cli.keep_results import open_option, show_file
 from conformance.cli.options import fault_option
-from conformance.cli.pace import left_of
+from conformance.cli.remaining_time import left_of
 from model.faults import means
 from specs.story import Story, StoryOutcome, difference, play, read_story, rerecorded
-from specs.story.heading import Heading
+from specs.story.heading import StoryHeading
 from specs.verdict import Verdict, combine
 
 SUFFIX = ".story"
@@ -130,7 +130,7 @@ def _played_by_impl(
     path: Path, story: Story, json_target: str | None, progress: Progress
 ) -> dict[str, Any]:
     """Has the implementation play one story, reports it, and gives its row of the JSON."""
-    from conformance.storyteller import replay_story
+    from conformance.play_story import replay_story
 
     replay = replay_story(story)
     progress.wipe()
@@ -203,7 +203,7 @@ def _under(story: Story, faults: tuple[str, ...]) -> Story:
     room = {name: least for one in known for name, least in one.bounds.items()}
     given = {name: max(number, room.get(name, 0)) for name, number in heading.given.items()}
     recorded = played.system.recorded(played.version, {**played.without, **switches})
-    return replace(story, heading=Heading(recorded, given))
+    return replace(story, heading=StoryHeading(recorded, given))
 
 
 def _reported(

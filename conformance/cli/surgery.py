@@ -8,16 +8,16 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.choice import Size, Variant, described, listed, refusals, system_named
+from conformance.cli.chosen_system import Size, Variant, described, listed, refusals, system_named
 from conformance.cli.common import Progress, emit_json, finish, json_option, say, show_table
-from conformance.cli.kept import keep_text, open_option, show_comparison, story_option
+from conformance.cli.keep_results import keep_story_text, open_option, show_comparison, story_option
 from conformance.cli.options import size_options, system_argument, variant_options
 from model.language import RecordedSystem
 from specs.rendering import rows
 from specs.runs import Run
 from specs.story import Story, read_story
 from specs.story.heading import heading_line
-from specs.surgery import CLAIM, Guard, GuardTrial, Surgery, guards_of, without
+from specs.surgery import CLAIM, Guard, GuardTrial, Surgery, guards_of, remove_guard
 from specs.verdict import Verdict, combine
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
@@ -96,7 +96,7 @@ def surgery(
         if needed is None:
             say("there is no run to keep: no claim breaks without any of these guards", json_target)
         elif save_story is not None:
-            keep_text(save_story, needed.story(), json_target)
+            keep_story_text(save_story, needed.story(), json_target)
         if needed is not None and opens:
             needed.show()
     finish(verdict)
@@ -118,7 +118,7 @@ class _Needed:
 
     def story(self) -> str:
         """The run up to where the whole system refuses it, with the refusal."""
-        from conformance.kept_story import as_story
+        from conformance.story_of_run import as_story
         from conformance.web.run_files import line_of_step
 
         lines = [line_of_step(one.step, one.args) for one in self.run.steps]
@@ -142,7 +142,7 @@ def _first_needed(
     from specs.explorer import find
 
     for one in findings:
-        cut = without(recorded, one.guard)
+        cut = remove_guard(recorded, one.guard)
         if one.by != CLAIM or one.who is None or cut is None:
             continue
         _, run = find(cut, {**limits, **one.within}, one.who)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conformance.cli.choice import Variant, described, refusals, system_named
+from conformance.cli.chosen_system import Variant, described, refusals, system_named
 from conformance.cli.common import Progress, WrongUse, say, show_table
 from model.language import RecordedSystem
 from specs.verdict import ClaimReport
@@ -57,7 +57,7 @@ CONTRADICTION = (
 
 
 @dataclass
-class Tried:
+class TheoremAttempt:
     """A theorem as it went; `recorded` is the system that it is about, if it is about one."""
 
     result: TheoremResult
@@ -96,7 +96,7 @@ def theorems_among(
 
 def try_theorems(
     names: tuple[str, ...], variant: Variant, solvers: tuple[str, ...], progress: Progress
-) -> list[Tried]:
+) -> list[TheoremAttempt]:
     """Every theorem of these names, tried."""
     if not names:
         return []
@@ -116,12 +116,12 @@ def try_theorems(
                 solvers,
                 lambda one: progress(f"{one.step}: {one.invariant} {one.answer}"),
             )
-        tried.append(Tried(result, recorded))
+        tried.append(TheoremAttempt(result, recorded))
     return tried
 
 
 def show_theorems(
-    tried: list[Tried], solvers: tuple[str, ...], each: bool, json_target: str | None
+    tried: list[TheoremAttempt], solvers: tuple[str, ...], each: bool, json_target: str | None
 ) -> None:
     """A table, a row each; then what each is about, and what is open."""
     if not tried:
@@ -147,7 +147,7 @@ def show_theorems(
             say(line, json_target)
 
 
-def _theorem_lines(tried: Tried, each: bool) -> list[str]:
+def _theorem_lines(tried: TheoremAttempt, each: bool) -> list[str]:
     result = tried.result
     about = "" if tried.recorded is None else f" of {described(tried.recorded)}"
     lines = [

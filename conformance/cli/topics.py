@@ -10,7 +10,7 @@ import click
 from conformance.cli.common import json_option
 from conformance.cli.kafka_tool import (
     INT,
-    Refused,
+    ToolRefused,
     admin_at,
     cannot_be_used,
     print_lines,
@@ -141,22 +141,22 @@ def _check(release: Release, given: dict[str, bool]) -> str:
     """The action, if the other options go with it (``TopicCommandOptions.checkArgs``)."""
     for option, since in _SINCE.items():
         if given[option] and not release.since(since):
-            raise Refused(unrecognized(option))
+            raise ToolRefused(unrecognized(option))
     chosen = [name for name in ACTIONS if given[name]]
     if len(chosen) != 1:
-        raise Refused(
+        raise ToolRefused(
             "Command must include exactly one action: --list, --describe, --create, --alter or "
             "--delete"
         )
     (action,) = chosen
     if release.since("2.2") and given["zookeeper"] == given["bootstrap-server"]:
         said = "Only one of --bootstrap-server or --zookeeper must be specified"
-        raise Refused(f'Exception in thread "main" java.lang.IllegalArgumentException: {said}')
+        raise ToolRefused(f'Exception in thread "main" java.lang.IllegalArgumentException: {said}')
     for option in _required(release, action, given):
         if not given[option]:
-            raise Refused(f'Missing required argument "[{option}]"')
+            raise ToolRefused(f'Missing required argument "[{option}]"')
     if action == "alter" and given["bootstrap-server"] and given["config"]:
-        raise Refused(
+        raise ToolRefused(
             'Option combination "[bootstrap-server],[config]" can\'t be used with option "[alter]"'
         )
     _together(release, action, given)
@@ -215,4 +215,4 @@ def _together(release: Release, action: str, given: dict[str, bool]) -> None:
             unfit += [one for one in _REPORTS if one != option]
         for other in unfit:
             if given[other]:
-                raise Refused(cannot_be_used(option, other, release))
+                raise ToolRefused(cannot_be_used(option, other, release))

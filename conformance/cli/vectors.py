@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
-from conformance.cli.covered import coverage_option, measured
-from conformance.cli.kept import open_option, show_comparison
+from conformance.cli.coverage_option import coverage_option, measured
+from conformance.cli.keep_results import open_option, show_comparison
 
 if TYPE_CHECKING:
     from conformance.vectors.cases import Case

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from conformance.cli.common import Progress, emit_json, finish, json_option, say
-from conformance.cli.pace import Pace
+from conformance.cli.remaining_time import Pace
 from specs.rendering import TableLayout, as_data
 from specs.verdict import Verdict
 

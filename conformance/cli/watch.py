@@ -13,7 +13,7 @@ import click
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
 from conformance.cli.ingest import check_release, layout_option, started
 from conformance.cli.interrupts import interrupts
-from conformance.cli.kept import open_option, show_checked
+from conformance.cli.keep_results import open_option, show_checked
 from specs.rendering import as_data
 from specs.verdict import Verdict
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from conformance.cli.choice import described, listed, refusals
+from conformance.cli.chosen_system import described, listed, refusals
 from conformance.cli.claim_answer import steps
 from conformance.cli.common import (
     Progress,
@@ -20,9 +20,9 @@ from conformance.cli.common import (
     say,
     show_table,
 )
-from conformance.cli.kept import KeepOptions, keep_options
+from conformance.cli.keep_results import KeepOptions, keep_options
 from conformance.cli.options import fault_option
-from conformance.cli.pace import left_of
+from conformance.cli.remaining_time import left_of
 from model.language import RecordedSystem
 from model.zoo import ZOO, Expression, ZooEntry
 from model.zoo import entry as entry_named
@@ -34,7 +34,7 @@ from specs.verdict import Verdict, combine
 
 
 @dataclass(frozen=True)
-class Hunt:
+class BugHunt:
     """What exploration says of an entry: with its bug, and as history fixed it."""
 
     entry: ZooEntry
@@ -57,7 +57,7 @@ class Hunt:
         return self.bug.seconds + self.fixed.seconds
 
 
-def hunt(entry: ZooEntry, max_states: int | None, report: Report) -> Hunt:
+def hunt(entry: ZooEntry, max_states: int | None, report: Report) -> BugHunt:
     """Finds an entry's run, then explores the fixed variant within the same bounds."""
     shown = entry.shown
     if shown is None:
@@ -72,7 +72,7 @@ def hunt(entry: ZooEntry, max_states: int | None, report: Report) -> Hunt:
 
     bug, run = search(shown.broken(), "with its bug")
     fixed, counter = search(shown.as_fixed(), "as fixed")
-    return Hunt(entry, shown, bug, run, fixed, counter)
+    return BugHunt(entry, shown, bug, run, fixed, counter)
 
 
 @click.command()
@@ -176,7 +176,7 @@ def _one(
 
 
 def _several(entries: Sequence[ZooEntry], max_states: int | None, json_target: str | None) -> None:
-    hunts: list[Hunt] = []
+    hunts: list[BugHunt] = []
     began = time.monotonic()
     with refusals(), Progress() as progress:
         for one in entries:
@@ -222,7 +222,7 @@ def _entry_lines(entry: ZooEntry) -> list[str]:
     return [*lines, *([f"  {entry.remark}"] if entry.remark else []), ""]
 
 
-def _report(done: Hunt) -> list[str]:
+def _report(done: BugHunt) -> list[str]:
     claim = done.bug.claims[done.shown.claim]
     lines = [f"{described(done.bug.grounded.recorded)} ({listed(done.bug.grounded.bounds)})"]
     lines += [f"  {claim.name}: {claim.sentence}"]
@@ -247,7 +247,7 @@ def _states(found: Exploration) -> str:
     return f"{found.distinct:,} {'orbits' if found.engine.symmetry else 'states'}"
 
 
-def _outcome(done: Hunt) -> str:
+def _outcome(done: BugHunt) -> str:
     if done.run is not None:
         return "found"
     why = done.bug.claims[done.shown.claim].why or listed(done.bug.grounded.bounds)
@@ -301,7 +301,7 @@ def _listed(entry: ZooEntry) -> EntryReport:
     )  # fmt: skip
 
 
-def _hunted(done: Hunt) -> EntryReport:
+def _hunted(done: BugHunt) -> EntryReport:
     fixed, run = done.fixed.claims[done.shown.claim], done.run
     return replace(
         _listed(done.entry), verdict=_outcome(done),

@@ -23,7 +23,7 @@ _CONTROLLER = 1
 
 
 @dataclass(frozen=True)
-class Runs:
+class EpochRuns:
     """A replica's log as runs of one epoch each; `end` is its log end, `hw` its high watermark."""
 
     runs: tuple[Run, ...]
@@ -59,7 +59,7 @@ def _number(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.split(".")[:2] if part.isdigit())
 
 
-def cut_of(follower: Runs, leader: Runs, preset: str) -> int:
+def truncated_end(follower: EpochRuns, leader: EpochRuns, preset: str) -> int:
     """Where the log of `follower` ends once it may fetch from `leader`, under a release's rules.
 
     Logs with batches that name no epoch are cut to the high watermark, as up to 0.10.
@@ -96,13 +96,13 @@ def cut_of(follower: Runs, leader: Runs, preset: str) -> int:
     for _ in range(len(places) + len(epochs)):
         if not ledger.read(code["replica.truncating"], (_FOLLOWER,)):
             break
-        _take(moves, "follower_asks_epoch", _FOLLOWER, _LEADER)
+        _take(moves, "follower_sends_epoch_request", _FOLLOWER, _LEADER)
         _take(moves, "leader_answers_epoch", _LEADER, _FOLLOWER)
         _take(moves, "follower_truncates", _FOLLOWER, _LEADER)
     return places[int(ledger.read(code["log.end"], (_FOLLOWER,)))]
 
 
-def _places(one: Runs, other: Runs) -> Sequence[int]:
+def _places(one: EpochRuns, other: EpochRuns) -> Sequence[int]:
     """Every offset at which something changes in one of the logs."""
     found = {min(one.start, other.start)}
     for held in (one, other):

@@ -57,7 +57,7 @@ def merge(question: ExplorationTask, segments: Segments, asked: OpenClaims) -> S
         shard, blocks = key[0].as_py(), table.column("block").to_pylist()
         if shard == task.STATS:
             row = {"shard": shard, "states": 0, "file": "", "settled": 0,
-                   "stats": task.summed(blocks)}  # fmt: skip
+                   "stats": task.sum_counts(blocks)}  # fmt: skip
         else:
             row = task.merged(question, segments, shard, blocks, asked)
         return pa.Table.from_pylist([row], MERGED)

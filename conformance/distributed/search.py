@@ -20,7 +20,7 @@ from model.language.properties import DEADLOCK
 from specs.exploration import EngineRun, Exploration, Report, SearchTally, settling_truths
 from specs.lasso import LassoResult
 from specs.native.backwards import judge_all
-from specs.native.search import Options, Search
+from specs.native.search import NativeSearch, SearchOptions
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -163,8 +163,8 @@ class _DistributedSearch:
         return Exploration(kernel.grounded, tally, engine, self._path, _ending, _counts)
 
     def _path(self, claim: str) -> list[int]:
-        exact = Search(self.kernel, Options(stop_at=claim, symmetry=self.kernel.symmetry),
-                       self.report)  # fmt: skip
+        options = SearchOptions(stop_at=claim, symmetry=self.kernel.symmetry)
+        exact = NativeSearch(self.kernel, options, self.report)
         exact.go()
         return exact.result(0.0, 0.0).path(claim)
 

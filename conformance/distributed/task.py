@@ -67,7 +67,7 @@ class OpenClaims:
 
 
 @dataclass
-class Stats:
+class LevelCounts:
     """What a part of a level adds: counts by instance, reason and bound, and claims settled."""
 
     generated: int
@@ -125,7 +125,7 @@ def expanded(
                 new, _ = taken_in(kernel, np.empty(0, np.uint64), [outbox], OpenClaims(0, 0))
                 yield shard, new.tobytes()
     fired, refused, pruned = worker.tallies
-    stats = Stats(
+    stats = LevelCounts(
         int(worker.counters[driver.GENERATED]), int(worker.counters[driver.SETTLED]),
         fired.tolist(), refused.tolist(), pruned.tolist(),
     )  # fmt: skip
@@ -188,7 +188,7 @@ def merged(
     }  # fmt: skip
 
 
-def summed(texts: Iterable[bytes]) -> str:
+def sum_counts(texts: Iterable[bytes]) -> str:
     """The counts of several tasks as those of one."""
     parts = [json.loads(text) for text in texts]
     settled = refused = None
@@ -197,7 +197,7 @@ def summed(texts: Iterable[bytes]) -> str:
         refused = np.maximum(part["refused"], refused if refused is not None else 0)
     if settled is None or refused is None:
         raise ValueError("no task has counted anything")
-    return Stats(
+    return LevelCounts(
         sum(part["generated"] for part in parts), settled,
         np.sum([part["fired"] for part in parts], axis=0).tolist(),
         refused.tolist(),
@@ -205,6 +205,6 @@ def summed(texts: Iterable[bytes]) -> str:
     ).as_text()  # fmt: skip
 
 
-def stats_of(text: str) -> Stats:
+def stats_of(text: str) -> LevelCounts:
     """What `as_text` wrote."""
-    return Stats(**json.loads(text))
+    return LevelCounts(**json.loads(text))

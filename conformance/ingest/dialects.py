@@ -93,7 +93,7 @@ class Dialect:
         return lru_cache(_MESSAGES)(self._match)
 
     def _match(self, logger: str, message: str) -> Matched | None:
-        said, text = heads.split(message)
+        said, text = heads.split_head(message)
         for template in self._candidates(logger, text[:_START]):
             values = template.match(text)
             if values is not None:

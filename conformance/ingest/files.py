@@ -346,7 +346,7 @@ def _peek(paths: list[str]) -> tuple[set[int], set[str]]:
         brokers |= {int(number) for number in _STATED_ID.findall(head)}
         clusters |= set(_CLUSTER_ID.findall(head))
         for message in _STAMPED.findall(head):
-            said, _ = heads.split(message)
+            said, _ = heads.split_head(message)
             if "broker" in said:
                 brokers.add(said["broker"])
     return brokers, clusters

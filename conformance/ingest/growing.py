@@ -54,15 +54,15 @@ class FileProgress:
 
 
 @dataclass(frozen=True)
-class Offset:
-    """How far all files were read, by the names of `named`."""
+class ReadOffsets:
+    """How far all files were read, by the names of `logs_by_name`."""
 
     files: Mapping[str, FileProgress] = field(default_factory=dict)
     quiet: int = 0  # triggers since anything was written or read; stays at QUIET
     size: int = 0  # bytes on disk, of all files
 
     @classmethod
-    def of_json(cls, said: Mapping[str, Any]) -> Offset:
+    def of_json(cls, said: Mapping[str, Any]) -> ReadOffsets:
         """What `as_data` gave."""
         return cls(
             {name: FileProgress(**reach) for name, reach in said.get("files", {}).items()},
@@ -72,7 +72,7 @@ class Offset:
 
 
 @dataclass(frozen=True)
-class Chunk:
+class FileChunk:
     """A part of one file to be parsed: from `since` on, up to the byte `until`."""
 
     name: str
@@ -92,7 +92,7 @@ class _Look:
     reason: str | None = None
 
 
-def named(found: LogSources) -> dict[str, LogFile]:
+def logs_by_name(found: LogSources) -> dict[str, LogFile]:
     """The logs that have a whole first line, by a name that stays when they are rolled.
 
     ZooKeeper's transactions are no lines, and are not followed.
@@ -113,7 +113,7 @@ def named(found: LogSources) -> dict[str, LogFile]:
     return names
 
 
-def look_around(folder: str) -> LogSources:
+def discover_now(folder: str) -> LogSources:
     """What the folder holds now; nothing while it is not there."""
     try:
         return discover([folder])
@@ -121,9 +121,11 @@ def look_around(folder: str) -> LogSources:
         return LogSources()
 
 
-def next_offset(folder: str, start: Offset, final: bool = False, most: int = MOST) -> Offset:
+def next_offset(
+    folder: str, start: ReadOffsets, final: bool = False, most: int = MOST
+) -> ReadOffsets:
     """How far the files can be read now. `final` takes what is there as all that will be."""
-    logs = named(look_around(folder))
+    logs = logs_by_name(discover_now(folder))
     files = _with_new(start.files, logs)
     newest = {log.stream: name for name, log in logs.items()}  # in order: the last one stays
     limit = max(_LEAST, most // max(1, len(logs)))
@@ -139,13 +141,13 @@ def next_offset(folder: str, start: Offset, final: bool = False, most: int = MOS
         if look.text or look.reason:
             files[look.name] = _reached(look)
     if files != start.files or size != start.size:
-        return Offset(files, 0, size)
-    return Offset(files, min(QUIET, start.quiet + 1), size)
+        return ReadOffsets(files, 0, size)
+    return ReadOffsets(files, min(QUIET, start.quiet + 1), size)
 
 
-def chunks(folder: str, start: Offset, end: Offset) -> list[Chunk]:
+def chunks(folder: str, start: ReadOffsets, end: ReadOffsets) -> list[FileChunk]:
     """What is to be parsed between two offsets. A file that is gone comes with that reason."""
-    logs = named(look_around(folder))
+    logs = logs_by_name(discover_now(folder))
     found = []
     for name, until in end.files.items():
         since = start.files.get(name, replace(until, bytes=0, lines=0, loose=True, reason=None))
@@ -154,14 +156,14 @@ def chunks(folder: str, start: Offset, end: Offset) -> list[Chunk]:
         log = logs.get(name)
         if log is None:
             until = replace(until, reason="is gone; it was removed before it was read")
-        found.append(Chunk(name, "" if log is None else log.path, since, until))
+        found.append(FileChunk(name, "" if log is None else log.path, since, until))
     return found
 
 
 def closed(folder: str) -> list[Skipped]:
     """What cannot be read at all, now. A log that is still empty is not among it."""
-    found = list(look_around(folder).closed)
-    for log in look_around(folder).logs:
+    found = list(discover_now(folder).closed)
+    for log in discover_now(folder).logs:
         try:
             next(bytes_of(log.path), None)
         except UnreadableError as error:
@@ -170,7 +172,7 @@ def closed(folder: str) -> list[Skipped]:
     return found
 
 
-def text_of(chunk: Chunk) -> Iterator[bytes]:
+def text_of(chunk: FileChunk) -> Iterator[bytes]:
     """The bytes of a chunk, in pieces. Raises UnreadableError and DamagedError."""
     if chunk.path:
         yield from _from(chunk.path, chunk.since.bytes, chunk.until.bytes - chunk.since.bytes)

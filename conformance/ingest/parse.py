@@ -68,7 +68,7 @@ _STRAY = Template(STRAYED_NOTE, STRAYED_NOTE, "", "")
 
 
 @dataclass
-class Tally:
+class FileCounts:
     """What one file held, in lines."""
 
     events: int = 0
@@ -106,7 +106,7 @@ class Tally:
         self.holes.append(line)
         self.hole_times.append(self.until or 0)
 
-    def strays(self, broker: int) -> bool:
+    def is_rare_broker(self, broker: int) -> bool:
         """Whether a broker is named by few lines so far, and another one by many."""
         few = self.brokers[broker]
         return few <= STRAYED and max(self.brokers.values()) >= MANY * few
@@ -155,7 +155,7 @@ def rows_of_file(
     cluster: str, file: str, path: str, release: str | None = None, layout: str | None = None
 ) -> Iterator[dict[str, Any]]:
     """Rows of the schema `LINES`, one by one, from what `parsed_file` gives."""
-    return map(as_row, parsed_file(cluster, file, path, release, layout))
+    return map(row_of, parsed_file(cluster, file, path, release, layout))
 
 
 def parsed_file(
@@ -170,7 +170,7 @@ def parsed_file(
     if is_transaction_log(path):
         yield from parsed_transactions(cluster, file, path)
         return
-    tally = Tally()
+    tally = FileCounts()
     counted = _Counted(lines_of(path))
     reason: str | None = None
     try:
@@ -209,10 +209,10 @@ def parsed_file(
 
 
 def rows_of_lines(
-    cluster: str, file: str, lines: Iterable[str], dialect: Dialect, tally: Tally
+    cluster: str, file: str, lines: Iterable[str], dialect: Dialect, tally: FileCounts
 ) -> Iterator[dict[str, Any]]:
     """Rows of the schema `LINES`, one by one, from what `parsed_lines` gives."""
-    return map(as_row, parsed_lines(cluster, file, lines, dialect, tally))
+    return map(row_of, parsed_lines(cluster, file, lines, dialect, tally))
 
 
 def parsed_lines(
@@ -220,7 +220,7 @@ def parsed_lines(
     file: str,
     lines: Iterable[str],
     dialect: Dialect,
-    tally: Tally,
+    tally: FileCounts,
     sources: Sources | None = None,
 ) -> Iterator[Said]:
     """The events and the rejected lines among `lines`; `tally` is filled on the way.
@@ -269,7 +269,7 @@ def parsed_lines(
             said = said if writer is None else said | {"broker": writer}
         if broker is not None:
             tally.brokers[broker] += 1
-            if template.kind == NOTE and len(tally.brokers) > 1 and tally.strays(broker):
+            if template.kind == NOTE and len(tally.brokers) > 1 and tally.is_rare_broker(broker):
                 template = _STRAY
         yield (
             cluster, file, record.line, record.at, 1 + record.continuation, record.level,
@@ -277,7 +277,7 @@ def parsed_lines(
         )  # fmt: skip
 
 
-def as_row(parsed: Said) -> dict[str, Any]:
+def row_of(parsed: Said) -> dict[str, Any]:
     """What `parsed_lines` gives as a row of the schema `LINES`, without what is null."""
     if isinstance(parsed, dict):
         return parsed
@@ -390,7 +390,7 @@ def digest(text: str) -> int:
     return int.from_bytes(raw, "big", signed=True)
 
 
-def _mended(lines: Iterable[str], tally: Tally) -> Iterator[str]:
+def _mended(lines: Iterable[str], tally: FileCounts) -> Iterator[str]:
     """Lines without the NUL bytes that a file system leaves where it lost what was written."""
     for number, line in enumerate(lines, 1):
         if "\0" in line:
@@ -437,7 +437,7 @@ def _rejected(
     }
 
 
-def _configured(record: LogRecord, columns: dict[str, Any], tally: Tally) -> dict[str, Any]:
+def _configured(record: LogRecord, columns: dict[str, Any], tally: FileCounts) -> dict[str, Any]:
     """A dump of the configuration names the broker whose process has just started."""
     found = _BROKER_ID.search(record.message)
     if found is None:
@@ -453,7 +453,7 @@ def is_harmless(reason: str) -> bool:
     return reason in _HARMLESS
 
 
-def what_is_wrong(tally: Tally) -> str | None:
+def what_is_wrong(tally: FileCounts) -> str | None:
     """Why a file with these counts is no whole log of a broker; None when it is."""
     if not tally.stamped:
         return NO_RECORD if tally.read else EMPTY

@@ -12,16 +12,16 @@ from typing import Any
 import pyarrow as pa
 
 from conformance.ingest.dialects import NOTE, dialect_for
-from conformance.ingest.growing import Chunk, text_of
+from conformance.ingest.growing import FileChunk, text_of
 from conformance.ingest.layouts import change_for
 from conformance.ingest.log4j import starts_record
-from conformance.ingest.parse import Tally, rows_of_lines
+from conformance.ingest.parse import FileCounts, rows_of_lines
 from conformance.ingest.reader import DamagedError, UnreadableError, head_of, split, text
 from conformance.ingest.schema import EVENT, EVENTS
 
 
 @dataclass
-class Piece:
+class ParsedChunk:
     """Events of a part of one file, and the counts of it. No `file`: only the time went on."""
 
     cluster: str
@@ -44,7 +44,7 @@ class Piece:
         return self.cluster, pack(self.events), json.dumps(book)
 
     @classmethod
-    def unpacked(cls, cluster: str, events: bytes, book: str) -> Piece:
+    def unpacked(cls, cluster: str, events: bytes, book: str) -> ParsedChunk:
         """What `packed` has given."""
         said = json.loads(book)
         unknown = [tuple(each) for each in said.pop("unknown")]
@@ -65,10 +65,10 @@ def unpack(data: bytes) -> pa.Table:
     return pa.ipc.open_stream(data).read_all()
 
 
-def piece_of(chunk: Chunk, release: str | None, layout: str | None = None) -> Piece:
+def piece_of(chunk: FileChunk, release: str | None, layout: str | None = None) -> ParsedChunk:
     """Parse a chunk; `layout` as `plain` takes it. Never raises on account of the file."""
     since, until = chunk.since, chunk.until
-    tally = Tally()
+    tally = FileCounts()
     lines = _CountedLines(split(text(text_of(chunk), since.bytes == 0)))
     rows: list[dict[str, Any]] = []
     unknown: dict[tuple[str, str], list[int]] = {}
@@ -96,7 +96,7 @@ def piece_of(chunk: Chunk, release: str | None, layout: str | None = None) -> Pi
                 unknown.setdefault((row["reason"], row["template"]), []).append(row["line"])
     except (UnreadableError, DamagedError) as error:
         reason = reason or str(error)
-    return Piece(
+    return ParsedChunk(
         cluster=since.cluster,
         events=pa.Table.from_pylist(rows, schema=EVENTS),
         log={

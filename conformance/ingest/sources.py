@@ -103,7 +103,7 @@ def _writer(line: str) -> int | None:
     found = OWN.match(line)
     if found is None:
         return None
-    broker = heads.split(line[found.end() :])[0].get("broker")
+    broker = heads.split_head(line[found.end() :])[0].get("broker")
     return broker if isinstance(broker, int) else None
 
 

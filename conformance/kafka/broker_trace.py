@@ -17,7 +17,7 @@ from typing import Any
 
 from conformance.kafka.controller_trace import ControllerTraceOf, History, by_place
 from conformance.kafka.protocol_log import LogLine, ids_in
-from conformance.kafka.questions import SAME_MS, Question, Questions
+from conformance.kafka.questions import SAME_MS, Questions, SeenRequest
 
 UNSEEN = (
     "state_written: whom a controller takes for alive when it writes",
@@ -58,7 +58,7 @@ class _Read:
 class _Fetch:
     """A fetch that a leader serves; ``read`` are events whose answer may still be filled in."""
 
-    question: Question
+    question: SeenRequest
     follower: int
     begun: dict[str, _Read] = field(default_factory=dict)
     read: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -145,7 +145,9 @@ class BrokerTraceOf:
         self.orders: dict[str, tuple[dict[str, Any], dict[str, int]]] = {}
         self.fetches: dict[str, _Fetch] = {}  # thread -> what it serves
         self.reading: dict[str, list[_Again]] = {}  # thread -> what it reads again
-        self.epochs: dict[str, tuple[Question, set[str]]] = {}  # thread -> what is not served yet
+        self.epochs: dict[
+            str, tuple[SeenRequest, set[str]]
+        ] = {}  # thread -> what is not served yet
         self.left: dict[str, tuple[int, list[Event]]] = {}
         self.following: dict[str, list[str]] = {}  # thread -> of which it said that they follow
         self.failed: dict[str, tuple[int, int, list[Event]]] = {}
@@ -158,7 +160,7 @@ class BrokerTraceOf:
         """Of partitions that it leads: by its first offset, the place before an append."""
         self.wrote: dict[str, dict[str, int]] = defaultdict(dict)
         """By thread, where what it appended ends, of the request that it handles."""
-        self.sent: dict[tuple[int, str, int], Question] = {}  # by leader, API and correlation id
+        self.sent: dict[tuple[int, str, int], SeenRequest] = {}  # by leader, API and correlation id
         self.sendings: dict[_Sending, list[tuple[int, float]]] = defaultdict(list)
         """Where, and when, it says that it sends such a question: numbers begin anew."""
         self.asked: dict[str, int] = {}  # the offset that a follower's fetch brought
@@ -292,7 +294,7 @@ class BrokerTraceOf:
                     self._serves_epoch(question, partition)
             self.epochs[line.thread] = question, left
 
-    def _would_refuse(self, question: Question, partition: str) -> bool:
+    def _would_refuse(self, question: SeenRequest, partition: str) -> bool:
         """Is what it is in already the reason of the error that it answers? It may come to lead
         before the answer is logged, and was not its leader when it was asked."""
         error = question.answer.get(partition, {}).get("error", "NONE")
@@ -319,7 +321,7 @@ class BrokerTraceOf:
                     self._serves_epoch(question, partition)
                 left.clear()
 
-    def _serves_epoch(self, question: Question, partition: str) -> None:
+    def _serves_epoch(self, question: SeenRequest, partition: str) -> None:
         asked, answer = question.asked[partition], question.answer.get(partition)
         if answer is not None and not _asks_of_none(question.api, asked):
             known = asked["leader_epoch"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from conformance.kafka import keeper, requests
+from conformance.kafka import requests, zookeeper_client
 from conformance.kafka.lab import LOOPBACK, Lab
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.requests import PartitionStateNode, RequestSender
@@ -36,7 +36,7 @@ class LabController:
         self.hosts = hosts
         self.replicas: tuple[int, ...] = ()
         self.epoch = 0
-        self.zk = keeper.connect(hosts, 60.0)
+        self.zk = zookeeper_client.connect(hosts, 60.0)
 
     @classmethod
     def of(cls, lab: Lab, topic: str) -> LabController:
@@ -46,7 +46,7 @@ class LabController:
 
     # Znodes
 
-    def claim(self) -> int:
+    def become_controller(self) -> int:
         """Become controller, in the next controller epoch; that epoch."""
         self.epoch += 1
         text = str(self.epoch).encode()
@@ -112,7 +112,7 @@ class LabController:
 
     def expire(self, session: tuple[int, bytes]) -> None:
         """End another's session, as if it had expired."""
-        keeper.expire(self.hosts, session)
+        zookeeper_client.expire(self.hosts, session)
 
     # Requests
 
@@ -153,7 +153,7 @@ class LabController:
 
     def close(self) -> None:
         """End the session."""
-        keeper.disconnect(self.zk)
+        zookeeper_client.disconnect(self.zk)
 
 
 def _state_text(state: PartitionStateNode) -> bytes:

@@ -16,11 +16,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from conformance.kafka import keeper
+from conformance.kafka import zookeeper_client
 from conformance.kafka.lab import LOOPBACK, TRACE, Lab
 from conformance.kafka.messages import REQUEST, Message, asks_of, parts_of
 from conformance.kafka.proxy import Proxies
-from conformance.kafka.schedule import Act, Operate, ReleaseMessage, WrongSchedule, parse_line
+from conformance.kafka.schedule import (
+    BrokerAction,
+    Operate,
+    ReleaseMessage,
+    WrongSchedule,
+    parse_line,
+)
 from conformance.kafka.watcher import Watcher
 
 MESSAGES = "messages.jsonl"
@@ -29,7 +35,7 @@ FORMAT = "insync.kafka_messages/1"
 QUIET = ("Ping", "Connect", "Auth")
 
 
-class Recorder:
+class MessageRecorder:
     """Messages as they pass the gate, a line of JSON each."""
 
     def __init__(self, path: Path) -> None:
@@ -75,7 +81,7 @@ def control(lab: Lab, proxies: Proxies, text: str) -> dict[str, str]:
         return {"wrong": str(error)}
     if isinstance(line, Operate):
         return {"wrong": f"{line.verb} is not for the proxies"}
-    if not isinstance(line, Act):
+    if not isinstance(line, BrokerAction):
         try:
             if isinstance(line, ReleaseMessage) and line.verb == "claim":
                 proxies.claim_oldest(line.which)
@@ -95,7 +101,7 @@ def _expire(lab: Lab, proxies: Proxies, broker: int) -> dict[str, str]:
     session = proxies.session(broker)
     if session is None:
         return {"wrong": f"broker {broker} has no session"}
-    keeper.expire(f"{LOOPBACK}:{lab.state.zookeeper}", session)
+    zookeeper_client.expire(f"{LOOPBACK}:{lab.state.zookeeper}", session)
     return {"done": f"the session of broker {broker} is gone"}
 
 
@@ -105,7 +111,7 @@ def main(folder: Path) -> None:
     lab = Lab(folder)
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda _number, _frame: ended.set())
-    recorder = Recorder(lab.folder / TRACE / MESSAGES)
+    recorder = MessageRecorder(lab.folder / TRACE / MESSAGES)
     proxies = Proxies(lab.proxied(), lab.state.zookeeper, recorder)
     watcher = Watcher(f"{LOOPBACK}:{lab.state.zookeeper}", lab.folder / TRACE / ZNODES)
 

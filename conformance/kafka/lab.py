@@ -27,8 +27,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from conformance.kafka import keeper
-from conformance.kafka.fetch import cache_folder, libs_of
+from conformance.kafka import zookeeper_client
+from conformance.kafka.download import cache_folder, libs_of
 from conformance.kafka.java import java_for
 from conformance.kafka.log4j import log4j_of
 from conformance.kafka.releases import KafkaRelease, release_of
@@ -233,7 +233,9 @@ class Lab(Processes):
     def _await_unregistered(self, broker: str) -> None:
         """A broker does not start as long as the session lives in which it was killed."""
         longest_s = 2 * float(self.setting("zookeeper.session.timeout.ms")) / 1000
-        keeper.await_gone(f"{LOOPBACK}:{self.state.zookeeper}", f"{IDS}/{broker}", longest_s)
+        zookeeper_client.await_gone(
+            f"{LOOPBACK}:{self.state.zookeeper}", f"{IDS}/{broker}", longest_s
+        )
 
     def start_brokers(self) -> None:
         """Launch all, and wait until they are up."""

@@ -23,8 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from conformance.kafka import keeper
-from conformance.kafka.control import do_line, move_controller
+from conformance.kafka import zookeeper_client
+from conformance.kafka.carry_out_schedule import do_line, move_controller
 from conformance.kafka.lab import LOOPBACK, SHORT_TIMES, Lab, ended_at_last
 from conformance.kafka.releases import KafkaRelease
 from impl.log.record_batch import batches_in, records_of
@@ -157,7 +157,7 @@ class GroupReader(threading.Thread):
 # The course
 
 
-class Course:
+class MixedClusterSteps:
     """Steps on one lab, each awaited in ZooKeeper; ``progress`` hears of each."""
 
     def __init__(
@@ -168,7 +168,7 @@ class Course:
         writers: list[RecordWriter],
     ) -> None:
         self.lab, self.report, self.progress, self.writers = lab, report, progress, writers
-        self.zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
+        self.zk = zookeeper_client.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
         self.began = time.monotonic()
 
     def steps(self) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -199,7 +199,7 @@ class Course:
     def go(self) -> None:
         """All of them; one that is not back in sync ends the course."""
         for what, do in self.steps():
-            self.progress(f"{what}, {self.acknowledged()} acknowledged")
+            self.progress(f"{what}, {self.acknowledged_count()} acknowledged")
             began = time.monotonic()
             try:
                 do()
@@ -209,11 +209,12 @@ class Course:
                 return
             self.report.steps.append({
                 "step": what, "seconds": round(time.monotonic() - began, 1),
-                "controller": keeper.controller_of(f"{LOOPBACK}:{self.lab.state.zookeeper}"),
+                "controller": zookeeper_client.controller_of(
+                    f"{LOOPBACK}:{self.lab.state.zookeeper}"),
                 "leaders": {n: s["leader"] for n, s in self.states(TOPIC).items()},
             })  # fmt: skip
 
-    def acknowledged(self) -> int:
+    def acknowledged_count(self) -> int:
         """How many records were, so far."""
         return sum(len(one.acknowledged) for one in self.writers)
 
@@ -386,7 +387,7 @@ def go_through(
         writers = [RecordWriter(servers(lab), number, release.since("0.11"))
                    for number in range(len(ids))]  # fmt: skip
         reader = GroupReader(servers(lab))
-        course = Course(lab, report, progress, writers)
+        course = MixedClusterSteps(lab, report, progress, writers)
         try:
             course.make_topic(TOPIC, course.places)
             for writer in writers:
@@ -404,10 +405,10 @@ def go_through(
             for one in clients:
                 if one.is_alive():
                     one.join(45)
-            keeper.disconnect(course.zk)
+            zookeeper_client.disconnect(course.zk)
         progress("brokers stop, logs are compared")
         lab.stop()
-        report.acknowledged = course.acknowledged()
+        report.acknowledged = course.acknowledged_count()
         report.refused = sum(len(one.refused) for one in writers)
         report.consumed = len(reader.read)
         report.wrong += [f"a consumer read two records at one place: {one}"
@@ -418,7 +419,7 @@ def go_through(
     return report
 
 
-def _catch_up(course: Course, reader: GroupReader) -> None:
+def _catch_up(course: MixedClusterSteps, reader: GroupReader) -> None:
     """Writers end; the reader gets all that was acknowledged."""
     for one in course.writers:
         one.ended.set()

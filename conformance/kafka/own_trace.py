@@ -15,7 +15,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from conformance.kafka.questions import Question, Questions
+from conformance.kafka.questions import Questions, SeenRequest
 from impl.server.trace import SUFFIX
 
 OWN = ".own"
@@ -90,7 +90,7 @@ class _Asked:
 
     def _question(
         self, way: tuple[int, int], args: dict[str, Any], api: str, named: str
-    ) -> Question | None:
+    ) -> SeenRequest | None:
         """The next request that asked for this under that correlation id."""
         there = self.of.get(way, [])
         for at in range(self.at[way], len(there)):

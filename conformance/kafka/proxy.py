@@ -15,7 +15,7 @@ from collections.abc import Callable
 from itertools import count
 
 from conformance.kafka.messages import AGAIN, ANSWER, KafkaReader, Message, ZooKeeperReader
-from conformance.kafka.schedule import MessageRule, ReleaseMessage, Which
+from conformance.kafka.schedule import MessageFilter, MessageRule, ReleaseMessage
 from impl.wire import FrameTooLarge, frames_in
 
 LOOPBACK = "127.0.0.1"
@@ -25,7 +25,7 @@ AWAITS_S = 60.0
 Heard = Callable[[str, Message], None]
 
 
-class Held:
+class HeldMessage:
     """A message that waits at the gate; ``verdict`` is what becomes of it.
 
     One that is ``claimed`` stays though its sender has closed the connection: it was under way. It
@@ -38,7 +38,7 @@ class Held:
         self.claimed = False
 
 
-class Gate:
+class MessageGate:
     """Where messages pass. Its rules may be changed at any time, from any thread.
 
     ``heard`` receives each message that passes (`passed`), is held or dropped, in order.
@@ -47,7 +47,7 @@ class Gate:
     def __init__(self, heard: Heard | None = None) -> None:
         self._changed = threading.Condition()
         self._rules: list[MessageRule] = []
-        self._held: list[Held] = []
+        self._held: list[HeldMessage] = []
         self._numbers = count(1)
         self._heard = heard or (lambda _what, _message: None)
         self._open = True
@@ -78,7 +78,7 @@ class Gate:
         return goes, 2 if action == "duplicate" else 1
 
     def _wait(self, message: Message, alive: Callable[[bool], bool]) -> str:
-        one = Held(message)
+        one = HeldMessage(message)
         self._held.append(one)
         self._heard("held", message)
         self._changed.notify_all()
@@ -113,13 +113,13 @@ class Gate:
             for one in self.held(line.which):
                 self.settle(one, "pass")
 
-    def end(self, which: Which) -> None:
+    def end(self, which: MessageFilter) -> None:
         """The rules for such messages hold no more."""
         with self._changed:
             self._rules = [one for one in self._rules if one.which != which]
             self._changed.notify_all()
 
-    def held(self, which: Which) -> list[Held]:
+    def held(self, which: MessageFilter) -> list[HeldMessage]:
         """The messages of that kind that wait, the oldest first."""
         with self._changed:
             return [one for one in self._held if not one.verdict and which.fits(one.message)]
@@ -151,16 +151,21 @@ class Gate:
                 self._changed.wait(every_s)
 
     def await_held(
-        self, which: Which, patience_s: float, fits: Callable[[Message], bool] = lambda _: True
-    ) -> Held | None:
+        self,
+        which: MessageFilter,
+        patience_s: float,
+        fits: Callable[[Message], bool] = lambda _: True,
+    ) -> HeldMessage | None:
         """The oldest such message that waits, once there is one; None if none comes in time."""
         return self.await_found(
             lambda: next((one for one in self.held(which) if fits(one.message)), None), patience_s
         )
 
-    def await_found(self, found: Callable[[], Held | None], patience_s: float) -> Held | None:
+    def await_found(
+        self, found: Callable[[], HeldMessage | None], patience_s: float
+    ) -> HeldMessage | None:
         """The message that is looked for, once it is found; None if it does not come in time."""
-        held: list[Held] = []
+        held: list[HeldMessage] = []
 
         def look() -> bool:
             one = found()
@@ -169,7 +174,7 @@ class Gate:
 
         return held[0] if self.wait_for(look, patience_s) else None
 
-    def settle(self, held: Held, verdict: str) -> None:
+    def settle(self, held: HeldMessage, verdict: str) -> None:
         """Let a message go (`pass`), twice (`duplicate`), or lose it (`drop`)."""
         with self._changed:
             held.verdict = verdict
@@ -192,7 +197,7 @@ class Proxy:
         self,
         listens: int,
         leads: int,
-        gate: Gate,
+        gate: MessageGate,
         reader: Callable[[int], KafkaReader | ZooKeeperReader],
         numbers: count[int],
     ) -> None:
@@ -335,7 +340,7 @@ class Proxies:
     def __init__(
         self, brokers: dict[int, tuple[int, int, int]], zookeeper: int, heard: Heard | None = None
     ) -> None:
-        self.gate = Gate(heard)
+        self.gate = MessageGate(heard)
         self._numbers = count(1)
         self.before: dict[int, Proxy] = {}
         self.to_zookeeper: dict[int, Proxy] = {}
@@ -359,7 +364,7 @@ class Proxies:
                 found = reader.session
         return found
 
-    def claim(self, held: Held) -> None:
+    def claim(self, held: HeldMessage) -> None:
         """Keep a message, and the way of its answer, though its sender closes the connection."""
         held.claimed = True
         for one in self.before.values():
@@ -367,7 +372,7 @@ class Proxies:
             if reader is not None:
                 reader.claimed = True
 
-    def claim_oldest(self, which: Which) -> None:
+    def claim_oldest(self, which: MessageFilter) -> None:
         """That of the oldest such message that is held. LookupError if there is none."""
         there = self.gate.held(which)
         if not there:
@@ -399,4 +404,4 @@ def _keeper(sender: str) -> Callable[[int], ZooKeeperReader]:
     return lambda number: ZooKeeperReader(sender, number)
 
 
-__all__ = ["ANSWER", "Gate", "Held", "Proxies", "Proxy"]
+__all__ = ["ANSWER", "HeldMessage", "MessageGate", "Proxies", "Proxy"]

@@ -26,7 +26,7 @@ Parts = dict[str, dict[str, Any]]
 
 
 @dataclass(eq=False)
-class Question:
+class SeenRequest:
     """One request; ``number`` is no other's. ``answer`` is empty until one was seen."""
 
     number: int
@@ -69,8 +69,8 @@ class Questions:
 
     def __init__(self, path: Path, ours: Collection[int] = ()) -> None:
         self.ours = {str(one) for one in ours}
-        self.of: dict[tuple[int, int], list[Question]] = defaultdict(list)
-        self._by_sender: dict[tuple[str, str, str, int], list[Question]] = defaultdict(list)
+        self.of: dict[tuple[int, int], list[SeenRequest]] = defaultdict(list)
+        self._by_sender: dict[tuple[str, str, str, int], list[SeenRequest]] = defaultdict(list)
         self._sessions: dict[int, Parts] = {}
         self._read: dict[str, list[tuple[float, str, int]]] = defaultdict(list)
         seen: set[int] = set()
@@ -91,7 +91,7 @@ class Questions:
         if line["api"] == "Fetch":
             asked = self._in_session(line, asked)
         number = line["correlation"] if line["from"] in self.ours else line["number"]
-        one = Question(
+        one = SeenRequest(
             number, line["from"], line["to"], line["api"], line["correlation"],
             line["at"], asked, line.get("acks", 0), line.get("session_epoch", -1),
         )  # fmt: skip
@@ -114,14 +114,14 @@ class Questions:
                 one.answer, one.answered = line.get("parts", {}), True
                 return
 
-    def handled(self, port: int, correlation: int, at: float) -> Question | None:
+    def handled(self, port: int, correlation: int, at: float) -> SeenRequest | None:
         """The one that a broker says that it handles; the newest that was there by then."""
         there = [one for one in self.of.get((port, correlation), ()) if one.at <= at + EARLY_S]
         return there[-1] if there else None
 
-    def to_ours(self) -> dict[tuple[int, int], list[Question]]:
+    def to_ours(self) -> dict[tuple[int, int], list[SeenRequest]]:
         """What fetchers asked a broker of ours, by both, in order."""
-        found: dict[tuple[int, int], list[Question]] = defaultdict(list)
+        found: dict[tuple[int, int], list[SeenRequest]] = defaultdict(list)
         for some in self._by_sender.values():
             for one in some:
                 if one.to in self.ours and one.sender.isdecimal():
@@ -141,7 +141,7 @@ class Questions:
     def sent_by(
         self, sender: int, to: int, api: str, correlation: int, at: float, text: str,
         later: float | None = None,
-    ) -> Question | None:  # fmt: skip
+    ) -> SeenRequest | None:  # fmt: skip
         """The one that a broker says that it sends; None if it did not come to the proxy.
 
         ``later``: when it says so again of another one with that number.

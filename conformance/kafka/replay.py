@@ -17,19 +17,19 @@ from pathlib import Path
 
 from conformance.kafka import disk, requests
 from conformance.kafka.controller import LAB, LabController
-from conformance.kafka.election import LEVERS as LEVERS_OF_ELECTION
-from conformance.kafka.election import replay_election
-from conformance.kafka.levers import EPOCH, LAG, LEVERS, NOBODY, Levers
-from conformance.kafka.moves import LEVERS as LEVERS_OF_MOVES
-from conformance.kafka.moves import replay_move
+from conformance.kafka.election_replay import LEVERS as LEVERS_OF_ELECTION
+from conformance.kafka.election_replay import replay_election
+from conformance.kafka.forced_steps import EPOCH, LAG, LEVERS, NOBODY, StepForcer
+from conformance.kafka.reassignment_replay import LEVERS as LEVERS_OF_MOVES
+from conformance.kafka.reassignment_replay import replay_move
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.replay_loop import (
-    Done,
-    Followed,
+    KafkaDiffers,
     OnStep,
-    Otherwise,
-    ReplayAnswer,
     ReplayedOnKafka,
+    ReplayedStep,
+    ReplayOutcome,
+    RunReplay,
     lab_of_a_run,
 )
 from conformance.kafka.requests import NoAnswer, PartitionStateNode
@@ -38,11 +38,11 @@ from conformance.kafka.run import (
     ELECTION,
     REASSIGNMENT,
     REPLICATION,
-    Entry,
+    LogEntry,
     ModelRun,
+    ModelStateView,
     NotReplayable,
     ReplayStep,
-    View,
 )
 from model.language.evaluate import SparseState
 
@@ -124,19 +124,19 @@ def replay_replication(
         lab.start_brokers()
         everybody = tuple(lab.brokers)
         controller.create_topic(everybody, PartitionStateNode(NOBODY, 0, everybody, 0, 0))
-        levers = Levers(run, lab, proxies, controller, TOPIC)
+        levers = StepForcer(run, lab, proxies, controller, TOPIC)
         return ReplicationReplay(run, release, levers).report(on_step)
 
 
-class ReplicationReplay(Followed):
+class ReplicationReplay(RunReplay):
     observed = (*OBSERVED, TRUNCATING)
 
-    def __init__(self, run: ModelRun, release: KafkaRelease, levers: Levers) -> None:
+    def __init__(self, run: ModelRun, release: KafkaRelease, levers: StepForcer) -> None:
         super().__init__(run, release.text)
         self.levers = levers
         self.lab, self.controller = levers.lab, levers.controller
         self.epochs: dict[str, int] = {}
-        self.committed: dict[int, Entry] = {}
+        self.committed: dict[int, LogEntry] = {}
         self.committed_twice = False
 
     def do(self, step: ReplayStep) -> str:
@@ -158,7 +158,7 @@ class ReplicationReplay(Followed):
         report.state = self.controller.read()._asdict()
         report.acknowledged = self.levers.acknowledged()
 
-    def _note_truncating(self, state: SparseState, view: View) -> None:
+    def _note_truncating(self, state: SparseState, view: ModelStateView) -> None:
         """A follower that asks for epochs does not know yet where to cut its log."""
         gate = self.levers.gate
         followers = [one for one in view.brokers if view.at("replica.role", one) == "follower"]
@@ -187,11 +187,11 @@ class ReplicationReplay(Followed):
             } == wanted
 
         if not self.levers.gate.wait_for(agree, SETTLES_S):
-            raise Otherwise(self._differences(step))
+            raise KafkaDiffers(self._differences(step))
         for one, log in self._logs().items():
             for offset, (stored, entry) in enumerate(zip(log, step.after.log(one), strict=False)):
                 if stored.epoch is not None and stored.epoch != entry.epoch:
-                    raise Otherwise(
+                    raise KafkaDiffers(
                         f"broker {one} has at offset {offset} epoch {stored.epoch}, in the model "
                         f"{entry.epoch}"
                     )
@@ -203,7 +203,7 @@ class ReplicationReplay(Followed):
         )  # fmt: skip
         real = state.leader, state.leader_epoch, frozenset(state.isr), state.version
         if real != model:
-            raise Otherwise(
+            raise KafkaDiffers(
                 f"registered is leader {real[0]} epoch {real[1]} isr {sorted(real[2])} version "
                 f"{real[3]}; in the model leader {model[0]} epoch {model[1]} isr "
                 f"{sorted(model[2])} version {model[3]}"
@@ -223,7 +223,7 @@ class ReplicationReplay(Followed):
 
     def _note_epoch(self, step: ReplayStep) -> None:
         """Formats before 0.11 keep no epoch: a record has that of the leader who appended it."""
-        if step.name in ("leader_appends", "leader_appends_for_isr"):
+        if step.name in ("leader_appends", "leader_appends_acks_all"):
             record = step.before.at("next_record")
             self.epochs[f"r{record}"] = step.before.at("replica.epoch", step.argument("broker"))
 
@@ -243,11 +243,11 @@ class ReplicationReplay(Followed):
             if self.committed.setdefault(offset, entry) != entry:
                 self.committed_twice = True
 
-    def _entry(self, stored: disk.DiskRecord) -> Entry:
+    def _entry(self, stored: disk.DiskRecord) -> LogEntry:
         epoch = self.epochs.get(stored.value, 0) if stored.epoch is None else stored.epoch
-        return Entry(int(stored.value.removeprefix("r") or 0), epoch)
+        return LogEntry(int(stored.value.removeprefix("r") or 0), epoch)
 
-    def real(self, view: View, claim: str) -> SparseState:
+    def real(self, view: ModelStateView, claim: str) -> SparseState:
         """The model's state, with what is seen of real brokers in the place of its own facts."""
         state = copy.deepcopy(view.state)
         for name in OBSERVED:
@@ -285,8 +285,8 @@ def remove(folder: Path) -> None:
 
 __all__ = [
     "LAB",
-    "ReplayAnswer",
-    "Done",
+    "ReplayOutcome",
+    "ReplayedStep",
     "ReplayedOnKafka",
     "forceable",
     "remove",

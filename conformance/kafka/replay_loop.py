@@ -19,22 +19,22 @@ from conformance.kafka.lab import ZOOKEEPER, Lab, ended_at_last
 from conformance.kafka.messages import Message
 from conformance.kafka.proxy import Heard, Proxies
 from conformance.kafka.releases import KafkaRelease
-from conformance.kafka.run import ModelRun, ReplayStep, View
+from conformance.kafka.run import ModelRun, ModelStateView, ReplayStep
 from model.language.evaluate import SparseState
 from specs.verdict import Verdict
 
 WORDS = ("holds", "broken")
 
 
-class Otherwise(Exception):
+class KafkaDiffers(Exception):
     """Real Kafka did something else than the step says; the message says what was seen."""
 
 
-class Unforced(Exception):
+class StepNotForced(Exception):
     """The lever did not take hold, and nothing was seen that contradicts the step."""
 
 
-class ReplayAnswer(Enum):
+class ReplayOutcome(Enum):
     """What a replay shows. The value is the word that is printed."""
 
     SHOWN = "shown"
@@ -50,15 +50,15 @@ class ReplayAnswer(Enum):
 
 
 _VERDICTS = {
-    ReplayAnswer.SHOWN: Verdict.BROKEN,
-    ReplayAnswer.NOT_SHOWN: Verdict.HOLDS,
-    ReplayAnswer.FOLLOWED: Verdict.HOLDS,
-    ReplayAnswer.UNKNOWN: Verdict.UNKNOWN,
+    ReplayOutcome.SHOWN: Verdict.BROKEN,
+    ReplayOutcome.NOT_SHOWN: Verdict.HOLDS,
+    ReplayOutcome.FOLLOWED: Verdict.HOLDS,
+    ReplayOutcome.UNKNOWN: Verdict.UNKNOWN,
 }
 
 
 @dataclass
-class Done:
+class ReplayedStep:
     """A step or a check that was replayed, and what showed it."""
 
     number: int
@@ -75,9 +75,9 @@ class ReplayedOnKafka:
 
     story: str
     version: str
-    answer: ReplayAnswer = ReplayAnswer.UNKNOWN
-    done: list[Done] = field(default_factory=list)
-    stopped: Done | None = None
+    answer: ReplayOutcome = ReplayOutcome.UNKNOWN
+    done: list[ReplayedStep] = field(default_factory=list)
+    stopped: ReplayedStep | None = None
     broken: list[str] = field(default_factory=list)
     acknowledged: list[str] = field(default_factory=list)
     logs: dict[str, list[str]] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class ReplayedOnKafka:
         return len(self.done)
 
 
-OnStep = Callable[[Done], None]
+OnStep = Callable[[ReplayedStep], None]
 
 
 @contextmanager
@@ -125,7 +125,7 @@ def lab_of_a_run(
             proxies.close()
 
 
-class Followed(ABC):
+class RunReplay(ABC):
     """The replay of one run. A subclass takes steps (`do`) and says what is seen (`real`).
 
     ``observed``: fields that are seen of real processes. What else a claim reads is the model's.
@@ -138,14 +138,14 @@ class Followed(ABC):
 
     @abstractmethod
     def do(self, step: ReplayStep) -> str:
-        """Take a step; what showed that it happened. Otherwise, Unforced."""
+        """Take a step; what showed that it happened. KafkaDiffers, StepNotForced."""
 
     @abstractmethod
     def compare(self, step: ReplayStep) -> None:
         """Otherwise, unless what is seen becomes what the model has after the step."""
 
     @abstractmethod
-    def real(self, view: View, claim: str) -> SparseState:
+    def real(self, view: ModelStateView, claim: str) -> SparseState:
         """The model's state, with what is seen in the place of its own facts."""
 
     def note(self, step: ReplayStep) -> None:  # noqa: B027 - most have nothing to note
@@ -174,19 +174,19 @@ class Followed(ABC):
                     taken = sorted(self.run.reads(step.name) - set(self.observed))
                     if taken:
                         evidence += f" (of the model: {', '.join(taken)})"
-            except (Otherwise, Unforced) as error:
-                report.stopped = Done(step.number, _label(step), str(error))
-                otherwise = isinstance(error, Otherwise)
-                report.answer = ReplayAnswer.NOT_SHOWN if otherwise else ReplayAnswer.UNKNOWN
+            except (KafkaDiffers, StepNotForced) as error:
+                report.stopped = ReplayedStep(step.number, _label(step), str(error))
+                otherwise = isinstance(error, KafkaDiffers)
+                report.answer = ReplayOutcome.NOT_SHOWN if otherwise else ReplayOutcome.UNKNOWN
                 break
             self.note(step)
-            done = Done(step.number, _label(step), evidence)
+            done = ReplayedStep(step.number, _label(step), evidence)
             report.done.append(done)
             on_step(done)
         else:
-            report.answer = ReplayAnswer.NOT_SHOWN if breaks else ReplayAnswer.FOLLOWED
+            report.answer = ReplayOutcome.NOT_SHOWN if breaks else ReplayOutcome.FOLLOWED
         if shown:
-            report.answer = ReplayAnswer.SHOWN
+            report.answer = ReplayOutcome.SHOWN
         self.finish(report)
         return report
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from model.language import ImpossibleValue, ProtocolError
 from model.language.evaluate import BeyondBound, Evaluator, SparseState
 from model.language.recording import Recorded, fields_read
-from specs.reading import plain
-from specs.story.commands import STEP, Arguments, Command, label, step_named
-from specs.story.heading import Heading
+from specs.state_text import plain
+from specs.story.commands import STEP, Arguments, StoryCommand, label, step_named
+from specs.story.heading import StoryHeading
 from specs.story.read import Story
 
 REPLICATION, ELECTION, REASSIGNMENT = SYSTEMS = "replication", "election", "reassignment"
@@ -29,14 +29,14 @@ class NotReplayable(Exception):
     """The story cannot be replayed on real brokers; the message says why."""
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """One record of a log: the number of the record, and its leader epoch."""
 
     id: int
     epoch: int
 
 
-class View:
+class ModelStateView:
     """A state of `replication`, read leaf by leaf."""
 
     def __init__(self, twin: Evaluator, state: SparseState, brokers: int) -> None:
@@ -51,10 +51,10 @@ class View:
         """A set of brokers."""
         return tuple(one for one in self.brokers if self.at(name, *index, one))
 
-    def log(self, broker: int) -> list[Entry]:
+    def log(self, broker: int) -> list[LogEntry]:
         """A broker's log."""
         return [
-            Entry(self.at("log.at.id", broker, offset), self.at("log.at.epoch", broker, offset))
+            LogEntry(self.at("log.at.id", broker, offset), self.at("log.at.epoch", broker, offset))
             for offset in range(self.at("log.end", broker))
         ]
 
@@ -67,9 +67,9 @@ class ReplayStep:
     """
 
     number: int
-    command: Command
-    before: View
-    after: View
+    command: StoryCommand
+    before: ModelStateView
+    after: ModelStateView
     at_once: bool = False
 
     @property
@@ -89,7 +89,7 @@ class ModelRun:
     """What a story does. ``brokers``: how many replicas the partition has."""
 
     story: Story
-    heading: Heading
+    heading: StoryHeading
     brokers: int
     steps: list[ReplayStep]
 
@@ -136,7 +136,7 @@ def run_of(story: Story) -> ModelRun:
     return ModelRun(story, heading, heading.step_bounds["brokers"], steps)
 
 
-def _steps(story: Story, heading: Heading, at_once: bool) -> list[ReplayStep]:
+def _steps(story: Story, heading: StoryHeading, at_once: bool) -> list[ReplayStep]:
     """The story's steps and checks; NotReplayable where one is not possible."""
     twin = Evaluator(heading.recorded, heading.step_bounds)
     brokers = heading.step_bounds["brokers"]
@@ -144,11 +144,11 @@ def _steps(story: Story, heading: Heading, at_once: bool) -> list[ReplayStep]:
     steps: list[ReplayStep] = []
     early: list[str] = []
 
-    def take(command: Command, is_early: bool) -> None:
+    def take(command: StoryCommand, is_early: bool) -> None:
         nonlocal state
-        before = View(twin, state, brokers)
+        before = ModelStateView(twin, state, brokers)
         state = twin.successor(_step(heading, command), state, command.arguments)
-        after = View(twin, state, brokers)
+        after = ModelStateView(twin, state, brokers)
         steps.append(ReplayStep(len(steps) + 1, command, before, after, is_early))
 
     for command in story.commands:
@@ -167,22 +167,22 @@ def _steps(story: Story, heading: Heading, at_once: bool) -> list[ReplayStep]:
                     take(one, True)
                     early.append(one.label)
         elif command.verb == "check" and _is_of_a_state(heading, command.what):
-            view = View(twin, state, brokers)
+            view = ModelStateView(twin, state, brokers)
             steps.append(ReplayStep(len(steps) + 1, command, view, view))
     return steps
 
 
-def _step(heading: Heading, command: Command) -> Recorded:
+def _step(heading: StoryHeading, command: StoryCommand) -> Recorded:
     return step_named(heading.recorded, command.what)
 
 
-def _is_of_a_state(heading: Heading, claim: str) -> bool:
+def _is_of_a_state(heading: StoryHeading, claim: str) -> bool:
     """Not of more than one state, nor of what only the model sees."""
     recorded = heading.recorded
     return claim in recorded.claims and recorded.claim(claim)[0].kind == "always"
 
 
-def _together(heading: Heading, command: Command) -> list[Command]:
+def _together(heading: StoryHeading, command: StoryCommand) -> list[StoryCommand]:
     """What a leader does of itself with a step, in Kafka's order."""
     if heading.recorded.system.name != REPLICATION:
         return []
@@ -194,7 +194,7 @@ def _together(heading: Heading, command: Command) -> list[Command]:
             ("leader_learns_isr_is_written", {"leader": leader}),
             ("leader_advances_hw", {"broker": leader}),
         ]
-    elif command.what in ("leader_appends", "leader_appends_for_isr", "broker_becomes_leader"):
+    elif command.what in ("leader_appends", "leader_appends_acks_all", "broker_becomes_leader"):
         wanted = [("leader_advances_hw", {"broker": given["broker"]})]
     elif command.what in ("leader_shrinks_isr", "leader_expands_isr"):
         leader = given["leader"]
@@ -205,7 +205,7 @@ def _together(heading: Heading, command: Command) -> list[Command]:
     else:
         return []
     return [
-        Command(
+        StoryCommand(
             command.line,
             STEP,
             name,

@@ -44,7 +44,7 @@ class WrongSchedule(ValueError):
 
 
 @dataclass
-class Which:
+class MessageFilter:
     """Which messages a line is about: None fits any."""
 
     api: str
@@ -73,7 +73,7 @@ class MessageRule:
     """What is done with messages; ``nth`` alone, if it is given; ``seen`` counts those that fit."""
 
     action: str
-    which: Which
+    which: MessageFilter
     nth: int | None = None
     delay_ms: int = 0
     seen: int = 0
@@ -87,7 +87,7 @@ class MessageRule:
 
 
 @dataclass(frozen=True)
-class Act:
+class BrokerAction:
     """A line that is done at once: a broker and, for disks, the name of the copy."""
 
     verb: str
@@ -103,7 +103,7 @@ class ReleaseMessage:
     """
 
     verb: str
-    which: Which
+    which: MessageFilter
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Operate:
     looks_at: str = ""
 
 
-Line = MessageRule | Act | ReleaseMessage | Operate
+Line = MessageRule | BrokerAction | ReleaseMessage | Operate
 
 
 def parse_schedule(text: str, source: str = "schedule") -> list[Line]:
@@ -160,7 +160,7 @@ def _only(verb: str, given: dict[str, int], allowed: Sequence[str]) -> None:
             raise WrongSchedule(f"{verb} takes no {word!r}")
 
 
-def _act(verb: str, rest: Sequence[str]) -> Act:
+def _act(verb: str, rest: Sequence[str]) -> BrokerAction:
     if not rest or not rest[0].isdecimal():
         raise WrongSchedule(f"{verb} which broker? write: {verb} 1")
     wanted = 2 if verb in DISKS else 1
@@ -170,7 +170,7 @@ def _act(verb: str, rest: Sequence[str]) -> Act:
     name = rest[1] if verb in DISKS else ""
     if name and not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         raise WrongSchedule(f"{name!r} is no name of a copy; write letters and digits")
-    return Act(verb, int(rest[0]), name)
+    return BrokerAction(verb, int(rest[0]), name)
 
 
 def _operate(verb: str, rest: Sequence[str]) -> Operate:
@@ -190,7 +190,7 @@ def _operate(verb: str, rest: Sequence[str]) -> Operate:
     return Operate(verb, rest[0], brokers, looks_at)
 
 
-def _which(verb: str, rest: Sequence[str]) -> tuple[Which, dict[str, int]]:
+def _which(verb: str, rest: Sequence[str]) -> tuple[MessageFilter, dict[str, int]]:
     api, *words = rest
     if api != "any" and api not in (*OPERATIONS.values(), "Connect", "Event"):
         try:
@@ -200,7 +200,7 @@ def _which(verb: str, rest: Sequence[str]) -> tuple[Which, dict[str, int]]:
                 f"{api!r} is no API; write Kafka's name, such as Fetch, OffsetForLeaderEpoch, "
                 "LeaderAndIsr, or ZooKeeper's, such as SetData, or any"
             ) from None
-    which = Which(api)
+    which = MessageFilter(api)
     if words and words[0] in (ANSWER, REQUEST):
         which.kind = words.pop(0)
     numbers: dict[str, int] = {}

@@ -25,19 +25,19 @@ from pathlib import Path
 from typing import Any
 
 from conformance.chaos import workload as chaos
+from conformance.chaos.client_anomalies import ClientAnomalies, find_anomalies, verdict_on
 from conformance.chaos.client_threads import at_work
 from conformance.chaos.clients import OURS
 from conformance.chaos.history import ClientHistory
-from conformance.chaos.judge import ClientAnomalies, judge, verdict_on
 from conformance.chaos.run import OF_GROUPS
-from conformance.kafka import keeper, requests
-from conformance.kafka.control import do_line
+from conformance.kafka import requests, zookeeper_client
+from conformance.kafka.carry_out_schedule import do_line
 from conformance.kafka.lab import LOOPBACK, SHORT_TIMES, STATE, Lab, ended_at_last
 from conformance.kafka.random_faults import faults
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.trace import write_trace
-from conformance.running.judge import RunningReport, judge_running
-from conformance.running.run import working
+from conformance.running.running_report import RunningReport, judge_running
+from conformance.running.traced_cluster import run_in_threads
 from impl.releases import Release
 from impl.server.clients import ClientError
 from impl.server.processes import ClusterError
@@ -83,7 +83,7 @@ class SoakRound:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SoakPlan:
     """What a soak does."""
 
     release: KafkaRelease
@@ -100,7 +100,7 @@ class OtherSoak(ValueError):
     """The folder has rounds of another soak; the message says of which."""
 
 
-def rounds_in(folder: Path, plan: Plan) -> list[SoakRound]:
+def rounds_in(folder: Path, plan: SoakPlan) -> list[SoakRound]:
     """Rounds that are done. OtherSoak if they are of another release, seed or number of faults."""
     path = folder / ROUNDS
     found: list[SoakRound] = []
@@ -156,12 +156,12 @@ def _judge_clients(one: SoakRound, path: Path) -> None:
         one.clients = seen_by_clients(history, one.clients["unfinished"])
 
 
-def _seed(plan: Plan, number: int) -> int:
+def _seed(plan: SoakPlan, number: int) -> int:
     return plan.seed * 1000 + number
 
 
 def soak(
-    folder: Path, plan: Plan, progress: Callable[[str], None] = lambda _text: None
+    folder: Path, plan: SoakPlan, progress: Callable[[str], None] = lambda _text: None
 ) -> Iterator[SoakRound]:
     """The rounds that are not done yet, one after the other."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -175,7 +175,7 @@ def soak(
         yield one
 
 
-def _round(folder: Path, plan: Plan, number: int, progress: Callable[[str], None]) -> SoakRound:
+def _round(folder: Path, plan: SoakPlan, number: int, progress: Callable[[str], None]) -> SoakRound:
     shutil.rmtree(folder, ignore_errors=True)  # of a round that was interrupted
     began = time.monotonic()
     one = SoakRound(number, _seed(plan, number), plan.release.text)
@@ -241,7 +241,7 @@ def _judge(one: SoakRound, report: RunningReport) -> None:
 
 def _make_topic(lab: Lab, topic: str) -> None:
     """A topic of three replicas, as Kafka's own tool makes it; returns once all partitions lead."""
-    zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
+    zk = zookeeper_client.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
     try:
         zk.ensure_path("/config/topics")
         zk.create(f"/config/topics/{topic}", b'{"version":1,"config":{}}')
@@ -257,7 +257,7 @@ def _make_topic(lab: Lab, topic: str) -> None:
                 raise ClusterError(f"topic {topic} has no leaders after {BEGINS_S:.0f} s")
             time.sleep(0.1)
     finally:
-        keeper.disconnect(zk)
+        zookeeper_client.disconnect(zk)
 
 
 def _state_path(topic: str, partition: int) -> str:
@@ -289,7 +289,7 @@ def clients_of(
 
 def seen_by_clients(history: ClientHistory, unfinished: str) -> dict[str, Any]:
     """A round's clients, as its line has them. ``unfinished``: why the end is not known."""
-    judged = judge(history) if history.final else ClientAnomalies()
+    judged = find_anomalies(history) if history.final else ClientAnomalies()
     return {
         "verdict": verdict_on(history, judged.anomalies, unfinished).value,
         "anomalies": [asdict(found) for found in judged.anomalies],
@@ -301,7 +301,7 @@ def seen_by_clients(history: ClientHistory, unfinished: str) -> dict[str, Any]:
 def _whole_again(lab: Lab) -> str:
     """Start who does not run, and wait for whole ISRs: which are not, when the time is up."""
     deadline = time.monotonic() + RECOVERS_S
-    zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
+    zk = zookeeper_client.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
     left = "no broker could be started"
     try:
         while left and time.monotonic() < deadline:
@@ -315,7 +315,7 @@ def _whole_again(lab: Lab) -> str:
                     break
             time.sleep(0.2)
     finally:
-        keeper.disconnect(zk)
+        zookeeper_client.disconnect(zk)
     return f"the cluster did not recover: {left}" if left else ""
 
 
@@ -327,7 +327,7 @@ def written_to(lab: Lab, one: SoakRound) -> Iterator[Callable[[], int]]:
         (f"writer of {part}", partial(_write, lab, part, one.seed, ended, acknowledged))
         for part in range(PARTITIONS)
     ]
-    with working(works, ended):
+    with run_in_threads(works, ended):
         yield lambda: acknowledged[0]
 
 
@@ -335,7 +335,7 @@ def _write(
     lab: Lab, partition: int, seed: int, ended: threading.Event, acknowledged: list[int]
 ) -> None:
     chance = random.Random(seed * 31 + partition)
-    zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
+    zk = zookeeper_client.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
     try:
         while not ended.wait(chance.uniform(0.05, 0.4)):
             leader = json.loads(zk.get(_state_path(TOPIC, partition))[0])["leader"]
@@ -348,13 +348,13 @@ def _write(
                 )  # fmt: skip
                 acknowledged[0] += code == 0
     finally:
-        keeper.disconnect(zk)
+        zookeeper_client.disconnect(zk)
 
 
 # What all of them came to
 
 
-def summary(plan: Plan, done: list[SoakRound]) -> dict[str, Any]:
+def summary(plan: SoakPlan, done: list[SoakRound]) -> dict[str, Any]:
     """The answer as data: sums, and findings by their rule."""
     by_rule: dict[str, int] = {}
     for one in done:

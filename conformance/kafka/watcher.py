@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from conformance.kafka import keeper
+from conformance.kafka import zookeeper_client
 
 WATCHED = ("/controller", "/controller_epoch", "/brokers/ids", "/brokers/topics",
            "/isr_change_notification", "/admin/delete_topics",
@@ -31,7 +31,7 @@ class Watcher:
         self._known: dict[str, int] = {}
         self._watched: set[str] = set()
         self._write({"format": FORMAT})
-        self._zk = keeper.connect(hosts)
+        self._zk = zookeeper_client.connect(hosts)
         for path_ in WATCHED:
             self._watch(path_)
 
@@ -77,6 +77,6 @@ class Watcher:
 
     def close(self) -> None:
         """End the session and the file."""
-        keeper.disconnect(self._zk)
+        zookeeper_client.disconnect(self._zk)
         with self._lock:
             self._file.close()

@@ -22,7 +22,7 @@ from impl.core.event_manager import ControllerEvent
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.core.states import PartitionState
 from impl.releases import DEFAULT
-from impl.sim.effects import Ask
+from impl.sim.effects import ZkOperation
 from impl.sim.event_run import ControllerThread
 from impl.sim.suspension_points import registered_epoch
 from impl.world.simulated_broker import FIRST_PORT, SentRequest
@@ -112,7 +112,7 @@ def _commits(
 
 
 def _asks(world: StagedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
-    return (() if world.release.since("2.6") else ("broker_asks_to_go",)), {}
+    return (() if world.release.since("2.6") else ("broker_asks_for_controlled_shutdown",)), {}
 
 
 def _joins(
@@ -135,14 +135,15 @@ ROWS: dict[str, StepRow] = {
         row("dead_session_expires", "broker", "session_expires"),
         row("broker_reconnects", "broker", "broker_reconnects"),
         row("session_ends_before_its_nodes", "broker", "session_ends_before_its_nodes"),
-        row("node_of_an_ended_session_goes", "broker", "node_of_an_ended_session_goes"),
-        row("broker_replaces_its_old_node", "broker", "broker_replaces_its_old_node",
+        row("node_of_expired_session_is_deleted", "broker", "node_of_expired_session_is_deleted"),
+        row("broker_replaces_its_old_registration", "broker",
+            "broker_replaces_its_old_registration",
             why="what else the last session left, /controller say, goes with the registration"),
         row("controller_node_is_deleted", "", "controller_node_is_deleted"),
         row("broker_stands", "broker", "broker_becomes_controller",
             why="that its own /controller came is an event, too, by which the broker finds itself "
                 "the controller and watches on: that is done at once"),
-        row("reply_is_lost", "broker", "reply_is_lost"),
+        row("reply_to_registration_is_lost", "broker", "reply_to_registration_is_lost"),
         row("controller_handles_event", "broker",
             *dict.fromkeys(one for names in HANDLES.values() for one in names),
             stands=lambda world, broker: _next_event(world.nodes[broker]),
@@ -157,7 +158,8 @@ ROWS: dict[str, StepRow] = {
                 "leaders deletes it all the same, in the same step: a request that comes in "
                 "between goes unread in Kafka, and in the model it comes before or after. What is "
                 "not there to be deleted changes nothing; the fence of it (2.1) is in both"),
-        row("broker_asks_to_go", "broker", "broker_asks_to_go", stands=_asks,
+        row("broker_asks_for_controlled_shutdown", "broker", "broker_asks_for_controlled_shutdown",
+            stands=_asks,
             why="one request of a broker is under way at a time: who asks again after a restart "
                 "does so when its earlier request has been answered, or its controller is gone. "
                 "Since 2.6 who shuts down goes on following: its StopReplica names the leader "
@@ -260,7 +262,7 @@ def _broker(table: FactTable, world: StagedCluster, broker: int, server: StagedB
         return
     if server.waits_for_reply:
         table.put("campaign", (broker,), _claimed(thread))
-        table.put("reply_lost", (broker,), server.reply_is_lost)
+        table.put("reply_lost", (broker,), server.reply_to_registration_is_lost)
     if thread.controller.active:
         table.put("belief", (broker,), thread.controller.core.context.epoch)
     table.put("seen", (broker,), server.replicas.controller_epoch)
@@ -282,7 +284,7 @@ def _broker(table: FactTable, world: StagedCluster, broker: int, server: StagedB
 def _claimed(thread: ControllerThread) -> int:
     """The controller epoch that a registration, of which the answer is on its way, has written."""
     assert thread.place is not None, "an event is suspended"
-    assert isinstance(thread.place.effect, Ask), "it asks ZooKeeper"
+    assert isinstance(thread.place.effect, ZkOperation), "it asks ZooKeeper"
     epoch = registered_epoch(thread.place.effect)
     assert epoch is not None, "it registers"
     return epoch
@@ -429,9 +431,9 @@ def _not_alike(version: str, run: Run) -> str | None:
             electing.discard(given["broker"])
         elif name == "controller_reads_state" and given["broker"] in electing:
             return "of a preferred election all states are read before the first is written (1.1)"
-        if name in ("broker_starts", "broker_reconnects", "broker_replaces_its_old_node"):
+        if name in ("broker_starts", "broker_reconnects", "broker_replaces_its_old_registration"):
             lives[given["broker"]] += 1
-        if name == "broker_asks_to_go":
+        if name == "broker_asks_for_controlled_shutdown":
             asked[given["broker"]] = lives[given["broker"]]
         elif name == "controller_reads_context":
             known = lives.copy()

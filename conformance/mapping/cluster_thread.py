@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 from impl.core.states import PartitionState, ReplicaState
-from impl.sim.effects import Ask, Report, Send
+from impl.sim.effects import JournalReport, SendRequests, ZkOperation
 from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.sim.suspension_points import (
     Frames,
@@ -42,13 +42,13 @@ REPORTS = {
 def suspends(thread: ControllerThread, place: SuspensionPoint) -> bool:
     """The grain of `cluster`: where an event of a controller is suspended."""
     effect = place.effect
-    if isinstance(effect, Report):
+    if isinstance(effect, JournalReport):
         if place.is_done:
             return False
         if effect.event in REPORTS:
             return True
         return effect.event in ("log_line", REPLICAS_CHANGE) and bool(_label(thread, place))
-    if place.is_done and not isinstance(effect, Ask):
+    if place.is_done and not isinstance(effect, ZkOperation):
         return False
     return bool(_label(thread, place))
 
@@ -56,13 +56,15 @@ def suspends(thread: ControllerThread, place: SuspensionPoint) -> bool:
 def _label(thread: ControllerThread, place: SuspensionPoint) -> str:
     """What comes next at a place; empty where nothing of the model begins."""
     effect = place.effect
-    if isinstance(effect, Ask):
+    if isinstance(effect, ZkOperation):
         if place.is_done:
             return REGISTERED if is_registered(place) else ""
         return _asks(thread, effect, frames_of(thread))
-    if isinstance(effect, Send):
+    if isinstance(effect, SendRequests):
         return _sends(thread, frames_of(thread))
-    assert isinstance(effect, Report), "an effect is a question, a round of requests, or a report"
+    assert isinstance(effect, JournalReport), (
+        "an effect is a question, a round of requests, or a report"
+    )
     if effect.event == REPLICAS_CHANGE:
         return _tells_nothing(effect, frames_of(thread))
     if effect.event == "newer_controller" and ELECTION not in frames_of(thread):
@@ -70,7 +72,7 @@ def _label(thread: ControllerThread, place: SuspensionPoint) -> str:
     return REPORTS.get(effect.event) or _compares(thread)
 
 
-def _asks(thread: ControllerThread, effect: Ask, at: Frames) -> str:
+def _asks(thread: ControllerThread, effect: ZkOperation, at: Frames) -> str:
     if BEGINS in at:
         looks = effect.operation == "get" and effect.path == paths.REASSIGN_PARTITIONS
         return "rewrites" if looks and is_to_be_fenced(thread) else ""
@@ -139,7 +141,7 @@ def _compares(thread: ControllerThread) -> str:
     return "compares" if before else ""
 
 
-def _tells_nothing(report: Report, at: Frames) -> str:
+def _tells_nothing(report: JournalReport, at: Frames) -> str:
     """Brokers died, or started, that have no replica: their batch is empty."""
     replicas, target = report.arguments
     if replicas:
@@ -298,7 +300,7 @@ def _unsettled(
 
 
 def _reports(thread: ControllerThread) -> bool:
-    return thread.place is not None and isinstance(thread.place.effect, Report)
+    return thread.place is not None and isinstance(thread.place.effect, JournalReport)
 
 
 def _is_read(now: EventProgress, thread: ControllerThread) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from conformance.mapping.rows import Facts, FactTable, Run, StepRow, SystemMap, row
 from impl.releases import DEFAULT, Release
-from impl.sim.effects import Ask
+from impl.sim.effects import ZkOperation
 from impl.sim.event_run import ControllerThread
 from impl.sim.suspension_points import is_claim, is_lost, is_registered
 from impl.world.stepped.controller_run import is_to_write
@@ -62,7 +62,8 @@ ROWS: dict[str, StepRow] = {
                 "that is heard when it is over `replication`, `topics` and `cluster` have"),
         row("controller_goes_on_without_session", "broker", "broker_loses_controller_election",
             stands=_ends),
-        row("reply_is_lost", "broker", silent="the broker knows as little as before"),
+        row("reply_to_registration_is_lost", "broker",
+            silent="the broker knows as little as before"),
         row("controller_event_fails", "broker", "controller_resigns",
             why="as after an event that fails (triggerControllerMove); one who was deposed deletes "
                 "nothing"),
@@ -79,7 +80,7 @@ ROWS: dict[str, StepRow] = {
     )
 }  # fmt: skip
 
-_READS = Ask("get", (paths.CONTROLLER_EPOCH, False))
+_READS = ZkOperation("get", (paths.CONTROLLER_EPOCH, False))
 
 UNOBSERVED: dict[str, str] = {
     "won": "ghost",

@@ -25,7 +25,7 @@ from impl.core.event_controller import EventController
 from impl.core.reassigner import Reassigner
 from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.releases import DEFAULT, Release
-from impl.sim.effects import Report, Send
+from impl.sim.effects import JournalReport, SendRequests
 from impl.sim.event_run import ControllerThread
 from impl.sim.suspension_points import is_lost, registered_epoch
 from impl.world.stepped.controller_run import writes_state
@@ -206,7 +206,7 @@ ROWS: dict[str, StepRow] = {
             "controller_completes_other_reassignment", "controller_write_is_fenced",
             why="the other partition's leader takes its targets in right before; its whole move "
                 "is one step, and its replicas are not sent requests"),
-        row("admin_asks_controller", "broker first second third", "controller_is_asked_for_move",
+        row("admin_asks_controller", "broker first second third", "controller_is_asked_to_reassign",
             "controller_resigns",
             why="the topic's znode is written before it is suspended for the first time; of a "
                 "deposed controller that write is fenced, and it resigns in the same event"),
@@ -234,7 +234,7 @@ ROWS: dict[str, StepRow] = {
         row("session_expires", "broker", "session_expires"),
         row("broker_starts", "broker", "broker_starts"),
         row("broker_reconnects", "broker", "broker_reconnects"),
-        row("reply_is_lost", "broker", "reply_is_lost"),
+        row("reply_to_registration_is_lost", "broker", "reply_to_registration_is_lost"),
         row("controller_goes_on_without_session", "broker", beyond=_CUT_OFF),
         row("broker_is_missed", "broker dead",
             "controller_sees_broker_failure", "controller_sees_broker_startup", stands=_misses,
@@ -245,7 +245,7 @@ ROWS: dict[str, StepRow] = {
         row("admin_deletes_topic", "", "admin_deletes_topic"),
         row("admin_withdraws_request", "", "admin_withdraws_request", stands=_withdraws,
             why="since 2.4 a move is cancelled by the controller, and by hand only here"),
-        row("metadata_is_late", "broker controller", "metadata_is_late"),
+        row("metadata_is_delayed", "broker controller", "metadata_is_delayed"),
         row("metadata_arrives", "broker controller",
             "broker_updates_metadata", "update_of_older_controller_is_refused"),
         row("answer_is_lost", "broker",
@@ -316,7 +316,7 @@ def stands(thread: ControllerThread) -> str | None:
     if place is None or _deletes(thread):
         return "idle" if thread.controller.active else None
     effect = place.effect
-    if isinstance(effect, Report) and effect.event in _REPORTED:
+    if isinstance(effect, JournalReport) and effect.event in _REPORTED:
         return _REPORTED[effect.event]
     if thread.frame_of(Reassigner._write_assignment) is not None:
         return "settling" if finishing(thread) else "assigning"
@@ -324,7 +324,7 @@ def stands(thread: ControllerThread) -> str | None:
         return "rewriting"
     if thread.frame_of(Reassigner._drop) is not None:
         return "closing"
-    return _about_state(thread, isinstance(effect, Send))
+    return _about_state(thread, isinstance(effect, SendRequests))
 
 
 _REPORTED = {
@@ -645,7 +645,7 @@ def _not_alike(version: str, run: Run) -> str | None:
                 replicas = {*isr}
             case "admin_requests_reassignment" | "admin_requests_two_reassignments":
                 asked = {one for one in more.values() if one}
-            case "controller_is_asked_for_move":
+            case "controller_is_asked_to_reassign":
                 asked = {more[one] for one in ("first", "second", "third") if more.get(one)}
             case "controller_sees_broker_startup" if more["started"] in new:
                 return _NEW

@@ -64,7 +64,7 @@ def _drops(
 ) -> tuple[tuple[str, ...], dict[str, int]]:
     """Who has all there is, is not dropped in the model."""
     partition = world.brokers[leader].replicas.partition
-    has_all = partition.known(replica).end == partition.log_end
+    has_all = partition.follower_state(replica).end == partition.log_end
     return (() if has_all else (transition,)), {}
 
 
@@ -79,7 +79,8 @@ ROWS: dict[str, StepRow] = {
         row("controller_reads_epoch", "broker", silent=_OWN_ELECTION),
         row("controller_registers", "broker", "broker_becomes_controller", silent=_LOST),
         row("controller_learns_outcome", "broker", "broker_learns_it_won", silent=_LOST),
-        row("controller_reply_is_lost", "broker", "reply_is_lost", silent=_LOST),
+        row("controller_reply_to_registration_is_lost", "broker", "reply_to_registration_is_lost",
+            silent=_LOST),
         row(
             "controller_checks_outcome", "broker",
             "broker_learns_it_won", "broker_loses_controller_election", silent=_LOST,
@@ -100,7 +101,8 @@ ROWS: dict[str, StepRow] = {
             "controller_removes_replica", "controller_removal_conflicts",
             "controller_removal_is_fenced", why=_ANY,
         ),
-        row("controller_informs", "broker replica", "controller_informs", why=_ANY),
+        row("controller_issues_leader_and_isr", "broker replica",
+            "controller_issues_leader_and_isr", why=_ANY),
         row(
             "leader_and_isr_arrives", "broker leader_epoch controller_epoch",
             "broker_becomes_leader", "broker_becomes_follower", "leaderless_request_is_ignored",
@@ -112,11 +114,12 @@ ROWS: dict[str, StepRow] = {
             leader_epoch="epoch", controller_epoch="controller",
         ),
         row("leader_appends", "broker", "leader_appends"),
-        row("leader_appends_for_isr", "broker", "leader_appends_for_isr"),
+        row("leader_appends_acks_all", "broker", "leader_appends_acks_all"),
         row("leader_acknowledges", "broker offset", "leader_acknowledges"),
-        row("leader_acknowledges_for_isr", "broker offset", "leader_acknowledges_for_isr"),
+        row("leader_acknowledges_acks_all", "broker offset", "leader_acknowledges_acks_all"),
         row("consumer_reads", "broker offset", "consumer_reads"),
-        row("follower_asks_epoch", "broker", "follower_asks_epoch", leader_of="broker"),
+        row("follower_sends_epoch_request", "broker", "follower_sends_epoch_request",
+            leader_of="broker"),
         row(
             "leader_answers_epoch", "leader follower",
             "leader_answers_epoch", "leader_refuses_epoch", why=_AT_ONCE,
@@ -125,7 +128,7 @@ ROWS: dict[str, StepRow] = {
             "follower_truncates", "follower leader",
             "follower_truncates", "epoch_answer_is_ignored",
         ),
-        row("follower_asks_records", "broker", "follower_asks_records", leader_of="broker"),
+        row("follower_sends_fetch", "broker", "follower_sends_fetch", leader_of="broker"),
         row(
             "leader_answers_fetch", "leader follower",
             "leader_answers_fetch", "leader_refuses_fetch", why=_AT_ONCE,
@@ -410,9 +413,10 @@ FAMILIES = {
             )
         ),
         without=(
-            "controller_reads_partition", "controller_informs", "older_epoch_is_refused",
+            "controller_reads_partition", "controller_issues_leader_and_isr",
+            "older_epoch_is_refused",
             "broker_checkpoints_hw", "leader_appends", "leader_acknowledges",
-            "leader_acknowledges_for_isr", "consumer_reads",
+            "leader_acknowledges_acks_all", "consumer_reads",
         ),
     ),
 }  # fmt: skip
@@ -422,10 +426,8 @@ FAMILIES = {
 def _may_be_empty(world: FailingDiskWorld, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
     """Which brokers lose their disks a story assumes; the world loses any."""
     is_member = broker in world.registered_state.isr
-    is_known = any(
-        one.replicas.partition.leads and one.replicas.partition.known(broker).end != UNKNOWN_END
-        for one in world.brokers.values() if one.id != broker
-    )  # fmt: skip
+    others = [one.replicas.partition for one in world.brokers.values() if one.id != broker]
+    is_known = any(one.leads and one.follower_state(broker).end != UNKNOWN_END for one in others)
     ruled_out = world.assumes != "by_any" and (
         is_member or (is_known and world.assumes == "when_forgotten")
     )
@@ -437,7 +439,8 @@ MORE_ROWS: dict[str, StepRow] = {
     for one in (
         row("broker_starts_empty", "broker", "broker_starts_empty", stands=_may_be_empty,
             why="any disk may fail; which do is what the model assumes"),
-        row("broker_crashes_and_loses_its_tail", "broker end", "broker_crashes_and_loses_its_tail"),
+        row("broker_crashes_losing_unflushed_records", "broker end",
+            "broker_crashes_losing_unflushed_records"),
     )
 }  # fmt: skip
 """Steps of faults that any release may meet."""

@@ -117,7 +117,7 @@ ROWS: dict[str, StepRow] = {
             "controller_resigns",
             why=f"{_REFUSED}; Kafka's controller sends LeaderAndIsr to a broker in controlled "
                 "shutdown, too; in the model none follows a StopReplica on a connection"),
-        row("broker_asks_to_go", "broker subject", "controller_begins_shutdown"),
+        row("broker_asks_for_controlled_shutdown", "broker subject", "controller_begins_shutdown"),
         row("orders_arrive", "broker controller",
             "broker_obeys_leader_and_isr", "broker_refuses_older_controller",
             why="the LeaderAndIsr requests that are next on a connection are obeyed in one step; "
@@ -138,7 +138,7 @@ ROWS: dict[str, StepRow] = {
         row("session_expires", "broker", "session_expires"),
         row("broker_starts", "broker", "broker_starts"),
         row("broker_reconnects", "broker", "broker_reconnects"),
-        row("reply_is_lost", "broker", "reply_is_lost"),
+        row("reply_to_registration_is_lost", "broker", "reply_to_registration_is_lost"),
         row("request_is_lost", "controller broker", "request_is_lost"),
         row("controller_node_is_deleted", "", "controller_node_is_deleted"),
     )

@@ -7,7 +7,7 @@ suspended event, and by the effect that it waits for.
 from __future__ import annotations
 
 from impl.core.states import PartitionState, ReplicaState
-from impl.sim.effects import Ask
+from impl.sim.effects import ZkOperation
 from impl.sim.suspension_points import Frames, frames_of, is_registered
 from impl.world.stepped import batches
 from impl.world.stepped.controller_run import ControllerRun
@@ -55,7 +55,7 @@ def _in_deletion(run: ControllerRun, frames: Frames) -> str:
     assert run.place is not None
     if batches.REMOVES_NODES in frames:
         effect = run.place.effect
-        ops = effect.ops if isinstance(effect, Ask) else ()
+        ops = effect.ops if isinstance(effect, ZkOperation) else ()
         is_config = any(op.path.startswith(f"{paths.CONFIG}/") for op in ops)
         return "removes_request" if is_config else "unregisters"
     if batches.STOPS not in frames:

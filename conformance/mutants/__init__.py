@@ -1,14 +1,14 @@
 """Mutants of the implementation, judged by conformance alone: detected or surviving."""
 
 from conformance.mutants.judges import JUDGES, reach
-from conformance.mutants.kept import KeptTrials, NoSuchTrials
 from conformance.mutants.kept_score import KeptScore, NoScore, keep_score, kept_score
+from conformance.mutants.kept_trials import KeptTrials, NoSuchTrials
 from conformance.mutants.mutate import MODULES, Mutant, mutants_of, sample
-from conformance.mutants.planted import NOT_PLANTED, PLANTED, Planted
+from conformance.mutants.planted import NOT_PLANTED, PLANTED, PlantedBug
 from conformance.mutants.trial import (
     NOT_RUN,
-    Score,
-    Trial,
+    MutantTrial,
+    MutationScore,
     by_logs,
     by_rule,
     first_mismatch,
@@ -30,9 +30,9 @@ __all__ = [
     "NoScore",
     "Mutant",
     "NoSuchTrials",
-    "Planted",
-    "Score",
-    "Trial",
+    "PlantedBug",
+    "MutationScore",
+    "MutantTrial",
     "by_logs",
     "by_rule",
     "first_mismatch",

@@ -25,11 +25,11 @@ from conformance.mutants.changes import ChangeNotes, forget
 from conformance.mutants.kept_reach import KeptReach
 from conformance.mutants.mutate import MODULES, Mutant, mutants_of
 from conformance.plain_rules.compare import RulesDiffer, compare_rules
-from conformance.running.logged import judged_logs
+from conformance.play_story import replay_story
 from conformance.running.profiles import TRACED_PROFILES
 from conformance.running.simulated import judged_run
+from conformance.running.simulated_log_files import judged_logs
 from conformance.story_lockstep import systems_of_stories, tour, tours
-from conformance.storyteller import replay_story
 from conformance.vectors.cases import Case, read_cases
 from conformance.vectors.compare import ByRule
 from conformance.vectors.judge import Outcome, answers_of
@@ -404,7 +404,7 @@ def reach(
     return ("", ""), Reach({key: tuple(names) for key, names in found.items()}, seconds)
 
 
-class Catches:
+class CaughtByModule:
     """Who noticed how many mutants of which module so far."""
 
     def __init__(self) -> None:
@@ -427,7 +427,9 @@ def _drawn(mutant: Mutant, name: str) -> bytes:
     return hashlib.sha256(f"{mutant.key} {name}".encode()).digest()
 
 
-def in_order(mutant: Mutant, reached: Reach, catches: Catches) -> tuple[list[str], list[str]]:
+def in_order(
+    mutant: Mutant, reached: Reach, catches: CaughtByModule
+) -> tuple[list[str], list[str]]:
     """The judges in whose run a mutant differs: those that look first, and the rest.
 
     Of each kind some are drawn, by the mutant's name: mutants of one line meet different walks.

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 from conformance.mutants.mutate import MODULES
-from conformance.mutants.trial import Score, Trial, interval
+from conformance.mutants.trial import MutantTrial, MutationScore, interval
 
 FORMAT = "insync.mutants.score/2"
 FILE = Path(__file__).with_name("score.json")
@@ -30,7 +30,7 @@ class KeptScore:
     """`changed`: modules that were measured with other code, or not at all; the score is of the
     others. `population`: how many mutants there were to draw from."""
 
-    score: Score
+    score: MutationScore
     changed: tuple[str, ...]
     measured: tuple[str, ...]
     population: int
@@ -59,7 +59,7 @@ def _is_text(node: ast.AST) -> bool:
     )
 
 
-def keep_score(trials: Iterable[Trial], population: int, file: Path = FILE) -> None:
+def keep_score(trials: Iterable[MutantTrial], population: int, file: Path = FILE) -> None:
     """Write the score of a run; the same trials give the same file."""
     counted = {module: [0, 0] for module in MODULES}
     for trial in trials:
@@ -96,5 +96,5 @@ def kept_score(file: Path = FILE) -> KeptScore:
             continue
         measured.append(module)
         caught, tried = caught + one["caught"], tried + one["tried"]
-    found = Score(caught, tried, *interval(caught, tried))
+    found = MutationScore(caught, tried, *interval(caught, tried))
     return KeptScore(found, tuple(changed), tuple(measured), kept["population"])

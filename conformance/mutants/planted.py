@@ -12,19 +12,19 @@ from types import ModuleType
 from typing import Any
 
 from impl.core import answers, fetcher_thread, partition
-from impl.core.fetcher_thread import Answer, EpochReply, FetcherThread
+from impl.core.fetcher_thread import EpochReply, FetcherError, FetcherThread
 from impl.core.partition import Partition
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.truncation import EpochEnd, Truncation
 from impl.log import HighWatermarkCheckpoint
 from impl.world.network import Network
 from impl.znodes import LeaderIsrAndControllerEpoch
-from impl.znodes.access import ZnodeAccess
+from impl.znodes.retrying_client import RetryingZnodeClient
 from impl.zookeeper.znode import ANY_VERSION, Op
 
 
 @dataclass(frozen=True)
-class Planted:
+class PlantedBug:
     """An entry of the zoo, and what replaces which parts."""
 
     id: str
@@ -73,8 +73,8 @@ def _forgets(self: HighWatermarkCheckpoint, log_end: int) -> int:
     return 0
 
 
-async def _unfenced_write(self: ZnodeAccess, op: Op, epoch_version: int) -> object:
-    return (await self.again(lambda: self.port.multi([op])))[0]
+async def _unfenced_write(self: RetryingZnodeClient, op: Op, epoch_version: int) -> object:
+    return (await self.retry(lambda: self.port.multi([op])))[0]
 
 
 async def _never_its_own(self: Partition[Any], wanted: LeaderIsrAndControllerEpoch) -> int | None:
@@ -95,7 +95,7 @@ async def _believes_late_answers(
     self: FetcherThread[Any], asked: Any, replies: Mapping[Any, EpochReply]
 ) -> None:
     for key, reply in replies.items():
-        if key in self.states and reply.error is Answer.FENCED_LEADER_EPOCH:
+        if key in self.states and reply.error is FetcherError.FENCED_LEADER_EPOCH:
             self.remove([key])
             self.failed.add(key)
     await _on_epoch_ends(self, asked, replies)
@@ -132,11 +132,11 @@ def _nothing(*_: object) -> None:
 
 def _one(
     entry: str, owner: type | ModuleType, name: str, replacement: Callable[..., Any] | property
-) -> Planted:
-    return Planted(entry, ((owner, name, replacement),))
+) -> PlantedBug:
+    return PlantedBug(entry, ((owner, name, replacement),))
 
 
-PLANTED: tuple[Planted, ...] = (
+PLANTED: tuple[PlantedBug, ...] = (
     _one("KIP-101", fetcher_thread, "follower_truncation", _to_high_watermark),
     _one("KIP-279", fetcher_thread, "follower_truncation", _in_one_round),
     _one("KIP-320", answers, "current_leader_epoch_error", _unfenced),
@@ -146,9 +146,9 @@ PLANTED: tuple[Planted, ...] = (
     _one("KAFKA-7786", FetcherThread, "on_epoch_ends", _believes_late_answers),
     _one("KAFKA-1647", HighWatermarkCheckpoint, "read_bounded", _forgets),
     _one("KAFKA-532", answers, "controller_epoch_error", _no_error),
-    _one("KAFKA-6082", ZnodeAccess, "fenced", _unfenced_write),
+    _one("KAFKA-6082", RetryingZnodeClient, "fenced", _unfenced_write),
     _one("KAFKA-1188", answers, "leader_and_isr_error", _no_error),
-    Planted(
+    PlantedBug(
         "KIP-380",
         ((Network, "discard_dead", _nothing), (answers, "broker_epoch_error", _no_error)),
     ),

@@ -24,15 +24,15 @@ from conformance.mutants.judges import (
     OF_RULES,
     SEEDS,
     STEPS,
-    Catches,
+    CaughtByModule,
     Reach,
     in_order,
 )
 from conformance.mutants.mutate import Mutant
-from conformance.mutants.planted import PLANTED, Planted
+from conformance.mutants.planted import PLANTED, PlantedBug
 from conformance.story_lockstep import route, tour, tours
 from conformance.walks import walk
-from specs.rendering import called, parts
+from specs.rendering import parts, under_key
 
 SURVIVORS = Path(__file__).with_name("survivors.json")
 """Reasons why mutants survive: kept in step with the implementation's text."""
@@ -48,7 +48,7 @@ MOST_MEMORY = 1 << 30
 
 
 @dataclass(frozen=True)
-class Trial:
+class MutantTrial:
     """What became of one mutant; `by` is empty for one that survived.
 
     `key` is what it is known by in the table of survivors and in a file to resume from. `why` is
@@ -58,7 +58,7 @@ class Trial:
     ALSO: ClassVar = parts("caught")
 
     key: str
-    label: str = field(metadata=called("mutant"))
+    label: str = field(metadata=under_key("mutant"))
     by: str
     why: str
     seconds: float
@@ -70,7 +70,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Score:
+class MutationScore:
     """How many of how many were caught, and where the true share lies (95 %)."""
 
     caught: int
@@ -100,21 +100,21 @@ def interval(caught: int, tried: int, z: float = 1.96) -> tuple[float, float]:
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
 
 
-def by_rule(trials: Iterable[Trial]) -> int:
+def by_rule(trials: Iterable[MutantTrial]) -> int:
     """How many of them nobody noticed but those that ask plain rules."""
     return sum(one.by in JUDGES and JUDGES[one.by].kind in OF_RULES for one in trials)
 
 
-def by_logs(trials: Iterable[Trial]) -> int:
+def by_logs(trials: Iterable[MutantTrial]) -> int:
     """How many of them were noticed by logs, or by claims of the simulator, after some of the
     model's walks of each kind."""
     return sum(one.by in JUDGES and JUDGES[one.by].is_beside_the_model for one in trials)
 
 
-def score(trials: Iterable[Trial]) -> Score:
+def score(trials: Iterable[MutantTrial]) -> MutationScore:
     """The score of some trials."""
     verdicts = [trial.caught for trial in trials]
-    return Score(sum(verdicts), len(verdicts), *interval(sum(verdicts), len(verdicts)))
+    return MutationScore(sum(verdicts), len(verdicts), *interval(sum(verdicts), len(verdicts)))
 
 
 def first_mismatch() -> tuple[Mismatch, dict[str, int]] | None:
@@ -185,7 +185,7 @@ class _Child:
             self.process.join()
             raise RuntimeError("a mutant could not be planted; its process says why") from None
 
-    def trial(self) -> Trial:
+    def trial(self) -> MutantTrial:
         """What became of it; waits for it."""
         try:
             by, why = self.here.recv()
@@ -198,7 +198,7 @@ class _Child:
         finally:
             self.end()
         took = round(time.monotonic() - self.began, 2)
-        return Trial(self.task.key, self.task.label, by, why, took)
+        return MutantTrial(self.task.key, self.task.label, by, why, took)
 
     def end(self) -> None:
         """It goes on no more."""
@@ -210,7 +210,7 @@ class _Child:
 _FORK = multiprocessing.get_context("fork")
 
 
-def _tried(tasks: Iterator[_Task], at_once: int, catches: Catches) -> Iterator[Trial]:
+def _tried(tasks: Iterator[_Task], at_once: int, catches: CaughtByModule) -> Iterator[MutantTrial]:
     """Trials in the order in which they end, so many at once."""
     under_way: dict[Connection, _Child] = {}
     gc.collect()
@@ -240,20 +240,22 @@ def _compiled_before_forking() -> None:
     Lockstep(BOUNDS)
 
 
-def try_sample(mutants: Iterable[Mutant], reached: Reach, at_once: int = 1) -> Iterator[Trial]:
+def try_sample(
+    mutants: Iterable[Mutant], reached: Reach, at_once: int = 1
+) -> Iterator[MutantTrial]:
     """Each mutant in a process of its own, before the judges in whose run it differs.
 
     Some of them at once, in the order in which they end. Who notices most of a module in the least
     time looks first. A survivor that has a reason is not put before those who look last.
     """
-    explained, catches = survivors(), Catches()
-    not_run: list[Trial] = []
+    explained, catches = survivors(), CaughtByModule()
+    not_run: list[MutantTrial] = []
 
     def tasks() -> Iterator[_Task]:
         for mutant in mutants:
             first, rest = in_order(mutant, reached, catches)
             if not (first or rest):
-                not_run.append(Trial(mutant.key, mutant.label, "", NOT_RUN, 0.0))
+                not_run.append(MutantTrial(mutant.key, mutant.label, "", NOT_RUN, 0.0))
                 continue
             names = first if mutant.key in explained else [*first, *rest]
             yield _Task(mutant.key, mutant.label, mutant.apply, names, mutant.module)
@@ -265,8 +267,8 @@ def try_sample(mutants: Iterable[Mutant], reached: Reach, at_once: int = 1) -> I
     yield from not_run
 
 
-def try_planted(planted: Iterable[Planted] = PLANTED, at_once: int = 1) -> Iterator[Trial]:
+def try_planted(planted: Iterable[PlantedBug] = PLANTED, at_once: int = 1) -> Iterator[MutantTrial]:
     """Each old bug before the judges of one partition, in its own process."""
     _compiled_before_forking()
     tasks = (_Task(one.id, one.label, one.apply, OF_ONE_PARTITION) for one in planted)
-    yield from _tried(tasks, at_once, Catches())
+    yield from _tried(tasks, at_once, CaughtByModule())

@@ -1,7 +1,7 @@
 """Partial traces, which show only part of a run: read, judged, and made from whole ones."""
 
-from conformance.partial.judge import check_partial, judge_partial
-from conformance.partial.reading import PartialTrace, is_partial, read_partial
+from conformance.partial.check_partial import check_partial, judge_partial
+from conformance.partial.read_partial import PartialTrace, is_partial, read_partial
 from conformance.partial.thinning import thinned
 
 __all__ = [

@@ -34,7 +34,7 @@ CHANGES: dict[str, dict[str, tuple[int, ...]]] = {
 
 
 @dataclass(frozen=True)
-class Broken:
+class BrokenLaw:
     """A law, and the line where what is seen breaks it."""
 
     line: int
@@ -43,7 +43,9 @@ class Broken:
     allowed: str
 
 
-def broken_law(lines: list[PartialLine], moves: CompiledSteps, hidden: int) -> Broken | None:
+def find_broken_law(
+    lines: list[PartialLine], moves: CompiledSteps, hidden: int
+) -> BrokenLaw | None:
     """The first law that two lines break together; the first line is the initial state."""
     falls = {moves.numbers[name]: name for name in NEVER_FALLS}
     epoch, leader = (moves.numbers[name] for name in ONE_LEADER)
@@ -63,15 +65,17 @@ def broken_law(lines: list[PartialLine], moves: CompiledSteps, hidden: int) -> B
                 most = before + (at - seen_at) * (hidden + 1)
                 was = f"{name} is {code}, and was {before} at line {number_before}"
                 if code < before:
-                    return Broken(line.number, f"{name} never goes back", was, f"{before} or more")
+                    return BrokenLaw(
+                        line.number, f"{name} never goes back", was, f"{before} or more"
+                    )
                 if name in BY_ONE and code > most:
                     allowed = f"{before} to {most}"
-                    return Broken(line.number, f"{name} grows by one a step", was, allowed)
+                    return BrokenLaw(line.number, f"{name} grows by one a step", was, allowed)
             last[number] = at, code, line.number
         values = shown.get((epoch, ())), shown.get((leader, ()))
         if values[0] is not None and values[1] is not None:
             if led is not None and led[0] == values[0] and led[1] != values[1]:
-                return Broken(
+                return BrokenLaw(
                     line.number, "a leader epoch has one leader",
                     f"zk.leader is {values[1] or 'none'} in leader epoch {values[0]}, and was "
                     f"{led[1] or 'none'} at line {led[2]}", str(led[1] or "none"),
@@ -83,7 +87,7 @@ def broken_law(lines: list[PartialLine], moves: CompiledSteps, hidden: int) -> B
             if written is not None and written[0] == now:
                 for cell, code in state.items():
                     if written[2].get(cell, code) != code:
-                        return Broken(
+                        return BrokenLaw(
                             line.number, "the state changes with its version only",
                             f"{parts[cell[0]]} differs from line {written[1]}, and zk.version is "
                             f"{now} at both", f"{parts[cell[0]]} as it was",

@@ -43,7 +43,7 @@ _ROLES = {"none": 0, "leader": 1, "follower": 2}
 _LEADER = 1
 
 
-def seen(observed: dict[str, Any], brokers: int) -> ObservedLeaves:
+def observed_leaves(observed: dict[str, Any], brokers: int) -> ObservedLeaves:
     """What some leaves say of the model. UnknownLeaf names the first that makes no sense."""
     found = ObservedLeaves()
     for path, value in observed.items():

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from conformance.partial.reading import PartialEvent, PartialTrace
+from conformance.partial.read_partial import PartialEvent, PartialTrace
 from impl import Trace
 from impl.world.trace import FORMAT, TraceEvent, apply_observation
 

@@ -21,7 +21,7 @@ _KINDS_OF_STEP: dict[str, tuple[str, ...]] = {
     "broker_becomes_follower": ("follower_started",),
     "broker_becomes_leader": ("leader_started",),
     "broker_starts": ("process_started",),
-    "controller_informs": ("leader_and_isr_sent",),
+    "controller_issues_leader_and_isr": ("leader_and_isr_sent",),
     "follower_truncates": ("log_truncated", "truncation_without_effect"),
     "older_controller_is_refused": ("old_controller_refused",),
     "older_epoch_is_refused": ("old_epoch_refused", "same_epoch_refused"),

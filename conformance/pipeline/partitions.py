@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from conformance.ingest.pieces import Piece
+from conformance.ingest.pieces import ParsedChunk
 from conformance.ingest.schema import EVENT_FIELDS, EVENTS, Event
 from conformance.pipeline.cluster_evidence import kept_of_file
 from conformance.pipeline.model_writes import presets_for
@@ -30,11 +30,11 @@ _NAMELESS = frozenset(("log_truncated", "truncation_chosen", "replica_loaded"))
 Row = tuple[str, str, int, bytes, str]
 
 
-def rows_of(piece: Piece) -> Iterator[Row]:
+def rows_of(piece: ParsedChunk) -> Iterator[Row]:
     """A piece as rows: what the cluster needs, and its lines by topic and partition.
 
     A row is cluster, topic, partition, events and book; the topic is empty in the cluster's own,
-    which are as `Piece.packed` gives them.
+    which are as `ParsedChunk.packed` gives them.
     """
     whole = piece.events
     piece.events = kept_of_file(whole) if whole.num_rows else whole
@@ -76,7 +76,7 @@ class KeptPartition:
 
     def advance(
         self, cluster: str, rows: Iterable[tuple[bytes, str]], release: str | None
-    ) -> Piece:
+    ) -> ParsedChunk:
         """Take in new lines; what is handed on of all that are known, and counts."""
         inside = [Event(**row) for row in self.events]
         known = {(event.file, event.line) for event in inside}
@@ -103,7 +103,7 @@ class KeptPartition:
         files = {event.file for event in kept}
         self.logs = {name: log for name, log in self.logs.items() if name in files}
         rows_on = [{name: getattr(event, name) for name in EVENTS.names} for event in evidence]
-        return Piece(
+        return ParsedChunk(
             cluster,
             pa.Table.from_pylist(rows_on, schema=EVENTS),
             looked={"checked": dict(found.checked), "fired": dict(found.fired)},

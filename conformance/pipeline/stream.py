@@ -21,7 +21,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from conformance.ingest.pieces import Piece
+from conformance.ingest.pieces import ParsedChunk
 from conformance.pipeline.partitions import KeptPartition
 from conformance.pipeline.session import spark_session
 from conformance.pipeline.streaming_state import StreamingState
@@ -144,7 +144,7 @@ def _advance(
     (cluster,) = key
     standing = StreamingState.unpacked(*state.get) if state.exists else StreamingState(cluster)
     pieces = [
-        Piece.unpacked(cluster, row.events, row.book)
+        ParsedChunk.unpacked(cluster, row.events, row.book)
         for frame in frames
         for row in frame.itertuples()
     ]

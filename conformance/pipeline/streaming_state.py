@@ -17,8 +17,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from conformance.ingest.parse import Tally, jumps_back, what_is_wrong
-from conformance.ingest.pieces import Piece, pack, unpack
+from conformance.ingest.parse import FileCounts, jumps_back, what_is_wrong
+from conformance.ingest.pieces import ParsedChunk, pack, unpack
 from conformance.ingest.schema import EVENTS, events_of
 from conformance.pipeline.clocks import Clock, clocks
 from conformance.pipeline.cluster_evidence import for_clocks
@@ -106,7 +106,7 @@ class StreamingState:
 
     # -- a trigger ------------------------------------------------------------------------------
 
-    def advance(self, pieces: Iterable[Piece]) -> list[Said]:
+    def advance(self, pieces: Iterable[ParsedChunk]) -> list[Said]:
         """Add new lines, judge, and report what stood in two judgements or no longer stands."""
         pieces = list(pieces)
         new = sorted(
@@ -193,7 +193,7 @@ class StreamingState:
             clocks,
         )
 
-    def _take(self, piece: Piece) -> None:
+    def _take(self, piece: ParsedChunk) -> None:
         name = piece.log["name"]
         self.logs[name] = piece.log | {"roll": self.logs.get(name, piece.log)["roll"]}
         known = self.files.get(name)
@@ -210,7 +210,7 @@ class StreamingState:
         if row["reason"] is not None:
             return str(row["reason"])
         fields = ("stamped", "kafka", "events", "continuation", "rejected")
-        return what_is_wrong(Tally(**{name: row[name] for name in fields}))
+        return what_is_wrong(FileCounts(**{name: row[name] for name in fields}))
 
     def _judged(self) -> list[Finding]:
         logs, files = list(self.logs.values()), self.corpus().files

@@ -12,8 +12,8 @@ from typing import Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from conformance.ingest.growing import Chunk, Offset, chunks, next_offset
-from conformance.ingest.pieces import Piece, piece_of
+from conformance.ingest.growing import FileChunk, ReadOffsets, chunks, next_offset
+from conformance.ingest.pieces import ParsedChunk, piece_of
 from conformance.pipeline.partitions import rows_of
 from specs.rendering import as_data
 
@@ -43,7 +43,7 @@ class GrowingLogs(DataSource):
 
 @dataclass
 class _PartOfTrigger(InputPartition):
-    chunk: Chunk | None
+    chunk: FileChunk | None
     clusters: tuple[str, ...] = ()
 
 
@@ -55,17 +55,17 @@ class _GrowingFilesReader(DataSourceStreamReader):
         self._layout = options.get("layout") or None
 
     def initialOffset(self) -> dict[str, Any]:
-        begin: dict[str, Any] = as_data(Offset())
+        begin: dict[str, Any] = as_data(ReadOffsets())
         return begin
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
         found: dict[str, Any] = as_data(
-            next_offset(self._folder, Offset.of_json(start), self._final)
+            next_offset(self._folder, ReadOffsets.of_json(start), self._final)
         )
         return found
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        first, last = Offset.of_json(start), Offset.of_json(end)
+        first, last = ReadOffsets.of_json(start), ReadOffsets.of_json(end)
         if first == last:
             return []
         # Every cluster learns that a trigger passed: what it holds back may have stood enough.
@@ -77,10 +77,10 @@ class _GrowingFilesReader(DataSourceStreamReader):
         assert isinstance(partition, _PartOfTrigger)
         if partition.chunk is None:
             for cluster in partition.clusters:
-                yield from rows_of(Piece(cluster))
+                yield from rows_of(ParsedChunk(cluster))
         else:
             yield from rows_of(piece_of(partition.chunk, self._release, self._layout))
 
 
-def _largest_first(chunk: Chunk) -> int:
+def _largest_first(chunk: FileChunk) -> int:
     return chunk.since.bytes - chunk.until.bytes

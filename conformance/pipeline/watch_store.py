@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.ingest.files import LogSources
-from conformance.ingest.growing import closed, look_around, named
+from conformance.ingest.growing import closed, discover_now, logs_by_name
 from conformance.pipeline.corpus import Judged, corpus_without_logs
 from conformance.pipeline.report import check_result
 from conformance.pipeline.rules import Finding
@@ -21,7 +21,7 @@ from conformance.pipeline.streaming_state import Said, StreamingState
 
 FORMAT = "insync.watch/4"
 _INDEX, _REPORTED, _STANDING, _LOCK = "watch.json", "told", "standing.json", "in-use"
-_GONE = re.compile(r"@[0-9a-f]{8}(?:\+\d+)?(?=:\d|$)")  # what `growing.named` has added
+_GONE = re.compile(r"@[0-9a-f]{8}(?:\+\d+)?(?=:\d|$)")  # what `growing.logs_by_name` has added
 
 Tell = Callable[[Said], None]
 
@@ -115,7 +115,7 @@ class WatchStore:
         return check_result([*corpora, nothing], judged, unread_too=False)
 
     def _names(self) -> dict[str, str]:
-        found = named(look_around(self._logs))
+        found = logs_by_name(discover_now(self._logs))
         return {
             name: os.path.join(self._given, os.path.relpath(log.path, self._logs))
             for name, log in found.items()

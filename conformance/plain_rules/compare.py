@@ -23,8 +23,8 @@ from impl.admin.reassign_json import throttled_replicas
 from impl.core import leader_election
 from impl.core.answers import fetcher_id
 from impl.core.fetcher_thread import (
-    Answer,
     EpochQuestion,
+    FetcherError,
     FetchQuestion,
     FetchReply,
     FetchState,
@@ -187,7 +187,7 @@ def _appended(size: int, offset: int) -> Iterator[Case]:
     fetcher = replicas.fetchers[1]
     fetcher.states[PARTITION] = FetchState(size, 0, Phase.FETCHING)
     began = FetchState(offset, 0, Phase.FETCHING)
-    reply = FetchReply(Answer.NONE, ((9, 0),), 0)
+    reply = FetchReply(FetcherError.NONE, ((9, 0),), 0)
     replicas.apply(1, Fetch(began, FetchQuestion(0, offset, None), reply))
     grown = size + (offset == size)
     yield f"a record for {offset} at a follower with {size}", grown, replicas.log.log_end
@@ -328,7 +328,7 @@ def _placed(
         except AssignmentRefused as refused:
             found.append(refused.exception)
         except AdminError as refused:
-            found.append(refused.java.rpartition(".")[2])
+            found.append(refused.java_class.rpartition(".")[2])
     return found[0], found[1]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from conformance.running.model import Driver
+from conformance.running.model_driver import ModelDriver
 from conformance.running.partition import PartitionReplay
 from conformance.running.result import MisfitError
 
@@ -47,7 +47,7 @@ def _must(holds: bool, claim: str, why: str, wanted: str) -> None:
         raise MisfitError(f"{claim}, once faults are over", why, wanted)
 
 
-def controllership_at_rest(driver: Driver, rest: AtRest) -> None:
+def controllership_at_rest(driver: ModelDriver, rest: AtRest) -> None:
     """`all_brokers_know_the_controller`. MisfitError."""
     claim = "all_brokers_know_the_controller"
     holder, epoch = driver.read("zk.controller"), driver.read("zk.epoch")

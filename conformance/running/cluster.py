@@ -23,11 +23,11 @@ from functools import lru_cache
 from typing import Any
 
 from conformance.mapping.cluster import AS_RELEASED, EVENT_OF
-from conformance.running.model import Driver
-from conformance.running.order import Ordered, StateWrite, refused, request_of, requests_of
+from conformance.running.model_driver import ModelDriver
+from conformance.running.order import OrderedLines, StateWrite, refused, request_of, requests_of
 from conformance.running.partition import NEW_SESSION
-from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
-from conformance.running.result import LeftToOthers, MisfitError, NotModelled, Replayed
+from conformance.running.process_traces import IDS, STARTED, ZOOKEEPER, TraceLine
+from conformance.running.result import LeftToOthers, MisfitError, NotModelled, ReplayResult
 from impl.znodes import paths
 from model.cluster.start import MOST
 from model.cluster.state import EVENTS, LEAVING, REQUESTS, STAGES
@@ -130,13 +130,13 @@ def _moves(
 
 
 def replay_cluster(
-    order: Ordered, brokers: Iterable[int], version: str, switches: Mapping[str, object]
-) -> Replayed:
+    order: OrderedLines, brokers: Iterable[int], version: str, switches: Mapping[str, object]
+) -> ReplayResult:
     """All controllers of one cluster, up to the first line that does not fit."""
     return ClusterReplay(order, sorted(brokers), version, switches).go()
 
 
-def tells_of_controllers(order: Ordered) -> bool:
+def tells_of_controllers(order: OrderedLines) -> bool:
     """Traces say what controllers do, and which requests come: those of Apache Kafka do not, nor
     do those that earlier releases of ours have left."""
     versions = {line.broker for line in order.lines if line.step == "request_received"}
@@ -160,11 +160,11 @@ class TracedRequest:
     stopped: frozenset[int] = frozenset()
 
 
-class ClusterReplay(Driver):
+class ClusterReplay(ModelDriver):
     """All lines but those of logs, on the model's `cluster`."""
 
     def __init__(
-        self, order: Ordered, ids: list[int], version: str, switches: Mapping[str, object]
+        self, order: OrderedLines, ids: list[int], version: str, switches: Mapping[str, object]
     ) -> None:
         known = system(NAME).switches
         self.version = version
@@ -173,7 +173,7 @@ class ClusterReplay(Driver):
         self.partitions: dict[str, int] = {}
         moves = _moves(version, self.switches, len(ids), 0)
         moves.ledger.load({})
-        super().__init__(moves, ids, Replayed(NAME))
+        super().__init__(moves, ids, ReplayResult(NAME))
         self.order = order
         self.assigned: dict[str, list[int]] = {}
         self.born_by: dict[int, set[str]] = defaultdict(set)  # in the event that is worked on
@@ -860,8 +860,8 @@ class ClusterReplay(Driver):
         self._is_done(c, f"takes up the ControlledShutdown of broker {line.args['subject']}")
         self.outside.pop(c, None)
         self.born_by[c].clear()
-        if self.possible("broker_asks_to_go", subject):
-            self.step("broker_asks_to_go", subject)
+        if self.possible("broker_asks_for_controlled_shutdown", subject):
+            self.step("broker_asks_for_controlled_shutdown", subject)
         else:
             self.force(DEPARTS, ("asked", (subject,), 1), ("former", (subject,), 0),
                        ("leaving", (subject,), LEAVING.code("asks")))  # fmt: skip
@@ -1328,7 +1328,7 @@ def _is_never_sent(line: TraceLine) -> bool:
     return line.args["correlation"] is None
 
 
-def _undone(order: Ordered) -> dict[TraceLine, set[str]]:
+def _undone(order: OrderedLines) -> dict[TraceLine, set[str]]:
     """A LeaderAndIsr that arrives and fails -> partitions of it that nothing was done about."""
     found: dict[TraceLine, set[str]] = {}
     last: dict[int, tuple[TraceLine, set[str]]] = {}  # later lines about it count too
@@ -1346,7 +1346,7 @@ def _undone(order: Ordered) -> dict[TraceLine, set[str]]:
     return found
 
 
-def _fruitful(order: Ordered) -> set[TraceLine]:
+def _fruitful(order: OrderedLines) -> set[TraceLine]:
     """Events of which something comes: a request, a read of the registrations, or a write."""
     found: set[TraceLine] = set()
     last: dict[int, TraceLine] = {}
@@ -1369,7 +1369,7 @@ def _fruitful(order: Ordered) -> set[TraceLine]:
     return found
 
 
-def _taken_in(order: Ordered) -> dict[TraceLine, set[str]]:
+def _taken_in(order: OrderedLines) -> dict[TraceLine, set[str]]:
     """An event -> the notifications of ISR changes that its controller deletes in it."""
     found: dict[TraceLine, set[str]] = defaultdict(set)
     last: dict[int, TraceLine] = {}
@@ -1388,7 +1388,7 @@ def _taken_in(order: Ordered) -> dict[TraceLine, set[str]]:
     return dict(found)
 
 
-def _later_events(order: Ordered) -> dict[TraceLine, dict[int, tuple[list[str], int]]]:
+def _later_events(order: OrderedLines) -> dict[TraceLine, dict[int, tuple[list[str], int]]]:
     """A transaction that notes ISR changes -> by broker, the events that it begins from there on
     as the same controller: the last one first, and how many of the list they are."""
     found: dict[TraceLine, dict[int, tuple[list[str], int]]] = {}
@@ -1406,7 +1406,7 @@ def _later_events(order: Ordered) -> dict[TraceLine, dict[int, tuple[list[str], 
     return found
 
 
-def _made_together(order: Ordered) -> dict[TraceLine, list[str]]:
+def _made_together(order: OrderedLines) -> dict[TraceLine, list[str]]:
     """A write that makes a partition -> all that are made from there on, with nothing between."""
     found: dict[TraceLine, list[str]] = {}
     run: list[str] = []

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from conformance.running.at_rest import AtRest, controllership_at_rest
-from conformance.running.model import Driver
-from conformance.running.order import Ordered, refused
-from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
-from conformance.running.result import MisfitError, NotModelled, Replayed
+from conformance.running.model_driver import ModelDriver
+from conformance.running.order import OrderedLines, refused
+from conformance.running.process_traces import IDS, STARTED, ZOOKEEPER, TraceLine
+from conformance.running.result import MisfitError, NotModelled, ReplayResult
 from model.systems import system
 from specs.partial.compiled_steps import CompiledSteps
 
@@ -23,9 +23,9 @@ _OBEYED = ("leader_and_isr_received", "leader_cached")
 
 
 def replay_controllership(
-    order: Ordered, brokers: Iterable[int], version: str, switches: Mapping[str, object],
+    order: OrderedLines, brokers: Iterable[int], version: str, switches: Mapping[str, object],
     rest: AtRest | None = None,
-) -> Replayed:  # fmt: skip
+) -> ReplayResult:  # fmt: skip
     """The controllership of one cluster, up to the first line that does not fit; then its end."""
     ids = sorted(brokers)
     recorded = system("election").recorded(version, switches)
@@ -38,9 +38,9 @@ def replay_controllership(
     return replay.go()
 
 
-class _ControllershipReplay(Driver):
-    def __init__(self, order: Ordered, moves: CompiledSteps, ids: list[int]) -> None:
-        super().__init__(moves, ids, Replayed(NAME))
+class _ControllershipReplay(ModelDriver):
+    def __init__(self, order: OrderedLines, moves: CompiledSteps, ids: list[int]) -> None:
+        super().__init__(moves, ids, ReplayResult(NAME))
         self.order = order
         self.fenced = bool(moves.recorded.switches["zk_writes_fenced"])
         self.refused = refused(order.lines)

@@ -18,7 +18,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from conformance.running.reading import IDS, STARTED, ZOOKEEPER, Gathered, Process, TraceLine
+from conformance.running.process_traces import (
+    IDS,
+    STARTED,
+    ZOOKEEPER,
+    ClusterTraces,
+    Process,
+    TraceLine,
+)
 
 STATE = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 _FETCHER = re.compile(r"broker-(\d+)-fetcher-\d+")
@@ -47,7 +54,7 @@ class StateWrite:
 
 
 @dataclass
-class Ordered:
+class OrderedLines:
     """Lines in an order that keeps to every "after"; `stuck` are those that wait for each other."""
 
     lines: list[TraceLine] = field(default_factory=list)
@@ -119,22 +126,22 @@ def refused(lines: Iterable[TraceLine]) -> set[TraceLine]:
     return found
 
 
-def ordered(gathered: Gathered) -> Ordered:
+def order_lines(gathered: ClusterTraces) -> OrderedLines:
     """The order of all lines."""
     return _Ordering(gathered).go()
 
 
 class _Ordering:
-    def __init__(self, gathered: Gathered) -> None:
+    def __init__(self, gathered: ClusterTraces) -> None:
         self.gathered = gathered
-        self.found = Ordered()
+        self.found = OrderedLines()
         self.lines: list[TraceLine] = []
         self.at: dict[TraceLine, int] = {}
         self.after: dict[int, list[int]] = defaultdict(list)
         self.known: dict[TraceLine, int] = {}
         self.left: dict[TraceLine | None, TraceLine] = {}
 
-    def go(self) -> Ordered:
+    def go(self) -> OrderedLines:
         chains: dict[Process, list[TraceLine]] = defaultdict(list)
         for start in sorted(self.gathered.starts, key=lambda one: (one.process, one.number)):
             chains[start.process] += start.lines

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.mapping import AS_RELEASED, UNOBSERVED
-from conformance.running.model import Driver
-from conformance.running.order import Ordered, StateWrite, follower_of
-from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
-from conformance.running.result import MisfitError, NotModelled, Replayed
+from conformance.running.model_driver import ModelDriver
+from conformance.running.order import OrderedLines, StateWrite, follower_of
+from conformance.running.process_traces import IDS, STARTED, ZOOKEEPER, TraceLine
+from conformance.running.result import MisfitError, NotModelled, ReplayResult
 from impl.releases import Release
 from impl.znodes.paths import REASSIGN_PARTITIONS, TOPICS, deletion
 from model.language.sparse import Index
@@ -83,7 +83,7 @@ class ReplicationJudge:
     """Replays partitions of one cluster on one model."""
 
     def __init__(
-        self, order: Ordered, brokers: Iterable[int], version: str,
+        self, order: OrderedLines, brokers: Iterable[int], version: str,
         switches: Mapping[str, object],
         at_the_end: Callable[[PartitionReplay], None] | None = None,
     ) -> None:  # fmt: skip
@@ -97,7 +97,7 @@ class ReplicationJudge:
         self.moves = CompiledSteps(recorded, {"brokers": len(self.ids)}, frozenset(UNOBSERVED))
         self.moves.ledger.is_keyed = False
 
-    def replay(self, partition: str) -> Replayed:
+    def replay(self, partition: str) -> ReplayResult:
         """One partition, up to the first line that does not fit; then what it came to at last."""
         self.moves.ledger.load({})
         replay = PartitionReplay(self, partition)
@@ -110,11 +110,11 @@ class ReplicationJudge:
         return sorted({one.partition for some in self.order.writes.values() for one in some})
 
 
-class PartitionReplay(Driver):
+class PartitionReplay(ModelDriver):
     """Lines of one partition, and of controllers, that drive `replication`."""
 
     def __init__(self, judge: ReplicationJudge, partition: str) -> None:
-        super().__init__(judge.moves, judge.ids, Replayed(partition))
+        super().__init__(judge.moves, judge.ids, ReplayResult(partition))
         self.judge, self.order, self.partition = judge, judge.order, partition
         self.bounds = self._bounds()
         self.ends: dict[int, int] = {}  # real log ends, by broker
@@ -613,8 +613,8 @@ class PartitionReplay(Driver):
         if not self.read("request.in_flight", *index):
             sender = self.of.get(line.args["sender"]["controller"], 0)
             now = self.read("zk.version") == version and self.read("zk.leader_epoch") == epoch
-            if now and sender and not self.refusal("controller_informs", sender, b):
-                self.step("controller_informs", sender, b)
+            if now and sender and not self.refusal("controller_issues_leader_and_isr", sender, b):
+                self.step("controller_issues_leader_and_isr", sender, b)
         self.force(STALE_STATE_SENT, *cells)
         return epoch, c
 
@@ -774,7 +774,7 @@ class PartitionReplay(Driver):
             return
         if self.read("log.end", b) > last:
             self.expect("the leader epoch", epoch, written)
-        self.step("leader_acknowledges_for_isr", b, last)
+        self.step("leader_acknowledges_acks_all", b, last)
 
     def _on_high_watermark_raised(self, line: TraceLine, b: int) -> None:
         now = self.index(line.args["now"])
@@ -917,18 +917,18 @@ class PartitionReplay(Driver):
             self._keeps(b, last)
             self.expect("the epoch of the last record", last, self.read("replica.latest_epoch", b))
         if self._compares(line) and self.read("replica.truncating", b):
-            self.step("follower_asks_epoch", b, leader)
+            self.step("follower_sends_epoch_request", b, leader)
             self._names_epoch(line, self.read("fetch.epoch", b, leader))
             self.expect_offset("the offset", offset, self.read("log.end", b))
             return
-        self.step("follower_asks_records", b, leader)
+        self.step("follower_sends_fetch", b, leader)
         self._names_epoch(line, self.read("fetch.epoch", b, leader))
         self.expect_offset("the offset", offset, self.read("fetch.offset", b, leader))
 
     def _on_epoch_asked(self, line: TraceLine, b: int) -> None:
         leader = self._leader_asked(line, b)
         self._keeps(b, line.args["asked"]["epoch"] + 1)
-        self.step("follower_asks_epoch", b, leader)
+        self.step("follower_sends_epoch_request", b, leader)
         self._names_epoch(line, self.read("fetch.epoch", b, leader))
         self.expect("the epoch asked for", line.args["asked"]["epoch"] + 1,
                     self.read("fetch.last_epoch", b, leader))  # fmt: skip
@@ -1003,9 +1003,9 @@ class PartitionReplay(Driver):
                 return  # the follower has moved on, and will not look at it
             epoch = self.read("fetch.epoch", f, b)
             self.step("fetch_is_lost", f, b)
-            if self.refusal("follower_asks_records", f, b):
+            if self.refusal("follower_sends_fetch", f, b):
                 return
-            self.step("follower_asks_records", f, b)
+            self.step("follower_sends_fetch", f, b)
             anew = self.read("fetch.epoch", f, b) != epoch  # it follows in another one by now
             if not self.judge.switches["fetch_fencing"]:
                 anew = False  # up to 2.0 an answer names no epoch, and is taken
@@ -1087,7 +1087,7 @@ class PartitionReplay(Driver):
         self.expect_offset("the follower's log end", offset, self.read("log.end", f))
         if self.read("log.end", f) == end:
             self.kept_epoch[f] = known
-        self.step("follower_asks_records", f, b)
+        self.step("follower_sends_fetch", f, b)
         return True
 
     def _heard(self, line: TraceLine, f: int, b: int) -> None:
@@ -1154,7 +1154,7 @@ class PartitionReplay(Driver):
         known, hw = self.read("known_end", b, f), self.read("replica.hw", f)
         for _ in range(more):
             self.step("follower_appends", f, b)
-            self.step("follower_asks_records", f, b)
+            self.step("follower_sends_fetch", f, b)
             self.step(self._answers(line, f, b), b, f)
         self.force(
             SEVERAL, ("known_end", (b, f), known), ("replica.hw", (f,), hw),

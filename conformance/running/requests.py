@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.running.reading import ZOOKEEPER, Gathered, ProcessStart, TraceLine
+from conformance.running.process_traces import ZOOKEEPER, ClusterTraces, ProcessStart, TraceLine
 from impl.znodes.paths import REASSIGN_PARTITIONS
 
 RULE = "each_request_to_move_partitions_is_taken_up"
@@ -34,7 +34,7 @@ class _OperatorRequest:
     turns: list[str] = field(default_factory=list)
 
 
-def never_taken_up(gathered: Gathered) -> Iterator[tuple[TraceLine, str]]:
+def never_taken_up(gathered: ClusterTraces) -> Iterator[tuple[TraceLine, str]]:
     """Lines that write a request which the active controller passed over, and why.
 
     A ZooKeeper of whose lines some are missing is not judged.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from conformance.running.reading import TraceLine
+from conformance.running.process_traces import TraceLine
 
 
 class MisfitError(Exception):
@@ -25,7 +25,7 @@ class LeftToOthers(NotModelled):
 
 
 @dataclass
-class Replayed:
+class ReplayResult:
     """What became of a partition, or of the controllership; `at` is the last line looked at.
 
     `fired` counts steps of the model, `forced` what was put in by force, by its reason. `left` are

@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from conformance.running.at_rest import AtRest, ReplicaAtRest
-from conformance.running.judge import RunningReport, judge_running
 from conformance.running.profiles import traced_profile
+from conformance.running.running_report import RunningReport, judge_running
 from impl.core.answers import NONE
 from impl.core.api import PREFERRED_TYPE, ControllerApi
 from impl.core.controller_parts import ControllerConfig
@@ -249,7 +249,7 @@ class TracedWorld(WideWorld):
                 for one, question in exchange.questions.items():
                     is_epoch = isinstance(question, EpochQuestion)
                     event = (EpochAsked if is_epoch else RecordsAsked)(one, leader, question)
-                    node.trace.asked(event, node.correlation)
+                    node.trace.fetcher_request(event, node.correlation)
 
     def close(self) -> None:
         """Every process ends."""

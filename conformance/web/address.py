@@ -24,7 +24,7 @@ from model.language.schema import SetOf
 from model.language.sorts import Sort
 from model.systems import SYSTEMS
 from specs.story.commands import read_command
-from specs.story.heading import Heading, heading_line, read_heading
+from specs.story.heading import StoryHeading, heading_line, read_heading
 
 _RELEASE = re.compile(r"\d+\.\d+")
 MARK = 4
@@ -32,7 +32,7 @@ MARK = 4
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedGame:
     """The game of an address. `said` is what is not as it was when the address was made.
 
     Then heading and lines are the nearest game: another version, or the run up to a line.
@@ -59,7 +59,7 @@ def address(heading: str, lines: Sequence[str]) -> str:
     return f"{words}~{base64.urlsafe_b64encode(bytes(data)).decode().rstrip('=')}"
 
 
-def opened(text: str) -> Opened:
+def open_address(text: str) -> OpenedGame:
     """The game of an address, or the nearest one. Raises ProtocolError for what is no address."""
     words, tilde, letters = text.lstrip("#").partition("~")
     heading = words.replace("+", " ")
@@ -90,7 +90,7 @@ def opened(text: str) -> Opened:
             lines.append(_line(steps[number], rest))
         except StopIteration:
             raise ProtocolError("the address is not whole: copy it again to its end") from None
-    return Opened(heading, tuple(lines), said)
+    return OpenedGame(heading, tuple(lines), said)
 
 
 def _line(step: Recorded, rest: Iterator[int]) -> str:
@@ -114,7 +114,7 @@ def _shown(sort: Sort, code: int) -> str:
 
 
 @lru_cache(maxsize=32)
-def _read(heading: str) -> Heading:
+def _read(heading: str) -> StoryHeading:
     """Recording a system takes a moment, so a few are kept."""
     return read_heading(heading)
 

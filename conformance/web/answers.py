@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from conformance.web.address import address, opened
+from conformance.web.address import address, open_address
 from conformance.web.board import Board, RunFrame, board
 from conformance.web.compare import NoComparisonError, compared, packed, under
 from conformance.web.explain import frames_of, markdown, page
-from conformance.web.exported import mermaid, pytest_of
 from conformance.web.goals import EXAMPLES, READY, possible, prepare, reads, shortest
 from conformance.web.paper import svg
 from conformance.web.phrases import phrase
+from conformance.web.run_exports import mermaid, pytest_of
 from conformance.web.run_files import ReplayedRun, line_of_step
 from model.language import ProtocolError
 from model.systems import SYSTEMS
@@ -68,7 +68,7 @@ def at(asked: dict[str, Any]) -> dict[str, Any]:
 
 def opening(asked: dict[str, Any]) -> dict[str, Any]:
     """The game of an address, how many of its lines are possible, and what is not as it was."""
-    found = opened(str(asked.get("address", "")))
+    found = open_address(str(asked.get("address", "")))
     count, refused = _possible(board(found.heading), found.lines)
     said = ", and ".join(filter(None, [found.said, refused])) or None
     return {"heading": found.heading, "lines": found.lines[:count], "said": said}

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from conformance.web.claims_of_state import ClaimEvaluator, Lamp, greatest_in
+from conformance.web.claims_of_state import ClaimEvaluator, ClaimStatus, greatest_in
 from conformance.web.in_flight import MessageInFlight, in_flight
-from conformance.web.known import RunNode, RunTree
-from conformance.web.messages import Taken, aged, arrows
+from conformance.web.messages import TakenStep, aged, arrows
 from conformance.web.phrases import heading_of, phrase
 from conformance.web.picture import Picture
+from conformance.web.run_tree import RunNode, RunTree
 from model.language import ImpossibleValue, ProtocolError, RecordedSystem
 from model.language.evaluate import SparseState
 from model.language.recording import Recorded, Requirement
@@ -26,10 +26,10 @@ from model.language.schema import SetOf
 from model.language.sorts import Enumeration, Sort
 from specs.lowering.closures import QuickEvaluator
 from specs.story.commands import Arguments, label, read_command
-from specs.story.heading import ROOM, Heading, read_heading
+from specs.story.heading import ROOM, StoryHeading, read_heading
 from specs.story.leaves import Leaves
 from specs.story.play import choices
-from specs.tla.rewriting import nodes
+from specs.tla.rewriting import subterms
 
 MOST_CHOICES = 400
 """Values of one step's parameters that are tried; the rest can be typed as a line."""
@@ -39,7 +39,7 @@ MOST_THINGS, MOST_NUMBERS = 9, 999
 
 
 @dataclass(frozen=True)
-class Card:
+class StepCard:
     """A step that can happen now: its line, and what it would change.
 
     `words` and `actor` say it plainly. `fresh`: it could not happen before the last step, so that
@@ -84,7 +84,7 @@ class RunFrame:
     words: str
     changes: tuple[str, ...]
     picture: dict[str, Any]
-    lamps: tuple[Lamp, ...]
+    lamps: tuple[ClaimStatus, ...]
 
 
 KEPT_CARDS = 256
@@ -100,7 +100,7 @@ class Board:
 
     heading_text: str
     other: RecordedSystem | None = None
-    heading: Heading = field(init=False)
+    heading: StoryHeading = field(init=False)
 
     def __post_init__(self) -> None:
         self.heading = read_heading(self.heading_text)
@@ -168,13 +168,13 @@ class Board:
         """A state as it is shown, after what is `label` led to it from `before`, by a `line`."""
         if before is None:
             return RunFrame(label, label, (), self._pictured(None, here, None),
-                         self._lamps.of(None, here))  # fmt: skip
+                         self._lamps.evaluate(None, here))  # fmt: skip
         return RunFrame(
             label,
             phrase(line) if line is not None else label,
             tuple(self.leaves.changes(before.state, here.state)),
             self._pictured(before, here, line),
-            self._lamps.of(before, here),
+            self._lamps.evaluate(before, here),
         )
 
     def _pictured(self, before: RunNode | None, here: RunNode, line: str | None) -> dict[str, Any]:
@@ -187,7 +187,7 @@ class Board:
             old, new = before.state, here.state
             both = ((one, old.get(one), new.get(one)) for one in self.heading.recorded.fields)
             changed = tuple(one for one, was, now in both if was is not now and was != now)
-            taken = Taken(*self.read(line, 1), changed)
+            taken = TakenStep(*self.read(line, 1), changed)
         sent = self._fly(None, before) if before is not None else ()
         flying = self._fly(before, here)
         picture["messages"] = arrows(sent, flying, here.ages or {}, taken)
@@ -209,7 +209,7 @@ class Board:
 
     # -- what can happen --------------------------------------------------------------------------
 
-    def choices(self, lines: Sequence[str]) -> tuple[list[Card], list[RefusedStep]]:
+    def choices(self, lines: Sequence[str]) -> tuple[list[StepCard], list[RefusedStep]]:
         """As `cards`, after these lines, the likeliest first: what the last step made possible."""
         path = self._known.path(lines)
         possible, refused = self._cards_at(path[-1])
@@ -218,10 +218,10 @@ class Board:
             possible = [replace(one, fresh=one.line not in known) for one in possible]
         return sorted(possible, key=lambda one: (one.fault, not one.fresh)), refused
 
-    def cards(self, state: SparseState) -> tuple[list[Card], list[RefusedStep]]:
+    def cards(self, state: SparseState) -> tuple[list[StepCard], list[RefusedStep]]:
         """Every step that can happen now, and of every other step the choice that comes nearest."""
         greatest = greatest_in(state)
-        possible: list[Card] = []
+        possible: list[StepCard] = []
         refused: list[RefusedStep] = []
         for step in self.heading.recorded.steps:
             nearest: tuple[int, Requirement, Arguments] | None = None
@@ -276,13 +276,13 @@ class Board:
                 return place
         return None
 
-    def _card(self, step: Recorded, state: SparseState, arguments: Arguments) -> Card | None:
+    def _card(self, step: Recorded, state: SparseState, arguments: Arguments) -> StepCard | None:
         try:
             after = self.twin.after(step, state, arguments)
         except ProtocolError:
             return None  # beyond a bound that the heading names
         line = _line(step, arguments)
-        return Card(
+        return StepCard(
             step.transition.name,
             line,
             label(step, arguments),
@@ -302,9 +302,9 @@ class Board:
 
     # -- claims -----------------------------------------------------------------------------------
 
-    def lamps(self, before: SparseState | None, after: SparseState) -> tuple[Lamp, ...]:
+    def lamps(self, before: SparseState | None, after: SparseState) -> tuple[ClaimStatus, ...]:
         """Every claim that can be said of a state, or of the step that led to it."""
-        return self._lamps.of(RunNode(before) if before is not None else None, RunNode(after))
+        return self._lamps.evaluate(RunNode(before) if before is not None else None, RunNode(after))
 
     def guards_that_save(self, lines: Sequence[str]) -> list[dict[str, str]]:
         """Guards without which a claim would break by the very next step.
@@ -345,7 +345,7 @@ class Board:
         return first, unguarded
 
 
-def _refuse_crowds(heading: Heading) -> None:
+def _refuse_crowds(heading: StoryHeading) -> None:
     """What would never end: thousands of brokers to draw, or of numbers to choose among."""
     fields = heading.recorded.fields.values()
     counted = {sort.bound for leaf in fields for sort in (*leaf.dims, leaf.sort)
@@ -366,7 +366,7 @@ def _reads_parameters(requirement: Requirement) -> bool:
     """Does a guard name a parameter, as a value or as a set?"""
     return any(
         term.op in ("var", "get") and str(term.args[0]).startswith("$")
-        for term in nodes(requirement.condition)
+        for term in subterms(requirement.condition)
     )
 
 

@@ -30,11 +30,11 @@ li ul li { border: 0; padding: 0; min-height: 0; overflow-wrap: anywhere; }
 """
 
 
-def letters(number: int) -> str:
+def letter_label(number: int) -> str:
     """`A` to `Z`, then `AA`, `AB` …; numbers begin with 0."""
     alphabet = string.ascii_uppercase
     rest, last = divmod(number, len(alphabet))
-    return (letters(rest - 1) if rest else "") + alphabet[last]
+    return (letter_label(rest - 1) if rest else "") + alphabet[last]
 
 
 def shuffled(run: ReplayedRun, count: int) -> list[int]:
@@ -46,7 +46,7 @@ def shuffled(run: ReplayedRun, count: int) -> list[int]:
 def cards(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """The sheet as one page that needs nothing else."""
     order = shuffled(run, len(frames) - 1)
-    names = {step: letters(place) for place, step in enumerate(order)}
+    names = {step: letter_label(place) for place, step in enumerate(order)}
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
         f"<title>{html.escape(run.title)}: cards</title><style>{_STYLE}</style></head><body>",

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.web.known import RunNode
+from conformance.web.run_tree import RunNode
 from model.language.evaluate import Evaluator, SparseState
 from model.language.explain import why_not
 from model.language.recording import Requirement, fields_read
 from model.language.terms import AFTER, not_
 from specs.lowering.closures import QuickEvaluator
-from specs.story.heading import ROOM, Heading
+from specs.story.heading import ROOM, StoryHeading
 
 MOST_KEPT = 5_000
 """Answers about steps that are kept for a system."""
 
 
 @dataclass(frozen=True)
-class Lamp:
+class ClaimStatus:
     """A claim, here: whether it holds of this state (or of the step that led to it).
 
     `witness`: the places with their values that break an `always`, or make a `sometimes` so.
@@ -44,7 +44,7 @@ class Lamp:
 class ClaimEvaluator:
     """Evaluates the claims of a system in a state, and of the step that led to it."""
 
-    def __init__(self, heading: Heading) -> None:
+    def __init__(self, heading: StoryHeading) -> None:
         self._heading = heading
         self._claims = heading.recorded.claims
         self._reads = {name: fields_read(term) for name, (_, term) in self._claims.items()}
@@ -55,7 +55,7 @@ class ClaimEvaluator:
         self._verdicts: dict[tuple[object, ...], tuple[list[Any], bool]] = {}
         self._judge: Evaluator = QuickEvaluator(heading.recorded, heading.claim_bounds(ROOM - 1))
 
-    def of(self, before: RunNode | None, here: RunNode) -> tuple[Lamp, ...]:
+    def evaluate(self, before: RunNode | None, here: RunNode) -> tuple[ClaimStatus, ...]:
         """Every claim, in the system's order."""
         judge = self._for(here.state)
         if here.lit is None:
@@ -68,7 +68,7 @@ class ClaimEvaluator:
                 if not claim.is_about_steps
             }
         return tuple(
-            Lamp(name, claim.kind, claim.sentence,
+            ClaimStatus(name, claim.kind, claim.sentence,
                  here.lit[name] if name in here.lit
                  else before is None or self._of_step(judge, name, before.state, here.state),
                  self._witness(judge, name, here))

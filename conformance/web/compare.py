@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from conformance.web.board import Board, RunFrame, board
 from conformance.web.frozen import PageTable, one_file
-from conformance.web.known import RunNode
 from conformance.web.run_files import ReplayedRun
+from conformance.web.run_tree import RunNode
 from model.language import ProtocolError
-from specs.rendering import HIDDEN, its, parts
+from specs.rendering import HIDDEN, only_attribute, parts
 from specs.story.heading import heading_line, read_heading
 
 if TYPE_CHECKING:
-    from conformance.web.traced import ObservedStep
+    from conformance.web.trace_as_run import ObservedStep
 
 MOST_ROWS = 2000
 AROUND = 3
@@ -28,7 +28,7 @@ AROUND = 3
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedSide:
     """One side of a row: its step, why it is refused there (else None), and the state after it.
 
     Logs hold no state: their frame is None.
@@ -43,8 +43,8 @@ class Side:
 class ComparedRow:
     """Both sides after as many lines; None where a run has ended. `differs`: leaf by leaf."""
 
-    left: Side | None = field(metadata=its("label"))
-    right: Side | None = field(metadata=its("label"))
+    left: ComparedSide | None = field(metadata=only_attribute("label"))
+    right: ComparedSide | None = field(metadata=only_attribute("label"))
     differs: tuple[str, ...]
     words: str = ""
 
@@ -125,14 +125,17 @@ def with_trace(run: ReplayedRun, observed: ObservedStep | None) -> Comparison:
     """The model against a trace: alike up to the line that does not fit, and there what differs."""
     result = compared(replace(run, title="the model"), run)
     if observed is None and run.diagnosis is not None:
-        none, more = Side("no run goes on", None, None), Side("the next line", None, None)
+        none, more = (
+            ComparedSide("no run goes on", None, None),
+            ComparedSide("the next line", None, None),
+        )
         result.rows.append(ComparedRow(none, more, (), run.diagnosis))
     if observed is None or len(run.lines) > MOST_ROWS:
         return result
     here = board(run.heading)
     last = RunNode(here.at(run.lines))
     seen = RunNode(observed.over(last.state))
-    best = Side(f"no step of the model is {observed.label}", None, here.frame(run.lines))
+    best = ComparedSide(f"no step of the model is {observed.label}", None, here.frame(run.lines))
     differs = tuple(here.leaves.changes(last.state, seen.state))
     fewest = None
     for line in observed.candidates:
@@ -145,10 +148,10 @@ def with_trace(run: ReplayedRun, observed: ObservedStep | None) -> Comparison:
         leaves = tuple(here.leaves.changes(after.state, over))
         if fewest is None or len(leaves) < fewest:
             fewest, differs, seen = len(leaves), leaves, RunNode(over)
-            best = Side(line, None, here.shown(line, last, after, line))
+            best = ComparedSide(line, None, here.shown(line, last, after, line))
     shown = here.shown(observed.label, last, seen)
     words = run.diagnosis or "the trace goes on as the model does not"
-    result.rows.append(ComparedRow(best, Side(observed.label, None, shown), differs, words))
+    result.rows.append(ComparedRow(best, ComparedSide(observed.label, None, shown), differs, words))
     return result
 
 
@@ -159,10 +162,12 @@ class _Track:
         self.board, self.lines = played, lines
         self.here = RunNode(played.start)
 
-    def begin(self) -> Side:
-        return Side("the beginning", None, self.board.shown("the beginning", None, self.here))
+    def begin(self) -> ComparedSide:
+        return ComparedSide(
+            "the beginning", None, self.board.shown("the beginning", None, self.here)
+        )
 
-    def take(self, number: int) -> Side | None:
+    def take(self, number: int) -> ComparedSide | None:
         if number >= len(self.lines):
             return None
         line, before = self.lines[number], self.here
@@ -170,12 +175,12 @@ class _Track:
             self.here = RunNode(self.board.take(before.state, line, number + 1))
         except ProtocolError as error:
             why = str(error).removeprefix(f"step {number + 1}: ")
-            return Side(line, why, self.board.shown(line, before, before))
-        return Side(line, None, self.board.shown(line, before, self.here, line))
+            return ComparedSide(line, why, self.board.shown(line, before, before))
+        return ComparedSide(line, None, self.board.shown(line, before, self.here, line))
 
 
 def _row(
-    one: Board, left: Side | None, right: Side | None, sides: tuple[_Track, _Track]
+    one: Board, left: ComparedSide | None, right: ComparedSide | None, sides: tuple[_Track, _Track]
 ) -> ComparedRow:
     differs = tuple(one.leaves.changes(sides[0].here.state, sides[1].here.state))
     words = ""
@@ -222,7 +227,7 @@ def packed(result: Comparison) -> dict[str, Any]:
     """What the page draws."""
     packer = PageTable()
 
-    def side(one: Side | None) -> Any:
+    def side(one: ComparedSide | None) -> Any:
         if one is None:
             return None
         return [one.label, one.refused, packer.frame(one.frame) if one.frame else None]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.web.board import Board, RunFrame
-from conformance.web.claims_of_state import Lamp
+from conformance.web.claims_of_state import ClaimStatus
 from conformance.web.frozen import PageTable, one_file
 from conformance.web.run_files import ReplayedRun
 
@@ -54,7 +54,7 @@ def markdown(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def state_of(lamp: Lamp) -> str:
+def state_of(lamp: ClaimStatus) -> str:
     """A claim's state in a word."""
     if lamp.is_always:
         return "holds" if lamp.lit else "**broken**"

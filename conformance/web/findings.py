@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from conformance.web.board import Board
-from conformance.web.compare import ComparedRow, Comparison, Side, compared_on
-from conformance.web.known import RunNode
+from conformance.web.compare import ComparedRow, ComparedSide, Comparison, compared_on
 from conformance.web.run_files import ReplayedRun, line_of, line_of_step
+from conformance.web.run_tree import RunNode
 from model.language import ProtocolError, RecordedSystem
 from model.language.evaluate import SparseState
 from model.language.schema import Field
@@ -71,7 +71,8 @@ def of_induction(shown: InductionCounterexample, recorded: RecordedSystem) -> Co
     return Comparison(
         "a state that obeys every invariant", "one step later",
         [ComparedRow(
-            Side(beginning.label, None, beginning), Side(line, None, broken), differs, why)],
+            ComparedSide(beginning.label, None, beginning), ComparedSide(line, None, broken),
+            differs, why)],
         f"{shown.obligation.step} does not keep {shown.obligation.invariant}",
     )  # fmt: skip
 
@@ -137,7 +138,10 @@ def of_answers(wrong: Sequence[tuple[str, str, str]]) -> Comparison:
     """Questions that were answered otherwise: which, what is expected, and what was said."""
     rows = [
         ComparedRow(
-            Side(f"expected: {wanted}", None, None), Side(f"got: {got}", None, None), (), name
+            ComparedSide(f"expected: {wanted}", None, None),
+            ComparedSide(f"got: {got}", None, None),
+            (),
+            name,
         )
         for name, wanted, got in wrong
     ]

@@ -34,7 +34,7 @@ from model.language.recording import Recorded, Write, record_condition
 from model.language.scalars import Scalar, Value
 from model.language.sorts import BOOL, Bounded, Enumeration, Numbers, Sort
 from specs.story.commands import Arguments
-from specs.tla.rewriting import nodes, substitute
+from specs.tla.rewriting import substitute, subterms
 
 if TYPE_CHECKING:
     from specs.exploration import Exploration, Report
@@ -239,7 +239,7 @@ def room(
         for index, value in cells.items():
             for sort, number in (*zip(leaf.dims, index, strict=True), (leaf.sort, value)):
                 _widen(found, bounds, sort, number, 1 if leaf.budget is None else 0)
-    for term in nodes(goal) if goal is not None else []:
+    for term in subterms(goal) if goal is not None else []:
         for part in term.args:
             if isinstance(part, t.Term) and part.op == "const":
                 _refuse_unknown(part, bounds)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from model.language.evaluate import Evaluator, SparseState
-from specs.reading import plain, text
+from specs.state_text import plain, text
 
 ZOOKEEPER, CONTROLLERS, CLIENTS = "zookeeper", "controllers", "clients"
 

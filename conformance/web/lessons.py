@@ -31,8 +31,8 @@ from conformance.web.board import board
 from conformance.web.diagram import DiagramError, diagram
 from conformance.web.explain import frames_of
 from conformance.web.frozen import PageTable, data_block
-from conformance.web.played import run_of, run_of_story
 from conformance.web.run_files import NoRunError, read_run
+from conformance.web.story_frames import run_of, run_of_story
 from specs.story.play import play
 from specs.story.read import Story, StoryError, parse
 from specs.story.rerecord import rerecorded

@@ -24,7 +24,7 @@ Aged = Mapping[MessageInFlight, int]
 
 
 @dataclass(frozen=True)
-class Taken:
+class TakenStep:
     """The step that led to a state: with what, and which fields it has changed."""
 
     step: Recorded
@@ -60,7 +60,7 @@ def arrows(
     before: Sequence[MessageInFlight],
     now: Sequence[MessageInFlight],
     ages: Aged,
-    taken: Taken | None = None,
+    taken: TakenStep | None = None,
 ) -> list[dict[str, Any]]:
     """What is drawn after a step: what has ended by it, what is in flight, its own, what it sent.
 
@@ -85,7 +85,7 @@ def arrows(
     return rows(_together(drawn))
 
 
-def _is_overtaken(message: MessageInFlight, taken: Taken | None) -> bool:
+def _is_overtaken(message: MessageInFlight, taken: TakenStep | None) -> bool:
     """Has a newer request come, so that this one, though it may arrive yet, says nothing new?"""
     epoch = taken.arguments.get("epoch") if taken is not None else None
     return message.name == "LeaderAndIsr" and epoch is not None and (
@@ -101,7 +101,7 @@ def _together(drawn: Sequence[Arrow]) -> Iterator[Arrow]:
         yield replace(one, targets=tuple(dict.fromkeys(targets)))
 
 
-def _own(taken: Taken) -> Iterator[Arrow]:
+def _own(taken: TakenStep) -> Iterator[Arrow]:
     """The arrow of a step that is an exchange by itself."""
     given = taken.arguments
     who = str(next(iter(given.values()), ""))
@@ -121,7 +121,7 @@ def _own(taken: Taken) -> Iterator[Arrow]:
             yield from _with_zookeeper(taken)
 
 
-def _with_zookeeper(taken: Taken) -> Iterator[Arrow]:
+def _with_zookeeper(taken: TakenStep) -> Iterator[Arrow]:
     step = taken.step.transition
     if step.actor == NOBODY:
         return

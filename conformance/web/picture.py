@@ -14,7 +14,7 @@ from conformance.web.in_flight import CLIENTS, CONTROLLERS, SHOWN, ZOOKEEPER
 from model.language.evaluate import Evaluator, SparseState
 from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration
-from specs.reading import plain, text
+from specs.state_text import plain, text
 from specs.story.leaves import log_of
 
 Index = tuple[int, ...]

@@ -38,7 +38,7 @@ class NoBrowserError(Exception):
 
 
 @dataclass(frozen=True)
-class Moment:
+class PictureMoment:
     """What a picture shows: a story up to a step, beside another version if `under` names one."""
 
     name: str
@@ -64,25 +64,30 @@ class Moment:
 
 
 MOMENTS = (
-    Moment("belief_is_a_lie", "The ring of broker 1 is in pieces: it believes that it is the "
+    PictureMoment("belief_is_a_lie",
+                  "The ring of broker 1 is in pieces: it believes that it is the "
            "controller, and ZooKeeper has forgotten it.",
            "deposed_controller_writes_unfenced", 10),
-    Moment("the_write_nobody_fenced", "Laid side by side: up to 2.0 ZooKeeper takes the write of "
+    PictureMoment("the_write_nobody_fenced",
+                  "Laid side by side: up to 2.0 ZooKeeper takes the write of "
            "a deposed controller; since 2.1 it is refused, with the reason and its values.",
            "deposed_controller_writes_unfenced", None, "version 2.3"),
-    Moment("a_committed_record_is_lost", "0.10 cuts a log to its own high watermark: the leader "
+    PictureMoment("a_committed_record_is_lost",
+                  "0.10 truncates a log to its own high watermark: the leader "
            "that follows has not got what was committed, and a claim breaks.",
            "m2_is_lost"),
-    Moment("a_deposed_leader_is_refused", "A deposed leader asks to shrink the ISR by a version "
+    PictureMoment("a_deposed_leader_is_refused",
+                  "A deposed leader asks to shrink the ISR by a version "
            "that is not current any more.",
            "deposed_leader_shrinks"),
-    Moment("a_deleted_topic_comes_back", "A broker that was away when a topic was deleted has its "
+    PictureMoment("a_deleted_topic_comes_back",
+                  "A broker that was away when a topic was deleted has its "
            "data still, and the name is used again.",
            "deleted_topic_comes_back"),
 )  # fmt: skip
 
 
-def digest(moment: Moment) -> str:
+def digest(moment: PictureMoment) -> str:
     """Of what is to be seen: the last state on each side, and the page's own files."""
     run = moment.run()
     frame = board(run.heading).frame(run.lines)

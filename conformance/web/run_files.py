@@ -11,8 +11,8 @@ from conformance.web.replayed_run import ReplayedRun as ReplayedRun
 from impl.world.trace import opened
 from model.language import ProtocolError
 from model.systems import system
-from specs.reading import text
-from specs.story.commands import Command
+from specs.state_text import text
+from specs.story.commands import StoryCommand
 from specs.story.heading import heading_line
 from specs.story.read import StoryError, read_story
 
@@ -31,7 +31,7 @@ def read_run(path: Path, claim: str | None = None) -> ReplayedRun:
     if not content.strip():
         raise NoRunError(f"{path}: is empty; a run is what insync find --json FILE writes")
     if '"insync.trace/' in content.partition("\n")[0]:
-        from conformance.web.traced import traced  # the replay takes a moment to load
+        from conformance.web.trace_as_run import traced  # the replay takes a moment to load
 
         return traced(path)[0]
     try:
@@ -39,7 +39,7 @@ def read_run(path: Path, claim: str | None = None) -> ReplayedRun:
     except ValueError as error:
         raise _no_json(path, error) from error
     if isinstance(data, dict) and isinstance(data.get("findings"), list):
-        from conformance.web.traced import of_findings
+        from conformance.web.trace_as_run import of_findings
 
         return of_findings(path, data["findings"], claim)
     found = _runs(data)
@@ -98,7 +98,7 @@ def _story(path: Path) -> ReplayedRun:
     return ReplayedRun(story.title.lstrip("# ").strip(), heading, lines)
 
 
-def line_of(command: Command) -> str:
+def line_of(command: StoryCommand) -> str:
     """A step as a story writes it: its label with spaces for brackets and commas."""
     step, _, arguments = command.label.rstrip(")").partition("(")
     return " ".join([step, *arguments.split(", ")]).strip()

@@ -30,13 +30,13 @@ from starlette.routing import Route
 from conformance.web.address import address
 from conformance.web.answers import ANSWERS, way
 from conformance.web.board import board
-from conformance.web.dropped import Dropped, RefusedError
+from conformance.web.dropped_files import DroppedFiles, RefusedError
 from conformance.web.explain import frames_of
 from conformance.web.frozen import PageTable
 from conformance.web.lessons import index_page, lesson_page, lessons
-from conformance.web.played import run_of
 from conformance.web.run_files import read_run
 from conformance.web.searches import Searches
+from conformance.web.story_frames import run_of
 from model.language import ProtocolError
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def application(
         later = BackgroundTask(waiting.pop()) if waiting else None
         return JSONResponse(found, headers=HEADERS, background=later)
 
-    dropped = Dropped()
+    dropped = DroppedFiles()
 
     async def logs(request: Request) -> Response:
         no = refused(request)

@@ -35,6 +35,6 @@ def edit_config(
         return False
     text = encode_config(wanted)
     wait(client.make_path(path, text))
-    wait(client.again(lambda: client.port.set_data(path, text)))
+    wait(client.retry(lambda: client.port.set_data(path, text)))
     wait(client.notify_config_change(kind, name))
     return True

@@ -45,7 +45,7 @@ def parse_partitions(text: str, any_leader: bool = False) -> list[TopicPartition
     return found
 
 
-class Elections(NamedTuple):
+class ElectionOutput(NamedTuple):
     """What is printed, what is logged as an error, and, if not everything went well, what the tool
     ends with."""
 
@@ -56,7 +56,7 @@ class Elections(NamedTuple):
 
 def elect_preferred(
     client: ZnodeClient, wanted: Iterable[TopicPartition] | None = None
-) -> Elections:
+) -> ElectionOutput:
     """Ask the controller for preferred leaders, of all partitions if none is named.
 
     Partitions that do not exist are left out, and named. AdminCommandFailed, caused by an
@@ -80,7 +80,7 @@ def elect_preferred(
         lines.append(f"Created preferred replica election path with {','.join(map(str, chosen))}")
         lines.append(f"{_STARTED} Set({_listed(chosen)})")
         lines += [f"{_SKIPPING} {one} since it doesn't exist." for one in unknown]
-        return Elections(lines)
+        return ElectionOutput(lines)
     named = [str(one) if release.since("0.11") else f"[{one.topic},{one.partition}]"
              for one in asked]  # fmt: skip
     skipped = [
@@ -89,7 +89,7 @@ def elect_preferred(
         else f"{_SKIPPING} [{one.topic},{one.partition}] since it doesn't exist"
         for one in unknown
     ]
-    return Elections([*lines, f"{_STARTED} Set({', '.join(named)})"], logged=skipped)
+    return ElectionOutput([*lines, f"{_STARTED} Set({', '.join(named)})"], logged=skipped)
 
 
 _SKIPPING = "Skipping preferred replica leader election for partition"
@@ -119,7 +119,7 @@ def _request(client: ZnodeClient, chosen: Collection[TopicPartition]) -> None:
 
 def elect_by_brokers(
     admin: Admin, kind: str, wanted: Collection[TopicPartition] | None, release: Release
-) -> Elections:
+) -> ElectionOutput:
     """Ask the controller for PREFERRED or UNCLEAN leaders, of all partitions if none is named."""
     errors = admin.elect_leaders(kind, wanted)
     done = [one for one, code in errors.items() if code == "NONE"]
@@ -142,7 +142,7 @@ def elect_by_brokers(
         for one, code in failed.items()
     ]
     failure = f"{len(failed)} {replicas} could not be elected" if failed else ""
-    return Elections(lines, failure)
+    return ElectionOutput(lines, failure)
 
 
 def _listed(partitions: Iterable[TopicPartition]) -> str:

@@ -18,7 +18,7 @@ USAGE = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class FailureOutput:
     """``before`` is printed before the message; ``traces``: the exception's own line follows.
 
     ``is_caught``: what the tool prints itself goes to standard output; what ends its main thread
@@ -36,39 +36,43 @@ class Ending:
     def lines(self, error: AdminError) -> list[str]:
         """What is printed for an error."""
         cause = error.__cause__
-        because = [f"Caused by: {cause.java}: {cause}"] if isinstance(cause, AdminError) else []
+        because = (
+            [f"Caused by: {cause.java_class}: {cause}"] if isinstance(cause, AdminError) else []
+        )
         if not self.is_caught:
-            return [f'Exception in thread "main" {error.java}: {error}', *because]
+            return [f'Exception in thread "main" {error.java_class}: {error}', *because]
         if isinstance(error, TerseReassignmentFailure):
             return [str(error)]
         if self.names_refusals and isinstance(error, BrokerRefused):
-            return [f"{self.before}{error.java}: {error}"]
+            return [f"{self.before}{error.java_class}: {error}"]
         shown = [f"{self.before}{error}" if self.says_why else self.before]
-        return [*shown, f"{error.java}: {error}", *because] if self.traces else shown
+        return [*shown, f"{error.java_class}: {error}", *because] if self.traces else shown
 
 
-CONFIGS = Ending(on_stderr=True)
+CONFIGS = FailureOutput(on_stderr=True)
 """kafka-configs prints an error alone, on standard error (ConfigCommand)."""
 
 
-def of_topics(release: Release) -> Ending:
+def of_topics(release: Release) -> FailureOutput:
     """Up to 2.6 what a broker refused is printed with the name of its exception."""
     before = "Error while executing topic command : "
-    return Ending(before, names_refusals=not release.since("2.7"))
+    return FailureOutput(before, names_refusals=not release.since("2.7"))
 
 
-def of_reassignments(release: Release) -> Ending:
+def of_reassignments(release: Release) -> FailureOutput:
     """Up to 2.5 the tool says that it failed, and exits with 0."""
     if release.since("2.6"):
-        return Ending("Error: ", traces=True)
-    return Ending("Partitions reassignment failed due to ", 0, traces=True)
+        return FailureOutput("Error: ", traces=True)
+    return FailureOutput("Partitions reassignment failed due to ", 0, traces=True)
 
 
-def of_elections(release: Release) -> Ending:
+def of_elections(release: Release) -> FailureOutput:
     """Up to 2.1 the tool says that it failed, and exits with 0; since 2.2 the exception ends it."""
     if release.since("2.2"):
-        return Ending(is_caught=False)
-    return Ending("Failed to start preferred replica election", 0, traces=True, says_why=False)
+        return FailureOutput(is_caught=False)
+    return FailureOutput(
+        "Failed to start preferred replica election", 0, traces=True, says_why=False
+    )
 
 
 def unrecognized(option: str) -> str:

@@ -17,7 +17,7 @@ class AdminError(Exception):
     said: Sequence[str] = ()
 
     @property
-    def java(self) -> str:
+    def java_class(self) -> str:
         """The full name of Kafka's exception."""
         name = self.kafka if self.kafka.endswith("Exception") else f"{self.kafka}Exception"
         return f"{self.package}.{name}"

@@ -21,7 +21,7 @@ MoveKinds = dict[tuple[TopicPartition, int], tuple[str, ...]]
 """By partition and broker, the kind of move and the directories that it mentions."""
 
 
-def ask(admin: Admin, wanted: Directories) -> list[tuple[TopicPartition, int]]:
+def request_moves(admin: Admin, wanted: Directories) -> list[tuple[TopicPartition, int]]:
     """Ask each broker once; the replicas that are on their way.
 
     Those that a broker does not have yet are made in the right place when they come there.
@@ -40,14 +40,14 @@ def ask(admin: Admin, wanted: Directories) -> list[tuple[TopicPartition, int]]:
     return started
 
 
-def ask_until_started(
+def request_moves_until_started(
     admin: Admin, wanted: Directories, patience_s: float
 ) -> tuple[list[tuple[TopicPartition, int]], Directories]:
     """Ask again and again: the replicas that are on their way, and those that are not in time."""
     started: list[tuple[TopicPartition, int]] = []
     left, deadline = dict(wanted), time.monotonic() + patience_s
     while left:
-        done = ask(admin, left)
+        done = request_moves(admin, left)
         started += done
         left = {one: path for one, path in left.items() if one not in done}
         if left and time.monotonic() >= deadline:

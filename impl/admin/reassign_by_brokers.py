@@ -96,7 +96,9 @@ class ReassignByBrokers:
         return lines + self._move_directories(directories)
 
     def _move_directories(self, directories: log_dir_moves.Directories) -> list[str]:
-        started, late = log_dir_moves.ask_until_started(self.admin, directories, self.patience_s)
+        started, late = log_dir_moves.request_moves_until_started(
+            self.admin, directories, self.patience_s
+        )
         if late:
             raise TerseReassignmentFailure(
                 f"Timed out before log directory move{'s' * (len(late) > 1)} could be started for: "
@@ -149,7 +151,7 @@ class ReassignByBrokers:
         here = {one: [broker for broker in plan[one] if broker in live] for one in plan}
         copies = log_dir_moves.under_way(self.admin, here)
         if copies:
-            log_dir_moves.ask(self.admin, copies)
+            log_dir_moves.request_moves(self.admin, copies)
             many = "s" if len(copies) > 1 else ""
             lines.append(
                 f"Successfully cancelled log directory move{many} for: {_replicas(sorted(copies))}"

@@ -95,11 +95,13 @@ class ReassignCommand:
                 self._mark(current, plan)
             lines += self._limit(current, proposal, throttle, move_throttle)
         if admin is not None:  # so that replicas which are to come are made in the right place
-            log_dir_moves.ask(admin, proposal.directories)
+            log_dir_moves.request_moves(admin, proposal.directories)
         self._request(plan)
         named = ",".join(map(str, sorted(plan)))
         if admin is not None:
-            _, late = log_dir_moves.ask_until_started(admin, proposal.directories, self.patience_s)
+            _, late = log_dir_moves.request_moves_until_started(
+                admin, proposal.directories, self.patience_s
+            )
             if late:
                 return [*lines, f"Failed to reassign partitions {named}"]
         if new:
@@ -110,7 +112,7 @@ class ReassignCommand:
     def _request(self, plan: Plan) -> None:
         port, data = self.client.port, encode_reassignment(plan)
         try:
-            wait(self.client.again(lambda: port.create(paths.REASSIGN_PARTITIONS, data)))
+            wait(self.client.retry(lambda: port.create(paths.REASSIGN_PARTITIONS, data)))
         except NodeExists:
             named = ", ".join(map(str, sorted(wait(self.client.reassignments()))))
             raise AdminCommandFailed(

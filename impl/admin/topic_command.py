@@ -120,7 +120,7 @@ class TopicCommand:
         text = encode_config(configs)
         wait(self.client.make_path(paths.config("topics", topic), text))
         port = self.client.port
-        wait(self.client.again(lambda: port.set_data(paths.config("topics", topic), text)))
+        wait(self.client.retry(lambda: port.set_data(paths.config("topics", topic), text)))
         try:
             wait(self.client.create_topic(topic, assignment))
         except NodeExists:
@@ -259,7 +259,7 @@ class TopicCommand:
         """Set a topic's configuration, and let brokers know."""
         path, text = paths.config("topics", topic), encode_config(configs)
         wait(self.client.make_path(path, text))
-        wait(self.client.again(lambda: self.client.port.set_data(path, text)))
+        wait(self.client.retry(lambda: self.client.port.set_data(path, text)))
         wait(self.client.notify_config_change("topics", topic))
 
     def add_partitions(
@@ -279,7 +279,7 @@ class TopicCommand:
         grown = dict(registered.partitions)
         grown |= {number: ReplicaAssignment(replicas) for number, replicas in added.items()}
         text = encode_topic(TopicZnode(grown), min(topic_version(self.release), 2))
-        wait(self.client.again(lambda: self.client.port.set_data(paths.topic(topic), text)))
+        wait(self.client.retry(lambda: self.client.port.set_data(paths.topic(topic), text)))
 
     # Delete
 

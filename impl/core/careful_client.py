@@ -30,7 +30,7 @@ async def _decoded(decode: Callable[P, T], *args: P.args, **named: P.kwargs) -> 
     return decode(*args, **named)
 
 
-class CarefulClient(ZnodeClient):
+class LenientZnodeClient(ZnodeClient):
     """``trouble`` receives what is wrong with a znode, once until it is wrong in another way."""
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from impl.core.careful_client import CarefulClient
+from impl.core.careful_client import LenientZnodeClient
 from impl.core.cluster_context import ClusterContext
 from impl.core.deletion import DeletionManager
 from impl.core.journal import ControllerJournal
@@ -63,7 +63,7 @@ class ControllerParts:
         self.leaders_ask = protocol is not None and protocol.since("2.7")  # AlterIsr is spoken
         self.config = config or ControllerConfig()
         self.context = ClusterContext(journal)
-        self.client = CarefulClient(port, release, self._malformed)
+        self.client = LenientZnodeClient(port, release, self._malformed)
         self.batch = RequestBatch(broker, self.context, release, send, protocol)
         self.partitions = PartitionMachine(
             self.context, self.batch, self.client, release, self._unclean_allowed

@@ -24,8 +24,8 @@ from impl.core.requests import LeaderAndIsr, Request, StopReplica
 from impl.core.states import PartitionState, ReplicaState
 from impl.releases import Release
 from impl.znodes import ReplicaAssignment, TopicPartition, paths
-from impl.znodes.access import ControllerMoved
 from impl.znodes.controller import EpochNotCounted
+from impl.znodes.retrying_client import ControllerMoved
 from impl.zookeeper.errors import SessionExpired
 from impl.zookeeper.port import Port
 from impl.zookeeper.znode import EventType, WatchEvent
@@ -424,7 +424,7 @@ class EventController:
     async def _await(self, path: str) -> bool:
         """Leave a watch for a znode that comes and goes; True if it is there now."""
         port = self.core.client.port
-        return await self.core.client.again(lambda: port.exists(path, watch=True)) is not None
+        return await self.core.client.retry(lambda: port.exists(path, watch=True)) is not None
 
     # What brokers answer
 

@@ -22,7 +22,7 @@ EARLIEST, LATEST = -2, -1
 """Timestamps of ListOffsets that mean the log's start, and its end."""
 
 
-class Answer(Enum):
+class FetcherError(Enum):
     """Kafka's error codes of fetches and of questions about epochs."""
 
     NONE = "NONE"
@@ -37,7 +37,7 @@ class Answer(Enum):
     UNKNOWN_SERVER_ERROR = "UNKNOWN_SERVER_ERROR"
 
     @classmethod
-    def _missing_(cls, value: object) -> Answer:
+    def _missing_(cls, value: object) -> FetcherError:
         """An unknown code: the request is sent again."""
         return cls.UNKNOWN_SERVER_ERROR
 
@@ -80,7 +80,7 @@ class FetchQuestion(NamedTuple):
 class EpochReply(NamedTuple):
     """An answer about an epoch's end."""
 
-    error: Answer
+    error: FetcherError
     end: EpochEnd
 
 
@@ -90,7 +90,7 @@ class FetchReply(NamedTuple):
     ``batch`` is whatever the follower's log appends, None if nothing came.
     """
 
-    error: Answer
+    error: FetcherError
     batch: Any = None
     high_watermark: int = 0
     log_start: int = 0
@@ -104,7 +104,7 @@ class OffsetQuestion(NamedTuple):
     timestamp: int
 
 
-class Leader(Protocol[Key]):
+class LeaderEndPoint(Protocol[Key]):
     """What a fetcher asks of its leader."""
 
     async def epoch_ends(self, questions: Mapping[Key, EpochQuestion]) -> Mapping[Key, EpochReply]:
@@ -150,7 +150,7 @@ class UnrequestedPartition(Exception):
 class OffsetUnknown(Exception):
     """The leader did not say where its log begins or ends: ``error`` is its answer."""
 
-    def __init__(self, key: object, error: Answer) -> None:
+    def __init__(self, key: object, error: FetcherError) -> None:
         super().__init__(f"the leader does not tell where {key} begins or ends: {error.value}")
         self.error = error
 
@@ -184,7 +184,7 @@ class FetcherThread(Generic[Key]):
     """
 
     def __init__(
-        self, leader: Leader[Key], logs: Mapping[Key, FollowedLog], release: Release,
+        self, leader: LeaderEndPoint[Key], logs: Mapping[Key, FollowedLog], release: Release,
         on_fetch: bool, watching: FetcherListener | None = None,
     ) -> None:  # fmt: skip
         self.leader = leader
@@ -297,9 +297,9 @@ class FetcherThread(Generic[Key]):
             state = self.states.get(key)
             if state is None or not self._is_of(asked[key], state):
                 continue  # removed, or added again, while the request was in flight
-            if reply.error is Answer.FENCED_LEADER_EPOCH:
+            if reply.error is FetcherError.FENCED_LEADER_EPOCH:
                 self._fail(key)
-            elif reply.error is Answer.NONE:
+            elif reply.error is FetcherError.NONE:
                 await self._truncate_to_epoch_end(key, reply.end)
 
     async def _truncate_to_epoch_end(self, key: Key, reply: EpochEnd) -> None:
@@ -358,13 +358,13 @@ class FetcherThread(Generic[Key]):
                 await self._apply(key, state, reply)
 
     async def _apply(self, key: Key, state: FetchState, reply: FetchReply) -> None:
-        if reply.error is Answer.FENCED_LEADER_EPOCH:
+        if reply.error is FetcherError.FENCED_LEADER_EPOCH:
             self._fail(key)
-        elif reply.error is Answer.OFFSET_OUT_OF_RANGE:
+        elif reply.error is FetcherError.OFFSET_OUT_OF_RANGE:
             await self._out_of_range(key, state)
-        elif reply.error is Answer.NONE and reply.diverging is not None:
+        elif reply.error is FetcherError.NONE and reply.diverging is not None:
             await self._truncate_while_fetching(key, reply.diverging)
-        elif reply.error is Answer.NONE:
+        elif reply.error is FetcherError.NONE:
             await self._append(key, state, reply)
 
     async def _append(self, key: Key, state: FetchState, reply: FetchReply) -> None:
@@ -409,7 +409,7 @@ class FetcherThread(Generic[Key]):
         except OffsetUnknown as refused:
             # ListOffsets in a fenced epoch fails the partition, as a fetch does; after any other
             # error it fetches at the same offset again.
-            if refused.error is Answer.FENCED_LEADER_EPOCH and self.states.get(key) == state:
+            if refused.error is FetcherError.FENCED_LEADER_EPOCH and self.states.get(key) == state:
                 self._fail(key)
             return
         if self.states.get(key) != state:

@@ -43,7 +43,7 @@ PartitionMemory = tuple[Any, ...]
 
 
 @dataclass(slots=True)
-class Remote:
+class RemoteReplica:
     """What a leader knows of one follower; times are ms."""
 
     end: int = UNKNOWN_END
@@ -106,7 +106,7 @@ def out_of_sync(
     return not has_all and now_ms - last_caught_up > lag_ms
 
 
-class Epochs(Protocol):
+class LeaderEpochs(Protocol):
     """What a leader asks of its log's epoch cache."""
 
     def assign(self, epoch: int, start: int) -> None:
@@ -127,7 +127,7 @@ class LeaderLog(Protocol):
         """The log end offset."""
 
     @property
-    def epochs(self) -> Epochs:
+    def epochs(self) -> LeaderEpochs:
         """The leader epochs of its records."""
 
 
@@ -182,7 +182,7 @@ class Partition(Generic[SomeLog]):
         self.isr_requests = isr_requests
         self.observer = observer
         self.replicas = tuple(replicas)
-        self.remotes: dict[int, Remote] = {}
+        self.remotes: dict[int, RemoteReplica] = {}
         self.leads = False
         self.leader: int | None = None
         self.leader_epoch = NO_EPOCH
@@ -260,7 +260,7 @@ class Partition(Generic[SomeLog]):
         for replica in self.replicas:
             if replica == self.broker:
                 continue
-            remote = self.remotes.setdefault(replica, Remote())
+            remote = self.remotes.setdefault(replica, RemoteReplica())
             remote.new_epoch(self.log_end, now_ms, replica in self.isr)
             if new:
                 remote.end = remote.log_start = UNKNOWN_END
@@ -334,12 +334,12 @@ class Partition(Generic[SomeLog]):
         if self.pending is not None:
             return
         kept = tuple(one for one in self.isr if one not in replicas)
-        late = tuple((one, self.known(one).end) for one in replicas)
+        late = tuple((one, self.follower_state(one).end) for one in replicas)
         self.observer(IsrShrinking(self.partition, self.isr, kept, late, self.hw, self.log_end))
         await self.change(kept, now_ms)
 
     @property
-    def non_replica(self) -> int | None:
+    def isr_member_without_replica(self) -> int | None:
         """A member of the ISR that is no replica, if the ISR check throws over one.
 
         A move shortens the list of replicas before the old ones leave the ISR. From 2.4 to 2.8 such
@@ -352,7 +352,7 @@ class Partition(Generic[SomeLog]):
 
     def lagging(self, now_ms: int) -> list[int]:
         """The members of the ISR that are out of sync. NotAssignedReplica if one is no replica."""
-        if (other := self.non_replica) is not None:
+        if (other := self.isr_member_without_replica) is not None:
             raise NotAssignedReplica(
                 f"Replica with id {other} is not available on broker {self.broker}"
             )
@@ -361,8 +361,8 @@ class Partition(Generic[SomeLog]):
             for member in self.isr
             if member != self.broker
             and out_of_sync(
-                self.known(member).end,
-                self.known(member).last_caught_up,
+                self.follower_state(member).end,
+                self.follower_state(member).last_caught_up,
                 self.log_end,
                 now_ms,
                 self.lag_ms,
@@ -370,9 +370,9 @@ class Partition(Generic[SomeLog]):
             )
         ]
 
-    def known(self, member: int) -> Remote:
+    def follower_state(self, member: int) -> RemoteReplica:
         """What is known of a follower: nothing of one in the ISR that is no replica."""
-        return self.remotes.get(member) or Remote()
+        return self.remotes.get(member) or RemoteReplica()
 
     async def maybe_shrink(self, now_ms: int) -> None:
         """The periodic look at who lags (``maybeShrinkIsr``)."""
@@ -388,7 +388,7 @@ class Partition(Generic[SomeLog]):
         else:
             await self._write(isr, now_ms)
 
-    def wanted(self, isr: tuple[int, ...]) -> LeaderIsrAndControllerEpoch:
+    def with_isr(self, isr: tuple[int, ...]) -> LeaderIsrAndControllerEpoch:
         """The state that it registers for another ISR; the leader epoch does not change (g.5)."""
         return LeaderIsrAndControllerEpoch(
             self.broker, self.leader_epoch, isr, self.controller_epoch, self.zk_version
@@ -407,7 +407,7 @@ class Partition(Generic[SomeLog]):
 
     async def _write(self, isr: tuple[int, ...], now_ms: int) -> None:
         """Write another ISR, under the version that is known; memory follows the write."""
-        wanted, self.pending, generation = self.wanted(isr), isr, self.generation
+        wanted, self.pending, generation = self.with_isr(isr), isr, self.generation
         try:
             version = await self.written(wanted)
         except (ZooKeeperError, MalformedZnode) as error:
@@ -456,7 +456,7 @@ class Partition(Generic[SomeLog]):
             elif state.leader_epoch == self.leader_epoch and state.zk_version > self.zk_version:
                 self._agreed(state, now_ms)
 
-        self.isr_requests.submit(self.partition, self.wanted(isr), answered)
+        self.isr_requests.submit(self.partition, self.with_isr(isr), answered)
 
     def _refused(self, isr: tuple[int, ...], error: str) -> None:
         """Ask again, unless only a LeaderAndIsr can help; until it comes the change is pending."""
@@ -477,12 +477,12 @@ class Partition(Generic[SomeLog]):
         """Raise the high watermark as far as it may go."""
         if not self.leads:
             return
-        before, reached = self.hw, self.reached(now_ms)
+        before, reached = self.hw, self.next_high_watermark(now_ms)
         self.log.high_watermark = reached
         if reached > before:
             self.observer(HighWatermarkRaised(self.partition, before, reached))
 
-    def reached(self, now_ms: int) -> int:
+    def next_high_watermark(self, now_ms: int) -> int:
         """How far a leader's high watermark may go."""
         remotes = {
             one: (known.end, known.last_caught_up)
@@ -509,7 +509,7 @@ class Partition(Generic[SomeLog]):
             self.replicas, self.leads, self.leader, self.leader_epoch, self.controller_epoch,
             self.zk_version, self.epoch_start, self.isr, self.pending, self.generation, remotes,
         ) = memory  # fmt: skip
-        self.remotes = {one: Remote(*known) for one, known in remotes}
+        self.remotes = {one: RemoteReplica(*known) for one, known in remotes}
 
     # Consumers
 

@@ -128,7 +128,7 @@ class Reassigner:
             f"Handling reassignment of partition {partition} to new replicas {_ids(target)}",
         )
         self.targets[partition] = tuple(target)
-        await self.core.client.again(
+        await self.core.client.retry(
             lambda: self.core.client.port.exists(paths.state(*partition), watch=True)
         )
         await self.core.deletion.mark_ineligible([partition.topic], MOVING)
@@ -316,7 +316,7 @@ class Reassigner:
             await self._stop_outside(partition, unneeded)
         self.targets[partition] = goal.target
         if not self.core.leaders_ask:  # else ISRs change through this very controller
-            await self.core.client.again(
+            await self.core.client.retry(
                 lambda: self.core.client.port.exists(paths.state(*partition), watch=True)
             )
         await self._phases(partition, goal)

@@ -41,9 +41,9 @@ from impl.core.events import (
 from impl.core.fetcher_thread import (
     EARLIEST,
     LATEST,
-    Answer,
     EpochQuestion,
     EpochReply,
+    FetcherError,
     FetchQuestion,
     FetchReply,
 )
@@ -153,7 +153,7 @@ class DelayedProduce(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Produced:
+class ProduceOutcome:
     """What an append came to; ``awaited``: it is not answered before that has an outcome."""
 
     error: str
@@ -458,29 +458,31 @@ class ReplicaManager:
 
     async def append(
         self, partition: TopicPartition, records: Any, acks: int, min_isr: int, now_ms: int
-    ) -> Produced:
+    ) -> ProduceOutcome:
         """Append a producer's records; with acks=all its answer waits for the ISR (g.6)."""
         replica, error = await self._leader(partition, None)
         if replica is None:
-            return Produced(error)
+            return ProduceOutcome(error)
         error = answers.produce_error_before(acks, len(replica.isr), min_isr)
         if error != NONE:
-            return Produced(error)
+            return ProduceOutcome(error)
         before = replica.log_end
         try:
             appended = await replica.log.append_as_leader(records, replica.leader_epoch)
         except InvalidBatch as refused:
-            return Produced(refused.code, str(refused))
+            return ProduceOutcome(refused.code, str(refused))
         except CorruptRecord as corrupt:
-            return Produced("CORRUPT_MESSAGE", str(corrupt))
+            return ProduceOutcome("CORRUPT_MESSAGE", str(corrupt))
         except StorageError as failed:
-            return Produced(STORAGE_ERROR, str(failed))
+            return ProduceOutcome(STORAGE_ERROR, str(failed))
         first, end = appended.first_offset, appended.last_offset + 1
         if first >= before:  # else an idempotent producer sent again what is there already
             self.observer(RecordsAppended(partition, replica.leader_epoch, first, end))
         replica.advance(now_ms)
         awaited = DelayedProduce(replica, appended.last_offset + 1, replica.generation, min_isr)
-        return Produced(NONE, "", first, replica.leader_epoch, end, awaited if acks == -1 else None)
+        return ProduceOutcome(
+            NONE, "", first, replica.leader_epoch, end, awaited if acks == -1 else None
+        )
 
     # Fetches, of followers and consumers
 
@@ -507,7 +509,7 @@ class ReplicaManager:
             return replies
         for partition, reply in replies.items():
             replica = self.partitions.get(partition)
-            if reply.error is Answer.NONE and reply.diverging is None and replica is not None:
+            if reply.error is FetcherError.NONE and reply.diverging is None and replica is not None:
                 await self.idle(replica)
                 if replica.leads and follower in replica.remotes and follower in replica.replicas:
                     start = 0 if log_starts is None else log_starts.get(partition, 0)
@@ -549,23 +551,23 @@ class ReplicaManager:
     ) -> FetchReply:
         replica, error = await self._leader(partition, asked.leader_epoch)
         if replica is None:
-            return FetchReply(Answer(error), high_watermark=-1, log_start=-1)
+            return FetchReply(FetcherError(error), high_watermark=-1, log_start=-1)
         log, hw, start = replica.log, replica.hw, replica.log_start
-        nothing = FetchReply(Answer.NONE, None, hw, start)
+        nothing = FetchReply(FetcherError.NONE, None, hw, start)
         if reader != CONSUMER and (reader not in replica.replicas or held_back(replica, reader)):
             return nothing
         try:
             if asked.last_fetched_epoch is not None:
                 end = divergence(asked.last_fetched_epoch, asked.offset, start, log.end_offset_for)
                 if end is not None:
-                    return FetchReply(Answer.NONE, None, hw, start, end)
+                    return FetchReply(FetcherError.NONE, None, hw, start, end)
             up_to = hw if reader == CONSUMER else None
             records = await log.read(asked.offset, max_bytes, up_to, at_least_one)
         except (OffsetOutOfRange, FetchOutOfRange):
-            return FetchReply(Answer.OFFSET_OUT_OF_RANGE, None, hw, start)
+            return FetchReply(FetcherError.OFFSET_OUT_OF_RANGE, None, hw, start)
         except StorageError:
-            return FetchReply(Answer.KAFKA_STORAGE_ERROR, high_watermark=-1, log_start=-1)
-        return FetchReply(Answer.NONE, records, hw, start) if records.length else nothing
+            return FetchReply(FetcherError.KAFKA_STORAGE_ERROR, high_watermark=-1, log_start=-1)
+        return FetchReply(FetcherError.NONE, records, hw, start) if records.length else nothing
 
     async def _leader(
         self, partition: TopicPartition, epoch: int | None
@@ -595,7 +597,7 @@ class ReplicaManager:
             replica, error = await self._leader(partition, asked.leader_epoch)
             epoch, end = (-1, -1) if replica is None else replica.log.end_offset_for(asked.epoch)
             known = epoch if self.release.since("2.0") else -1
-            replies[partition] = EpochReply(Answer(error), EpochEnd(known, end))
+            replies[partition] = EpochReply(FetcherError(error), EpochEnd(known, end))
             self.observer(EpochServed(partition, asked, replies[partition]))
         return replies
 

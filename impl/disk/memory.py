@@ -162,7 +162,7 @@ class MemoryDisk:
         if found is None and create:
             self.may_die(path)
             found = Node(self.power_loss, self.now_ms())
-            parent.change({name: found})
+            parent.change_entries({name: found})
         if not isinstance(found, Node):
             raise _error(errno.ENOENT if found is None else errno.EISDIR, path)
         return MemoryFile(self, path, found)
@@ -188,7 +188,7 @@ class MemoryDisk:
             if found is None:
                 self.may_die(path)
                 found = Directory(self.power_loss)
-                here.change({name: found})
+                here.change_entries({name: found})
                 self.may_die(path)
                 if not self.lies(path):
                     here.sync()
@@ -207,7 +207,7 @@ class MemoryDisk:
         if isinstance(parent.entries.get(new_name), Directory):
             raise _error(errno.EEXIST, new)
         self.may_die(old)
-        parent.change({name: None, new_name: parent.entries[name]})
+        parent.change_entries({name: None, new_name: parent.entries[name]})
 
     def remove(self, path: str) -> None:
         """Remove a file."""
@@ -215,7 +215,7 @@ class MemoryDisk:
         if not isinstance(parent.entries.get(name), Node):
             raise _error(errno.ENOENT, path)
         self.may_die(path)
-        parent.change({name: None})
+        parent.change_entries({name: None})
 
     def remove_directory(self, path: str) -> None:
         """Remove an empty directory."""
@@ -223,7 +223,7 @@ class MemoryDisk:
         if self._directory(path).entries:
             raise _error(errno.ENOTEMPTY, path)
         self.may_die(path)
-        parent.change({name: None})
+        parent.change_entries({name: None})
 
     def sync_directory(self, path: str) -> None:
         """Make the entries of a directory durable, unless this disk lies."""

@@ -143,7 +143,7 @@ class Directory:
         self.durable: dict[str, Node | Directory] = {}
         self.since: list[dict[str, Node | Directory | None]] | None = [] if power_loss else None
 
-    def change(self, names: dict[str, Node | Directory | None]) -> None:
+    def change_entries(self, names: dict[str, Node | Directory | None]) -> None:
         """Entries that come, or go (None), all at once."""
         _enter(self.entries, names)
         if self.since is not None:

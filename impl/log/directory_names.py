@@ -15,7 +15,7 @@ _SPECIAL = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)\.(?P<id>[^.]+)-(?P<kind
 _PLAIN = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)")
 
 
-class Named(NamedTuple):
+class ParsedDirectoryName(NamedTuple):
     """The partition that a directory is for, and its kind: ``""``, ``delete`` or ``future``."""
 
     partition: TopicPartition
@@ -38,7 +38,7 @@ def future_name(partition: TopicPartition, unique: str) -> str:
     return f"{directory_name(partition)}.{unique}-future"
 
 
-def parse_name(log_directory: str, name: str) -> Named:
+def parse_name(log_directory: str, name: str) -> ParsedDirectoryName:
     """What a directory is for. StorageError if it is no partition's."""
     special = _SPECIAL.fullmatch(name)
     found = special or _PLAIN.fullmatch(name)
@@ -46,4 +46,4 @@ def parse_name(log_directory: str, name: str) -> Named:
         why = "a log directory holds topic-partition, or topic-partition.id-delete or -future"
         raise StorageError(f"{log_directory}/{name}", "", why)
     partition = found["topic"], int(found["partition"])
-    return Named(partition, special["kind"] if special else "")
+    return ParsedDirectoryName(partition, special["kind"] if special else "")

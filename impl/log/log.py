@@ -19,7 +19,7 @@ from impl.log.producer_snapshots import ProducerSnapshots
 from impl.log.record_batch import Batch, assigned, batches_in
 from impl.log.region import Region
 from impl.log.segment import MAX_RELATIVE, SWAP, Segment, TimedOffset
-from impl.log.validation import check_keys, check_time, checked, converted, messages
+from impl.log.validation import check_batches, check_keys, check_time, convert_to_v2, messages
 
 LATEST, EARLIEST = -1, -2
 """The timestamps that ask for the log end, and for the log start."""
@@ -33,7 +33,7 @@ class LogOffset(NamedTuple):
     position: int
 
 
-class Appended(NamedTuple):
+class AppendedRange(NamedTuple):
     """What one append did: offsets of its first and last record, bytes, the latest timestamp."""
 
     first_offset: int
@@ -43,7 +43,7 @@ class Appended(NamedTuple):
     rolled: bool
 
 
-class Fetched(NamedTuple):
+class FetchedRegion(NamedTuple):
     """Where a read began, and the bytes that it hands out."""
 
     at: LogOffset
@@ -92,7 +92,7 @@ class Log:
 
     # Appending
 
-    def append_as_leader(self, data: bytes, leader_epoch: int) -> Appended:
+    def append_as_leader(self, data: bytes, leader_epoch: int) -> AppendedRange:
         """Append a producer's batches: they get the next offsets, and the leader's epoch.
 
         What is of another format than the log's is converted (``LogValidator``). A batch that an
@@ -103,7 +103,7 @@ class Log:
         parts: list[bytes | memoryview] = []
         stored: list[Batch] = []
         offset = self.log_end
-        for at, batch, whole in checked(data, self.config):
+        for at, batch, whole in check_batches(data, self.config):
             check_keys(whole, at, self.config)
             if self.config.message_format < 2:
                 check_time(batch, self.config, self.now_ms())
@@ -114,7 +114,7 @@ class Log:
                     offset = one.next_offset
                 continue
             if batch.magic < 2:
-                whole, at, batch = converted(whole, at)
+                whole, at, batch = convert_to_v2(whole, at)
             if batch.records != batch.last_offset - batch.base_offset + 1:
                 why = f"{batch.records} records over {batch.last_offset - batch.base_offset + 1}"
                 raise InvalidBatch("INVALID_RECORD", f"byte {at}: {why} offsets")
@@ -131,14 +131,14 @@ class Log:
             offset = last + 1
         repeated = self.producers.states.admit(stored) if self.producers.kept else None
         if repeated is not None:
-            return Appended(
+            return AppendedRange(
                 repeated.first_offset, repeated.last_offset, 0, repeated.timestamp, False
             )
         return self._append(parts, stored)
 
-    def append_as_follower(self, data: bytes) -> Appended:
+    def append_as_follower(self, data: bytes) -> AppendedRange:
         """Append a leader's batches as they are. InvalidBatch if they do not continue this log."""
-        stored = [batch for _, batch, _ in checked(data, self.config)]
+        stored = [batch for _, batch, _ in check_batches(data, self.config)]
         expected = self.log_end
         for batch in stored:
             first = batch.last_offset if batch.magic < 2 else batch.base_offset
@@ -148,7 +148,7 @@ class Log:
             expected = batch.next_offset
         return self._append([data], stored)
 
-    def _append(self, parts: list[bytes | memoryview], stored: list[Batch]) -> Appended:
+    def _append(self, parts: list[bytes | memoryview], stored: list[Batch]) -> AppendedRange:
         size = sum(batch.size for batch in stored)
         first, last = stored[0].base_offset, stored[-1].last_offset
         latest = max(stored, key=lambda batch: batch.max_timestamp)
@@ -167,7 +167,7 @@ class Log:
                 self.producers.states.appended(batch)
         if self.log_end - self.recovery_point >= self.config.flush_messages:
             self.flush()
-        return Appended(first, last, size, latest.max_timestamp, rolled)
+        return AppendedRange(first, last, size, latest.max_timestamp, rolled)
 
     def roll(self, base_offset: int | None = None) -> Segment:
         """Begin another segment at the log end, unless the active one begins there itself.
@@ -206,7 +206,7 @@ class Log:
 
     def read(
         self, offset: int, max_bytes: int, up_to: int | None = None, at_least_one: bool = True
-    ) -> Fetched:
+    ) -> FetchedRegion:
         """A region of at most ``max_bytes`` from an offset on, below ``up_to`` (an offset; the
         log end if none is given). Its first batch may begin before the offset. ``at_least_one``:
         the first batch comes whole, however large it is. OffsetOutOfRange, CorruptSegment.
@@ -216,7 +216,7 @@ class Log:
             raise OffsetOutOfRange(offset, self.log_start, self.log_end)
         if offset >= end:
             at = self.position_of(offset)
-            return Fetched(at, self._segment(at.segment_base).region(at.position, 0))
+            return FetchedRegion(at, self._segment(at.segment_base).region(at.position, 0))
         slot = self._slot(offset)
         while slot < len(self.segments):
             segment = self.segments[slot]
@@ -231,10 +231,10 @@ class Log:
                 wanted = max(max_bytes, batch.size) if at_least_one else max_bytes
                 length = max(0, min(limit - position, wanted))
                 at = LogOffset(offset, segment.base_offset, position)
-                return Fetched(at, segment.region(position, length))
+                return FetchedRegion(at, segment.region(position, length))
             slot += 1
         at = self.position_of(self.log_end)
-        return Fetched(at, self.active.region(at.position, 0))
+        return FetchedRegion(at, self.active.region(at.position, 0))
 
     def position_of(self, offset: int) -> LogOffset:
         """Where an offset lies; OffsetOutOfRange if it is not within the log."""
@@ -320,7 +320,7 @@ class Log:
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop all records; the log is empty, and goes on from an offset."""
         self.producers.remove_all()
-        self.producers.states.clear(offset)
+        self.producers.states.forget_all(offset)
         self.drop(self.segments[:])
         self.log_start = self.log_end = offset
         self.roll(offset)

@@ -27,7 +27,7 @@ LOCK = ".lock"
 
 
 @dataclass
-class Doomed:
+class DirectoryToDelete:
     """A directory that was renamed to ``-delete``: it goes when its time (ms) has come."""
 
     partition: TopicPartition
@@ -90,7 +90,7 @@ class LogDirectory:
         self.began_ms = settings.now_ms()
         self.logs: dict[TopicPartition, Log] = {}
         self.futures: dict[TopicPartition, Log] = {}
-        self.doomed: list[Doomed] = []
+        self.doomed: list[DirectoryToDelete] = []
         self.broken: dict[TopicPartition, StorageError] = {}
         self._kept: dict[TopicPartition, tuple[int, int, int]] = {}
         self.recoveries: list[Recovery] = []
@@ -173,7 +173,7 @@ class LogDirectory:
         partition, kind = parse_name(self.path, name)
         path = f"{self.path}/{name}"
         if kind == "delete":
-            self.doomed.append(Doomed(partition, path, self._removal_due(partition)))
+            self.doomed.append(DirectoryToDelete(partition, path, self._removal_due(partition)))
             return
         # Checkpoints are by partition and mention the current log; a future one is scanned whole.
         point, start = (0, 0) if kind else (points.get(partition, 0), starts.get(partition, 0))
@@ -185,7 +185,7 @@ class LogDirectory:
         except StorageError as error:
             if kind:  # a copy under way is worth nothing by itself
                 self.notes.append(f"{error}; the copy is given up")
-                self.doomed.append(Doomed(partition, path, self.settings.now_ms()))
+                self.doomed.append(DirectoryToDelete(partition, path, self.settings.now_ms()))
                 return
             self.broken[partition] = error
             self._kept[partition] = point, start, marks.get(partition, 0)
@@ -306,7 +306,7 @@ class LogDirectory:
         self.disk.rename(log.directory, path)
         self.disk.sync_directory(self.path)
         log.moved_to(path)
-        self.doomed.append(Doomed(partition, path, self._removal_due(partition), log))
+        self.doomed.append(DirectoryToDelete(partition, path, self._removal_due(partition), log))
 
     def _removal_due(self, partition: TopicPartition) -> int:
         """When a log that is deleted now is removed, by the manager's clock."""
@@ -342,7 +342,7 @@ class LogDirectory:
             removals.append(LogRemoval(doomed.partition, doomed.path, doomed.log, error))
         return removals
 
-    def _remove(self, doomed: Doomed) -> None:
+    def _remove(self, doomed: DirectoryToDelete) -> None:
         if doomed.log is not None:
             doomed.log.release()
             doomed.log.epochs.cache.clear()

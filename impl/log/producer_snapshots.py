@@ -84,7 +84,7 @@ class ProducerSnapshots:
             except CorruptRecord as error:
                 notes.append(f"{self.path(offset)}: {error}; removed")
                 self._remove([offset])
-        self.states.clear(log_start)
+        self.states.forget_all(log_start)
         return notes
 
     def moved_to(self, directory: str) -> None:

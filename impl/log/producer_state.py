@@ -217,7 +217,7 @@ class ProducerStates:
                 if entry.last_offset >= log_start or entry.transaction_start >= 0
             }
 
-    def clear(self, end: int) -> None:
+    def forget_all(self, end: int) -> None:
         """Know nobody, as of an offset."""
         self.entries.clear()
         self.end = end

@@ -17,7 +17,7 @@ CHUNK = 1 << 20
 """Bytes that a scan reads at once, more where a batch is larger."""
 
 
-class Scan(NamedTuple):
+class SegmentScan(NamedTuple):
     """Bytes kept and cut, the offset after the last record kept, and why the scan ended early."""
 
     kept: int
@@ -26,7 +26,9 @@ class Scan(NamedTuple):
     why: str
 
 
-def recover_segment(segment: Segment, epochs: LeaderEpochFile | None, cuts: bool = True) -> Scan:
+def recover_segment(
+    segment: Segment, epochs: LeaderEpochFile | None, cuts: bool = True
+) -> SegmentScan:
     """Check every batch; cut the first bad one and all after it; rebuild the indexes; sync it all.
 
     Epochs above 0 that are newer than all in the cache enter it (None: the cache is left alone).
@@ -72,7 +74,7 @@ def recover_segment(segment: Segment, epochs: LeaderEpochFile | None, cuts: bool
     segment.bytes_since_index = position - indexed
     segment.become_inactive()
     segment.sync()
-    return Scan(position, cut, expected, why)
+    return SegmentScan(position, cut, expected, why)
 
 
 def _read(segment: Segment, position: int) -> bytes:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from impl.log.checkpoint_file import TopicPartition
 from impl.log.errors import StorageError
-from impl.log.log import Appended, Log
+from impl.log.log import AppendedRange, Log
 from impl.log.log_manager import LogManager
 from impl.log.record_batch import whole_batches
 from impl.log.region import Region
@@ -94,7 +94,7 @@ class StoredLog:
         """Epoch and exclusive end, see ``LeaderEpochFileCache``."""
         return self.log.end_offset_for(epoch)
 
-    async def append_as_leader(self, records: bytes, leader_epoch: int) -> Appended:
+    async def append_as_leader(self, records: bytes, leader_epoch: int) -> AppendedRange:
         """Append a producer's batches. InvalidBatch, CorruptRecord, StorageError."""
         with self._using() as log:
             return log.append_as_leader(records, leader_epoch)

@@ -9,7 +9,7 @@ from impl.log.record import StoredRecord
 from impl.log.record_batch import Batch, check, encode_batch, records_of
 
 
-def checked(data: bytes, config: LogConfig) -> list[tuple[int, Batch, bytes]]:
+def check_batches(data: bytes, config: LogConfig) -> list[tuple[int, Batch, bytes]]:
     """Each batch with its place; InvalidBatch if one is cut, altered or too large."""
     found: list[tuple[int, Batch, bytes]] = []
     at = 0
@@ -55,7 +55,7 @@ def check_time(batch: Batch, config: LogConfig, now_ms: int) -> None:
         raise InvalidBatch("INVALID_TIMESTAMP", why)
 
 
-def converted(data: bytes, at: int) -> tuple[bytes, int, Batch]:
+def convert_to_v2(data: bytes, at: int) -> tuple[bytes, int, Batch]:
     """Messages of an older format as a v2 batch, which the leader stores instead."""
     try:
         whole = encode_batch(records_of(data, at))

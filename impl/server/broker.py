@@ -24,10 +24,10 @@ from impl.log import LogManager, LogRemoval, LogSettings
 from impl.log.by_release import config_of, epoch_cache_of, has_epochs, producer_rules_of
 from impl.log.cleaner import keys_in
 from impl.log.log_tasks import LogTaskIntervals, LogTasks
-from impl.server.apis.asked import Shared
+from impl.server.apis.api_request import BrokerParts
 from impl.server.apis.kafka_apis import KafkaApis
 from impl.server.connection import Connection, Disconnected
-from impl.server.control import Control
+from impl.server.controller_event_thread import ControllerEventThread
 from impl.server.dynamic_configs import DynamicConfigs
 from impl.server.fetch_sessions import FetchSessions
 from impl.server.fetching import FetcherManager
@@ -96,7 +96,7 @@ class Broker:
             self.quotas = Quotas(config, self._trouble)
             self.logs = self._log_manager()
             self.dynamic = DynamicConfigs(config, self.logs.settings.config, self._trouble)
-            configured = config.whole("broker.id")
+            configured = config.whole_number("broker.id")
             known = self.logs.start(
                 None if configured == GENERATED else configured,
                 self.cluster_id if self.release.since("2.4") else None,
@@ -125,7 +125,7 @@ class Broker:
     def _session(self) -> Port:
         return open_session(
             self.config.text("zookeeper.connect"),
-            self.config.whole("zookeeper.session.timeout.ms"),
+            self.config.whole_number("zookeeper.session.timeout.ms"),
         )
 
     def _generated(self, client: ZnodeClient) -> int:
@@ -133,9 +133,9 @@ class Broker:
         if not self.config.truth("broker.id.generation.enable"):
             raise WrongProperties("broker.id is missing, and broker.id.generation.enable is false")
         version = wait(
-            client.again(lambda: client.port.set_data(paths.BROKER_SEQUENCE, ""))
+            client.retry(lambda: client.port.set_data(paths.BROKER_SEQUENCE, ""))
         ).version
-        number = self.config.whole("reserved.broker.max.id") + version
+        number = self.config.whole_number("reserved.broker.max.id") + version
         self.logs.adopt(number, self.cluster_id if self.release.since("2.4") else None)
         return number
 
@@ -156,11 +156,11 @@ class Broker:
             self.configs.log_config,
             lambda: epoch_cache_of(numbers),
             has_epochs=has_epochs(numbers),
-            most_keys=keys_in(self.config.whole("log.cleaner.dedupe.buffer.size")),
+            most_keys=keys_in(self.config.whole_number("log.cleaner.dedupe.buffer.size")),
             removals_fail_disks=self.release.since("1.0"),
             first_sweep_ms=None if self.release.since("1.1") else LogTaskIntervals.initial,
             producers=producer_rules_of(
-                numbers, self.config.whole("transactional.id.expiration.ms")
+                numbers, self.config.whole_number("transactional.id.expiration.ms")
             ),
         )
         directories = [str(Path(path).resolve()) for path in self.config.log_dirs]
@@ -174,8 +174,9 @@ class Broker:
         if self.cluster_id is not None:
             self.files.line("server.log", "INFO", f"Cluster ID = {self.cluster_id}", _SERVER)
         self.replicas = HostedReplicas(
-            self.broker, self.release, self.logs, self.config.whole("replica.lag.time.max.ms"),
-            self.files, lambda: self.control.client, self.configs, self.quotas, self.trace,
+            self.broker, self.release, self.logs,
+            self.config.whole_number("replica.lag.time.max.ms"), self.files,
+            lambda: self.control.client, self.configs, self.quotas, self.trace,
         )  # fmt: skip
         self.log_dirs = LogDirs(self.replicas)
         self.isr_requests: IsrRequests | None = None
@@ -196,9 +197,9 @@ class Broker:
         self.serving = Serving(self.replicas, self._min_isr)
         self.coordinator = GroupCoordinator(self.serving, self.config)
         self.producer_ids = ProducerIds(self.broker)
-        slots = self.config.whole("max.incremental.fetch.session.cache.slots")
+        slots = self.config.whole_number("max.incremental.fetch.session.cache.slots")
         self.apis = KafkaApis(
-            Shared(
+            BrokerParts(
                 self.serving, self.config, self.cluster_id, self.coordinator, self.log_dirs,
                 self.dynamic, lambda: self.control, TopicRequests(lambda: self.control),
                 self.producer_ids,
@@ -220,7 +221,7 @@ class Broker:
             now_ms(),
             rack=self.config.text("broker.rack") or None,
         )
-        self.control = Control(
+        self.control = ControllerEventThread(
             self.broker, port, self.config, self.files, self.info, self.configs, self._session,
             self._config_changed, self.trace,
         )  # fmt: skip
@@ -242,13 +243,13 @@ class Broker:
         self._tasks = LogTasks(
             self.logs,
             LogTaskIntervals(
-                self.config.whole("replica.high.watermark.checkpoint.interval.ms"),
-                self.config.whole("log.flush.offset.checkpoint.interval.ms"),
-                self.config.whole("log.retention.check.interval.ms"),
-                self.config.whole("log.cleaner.backoff.ms")
+                self.config.whole_number("replica.high.watermark.checkpoint.interval.ms"),
+                self.config.whole_number("log.flush.offset.checkpoint.interval.ms"),
+                self.config.whole_number("log.retention.check.interval.ms"),
+                self.config.whole_number("log.cleaner.backoff.ms")
                 if self.config.truth("log.cleaner.enable")
                 else 0,
-                self.config.whole("producer.id.expiration.check.interval.ms"),
+                self.config.whole_number("producer.id.expiration.check.interval.ms"),
             ),
         )
         self._scheduler = threading.Thread(target=self._schedule, name="scheduler", daemon=True)
@@ -257,15 +258,16 @@ class Broker:
 
     def _limits(self) -> Limits:
         """Of connections and requests, by the properties."""
-        largest = self.config.whole("socket.request.max.bytes")
-        memory = self.config.whole("queued.max.request.bytes")
+        largest = self.config.whole_number("socket.request.max.bytes")
+        memory = self.config.whole_number("queued.max.request.bytes")
         return Limits(
             lambda: self.dynamic.whole("max.connections"),
             lambda: self.dynamic.whole("max.connections.per.ip"),
-            self.config.whole("connections.max.idle.ms") / 1000,
+            self.config.whole_number("connections.max.idle.ms") / 1000,
             largest,
             2 * largest if memory < 0 else memory,
-            self.config.whole("num.io.threads") + self.config.whole("queued.max.requests"),
+            self.config.whole_number("num.io.threads")
+            + self.config.whole_number("queued.max.requests"),
             connections_by_address(self.config.text("max.connections.per.ip.overrides")),
         )
 
@@ -290,7 +292,7 @@ class Broker:
 
     def _schedule_isr(self) -> None:
         """isr-expiration and isr-change-propagation: they wait for ZooKeeper, and nobody else."""
-        shrink_s = self.config.whole("replica.lag.time.max.ms") / 2000
+        shrink_s = self.config.whole_number("replica.lag.time.max.ms") / 2000
         began = time.monotonic()
         due: dict[Callable[[], None], tuple[float, float]] = {
             self.replicas.maybe_shrink_isrs: (began + shrink_s, shrink_s),
@@ -404,8 +406,8 @@ class Broker:
 
     def _controlled_shutdown(self) -> None:
         """Ask the controller to move leaders away, as often as is configured."""
-        pause_s = self.config.whole("controlled.shutdown.retry.backoff.ms") / 1000
-        for attempt in range(max(1, self.config.whole("controlled.shutdown.max.retries"))):
+        pause_s = self.config.whole_number("controlled.shutdown.retry.backoff.ms") / 1000
+        for attempt in range(max(1, self.config.whole_number("controlled.shutdown.max.retries"))):
             if attempt:
                 time.sleep(pause_s)
             try:
@@ -439,7 +441,7 @@ def _cluster_id(client: ZnodeClient) -> str:
         wait(client.make_path(paths.CLUSTER_ID.rpartition("/")[0]))
         with contextlib.suppress(NodeExists):
             wait(
-                client.again(lambda: client.port.create(paths.CLUSTER_ID, encode_cluster_id(made)))
+                client.retry(lambda: client.port.create(paths.CLUSTER_ID, encode_cluster_id(made)))
             )
         node = wait(client.read(paths.CLUSTER_ID))
         assert node is not None, "somebody made the cluster id"

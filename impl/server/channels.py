@@ -27,7 +27,7 @@ _LOGGER = "kafka.controller.ControllerChannelManager"
 
 
 @dataclass(eq=False)
-class Sealed:
+class EncodedRequest:
     """A request, and its message as it is sent, again and again with the same correlation id."""
 
     request: Request
@@ -35,7 +35,7 @@ class Sealed:
     correlation: int
 
 
-class BrokerChannel(Channel[Sealed]):
+class BrokerChannel(Channel[EncodedRequest]):
     """One broker's queue, and the thread that sends what is in it (``RequestSendThread``)."""
 
     def __init__(
@@ -52,7 +52,7 @@ class BrokerChannel(Channel[Sealed]):
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
         self.thread.start()
 
-    def send(self, request: Sealed) -> None:
+    def send(self, request: EncodedRequest) -> None:
         """Queue a request."""
         with self.news:
             super().send(request)
@@ -86,7 +86,7 @@ class BrokerChannel(Channel[Sealed]):
             elif not self.ended.is_set():
                 self.answered(self.broker, request.request, answer)
 
-    def _sent(self, sealed: Sealed) -> Answer | None:
+    def _sent(self, sealed: EncodedRequest) -> Answer | None:
         """The answer; None if there is none, and the request is to be sent again."""
         request = sealed.request
         version = control_messages.version_of(request)
@@ -99,7 +99,7 @@ class BrokerChannel(Channel[Sealed]):
         return control_messages.decode_answer(answer)
 
 
-class BrokerChannels(Channels[Sealed]):
+class BrokerChannels(Channels[EncodedRequest]):
     """The channels of one controller; used by its event thread alone."""
 
     def __init__(self, files: Log4jFiles, patience_s: float, answered: Answered) -> None:
@@ -136,7 +136,7 @@ class BrokerChannels(Channels[Sealed]):
         for broker, request in requests:
             body, number = control_messages.encode(request, live), self.numbers[broker]
             self.numbers[broker] += 1
-            if not self.send(broker, Sealed(request, body, number)):
+            if not self.send(broker, EncodedRequest(request, body, number)):
                 head = f"[Channel manager on controller {self.files.broker}]: "
                 text = f"{head}Not sending request {kind_of(request)} to broker {broker}, since it "
                 self.files.line(CONTROLLER, "WARN", f"{text}is offline.", _LOGGER)

@@ -330,12 +330,12 @@ class ControllerLines(ControllerJournal):
                 f"Changed partition {name} from {before.value} to {after.value} with leader "
                 f"{state.leader}"
             )
-        self.files.controller_change(self.epoch, text)
+        self.files.controller_state_change(self.epoch, text)
 
     async def replica_moved(
         self, broker: int, partition: TopicPartition, before: ReplicaState, after: ReplicaState
     ) -> None:
-        self.files.controller_change(
+        self.files.controller_state_change(
             self.epoch,
             f"Changed state of replica {broker} for partition {self.files.name(partition)} from "
             f"{before.value} to {after.value}",
@@ -345,7 +345,7 @@ class ControllerLines(ControllerJournal):
         self, broker: int, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
     ) -> None:
         if self.release.since("2.7"):
-            self.files.controller_change(
+            self.files.controller_state_change(
                 self.epoch,
                 f"Partition {partition} state changed to (Leader:{state.leader},ISR:"
                 f"{ids(state.isr)},LeaderEpoch:{state.leader_epoch},ControllerEpoch:"
@@ -386,7 +386,7 @@ class ControllerLines(ControllerJournal):
             self._failed(f"{self._mine()}failed to change state for {change}", why)
             return
         if failure.newer is not None:
-            self.files.controller_change(self.epoch, why, "ERROR")
+            self.files.controller_state_change(self.epoch, why, "ERROR")
             why = (
                 why
                 if self.files.old
@@ -395,7 +395,7 @@ class ControllerLines(ControllerJournal):
         if failure.newer is not None or failure.is_missing:
             why = f"encountered error while electing leader for partition {name} due to: {why}"
             why = f"{why}." if self.files.old else f"E{why[1:]}"
-            self.files.controller_change(self.epoch, why, "ERROR")
+            self.files.controller_state_change(self.epoch, why, "ERROR")
         self._failed(f"Initiated state change for {change} failed", why)
 
     async def replica_failed(
@@ -432,14 +432,14 @@ class ControllerLines(ControllerJournal):
 
     def _failed(self, text: str, why: str) -> None:
         thrown = f"kafka.common.StateChangeFailedException: {why}"
-        self.files.controller_change(self.epoch, text, "ERROR", thrown)
+        self.files.controller_state_change(self.epoch, text, "ERROR", thrown)
 
     # Requests
 
     async def sends_leader_and_isr(self, broker: int, request: LeaderAndIsr) -> None:
         for partition, order in request.partitions.items():
             role = "leader" if order.state.leader == broker else "follower"
-            self.files.controller_change(
+            self.files.controller_state_change(
                 self.epoch,
                 f"Sending become-{role} LeaderAndIsr request "
                 f"{order_sent(partition, order, self.release)} to broker {broker} for partition "
@@ -451,7 +451,7 @@ class ControllerLines(ControllerJournal):
     ) -> None:
         who = f"Set({ids(brokers, ', ')})"
         for partition, one in partitions.items():
-            self.files.controller_change(
+            self.files.controller_state_change(
                 self.epoch,
                 f"Sending UpdateMetadata request {metadata(partition, one, self.release)} to "
                 f"brokers {who} for partition {partition}",
@@ -460,7 +460,7 @@ class ControllerLines(ControllerJournal):
     async def sends_stop_replica(self, broker: int, request: StopReplica) -> None:
         if self.release.since("2.6"):
             count = len(request.partitions)
-            self.files.controller_change(
+            self.files.controller_state_change(
                 self.epoch,
                 f"Sending StopReplica request for {count} replicas to broker {broker}",
                 "INFO",

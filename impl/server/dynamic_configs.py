@@ -113,7 +113,7 @@ class DynamicConfigs:
             if not invalid_value_reason(name, text):
                 return int(text)
             self.trouble(invalid_value_reason(name, text))
-        return self.config.whole(name)
+        return self.config.whole_number(name)
 
     def synonyms(self, name: str) -> list[tuple[str, str]]:
         """Where a property has which value, the one that holds first (``ConfigSource``)."""

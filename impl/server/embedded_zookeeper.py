@@ -29,7 +29,7 @@ from impl.zookeeper.errors import BY_CODE, ConnectionLoss, SessionExpired, ZooKe
 from impl.zookeeper.port import OpOutcome, wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
-from impl.zookeeper.transaction_log import TransactionLog, Written
+from impl.zookeeper.transaction_log import TransactionLog, WrittenOperation
 from impl.zookeeper.znode import ANY_VERSION, NO_SESSION, Created, EventType, Op, WatchEvent, Znode
 
 _OPS: dict[str, Callable[..., Op]] = {
@@ -39,7 +39,7 @@ LOOPBACK = "127.0.0.1"
 TICK_S = 0.05
 
 
-class EmbeddedServer:
+class EmbeddedZooKeeperServer:
     """Sessions of other processes on one store, which is kept in ``folder``."""
 
     def __init__(self, address: Address, folder: Path, trace: Path | None = None) -> None:
@@ -117,7 +117,7 @@ class EmbeddedServer:
                 self._keep()
             if self.zookeeper.zxid != before and (ops := operations(head, result)):
                 nodes = self.zookeeper.nodes
-                written = [Written(op, path, nodes.get(path)) for op, path in ops]
+                written = [WrittenOperation(op, path, nodes.get(path)) for op, path in ops]
                 self.log.transaction(self.zookeeper.zxid, int(head["session"]), written)
                 if self.trace is not None:
                     self.trace.transaction(self.zookeeper, head, result)
@@ -289,7 +289,9 @@ def main(arguments: list[str]) -> int:
         usage = "usage: python -m impl.server.embedded_zookeeper PORT FOLDER [--trace FOLDER]"
         print(usage, file=sys.stderr)
         return 64
-    server = EmbeddedServer((LOOPBACK, int(port)), Path(folder), Path(more[1]) if traces else None)
+    server = EmbeddedZooKeeperServer(
+        (LOOPBACK, int(port)), Path(folder), Path(more[1]) if traces else None
+    )
     signal.signal(signal.SIGTERM, lambda *_: server.stop())
     signal.signal(signal.SIGINT, lambda *_: server.stop())
     server.serve()

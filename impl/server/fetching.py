@@ -21,9 +21,9 @@ from impl.core.events import (
     RecordsReplicated,
 )
 from impl.core.fetcher_thread import (
-    Answer,
     EpochQuestion,
     EpochReply,
+    FetcherError,
     FetcherListener,
     FetcherThread,
     FetchQuestion,
@@ -52,7 +52,7 @@ Places = tuple[int, int]
 _SESSION_HANDLER = "org.apache.kafka.clients.FetchSessionHandler"
 
 
-class Versions(NamedTuple):
+class FetcherVersions(NamedTuple):
     """Of a follower's requests, by inter.broker.protocol.version."""
 
     fetch: int
@@ -60,7 +60,7 @@ class Versions(NamedTuple):
     offsets: int
 
     @classmethod
-    def of(cls, protocol: Release) -> Versions:
+    def of(cls, protocol: Release) -> FetcherVersions:
         """As ``ReplicaFetcherThread`` has them."""
         return cls(*(
             next(version for version, since in history if protocol.since(since))
@@ -86,12 +86,12 @@ class RemoteLeader:
         logs: Mapping[TopicPartition, StoredLog],
     ) -> None:
         self.logs = logs
-        self.versions = Versions.of(config.protocol)
+        self.versions = FetcherVersions.of(config.protocol)
         self.manager = manager
         self.connection = connection
         self.leader, self.fetcher = who
         self.config = config
-        self.backoff_s = config.whole("replica.fetch.backoff.ms") / 1000
+        self.backoff_s = config.whole_number("replica.fetch.backoff.ms") / 1000
         self.not_before: dict[TopicPartition, float] = {}
         self.session: FetchSessionHandler[TopicPartition] = FetchSessionHandler()
         self.leader_hw: dict[TopicPartition, int] = {}  # as of the last fetch
@@ -107,7 +107,7 @@ class RemoteLeader:
             return {}
         number = self.manager.next_correlation()
         for one in due:
-            self.manager.asked(EpochAsked(one, self.leader, questions[one]), number)
+            self.manager.trace_fetcher_request(EpochAsked(one, self.leader, questions[one]), number)
         rows = [(one.topic, _epoch_question(one, questions[one])) for one in due]
         topics = [Fields(topic=topic, partitions=parts) for topic, parts in by_topic(rows).items()]
         body = Fields(replica_id=self.manager.broker, topics=topics)
@@ -125,7 +125,7 @@ class RemoteLeader:
     ) -> Mapping[TopicPartition, FetchReply]:
         """Fetch, as follower: in a session what changed, and nothing of what did not (KIP-227)."""
         due = [one for one in questions if self._due(one) and not self._held_back(one, questions)]
-        most = self.config.whole("replica.fetch.max.bytes")
+        most = self.config.whole_number("replica.fetch.max.bytes")
         named, forgotten = self.session.next(
             {one: FetchedPart(questions[one], self.logs[one].log_start, most) for one in due}
         )
@@ -133,7 +133,9 @@ class RemoteLeader:
             return {}
         number = self.manager.next_correlation()
         for one in due:
-            self.manager.asked(RecordsAsked(one, self.leader, questions[one]), number)
+            self.manager.trace_fetcher_request(
+                RecordsAsked(one, self.leader, questions[one]), number
+            )
         answer = self._ask("Fetch", self.versions.fetch, self._fetch(named, forgotten), due, number)
         if answer is None:
             self.session.failed()
@@ -166,9 +168,9 @@ class RemoteLeader:
         gone = by_topic((one.topic, one.partition) for one in forgotten)
         return Fields(
             replica_id=self.manager.broker,
-            max_wait=timedelta(milliseconds=self.config.whole("replica.fetch.wait.max.ms")),
-            min_bytes=self.config.whole("replica.fetch.min.bytes"),
-            max_bytes=self.config.whole("replica.fetch.response.max.bytes"),
+            max_wait=timedelta(milliseconds=self.config.whole_number("replica.fetch.wait.max.ms")),
+            min_bytes=self.config.whole_number("replica.fetch.min.bytes"),
+            max_bytes=self.config.whole_number("replica.fetch.response.max.bytes"),
             isolation_level=0, session_id=self.session.number, session_epoch=self.session.epoch,
             topics=[Fields(topic=topic, partitions=topics[topic]) for topic in topics],
             forgotten_topics_data=[
@@ -203,11 +205,11 @@ class RemoteLeader:
         )  # fmt: skip
         answer = self._ask("ListOffsets", self.versions.offsets, body, [key])
         if answer is None:
-            raise OffsetUnknown(key, Answer.UNKNOWN_SERVER_ERROR)
+            raise OffsetUnknown(key, FetcherError.UNKNOWN_SERVER_ERROR)
         [row] = answer.topics[0].partitions
         if row.error_code:
             self._delay(key)
-            raise OffsetUnknown(key, Answer(self._name(row.error_code)))
+            raise OffsetUnknown(key, FetcherError(self._name(row.error_code)))
         return int(row.offset if hasattr(row, "offset") else row.old_style_offsets[0])
 
     def _due(self, partition: TopicPartition) -> bool:
@@ -222,10 +224,14 @@ class RemoteLeader:
         older = name == "NOT_LEADER_OR_FOLLOWER" and not self.manager.release.since("2.6")
         return "NOT_LEADER_FOR_PARTITION" if older else name
 
-    def _error(self, partition: TopicPartition, code: int, offset: int = 0) -> Answer:
+    def _error(self, partition: TopicPartition, code: int, offset: int = 0) -> FetcherError:
         error = self._name(code)
-        answer = Answer(error)
-        if answer not in (Answer.NONE, Answer.FENCED_LEADER_EPOCH, Answer.OFFSET_OUT_OF_RANGE):
+        answer = FetcherError(error)
+        if answer not in (
+            FetcherError.NONE,
+            FetcherError.FENCED_LEADER_EPOCH,
+            FetcherError.OFFSET_OUT_OF_RANGE,
+        ):
             self._delay(partition)
             self._tell_of_error(partition, error, offset)
         return answer
@@ -263,7 +269,7 @@ class RemoteLeader:
 
     @property
     def _patience_s(self) -> float:
-        return self.config.whole("replica.socket.timeout.ms") / 1000
+        return self.config.whole_number("replica.socket.timeout.ms") / 1000
 
     def tell(self, text: str) -> None:
         """A line of the fetcher, unless it was the last one."""
@@ -376,7 +382,9 @@ class FetcherManager:
         followed: dict[Places, list[TopicPartition]] = {}
         for partition, hosted in partitions.items():
             assert hosted.leader is not None, "a follower has a leader"
-            number = answers.fetcher_id(*partition, self.config.whole("num.replica.fetchers"))
+            number = answers.fetcher_id(
+                *partition, self.config.whole_number("num.replica.fetchers")
+            )
             thread = self._thread((hosted.leader, number))
             assert isinstance(hosted.log, StoredLog), "brokers have their logs on disks"
             thread.logs[partition] = hosted.log

@@ -24,7 +24,7 @@ FORGETS_THE_MEMBER = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
 OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
 
 
-class Polled(NamedTuple):
+class PollResult(NamedTuple):
     """What one partition gave at a position. ``joined``: how often the member has joined."""
 
     joined: int
@@ -155,7 +155,7 @@ class GroupConsumer(Consumer):
 
     # Reading
 
-    def poll_group(self, wait_ms: int = 50) -> Iterator[Polled]:
+    def poll_group(self, wait_ms: int = 50) -> Iterator[PollResult]:
         """What came of each partition that is assigned, in turn; joins if need be. ClientError.
 
         A position is beyond what was handed over, and nothing else, if the next partition fails.
@@ -169,12 +169,12 @@ class GroupConsumer(Consumer):
         for partition, position in list(self.positions.items()):
             try:
                 records, following = self.poll(self.topic, partition, position, wait_ms)
-                found = Polled(self.joins, partition, position, records)
+                found = PollResult(self.joins, partition, position, records)
             except ClientError as error:
                 if error.code != OUT_OF_RANGE:
                     raise
                 following = self.offset(self.topic, partition, -1)
-                found = Polled(self.joins, partition, position, [], error.code)
+                found = PollResult(self.joins, partition, position, [], error.code)
             self.positions[partition] = following
             yield found
 

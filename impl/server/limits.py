@@ -109,7 +109,7 @@ class MemoryPool:
                 self._changed.notify_all()
 
 
-class Slots:
+class RequestSlots:
     """How many requests are handled at once; who waits for the world is not counted."""
 
     def __init__(self, count: int) -> None:

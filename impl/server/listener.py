@@ -29,7 +29,7 @@ from impl.server.limits import (
     ConnectionQuotas,
     Limits,
     MemoryPool,
-    Slots,
+    RequestSlots,
     TooManyConnections,
     give_up_after,
 )
@@ -60,7 +60,7 @@ class Listener:
         rejected: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.limits = limits or Limits()
-        self.slots = Slots(self.limits.handled)
+        self.slots = RequestSlots(self.limits.handled)
         self._quotas = ConnectionQuotas(self.limits)
         self._memory = MemoryPool(self.limits.queued_bytes)
         self._open: set[socket.socket] = set()

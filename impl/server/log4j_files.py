@@ -86,13 +86,13 @@ class Log4jFiles:
         version = f"Kafka version{colon} {self.release}"
         self.line(SERVER, "INFO", version, "org.apache.kafka.common.utils.AppInfoParser")
 
-    def registering(self) -> None:
+    def broker_registering(self) -> None:
         """It is about to create its znode."""
         path = paths.broker(self.broker)
         logger = _ZK_CLIENT if self.release.since("1.1") else "kafka.utils.ZKCheckedEphemeral"
         self.line(SERVER, "INFO", f"Creating {path} (is it secure? false)", logger)
 
-    def registered(self, host: str | None, port: int, epoch: int) -> None:
+    def broker_registered(self, host: str | None, port: int, epoch: int) -> None:
         """Its znode is there: with its address and (2.2) its broker epoch."""
         where = f"EndPoint({host},{port},ListenerName(PLAINTEXT),PLAINTEXT)"
         if self.release.since("1.1"):
@@ -187,7 +187,7 @@ class Log4jFiles:
         head = f"[Controller {self.broker}]: " if self.old else f"[Controller id={self.broker}] "
         self.line(CONTROLLER, level, head + message, logger, thrown)
 
-    def controller_change(
+    def controller_state_change(
         self, epoch: int, message: str, level: str = "TRACE", thrown: str = ""
     ) -> None:
         """A line of state-change.log, as the controller."""

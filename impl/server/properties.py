@@ -220,7 +220,7 @@ class BrokerProperties:
         """What was given that Kafka has and this broker has not, with the reason."""
         return {name: REASON_OF[name] for name in sorted(self.given) if name in REASON_OF}
 
-    def whole(self, name: str) -> int:
+    def whole_number(self, name: str) -> int:
         """A whole number."""
         value = self.values[name]
         assert isinstance(value, int), f"{name} is no number"

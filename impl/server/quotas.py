@@ -77,10 +77,10 @@ class Quotas:
     """
 
     def __init__(self, config: BrokerProperties, trouble: Callable[[str], None]) -> None:
-        windows = config.whole("replication.quota.window.num")
-        window_s = config.whole("replication.quota.window.size.seconds")
-        moves = config.whole("alter.log.dirs.replication.quota.window.num")
-        moves_s = config.whole("alter.log.dirs.replication.quota.window.size.seconds")
+        windows = config.whole_number("replication.quota.window.num")
+        window_s = config.whole_number("replication.quota.window.size.seconds")
+        moves = config.whole_number("alter.log.dirs.replication.quota.window.num")
+        moves_s = config.whole_number("alter.log.dirs.replication.quota.window.size.seconds")
         self.leader = ReplicationQuota(windows, window_s)
         self.follower = ReplicationQuota(windows, window_s)
         self.moves = ReplicationQuota(moves, moves_s)

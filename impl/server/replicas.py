@@ -106,10 +106,10 @@ class HostedReplicas:
         if self.trace is not None:
             self.trace(event)
 
-    def asked(self, event: ReplicaEvent, correlation: int) -> None:
+    def trace_fetcher_request(self, event: ReplicaEvent, correlation: int) -> None:
         """A fetcher's request is about to go out."""
         if self.trace is not None:
-            self.trace.asked(event, correlation)
+            self.trace.fetcher_request(event, correlation)
 
     def next_correlation(self) -> int:
         """The number of a fetcher's request; no two of this broker have the same."""

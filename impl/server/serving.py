@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 from impl.core.events import FetchServed, ProducerAnswered
-from impl.core.fetcher_thread import EARLIEST, Answer, FetchQuestion, FetchReply
-from impl.core.replica_manager import CONSUMER, DelayedProduce, Produced, Replica
+from impl.core.fetcher_thread import EARLIEST, FetcherError, FetchQuestion, FetchReply
+from impl.core.replica_manager import CONSUMER, DelayedProduce, ProduceOutcome, Replica
 from impl.error_codes import NONE
 from impl.server.replicas import HostedReplicas, now_ms
 from impl.znodes import TopicPartition
@@ -33,13 +33,13 @@ class Serving:
 
     def append(
         self, records: Mapping[TopicPartition, bytes], acks: int, wait_ms: int
-    ) -> dict[TopicPartition, tuple[Produced, str]]:
+    ) -> dict[TopicPartition, tuple[ProduceOutcome, str]]:
         """Append to some partitions, and wait for their ISRs if the producer wants that.
 
         What came of each, and its error: that of the append, or of the wait.
         """
         deadline = time.monotonic() + wait_ms / 1000
-        found: dict[TopicPartition, tuple[Produced, str]] = {}
+        found: dict[TopicPartition, tuple[ProduceOutcome, str]] = {}
         with self.replicas.lock:
             done = {}
             before = self._watermarks(records)
@@ -58,7 +58,9 @@ class Serving:
                 found[partition] = one, error
         return found
 
-    def _answers(self, partition: TopicPartition, acks: int, done: Produced, error: str) -> None:
+    def _answers(
+        self, partition: TopicPartition, acks: int, done: ProduceOutcome, error: str
+    ) -> None:
         if acks:  # with acks=0 nobody hears of it
             event = ProducerAnswered(
                 partition, done.leader_epoch, acks, done.first_offset, done.end_offset, error
@@ -179,5 +181,5 @@ def _watermarks(replies: Replies) -> list[int]:
 
 def _too_little(replies: Replies, minimum: int) -> bool:
     found = replies.values()
-    troubled = any(one.error is not Answer.NONE or one.diverging is not None for one in found)
+    troubled = any(one.error is not FetcherError.NONE or one.diverging is not None for one in found)
     return not troubled and sum(map(_size, found)) < minimum

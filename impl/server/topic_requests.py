@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from impl.admin.errors import AdminError, InvalidPartitions, InvalidTopic, UnknownTopicOrPartition
 from impl.admin.topic_command import TopicCommand, parse_configs
 from impl.error_codes import NONE
-from impl.server.control import Control
+from impl.server.controller_event_thread import ControllerEventThread
 from impl.server.properties import TOPIC_KEYS
 from impl.znodes import MalformedZnode
 from impl.zookeeper.errors import NodeExists, ZooKeeperError
@@ -62,19 +62,22 @@ class TopicRequests:
     controller.
     """
 
-    def __init__(self, control: Callable[[], Control]) -> None:
+    def __init__(self, control: Callable[[], ControllerEventThread]) -> None:
         self.control = control
 
     def _changed(
         self, topics: Iterable[tuple[str, Topic]], act: Callable[[TopicCommand, Topic], None]
     ) -> Changed | None:
         control = self.control()
-        if not control.controller.active:
+        if not control.current_controller.active:
             return None
         return {name: self._came(control, act, topic) for name, topic in topics}
 
     def _came(
-        self, control: Control, act: Callable[[TopicCommand, Topic], None], topic: Topic
+        self,
+        control: ControllerEventThread,
+        act: Callable[[TopicCommand, Topic], None],
+        topic: Topic,
     ) -> tuple[str, str]:
         try:
             act(TopicCommand(control.client, ""), topic)
@@ -91,8 +94,8 @@ class TopicRequests:
         def create(command: TopicCommand, topic: TopicToMake) -> None:
             command.create(
                 topic.name,
-                topic.partitions or config.whole("num.partitions"),
-                topic.factor or config.whole("default.replication.factor"),
+                topic.partitions or config.whole_number("num.partitions"),
+                topic.factor or config.whole_number("default.replication.factor"),
                 topic.by_hand,
                 parse_configs([f"{key}={value}" for key, value in topic.configs.items()],
                               TOPIC_KEYS),
@@ -126,7 +129,7 @@ class TopicRequests:
         """DeleteTopics."""
         config, asked = self.control().config, list(names)
         if not config.truth("delete.topic.enable") and config.release.since("2.1"):
-            if not self.control().controller.active:
+            if not self.control().current_controller.active:
                 return None
             refused = "TOPIC_DELETION_DISABLED", "Topic deletion is disabled."
             return dict.fromkeys(asked, refused)

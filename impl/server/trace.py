@@ -133,7 +133,7 @@ class BrokerTrace:
         finally:
             self._asker.known = {}
 
-    def asked(self, event: ReplicaEvent, correlation: int) -> None:
+    def fetcher_request(self, event: ReplicaEvent, correlation: int) -> None:
         """A request goes out."""
         args = {one.name: _plain(getattr(event, one.name)) for one in fields(event)}
         self.file.line(step_of(event), args | {"correlation": correlation})

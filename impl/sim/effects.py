@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from impl.core.fetcher_thread import (
-    Answer,
     EpochQuestion,
     EpochReply,
+    FetcherError,
     FetchQuestion,
     FetchReply,
     OffsetQuestion,
@@ -38,7 +38,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask(Effect):
+class ZkOperation(Effect):
     """An operation on ZooKeeper: a method of ``Port`` by name, and its arguments in order."""
 
     operation: str
@@ -56,14 +56,14 @@ class Ask(Effect):
 
 
 @dataclass(frozen=True, slots=True)
-class Send(Effect):
+class SendRequests(Effect):
     """A round of requests for the channels to the brokers; it may be empty."""
 
     requests: Round
 
 
 @dataclass(frozen=True, slots=True)
-class Report(Effect):
+class JournalReport(Effect):
     """Something that the core reports: a method of its journal by name, and its arguments."""
 
     event: str
@@ -98,36 +98,36 @@ class EffectPort:
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
     ) -> Created:
         """Create a znode."""
-        made: Created = await Ask("create", (path, data, ephemeral, sequential))
+        made: Created = await ZkOperation("create", (path, data, ephemeral, sequential))
         return made
 
     async def get(self, path: str, watch: bool = False) -> Znode:
         """The znode and its data."""
-        node: Znode = await Ask("get", (path, watch))
+        node: Znode = await ZkOperation("get", (path, watch))
         return node
 
     async def exists(self, path: str, watch: bool = False) -> Znode | None:
         """The znode without its data, or None."""
-        node: Znode | None = await Ask("exists", (path, watch))
+        node: Znode | None = await ZkOperation("exists", (path, watch))
         return node
 
     async def children(self, path: str, watch: bool = False) -> list[str]:
         """The names of the children, sorted."""
-        names: list[str] = await Ask("children", (path, watch))
+        names: list[str] = await ZkOperation("children", (path, watch))
         return list(names)
 
     async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
         """Write the data if the version is as expected."""
-        node: Znode = await Ask("set_data", (path, data, version))
+        node: Znode = await ZkOperation("set_data", (path, data, version))
         return node
 
     async def delete(self, path: str, version: int = ANY_VERSION) -> None:
         """Delete the znode if the version is as expected."""
-        await Ask("delete", (path, version))
+        await ZkOperation("delete", (path, version))
 
     async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
         """All of the operations or none."""
-        outcomes: list[OpOutcome] = await Ask("multi", (tuple(ops),))
+        outcomes: list[OpOutcome] = await ZkOperation("multi", (tuple(ops),))
         return list(outcomes)
 
     def events(self) -> list[WatchEvent]:
@@ -141,7 +141,7 @@ class EffectPort:
 
 async def send_as_effect(requests: Round) -> None:
     """The channels of a controller, as an effect."""
-    await Send(tuple(requests))
+    await SendRequests(tuple(requests))
 
 
 class EffectJournal(ControllerJournal):
@@ -150,7 +150,7 @@ class EffectJournal(ControllerJournal):
 
 def _reporting(name: str) -> Any:
     async def report(self: EffectJournal, *arguments: Any) -> None:
-        await Report(name, arguments)
+        await JournalReport(name, arguments)
 
     report.__name__ = name
     report.__doc__ = getattr(ControllerJournal, name).__doc__
@@ -196,7 +196,7 @@ class LeaderByEffect:
         """ListOffsets."""
         replies: Mapping[TopicPartition, OffsetFound]
         replies = await AskLeader("ListOffsets", {key: question})
-        error = replies[key].error if key in replies else Answer.UNKNOWN_SERVER_ERROR.value
+        error = replies[key].error if key in replies else FetcherError.UNKNOWN_SERVER_ERROR.value
         if error != "NONE":
-            raise OffsetUnknown(key, Answer(error))
+            raise OffsetUnknown(key, FetcherError(error))
         return replies[key].offset

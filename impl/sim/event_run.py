@@ -14,7 +14,15 @@ from typing import Any
 
 from impl.core.event_controller import EventController
 from impl.releases import Release
-from impl.sim.effects import Ask, Effect, EffectJournal, EffectPort, Report, Send, send_as_effect
+from impl.sim.effects import (
+    Effect,
+    EffectJournal,
+    EffectPort,
+    JournalReport,
+    SendRequests,
+    ZkOperation,
+    send_as_effect,
+)
 from impl.zookeeper import ConnectionLoss, ZooKeeper, ZooKeeperError
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
@@ -77,7 +85,7 @@ class ControllerThread:
         session: int,
         release: Release,
         grain: Grain,
-        carry_out: Callable[[Send | Report], None],
+        carry_out: Callable[[SendRequests | JournalReport], None],
         **settings: Any,
     ) -> None:
         self.broker = broker
@@ -215,15 +223,15 @@ class ControllerThread:
 
     def _carry_out(self, effect: Effect) -> None:
         answer: Any = None
-        if isinstance(effect, Ask):
+        if isinstance(effect, ZkOperation):
             answer = self._ask(effect)
-        elif isinstance(effect, Send | Report):
+        elif isinstance(effect, SendRequests | JournalReport):
             self.carry_out(effect)
         self.place = SuspensionPoint(effect, True, answer)
         if not self.grain(self, self.place):
             self._answer(self.place)
 
-    def _ask(self, effect: Ask) -> Any:
+    def _ask(self, effect: ZkOperation) -> Any:
         try:
             return wait(getattr(self.port.embedded, effect.operation)(*effect.arguments))
         except ZooKeeperError as error:

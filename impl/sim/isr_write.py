@@ -8,8 +8,8 @@ from typing import Any
 
 from impl.core.events import silent
 from impl.core.partition import Partition, PartitionMemory, SomeLog
-from impl.sim.effects import Ask, EffectPort
-from impl.sim.pending import Completed, as_far_as, carry_out
+from impl.sim.effects import EffectPort, ZkOperation
+from impl.sim.pending import CompletedWork, as_far_as, carry_out
 from impl.zookeeper.errors import ConnectionLoss
 
 
@@ -25,7 +25,7 @@ class IsrWrite:
     replica: int
     joins: bool
     heard: tuple[Any, ...]
-    ask: Ask
+    ask: ZkOperation
     answer: Any
 
     @property
@@ -115,7 +115,7 @@ class SteppedIsr(Partition[SomeLog]):
             stands = as_far_as(work, answers(), self.memory)
         finally:
             self.observer = observer_before
-        if isinstance(stands, Completed):
+        if isinstance(stands, CompletedWork):
             self.isr_write = None
             return
         self.recall(stands.memory)

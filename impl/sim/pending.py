@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from impl.sim.effects import Ask
+from impl.sim.effects import ZkOperation
 from impl.zookeeper.errors import ZooKeeperError
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
@@ -19,17 +19,17 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Completed(Generic[T]):
+class CompletedWork(Generic[T]):
     """The work is over, with this result."""
 
     result: T
 
 
 @dataclass(frozen=True, slots=True)
-class Asks:
+class WaitingForZooKeeper:
     """The work waits for this; ``memory`` is what there was to be kept of it then."""
 
-    ask: Ask
+    ask: ZkOperation
     memory: Any
 
 
@@ -39,7 +39,7 @@ def nothing() -> None:
 
 def as_far_as(
     work: Coroutine[Any, Any, T], answers: Iterable[Any], keep: Callable[[], Any] = nothing
-) -> Asks | Completed[T]:
+) -> WaitingForZooKeeper | CompletedWork[T]:
     """Do the work as far as the answers go: what it asks next, or what it came to.
 
     An exception among the answers is raised where it is awaited; what the work raises goes through.
@@ -50,14 +50,14 @@ def as_far_as(
         for answer in answers:
             asked = work.throw(answer) if isinstance(answer, Exception) else work.send(answer)
     except StopIteration as over:
-        return Completed(over.value)
-    assert isinstance(asked, Ask), f"{asked!r} asks nothing of ZooKeeper"
-    stands = Asks(asked, keep())
+        return CompletedWork(over.value)
+    assert isinstance(asked, ZkOperation), f"{asked!r} asks nothing of ZooKeeper"
+    stands = WaitingForZooKeeper(asked, keep())
     work.close()
     return stands
 
 
-def carry_out(session: EmbeddedSession, asked: Ask) -> Any:
+def carry_out(session: EmbeddedSession, asked: ZkOperation) -> Any:
     """What ZooKeeper answers: a refusal is an answer too."""
     try:
         answer = wait(getattr(session, asked.operation)(*asked.arguments))

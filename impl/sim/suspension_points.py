@@ -9,7 +9,7 @@ import re
 from types import FrameType
 from typing import Any
 
-from impl.sim.effects import Ask, Effect, Report
+from impl.sim.effects import Effect, JournalReport, ZkOperation
 from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller_epoch
@@ -30,7 +30,7 @@ def frames_of(thread: ControllerThread) -> Frames:
 def reported(thread: ControllerThread, event: str) -> tuple[Any, ...]:
     """What a suspended event reported last under a name. LookupError if it reported no such."""
     for place in reversed(thread.reached()):
-        if isinstance(place.effect, Report) and place.effect.event == event:
+        if isinstance(place.effect, JournalReport) and place.effect.event == event:
             return place.effect.arguments
     raise LookupError(f"the event has not reported {event}")
 
@@ -48,7 +48,7 @@ def registered_epoch(effect: Effect) -> int | None:
 
     Up to 2.0 it is written after `/controller` was created, and the registration ends with it.
     """
-    if not isinstance(effect, Ask):
+    if not isinstance(effect, ZkOperation):
         return None
     if effect.operation == "set_data" and effect.path == paths.CONTROLLER_EPOCH:
         return int(effect.arguments[1])
@@ -60,7 +60,7 @@ def registered_epoch(effect: Effect) -> int | None:
 def is_claim(place: SuspensionPoint | None) -> bool:
     """Up to 2.0: `/controller` is created, before an epoch is read or counted."""
     effect = None if place is None else place.effect
-    return isinstance(effect, Ask) and (effect.operation, effect.path) == (
+    return isinstance(effect, ZkOperation) and (effect.operation, effect.path) == (
         "create",
         paths.CONTROLLER,
     )
@@ -68,13 +68,13 @@ def is_claim(place: SuspensionPoint | None) -> bool:
 
 def states_written(effect: Effect) -> list[str]:
     """The partitions' states that an operation writes over those that were read."""
-    ops = effect.ops if isinstance(effect, Ask) else ()
+    ops = effect.ops if isinstance(effect, ZkOperation) else ()
     return [op.path for op in ops if isinstance(op, SetData) and STATE_NODE.fullmatch(op.path)]
 
 
 def state_read(effect: Effect) -> str | None:
     """The partition's state that an operation reads, None if it reads none."""
-    if not isinstance(effect, Ask) or effect.operation != "get":
+    if not isinstance(effect, ZkOperation) or effect.operation != "get":
         return None
     return effect.path if STATE_NODE.fullmatch(effect.path) else None
 

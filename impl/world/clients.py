@@ -56,7 +56,7 @@ def leader_appends(world: PartitionCluster, broker: int) -> None:
     _append(world, broker, ONE)
 
 
-def leader_appends_for_isr(world: PartitionCluster, broker: int) -> None:
+def leader_appends_acks_all(world: PartitionCluster, broker: int) -> None:
     """Likewise with acks=all."""
     _append(world, broker, ALL)
 
@@ -84,7 +84,7 @@ def _replicated_unmet(world: PartitionCluster, broker: int, offset: int) -> str 
     return unmet or _too_few(world, broker)
 
 
-def leader_acknowledges_for_isr(world: PartitionCluster, broker: int, offset: int) -> None:
+def leader_acknowledges_acks_all(world: PartitionCluster, broker: int, offset: int) -> None:
     """acks=all: the producer hears that every ISR member has its record."""
     heard = world.brokers[broker].replicas.acknowledges(offset)
     assert heard, "a producer hears of a record below the high watermark"
@@ -106,8 +106,8 @@ def consumer_reads(world: PartitionCluster, broker: int, offset: int) -> None:
 
 KINDS = (
     refusable(leader_appends, each_leader, _leads_unmet),
-    refusable(leader_appends_for_isr, each_leader, _for_isr_unmet),
+    refusable(leader_appends_acks_all, each_leader, _for_isr_unmet),
     refusable(leader_acknowledges, each_last_offset, _acknowledges_unmet, "broker offset"),
-    refusable(leader_acknowledges_for_isr, each_last_offset, _replicated_unmet, "broker offset"),
+    refusable(leader_acknowledges_acks_all, each_last_offset, _replicated_unmet, "broker offset"),
     refusable(consumer_reads, each_last_offset, _reads_unmet, "broker offset"),
 )

@@ -72,7 +72,7 @@ def controller_learns_outcome(world: PartitionCluster, broker: int) -> None:
     world.brokers[broker].controller.learn_outcome()
 
 
-def controller_reply_is_lost(world: PartitionCluster, broker: int) -> None:
+def controller_reply_to_registration_is_lost(world: PartitionCluster, broker: int) -> None:
     """The connection broke after ZooKeeper had executed the multi."""
     world.brokers[broker].controller.lose_reply()
 
@@ -178,7 +178,7 @@ def _informs_unmet(world: PartitionCluster, broker: int, replica: int) -> str | 
     return None
 
 
-def controller_informs(world: PartitionCluster, broker: int, replica: int) -> None:
+def controller_issues_leader_and_isr(world: PartitionCluster, broker: int, replica: int) -> None:
     """Send a replica the registered state (failover, or the broker came back)."""
     send_each(world, world.brokers[broker].controller.inform(replica))
 
@@ -242,7 +242,7 @@ KINDS = (
     refusable(controller_reads_epoch, each_broker, _reads_epoch_unmet),
     refusable(controller_registers, each_candidate, _registers_unmet),
     refusable(controller_learns_outcome, each_candidate, _reply_unmet),
-    refusable(controller_reply_is_lost, each_candidate, _reply_unmet),
+    refusable(controller_reply_to_registration_is_lost, each_candidate, _reply_unmet),
     refusable(controller_checks_outcome, each_candidate, _checks_outcome_unmet),
     refusable(controller_resigns, each_controller, _resigns_unmet),
     refusable(controller_reads_partition, each_controller, _reads_partition_unmet),
@@ -250,7 +250,8 @@ KINDS = (
               "broker leader"),
     refusable(controller_removes_replica, each_controller_and_broker, _removes_unmet,
               "broker replica"),
-    refusable(controller_informs, each_controller_and_broker, _informs_unmet, "broker replica"),
+    refusable(controller_issues_leader_and_isr, each_controller_and_broker, _informs_unmet,
+              "broker replica"),
     refusable(leader_and_isr_arrives, each_leader_and_isr, _arrives_unmet,
               "broker leader_epoch controller_epoch"),
     refusable(leader_and_isr_is_lost, each_leader_and_isr, _is_lost_unmet,

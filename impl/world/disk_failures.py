@@ -37,7 +37,7 @@ def _loses_unmet(world: World, broker: int, end: int) -> str | None:
     )
 
 
-def broker_crashes_and_loses_its_tail(world: World, broker: int, end: int) -> None:
+def broker_crashes_losing_unflushed_records(world: World, broker: int, end: int) -> None:
     """The machine stops, and the disk lacks what was appended from an offset on."""
     world.crash(broker)
     world.brokers[broker].log.truncate_to(end)
@@ -46,7 +46,9 @@ def broker_crashes_and_loses_its_tail(world: World, broker: int, end: int) -> No
 DISK_FAILURES: dict[str, StepKind] = {
     kind.name: kind
     for kind in (
-        refusable(broker_crashes_and_loses_its_tail, each_shorter_end, _loses_unmet, "broker end"),
+        refusable(
+            broker_crashes_losing_unflushed_records, each_shorter_end, _loses_unmet, "broker end"
+        ),
         refusable(broker_starts_empty, each_broker, start_unmet),
     )
 }

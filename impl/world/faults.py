@@ -56,10 +56,10 @@ USUAL_WEIGHTS: dict[str, int] = {
     "controller_resigns": USUAL // 2,
     "controller_removes_replica": USUAL,
     "leader_and_isr_arrives": LIKELY // 2,
-    "follower_asks_epoch": LIKELY,
+    "follower_sends_epoch_request": LIKELY,
     "leader_answers_epoch": LIKELY,
     "follower_truncates": LIKELY,
-    "follower_asks_records": LIKELY,
+    "follower_sends_fetch": LIKELY,
     "leader_answers_fetch": LIKELY,
     "follower_appends": LIKELY,
     "leader_advances_hw": LIKELY,
@@ -131,8 +131,12 @@ def swarm(seed: int) -> FaultProfile:
 @cache
 def settled_weights(faults: FaultProfile) -> dict[str, int]:
     """The weights that a profile settles once and for all, whatever the world is like."""
-    lost = ("controller_reply_is_lost", "isr_answer_is_lost", "leader_and_isr_is_lost")
-    heard = ("leader_acknowledges", "leader_acknowledges_for_isr", "consumer_reads")
+    lost = (
+        "controller_reply_to_registration_is_lost",
+        "isr_answer_is_lost",
+        "leader_and_isr_is_lost",
+    )
+    heard = ("leader_acknowledges", "leader_acknowledges_acks_all", "consumer_reads")
     settled = {
         **USUAL_WEIGHTS,
         "broker_crashes": faults.crashes,
@@ -142,7 +146,7 @@ def settled_weights(faults: FaultProfile) -> dict[str, int]:
         **dict.fromkeys(heard, RARE * 3 if faults.clients else 0),
     }
     if not faults.clients:
-        settled["leader_appends_for_isr"] = 0
+        settled["leader_appends_acks_all"] = 0
     return {**settled, **dict.fromkeys(faults.without, 0)}
 
 
@@ -194,9 +198,9 @@ _BY_LOOKING: dict[str, Callable[[World, Step, FaultProfile], int]] = {
     "controller_reads_epoch": _reads_epoch,
     "controller_reads_partition": _reads_partition,
     "controller_elects_leader": _elects,
-    "controller_informs": _informs,
+    "controller_issues_leader_and_isr": _informs,
     "leader_appends": _appends,
-    "leader_appends_for_isr": _appends,
+    "leader_appends_acks_all": _appends,
     "leader_shrinks_isr": _shrinks,
 }
 

@@ -20,7 +20,7 @@ from impl.core.replica_machine import ReplicaMachine
 from impl.core.request_batch import RequestBatch, Round
 from impl.releases import Release
 from impl.sim.effects import EffectPort
-from impl.sim.pending import Completed, as_far_as, carry_out
+from impl.sim.pending import CompletedWork, as_far_as, carry_out
 from impl.sim.suspension_points import registered_epoch
 from impl.world.network import PARTITION, OrderInFlight, orders_in
 from impl.znodes import (
@@ -28,9 +28,9 @@ from impl.znodes import (
     decode_controller_epoch,
     paths,
 )
-from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
 from impl.znodes.controller import ControllerEpoch, EpochNotCounted
+from impl.znodes.retrying_client import ControllerMoved
 from impl.zookeeper import ConnectionLoss, Znode, ZooKeeperError
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
@@ -130,7 +130,7 @@ class PartitionController:
         one = Candidacy()
         if self.release.since("2.1"):
             stands = as_far_as(self._registers(), ())
-            assert not isinstance(stands, Completed), "the epoch is asked for first"
+            assert not isinstance(stands, CompletedWork), "the epoch is asked for first"
             one = replace(one, heard=(carry_out(self.port.embedded, stands.ask),))
         self.candidacy = one
 
@@ -145,7 +145,7 @@ class PartitionController:
         one = self._candidacy()
         while one.answer is None:
             stands = as_far_as(self._registers(), one.heard)
-            assert not isinstance(stands, Completed), "registered is who was answered"
+            assert not isinstance(stands, CompletedWork), "registered is who was answered"
             answer = carry_out(self.port.embedded, stands.ask)
             if registered_epoch(stands.ask) is None and not isinstance(answer, ZooKeeperError):
                 one = replace(one, heard=(*one.heard, answer))
@@ -169,7 +169,7 @@ class PartitionController:
         one = self._candidacy()
         heard = [*one.heard, answer]
         try:
-            while not isinstance(stands := as_far_as(self._registers(), heard), Completed):
+            while not isinstance(stands := as_far_as(self._registers(), heard), CompletedWork):
                 heard.append(carry_out(self.port.embedded, stands.ask))
         except (ControllerMoved, ZooKeeperError) as lost:
             self.candidacy = None

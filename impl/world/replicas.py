@@ -298,7 +298,7 @@ class Replicas:
     @property
     def may_advance(self) -> bool:
         """The high watermark may be raised."""
-        return self.partition.reached(LATE_MS) > self.partition.hw
+        return self.partition.next_high_watermark(LATE_MS) > self.partition.hw
 
     # Plain data
 

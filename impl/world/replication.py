@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.core.fetch_sessions import forgets_epochs
-from impl.core.fetcher_thread import Answer, FetchQuestion
+from impl.core.fetcher_thread import FetcherError, FetchQuestion
 from impl.sim.steps import refusable
 from impl.world.cluster import PartitionCluster
 from impl.world.processes import PROCESS_IS_UP, each_broker
@@ -113,7 +113,7 @@ def leader_answers(
     assert question is not None, "something was asked"
     answered = world.brokers[leader].replicas.answer(follower, question, in_session)
     assert answered.reply is not None, "a leader answers"
-    if answered.reply.error is not Answer.NONE:
+    if answered.reply.error is not FetcherError.NONE:
         world.network.fetch[follower, leader] = None
         world.brokers[follower].replicas.apply(leader, answered)
     else:
@@ -194,12 +194,12 @@ def broker_checkpoints_hw(world: PartitionCluster, broker: int) -> None:
 
 KINDS = (
     refusable(broker_checkpoints_hw, each_broker, _checkpoint_unmet),
-    refusable(follower_asks, each_broker, _asks_epoch_unmet, name="follower_asks_epoch"),
+    refusable(follower_asks, each_broker, _asks_epoch_unmet, name="follower_sends_epoch_request"),
     refusable(leader_answers, each_question, _answers_epoch_unmet, "leader follower",
               name="leader_answers_epoch"),
     refusable(follower_applies, each_connection, _truncates_unmet, "follower leader",
               name="follower_truncates"),
-    refusable(follower_asks, each_broker, _asks_records_unmet, name="follower_asks_records"),
+    refusable(follower_asks, each_broker, _asks_records_unmet, name="follower_sends_fetch"),
     refusable(leader_answers, each_question, _answers_fetch_unmet, "leader follower",
               name="leader_answers_fetch"),
     refusable(leader_answers_in_session, each_question, _answers_in_session_unmet,

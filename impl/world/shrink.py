@@ -20,7 +20,7 @@ FAULTS = frozenset(
         "broker_crashes",
         "session_expires",
         "controller_node_is_deleted",
-        "controller_reply_is_lost",
+        "controller_reply_to_registration_is_lost",
         "isr_answer_is_lost",
         "leader_and_isr_is_lost",
         "fetch_is_lost",

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from impl.releases import Release
 from impl.znodes import paths
-from impl.znodes.text import Reader, write
+from impl.znodes.text import ZnodeFields, write
 
 VERSIONS = range(1, 6)
 PLAINTEXT = "PLAINTEXT"
@@ -73,7 +73,7 @@ def encode_broker(info: BrokerInfo, version: int = 4) -> str:
 @lru_cache(maxsize=256)  # controllers read the same few again and again
 def decode_broker(broker_id: int, text: str) -> BrokerInfo:
     """What a registration says, of any version; MalformedZnode names what is wrong."""
-    reader = Reader.of(paths.broker(broker_id), text, VERSIONS)
+    reader = ZnodeFields.of(paths.broker(broker_id), text, VERSIONS)
     version = reader.whole("version")
     timestamp = reader.string("timestamp") if reader.has("timestamp") else "-1"
     if not re.fullmatch(r"-?\d+", timestamp):

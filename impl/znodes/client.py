@@ -32,7 +32,7 @@ from impl.zookeeper.znode import Create, SetData
 States = dict[TopicPartition, LeaderIsrAndControllerEpoch]
 
 
-class Updated(NamedTuple):
+class UpdatedStates(NamedTuple):
     """Outcome of conditional writes: done (under the new version), to be retried, failed."""
 
     done: States
@@ -67,7 +67,7 @@ class ZnodeClient(ControllerZnodes):
         """Create a topic's znode, as admin code does: unfenced. NodeExists."""
         replicas = {number: ReplicaAssignment(tuple(ids)) for number, ids in assignment.items()}
         text = encode_topic(TopicZnode(replicas), min(topic_version(self.release), 2))
-        await self.again(lambda: self.port.create(paths.topic(name), text))
+        await self.retry(lambda: self.port.create(paths.topic(name), text))
 
     async def set_topic(
         self, name: str, assignment: Mapping[int, ReplicaAssignment], epoch_version: int
@@ -102,12 +102,12 @@ class ZnodeClient(ControllerZnodes):
         self,
         states: Mapping[TopicPartition, LeaderIsrAndControllerEpoch],
         epoch_version: int | None = None,
-    ) -> Updated:
+    ) -> UpdatedStates:
         """Conditional writes, each under its state's zkVersion (``updateLeaderAndIsr``).
 
         With the version of a controller's epoch they are fenced by it; a leader gives none.
         """
-        result = Updated({}, [], {})
+        result = UpdatedStates({}, [], {})
         for partition, state in states.items():
             op = SetData(paths.state(*partition), encode_state(state), state.zk_version)
             outcome = await self.fenced_outcome(op, epoch_version)
@@ -133,7 +133,7 @@ class ZnodeClient(ControllerZnodes):
         return await self._notify(paths.CONFIG_CHANGE_PREFIX, text)
 
     async def _notify(self, prefix: str, text: str) -> str:
-        return (await self.again(lambda: self.port.create(prefix, text, sequential=True))).path
+        return (await self.retry(lambda: self.port.create(prefix, text, sequential=True))).path
 
     async def isr_changes(self, watch: bool = False) -> dict[str, list[TopicPartition]]:
         """The notifications there are, by name, each with its partitions."""
@@ -174,7 +174,7 @@ class ZnodeClient(ControllerZnodes):
 
     async def request_deletion(self, topic: str) -> None:
         """Ask for a topic's deletion. NodeExists if somebody did already."""
-        await self.again(lambda: self.port.create(paths.deletion(topic)))
+        await self.retry(lambda: self.port.create(paths.deletion(topic)))
 
     async def delete_topic(self, topic: str, epoch_version: int) -> None:
         """Remove what is left of a topic: its znodes, its config, the request; in this order."""
@@ -201,7 +201,7 @@ class ZnodeClient(ControllerZnodes):
     async def request_preferred_election(self, partitions: Iterable[TopicPartition]) -> None:
         """Ask for preferred leaders. NodeExists while an earlier request is there."""
         text = encode_partition_set(partitions)
-        await self.again(lambda: self.port.create(paths.PREFERRED_ELECTION, text))
+        await self.retry(lambda: self.port.create(paths.PREFERRED_ELECTION, text))
 
     async def preferred_election(self) -> list[TopicPartition] | None:
         """The partitions that a preferred election was asked for, None without a request."""

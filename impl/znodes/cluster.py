@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from impl.znodes import paths
-from impl.znodes.text import MalformedZnode, Reader, write
+from impl.znodes.text import MalformedZnode, ZnodeFields, write
 
 LOG_DIR_FAILURE = 1
 """The one event of log directories: a log directory failed."""
@@ -18,7 +18,7 @@ def encode_controller(broker: int, timestamp_ms: int) -> str:
 
 def decode_controller(text: str) -> int:
     """The broker in ``/controller``; MalformedZnode names what is wrong."""
-    return Reader.of(paths.CONTROLLER, text).whole("brokerid")
+    return ZnodeFields.of(paths.CONTROLLER, text).whole("brokerid")
 
 
 def decode_controller_epoch(text: str) -> int:
@@ -35,7 +35,7 @@ def encode_cluster_id(cluster_id: str) -> str:
 
 def decode_cluster_id(text: str) -> str:
     """The id in ``/cluster/id``; MalformedZnode names what is wrong."""
-    return Reader.of(paths.CLUSTER_ID, text).string("id")
+    return ZnodeFields.of(paths.CLUSTER_ID, text).string("id")
 
 
 def encode_log_dir_event(broker: int) -> str:
@@ -45,5 +45,5 @@ def encode_log_dir_event(broker: int) -> str:
 
 def decode_log_dir_event(path: str, text: str) -> int | None:
     """The broker whose log directory failed, None for an event of another kind."""
-    reader = Reader.of(path, text)
+    reader = ZnodeFields.of(path, text)
     return reader.whole("broker") if reader.whole("event") == LOG_DIR_FAILURE else None

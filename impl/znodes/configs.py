@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from impl.releases import Release
 from impl.znodes import paths
-from impl.znodes.text import Reader, write
+from impl.znodes.text import ZnodeFields, write
 
 
 def encode_config(config: Mapping[str, str]) -> str:
@@ -18,7 +18,7 @@ def decode_config(entity_type: str, name: str, text: str) -> dict[str, str]:
     """What is set; an empty text sets nothing. MalformedZnode names what is wrong."""
     if not text:
         return {}
-    return Reader.of(paths.config(entity_type, name), text, range(1, 2)).strings("config")
+    return ZnodeFields.of(paths.config(entity_type, name), text, range(1, 2)).strings("config")
 
 
 def config_change_version(release: Release) -> int:
@@ -37,7 +37,7 @@ def encode_config_change(entity_type: str, name: str, version: int = 2) -> str:
 
 def decode_config_change(path: str, text: str) -> tuple[str, str]:
     """Type and name of the entity whose config changed; MalformedZnode names what is wrong."""
-    reader = Reader.of(path, text, range(1, 3))
+    reader = ZnodeFields.of(path, text, range(1, 3))
     if reader.whole("version") == 1:
         return reader.string("entity_type"), reader.string("entity_name")
     entity_type, slash, name = reader.string("entity_path").partition("/")

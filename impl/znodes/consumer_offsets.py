@@ -7,23 +7,25 @@ Source: KafkaApis.handleOffsetCommitRequest, KafkaZkClient.setOrCreateConsumerOf
 from __future__ import annotations
 
 from impl.znodes import paths
-from impl.znodes.access import ZnodeAccess
 from impl.znodes.partitions import TopicPartition
+from impl.znodes.retrying_client import RetryingZnodeClient
 from impl.zookeeper.errors import BadArguments, NoNode
 
 
 async def keep_offset(
-    client: ZnodeAccess, group: str, partition: TopicPartition, offset: int
+    client: RetryingZnodeClient, group: str, partition: TopicPartition, offset: int
 ) -> None:
     """Write it, over what was there. ZooKeeperError; BadArguments for a group without a name."""
     path = _path(group, partition)
     try:
-        await client.again(lambda: client.port.set_data(path, str(offset)))
+        await client.retry(lambda: client.port.set_data(path, str(offset)))
     except NoNode:
         await client.make_path(path, str(offset))
 
 
-async def kept_offset(client: ZnodeAccess, group: str, partition: TopicPartition) -> int | None:
+async def kept_offset(
+    client: RetryingZnodeClient, group: str, partition: TopicPartition
+) -> int | None:
     """The offset, None if there is none. ZooKeeperError; ValueError if it is no number."""
     node = await client.read(_path(group, partition))
     return None if node is None else int(node.data)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from impl.releases import Release
 from impl.znodes import paths
-from impl.znodes.access import ControllerMoved, ZnodeAccess
 from impl.znodes.brokers import BrokerInfo, broker_version, encode_broker
 from impl.znodes.cluster import decode_controller, decode_controller_epoch, encode_controller
+from impl.znodes.retrying_client import ControllerMoved, RetryingZnodeClient
 from impl.zookeeper.errors import BadVersion, NodeExists, NoNode, ZooKeeperError
 from impl.zookeeper.znode import Create, Delete, SetData
 
@@ -28,7 +28,7 @@ class EpochNotCounted(ControllerMoved):
     """
 
 
-class ControllerZnodes(ZnodeAccess):
+class ControllerZnodes(RetryingZnodeClient):
     """Registrations of brokers and of the controller."""
 
     # Brokers
@@ -47,7 +47,7 @@ class ControllerZnodes(ZnodeAccess):
         text = encode_broker(info, broker_version(protocol or self.release))
         try:
             return (
-                await self.again(lambda: self.port.create(path, text, ephemeral=True))
+                await self.retry(lambda: self.port.create(path, text, ephemeral=True))
             ).znode.czxid
         except NodeExists:
             there = await self.read(path)
@@ -58,7 +58,7 @@ class ControllerZnodes(ZnodeAccess):
             raise NodeExists(f"a broker is already registered on the path {path}")
         replace = [Delete(path)] if there is not None else []
         create = Create(path, text, self.port.session)
-        for outcome in await self.again(lambda: self.port.multi([*replace, create])):
+        for outcome in await self.retry(lambda: self.port.multi([*replace, create])):
             if isinstance(outcome, ZooKeeperError):
                 raise outcome
         made = await self.read(path)
@@ -84,7 +84,7 @@ class ControllerZnodes(ZnodeAccess):
     async def create_controller_epoch(self, epoch: int) -> ControllerEpoch:
         """Create the epoch znode; if somebody was faster, what they wrote."""
         try:
-            await self.again(lambda: self.port.create(paths.CONTROLLER_EPOCH, str(epoch)))
+            await self.retry(lambda: self.port.create(paths.CONTROLLER_EPOCH, str(epoch)))
         except NodeExists:
             there = await self.controller_epoch()
             if there is not None:
@@ -95,7 +95,7 @@ class ControllerZnodes(ZnodeAccess):
         """A conditional write of the epoch; the new version. BadVersion, NoNode."""
         text = str(epoch)
         return (
-            await self.again(lambda: self.port.set_data(paths.CONTROLLER_EPOCH, text, version))
+            await self.retry(lambda: self.port.set_data(paths.CONTROLLER_EPOCH, text, version))
         ).version
 
     async def register_controller(self, broker: int, now_ms: int) -> ControllerEpoch:
@@ -114,7 +114,7 @@ class ControllerZnodes(ZnodeAccess):
         wanted = read.epoch + 1
         claim = Create(paths.CONTROLLER, encode_controller(broker, now_ms), owner=self.port.session)
         count = SetData(paths.CONTROLLER_EPOCH, str(wanted), read.epoch_version)
-        outcomes = await self.again(lambda: self.port.multi([claim, count]))
+        outcomes = await self.retry(lambda: self.port.multi([claim, count]))
         version = outcomes[1]
         if isinstance(version, int):
             return ControllerEpoch(wanted, version)
@@ -135,7 +135,7 @@ class ControllerZnodes(ZnodeAccess):
         """Up to 2.0: first the ephemeral znode, then the epoch; in between two may write."""
         text = encode_controller(broker, now_ms)
         try:
-            await self.again(lambda: self.port.create(paths.CONTROLLER, text, ephemeral=True))
+            await self.retry(lambda: self.port.create(paths.CONTROLLER, text, ephemeral=True))
         except NodeExists:
             there = await self.read(paths.CONTROLLER)
             if there is None or there.owner != self.port.session:

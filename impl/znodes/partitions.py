@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from impl.releases import Release
 from impl.znodes import paths
-from impl.znodes.text import MalformedZnode, Reader, write
+from impl.znodes.text import MalformedZnode, ZnodeFields, write
 
 
 class TopicPartition(NamedTuple):
@@ -47,7 +47,7 @@ def decode_reassignment(text: str, release: Release) -> dict[TopicPartition, tup
     """
     by_class = release.since("2.0")
     try:
-        reader = Reader.of(paths.REASSIGN_PARTITIONS, text)
+        reader = ZnodeFields.of(paths.REASSIGN_PARTITIONS, text)
     except MalformedZnode:
         if by_class or _is_json(text):
             raise
@@ -77,11 +77,11 @@ def encode_partition_set(partitions: Iterable[TopicPartition]) -> str:
 
 def decode_partition_set(path: str, text: str) -> list[TopicPartition]:
     """The partitions in such a znode, in their order; MalformedZnode names what is wrong."""
-    reader = Reader.of(path, text)
+    reader = ZnodeFields.of(path, text)
     return list(dict.fromkeys(_partition(entry) for entry in reader.entries("partitions")))
 
 
-def _partition(entry: Reader) -> TopicPartition:
+def _partition(entry: ZnodeFields) -> TopicPartition:
     number = entry.whole("partition")
     if number < 0:
         raise entry.wrong("partition", f"is {number}, and partitions are numbered from 0")

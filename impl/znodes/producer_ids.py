@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from impl.znodes import paths
 from impl.znodes.client import ZnodeClient
-from impl.znodes.text import Reader, write
+from impl.znodes.text import ZnodeFields, write
 from impl.zookeeper.errors import BadVersion
 
 BLOCK_SIZE = 1000
@@ -34,7 +34,7 @@ def encode_block(block: ProducerIdBlock) -> str:
 
 def decode_block(text: str) -> ProducerIdBlock:
     """The block that was taken last. MalformedZnode names what is wrong."""
-    reader = Reader.of(paths.PRODUCER_ID_BLOCK, text, range(1, 2))
+    reader = ZnodeFields.of(paths.PRODUCER_ID_BLOCK, text, range(1, 2))
     ends = []
     for name in ("block_start", "block_end"):
         if not reader.string(name).isdecimal():
@@ -80,7 +80,7 @@ class ProducerIds:
     async def _wrote(self, client: ZnodeClient, text: str, version: int) -> bool:
         """False if another broker was first. A write whose answer was lost is recognised."""
         try:
-            await client.again(lambda: client.port.set_data(paths.PRODUCER_ID_BLOCK, text, version))
+            await client.retry(lambda: client.port.set_data(paths.PRODUCER_ID_BLOCK, text, version))
         except BadVersion:
             now = await client.read(paths.PRODUCER_ID_BLOCK)
             return now is not None and now.data == text

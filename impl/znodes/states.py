@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from impl.znodes import paths
-from impl.znodes.text import Reader, write
+from impl.znodes.text import ZnodeFields, write
 
 NO_LEADER = -1
 LEADER_DURING_DELETE = -2
@@ -49,7 +49,7 @@ def decode_state(
     topic: str, partition: int, text: str, zk_version: int
 ) -> LeaderIsrAndControllerEpoch:
     """What a state znode says; MalformedZnode names what is wrong."""
-    reader = Reader.of(paths.state(topic, partition), text, range(1, 2))
+    reader = ZnodeFields.of(paths.state(topic, partition), text, range(1, 2))
     return LeaderIsrAndControllerEpoch(
         leader=reader.whole("leader"),
         leader_epoch=reader.whole("leader_epoch"),

@@ -45,7 +45,7 @@ def write(fields: Mapping[str, object]) -> str:
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
 
 
-class Reader:
+class ZnodeFields:
     """The object in a znode's text, or in one of its fields, taken apart field by field.
 
     ``where`` says which part: "line 1 column 9" for text that is no JSON, else a field's name.
@@ -59,14 +59,14 @@ class Reader:
         self.where = "" if where == "the text" else f"{where}."
 
     @staticmethod
-    def of(path: str, text: str, versions: range | None = None) -> Reader:
+    def of(path: str, text: str, versions: range | None = None) -> ZnodeFields:
         """Read a text. With ``versions``, its ``version`` must be one of them."""
         try:
             fields = json.loads(text)
         except json.JSONDecodeError as error:
             place = f"line {error.lineno} column {error.colno}"
             raise MalformedZnode(path, place, f"no JSON ({error.msg.lower()})") from error
-        reader = Reader(path, fields)
+        reader = ZnodeFields(path, fields)
         if versions is not None and reader.whole("version") not in versions:
             known = f"{versions.start} to {versions.stop - 1}"
             raise reader.wrong("version", f"is {fields['version']}, and known are {known}")
@@ -126,14 +126,14 @@ class Reader:
         inner = self.inner(name)
         return {key: inner.string(key) for key in inner.fields}
 
-    def inner(self, name: str) -> Reader:
+    def inner(self, name: str) -> ZnodeFields:
         """The object in a field."""
-        return Reader(self.path, self.any(name), f"{self.where}{name}")
+        return ZnodeFields(self.path, self.any(name), f"{self.where}{name}")
 
-    def entries(self, name: str) -> list[Reader]:
+    def entries(self, name: str) -> list[ZnodeFields]:
         """The objects in a list."""
         return [
-            Reader(self.path, entry, f"{self.where}{name}[{number}]")
+            ZnodeFields(self.path, entry, f"{self.where}{name}[{number}]")
             for number, entry in enumerate(self.sequence(name))
         ]
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from impl.releases import Release
 from impl.znodes import paths
-from impl.znodes.text import Reader, write
+from impl.znodes.text import ZnodeFields, write
 
 VERSIONS = range(1, 4)
 
@@ -91,7 +91,7 @@ def encode_topic(topic: TopicZnode, version: int) -> str:
 @lru_cache(maxsize=256)  # controllers read the same few again and again
 def decode_topic(name: str, text: str) -> TopicZnode:
     """What a topic's znode says, of any version; MalformedZnode names what is wrong."""
-    reader = Reader.of(paths.topic(name), text, VERSIONS)
+    reader = ZnodeFields.of(paths.topic(name), text, VERSIONS)
     adding, removing = _changes(reader, "adding_replicas"), _changes(reader, "removing_replicas")
     return TopicZnode(
         {
@@ -102,11 +102,11 @@ def decode_topic(name: str, text: str) -> TopicZnode:
     )
 
 
-def _changes(reader: Reader, name: str) -> dict[int, tuple[int, ...]]:
+def _changes(reader: ZnodeFields, name: str) -> dict[int, tuple[int, ...]]:
     return _by_partition(reader.inner(name)) if reader.has(name) else {}
 
 
-def _by_partition(reader: Reader) -> dict[int, tuple[int, ...]]:
+def _by_partition(reader: ZnodeFields) -> dict[int, tuple[int, ...]]:
     found = {}
     for name in reader.fields:
         if not name.isdecimal():

@@ -14,7 +14,7 @@ from impl.zookeeper.errors import (
     ZooKeeperError,
 )
 from impl.zookeeper.port import OpOutcome, Port, wait
-from impl.zookeeper.session import EmbeddedSession, Loss
+from impl.zookeeper.session import ConnectionFault, EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
 from impl.zookeeper.znode import (
     ANY_VERSION,
@@ -44,7 +44,7 @@ __all__ = [
     "EmbeddedSession",
     "WatchEvent",
     "EventType",
-    "Loss",
+    "ConnectionFault",
     "NoChildrenForEphemerals",
     "NoNode",
     "NodeExists",

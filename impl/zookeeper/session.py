@@ -28,7 +28,7 @@ from impl.zookeeper.znode import (
 T = TypeVar("T")
 
 
-class Loss(Enum):
+class ConnectionFault(Enum):
     """What goes wrong with the next operation."""
 
     REQUEST = "request"
@@ -46,7 +46,7 @@ class EmbeddedSession:
     def __init__(self, zookeeper: ZooKeeper, timeout_ms: int = 0, now_ms: int = 0) -> None:
         self.zookeeper = zookeeper
         self.session = zookeeper.open_session(timeout_ms, now_ms)
-        self.losses: list[Loss | None] = []
+        self.losses: list[ConnectionFault | None] = []
 
     @classmethod
     def known(cls, zookeeper: ZooKeeper, session: int) -> Self:
@@ -65,13 +65,13 @@ class EmbeddedSession:
         """The newest transaction: there is no other server."""
         return self.zookeeper.zxid
 
-    def lose(self, *losses: Loss) -> None:
+    def lose(self, *losses: ConnectionFault) -> None:
         """Let this happen to the next operations, one each."""
         self.losses.extend(losses)
 
     def deny(self, after: int) -> None:
         """So many operations are done; the one that comes then is refused with NoAuth."""
-        self.losses += [*[None] * after, Loss.DENIAL]
+        self.losses += [*[None] * after, ConnectionFault.DENIAL]
 
     async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
@@ -145,11 +145,11 @@ class EmbeddedSession:
         # A client learns of its expired session before anything else: ZooKeeper checks it first.
         self.zookeeper.require_alive(self.session)
         loss = self.losses.pop(0) if self.losses else None
-        if loss is Loss.DENIAL:
+        if loss is ConnectionFault.DENIAL:
             raise NoAuth("an ACL does not allow it")
-        if loss is Loss.REQUEST:
+        if loss is ConnectionFault.REQUEST:
             raise ConnectionLoss("the connection broke before the request arrived")
-        if loss is Loss.REPLY:
+        if loss is ConnectionFault.REPLY:
             with contextlib.suppress(ZooKeeperError):  # a refusal that nobody hears, either
                 operation()
             raise ConnectionLoss("the connection broke before the reply came")

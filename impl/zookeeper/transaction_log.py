@@ -27,7 +27,7 @@ _EVERYBODY = struct.pack(">ii", 1, 31)  # one entry, with all permissions
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenOperation:
     """One operation by its name (Create, SetData, Delete, Check), and what then stands there."""
 
     op: str
@@ -42,7 +42,7 @@ class TransactionLog:
         self.folder = folder / "version-2"
         self._file: BinaryIO | None = None
 
-    def transaction(self, zxid: int, session: int, writes: Sequence[Written]) -> None:
+    def transaction(self, zxid: int, session: int, writes: Sequence[WrittenOperation]) -> None:
         """One write, or a multi of several."""
         parts = [_operation(one) for one in writes]
         if len(parts) == 1:
@@ -75,7 +75,7 @@ class TransactionLog:
         self._file.flush()
 
 
-def _operation(one: Written) -> tuple[int, bytes]:
+def _operation(one: WrittenOperation) -> tuple[int, bytes]:
     path = _buffer(one.path.encode())
     znode = one.znode
     if one.op == "Delete" or znode is None:

@@ -61,9 +61,9 @@ from model.cluster.lifecycle import (
     broker_crashes,
     broker_keeps_registration_of_old_session,
     broker_reconnects,
-    broker_replaces_its_old_node,
+    broker_replaces_its_old_registration,
     broker_starts,
-    node_of_an_ended_session_goes,
+    node_of_expired_session_is_deleted,
     session_ends_before_its_nodes,
     session_expires,
 )
@@ -106,7 +106,7 @@ from model.cluster.replicas import (
     controller_sends_removal_batch,
 )
 from model.cluster.shutdown import (
-    broker_asks_to_go,
+    broker_asks_for_controlled_shutdown,
     broker_stops,
     controller_answers_shutdown,
     controller_begins_shutdown,
@@ -124,7 +124,7 @@ from model.protocol.controllership import (
     broker_becomes_controller,
     broker_learns_it_won,
     elected_broker_assumes_another_controller,
-    reply_is_lost,
+    reply_to_registration_is_lost,
 )
 from model.versions import SWITCHES, presets, published
 
@@ -149,10 +149,11 @@ SYSTEM = System(
     initial=initial,
     transitions=(
         broker_crashes, session_expires, broker_starts, broker_reconnects,
-        broker_becomes_controller, reply_is_lost, broker_learns_it_won,
+        broker_becomes_controller, reply_to_registration_is_lost, broker_learns_it_won,
         broker_loses_controller_election, elected_broker_assumes_another_controller,
-        controller_node_is_deleted, session_ends_before_its_nodes, node_of_an_ended_session_goes,
-        broker_replaces_its_old_node, broker_keeps_registration_of_old_session,
+        controller_node_is_deleted, session_ends_before_its_nodes,
+        node_of_expired_session_is_deleted,
+        broker_replaces_its_old_registration, broker_keeps_registration_of_old_session,
         controller_resigns, controller_is_still_active, controller_resigns_and_keeps_its_queue,
         controller_is_fenced,
         controller_reads_context, controller_sends_initial_update_metadata,
@@ -175,7 +176,7 @@ SYSTEM = System(
         controller_finds_no_log_dir_event, controller_marks_replicas_offline,
         controller_finds_log_dirs_unchanged,
         broker_changes_endpoints, controller_reads_endpoints, controller_finds_endpoints_unchanged,
-        broker_asks_to_go, shutdown_request_arrives, controller_begins_shutdown,
+        broker_asks_for_controlled_shutdown, shutdown_request_arrives, controller_begins_shutdown,
         controller_refuses_shutdown,
         *of_a_partition(controller_moves_leader, controller_finds_no_other_isr_member),
         controller_sends_shutdown_batch, controller_stops_follower, controller_answers_shutdown,

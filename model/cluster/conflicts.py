@@ -28,7 +28,7 @@ def is_to_elect(now, broker):
     return all_of(now.context[broker].due, any_of(*(kind.is_on(stage) for kind in KINDS)))
 
 
-def is_to_write(now, broker):
+def has_pending_state_write(now, broker):
     """The event thread elects or removes, and is not done with the partition."""
     stage, mine = now.cache[broker].stage, now.context[broker]
     return any_of(
@@ -49,7 +49,7 @@ def would_write(now, broker):
 def controller_reads_state(now, new, broker):
     """It reads the partition's state, and its zkVersion."""
     require_controllership(now, broker)
-    require(is_to_write(now, broker),               "it is about to write the state")
+    require(has_pending_state_write(now, broker),               "it is about to write the state")
     require(is_none(now.context[broker].read),      "it has not read the state yet")
 
     new.context[broker].read = now.version
@@ -60,7 +60,7 @@ def controller_write_conflicts(now, new, broker):
     """BADVERSION: the leader has changed the ISR meanwhile, or a controller the leader. It reads,
     elects and writes once more."""
     require_writing(now, broker)
-    require(is_to_write(now, broker),               "it is about to write the state")
+    require(has_pending_state_write(now, broker),               "it is about to write the state")
     require_read(now, broker)
     require(now.context[broker].read != now.version, "the state is not as it was read")
     require(as_read(now, broker).controller <= now.belief[broker],
@@ -120,7 +120,7 @@ def is_to_delete(now, broker):
 def has_a_write(now, broker):
     """What it has read of the partition gives it something to write."""
     return all_of(
-        is_to_write(now, broker), not_(is_none(now.context[broker].read)),
+        has_pending_state_write(now, broker), not_(is_none(now.context[broker].read)),
         as_read(now, broker).controller <= now.belief[broker], would_write(now, broker))
 
 

@@ -121,7 +121,7 @@ def session_ends_before_its_nodes(now, new, broker):
 
 
 @transition(actor=NOBODY, broker=BROKERS)
-def node_of_an_ended_session_goes(now, new, broker):
+def node_of_expired_session_is_deleted(now, new, broker):
     """The server removes what the ended session left."""
     require(now.zk.outlived.has(broker),            "a node of an ended session is there")
 
@@ -134,7 +134,7 @@ def replaces_its_old_node(v):
 
 
 @transition(only=replaces_its_old_node, broker=BROKERS)
-def broker_replaces_its_old_node(now, new, broker):
+def broker_replaces_its_old_registration(now, new, broker):
     """The node is of its own last session: it is deleted, and created again.
 
     Kafka: KafkaZkClient.CheckedEphemeral (KAFKA-7165, 2.2)

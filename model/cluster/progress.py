@@ -14,7 +14,7 @@ CONTROLLERSHIP_STEPS = (
     "broker_becomes_controller", "broker_learns_it_won", "broker_loses_controller_election",
     "controller_resigns", "controller_is_still_active", "controller_is_fenced")
 SESSION_STEPS = (
-    "broker_starts", "broker_reconnects", "node_of_an_ended_session_goes")
+    "broker_starts", "broker_reconnects", "node_of_expired_session_is_deleted")
 THREAD_STEPS = (
     "controller_reads_context", "controller_sends_initial_update_metadata",
     "controller_starts_replica_state_machine", "controller_reads_state",

@@ -56,7 +56,7 @@ def is_asking(now, broker):
 
 
 @transition(broker=BROKERS)
-def broker_asks_to_go(now, new, broker):
+def broker_asks_for_controlled_shutdown(now, new, broker):
     """A broker that is to be stopped sends ControlledShutdown to the controller."""
     require(now.up.has(broker),                     "the process runs")
     require(now.zk.registered.has(broker),          "it is registered")
@@ -79,7 +79,7 @@ def shutdown_request_arrives(now, new, broker, subject):
     new.cache[broker] = with_event(now.cache[broker], "controlled_shutdown", subject)
 
 
-def is_taken_for_alive(now, broker, subject):
+def is_known_as_live(now, broker, subject):
     """The controller knows the broker, and from 2.2 under the registration that asked (KIP-380)."""
     cache = now.cache[broker]
     if not version.shutdown_fenced:
@@ -99,7 +99,7 @@ def controller_begins_shutdown(now, new, broker, subject):
     """The broker counts as shutting down at once: it leads nothing new from now on."""
     require_acting(now, broker)
     require_next(now, broker, "controlled_shutdown", QUEUED, subject)
-    require(is_taken_for_alive(now, broker, subject),
+    require(is_known_as_live(now, broker, subject),
                                                     "the controller takes who asked for alive")
 
     def has_others(partition):
@@ -123,7 +123,7 @@ def controller_refuses_shutdown(now, new, broker, subject):
     """BrokerNotAvailable, or STALE_BROKER_EPOCH: who asked is not there any more."""
     require_acting(now, broker)
     require_next(now, broker, "controlled_shutdown", QUEUED, subject)
-    unknown = not_(is_taken_for_alive(now, broker, subject))
+    unknown = not_(is_known_as_live(now, broker, subject))
     if version.shutdown_fenced:
         unknown = any_of(unknown, may_be_outdated(now, broker, subject))
     require(unknown,                                "the controller does not know who asked")

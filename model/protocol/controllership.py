@@ -83,7 +83,7 @@ def broker_becomes_controller(now, new, broker):
 
 
 @transition(ends="lost", fault=True, broker=BROKERS)
-def reply_is_lost(now, new, broker):
+def reply_to_registration_is_lost(now, new, broker):
     """The connection breaks after ZooKeeper executed the multi: the winner must look for itself."""
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
     require(not_(now.reply_lost[broker]),           "the reply is on its way")

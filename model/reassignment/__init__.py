@@ -13,7 +13,7 @@ from model.protocol.controllership import (
     broker_loses_controller_election,
     controller_node_is_deleted,
     controller_resigns,
-    reply_is_lost,
+    reply_to_registration_is_lost,
 )
 from model.reassignment.administrator import (
     admin_deletes_topic,
@@ -24,7 +24,6 @@ from model.reassignment.administrator import (
     topic_is_created,
 )
 from model.reassignment.claims import CLAIMS
-from model.reassignment.conduct import CONDUCT
 from model.reassignment.controller import (
     controller_bumps_epoch,
     controller_deletes_old_replicas,
@@ -43,6 +42,7 @@ from model.reassignment.controller import (
     controller_writes_target_replicas,
     controller_writes_union_of_replicas,
 )
+from model.reassignment.controller_claims import CONDUCT
 from model.reassignment.events import (
     controller_elects_leader,
     controller_reads_context,
@@ -54,7 +54,7 @@ from model.reassignment.events import (
 from model.reassignment.kip_455 import (
     controller_cancels_move,
     controller_deletes_cancelled_adding_replicas,
-    controller_is_asked_for_move,
+    controller_is_asked_to_reassign,
 )
 from model.reassignment.leader_and_isr import (
     broker_becomes_follower,
@@ -75,7 +75,7 @@ from model.reassignment.lifecycle import (
 )
 from model.reassignment.metadata import (
     broker_updates_metadata,
-    metadata_is_late,
+    metadata_is_delayed,
     update_of_older_controller_is_refused,
 )
 from model.reassignment.progress import PROGRESS
@@ -129,7 +129,7 @@ SYSTEM = System(
         admin_requests_unknown_partition, admin_withdraws_request,
         admin_deletes_topic,
         broker_crashes, session_expires, broker_starts, broker_reconnects,
-        broker_becomes_controller, reply_is_lost, broker_learns_it_won,
+        broker_becomes_controller, reply_to_registration_is_lost, broker_learns_it_won,
         broker_loses_controller_election, controller_resigns, controller_node_is_deleted,
         controller_reads_context, controller_sees_broker_failure, controller_sees_broker_startup,
         controller_elects_leader, controller_removes_dead_replica,
@@ -144,13 +144,13 @@ SYSTEM = System(
         controller_takes_old_replica_offline, controller_loses_response_to_isr_removal,
         controller_skips_old_replica_outside_isr, controller_deletes_old_replicas,
         controller_writes_target_replicas, controller_removes_request_entry,
-        controller_sends_final_update_metadata, controller_is_asked_for_move,
+        controller_sends_final_update_metadata, controller_is_asked_to_reassign,
         controller_cancels_move, controller_deletes_cancelled_adding_replicas,
         controller_write_conflicts, controller_write_is_fenced,
         broker_becomes_leader, broker_becomes_follower, leaderless_request_is_ignored,
         request_to_non_replica_is_refused, older_controller_is_refused, older_epoch_is_refused,
         broker_stops_replica, broker_deletes_replica, stop_of_older_controller_is_refused,
-        metadata_is_late, broker_updates_metadata, update_of_older_controller_is_refused,
+        metadata_is_delayed, broker_updates_metadata, update_of_older_controller_is_refused,
         leader_appends, follower_catches_up,
         leader_shrinks_isr, leader_shrink_is_unheard, leader_shrink_is_refused,
         leader_throws_on_non_replica_in_isr,

@@ -17,7 +17,7 @@ from model.language import (
 )
 from model.protocol.state import BROKERS
 from model.reassignment.kip_455 import is_kip_455, is_twelve_steps
-from model.reassignment.lists import (
+from model.reassignment.replica_lists import (
     is_empty,
     listed,
     members,

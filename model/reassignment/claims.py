@@ -19,10 +19,10 @@ from model.language import (
     sometimes,
     version,
 )
-from model.protocol.conduct import leads_from_isr
+from model.protocol.controller_claims import leads_from_isr
 from model.protocol.state import BROKERS
 from model.reassignment.kip_455 import is_kip_455, is_twelve_steps
-from model.reassignment.lists import is_empty, is_same, listed
+from model.reassignment.replica_lists import is_empty, is_same, listed
 from model.reassignment.state import CONTROLLERS, RECORDS
 from model.reassignment.writing import is_at
 
@@ -41,7 +41,7 @@ def is_excused(now):
     return any_of(now.slipped, now.overtaken, now.read_late, now.crossed)
 
 
-def is_open(now):
+def is_requested(now):
     """A move was asked for, and ZooKeeper still says so."""
     return not_(all_of(
         is_empty(now.zk.requested), now.zk.adding.is_empty(), now.zk.removing.is_empty()))
@@ -100,7 +100,8 @@ def isr_is_assigned(now):
         companion="a_move_is_done")
 def request_goes_only_when_done(now):
     return any_of(
-        now.withdrawn, is_open(now), is_empty(now.wanted), is_same(now.zk.assignment, now.wanted))
+        now.withdrawn, is_requested(now), is_empty(now.wanted),
+        is_same(now.zk.assignment, now.wanted))
 
 
 @always("the entry of another partition stays in the request until its move is done, unless "
@@ -115,7 +116,7 @@ def other_request_is_kept(now):
         companion="a_move_is_done")
 def assignment_is_original_or_requested(now):
     return any_of(
-        now.withdrawn, now.zk.deleting, is_open(now), is_same(now.zk.assignment, now.origin),
+        now.withdrawn, now.zk.deleting, is_requested(now), is_same(now.zk.assignment, now.origin),
         is_same(now.zk.assignment, now.wanted))
 
 
@@ -172,7 +173,7 @@ def leader_epoch_never_falls(now, after):
            "there")
 def a_move_is_done(now):
     return all_of(
-        not_(is_empty(now.wanted)), not_(is_open(now)), is_same(now.zk.assignment, now.wanted),
+        not_(is_empty(now.wanted)), not_(is_requested(now)), is_same(now.zk.assignment, now.wanted),
         not_(is_same(now.wanted, now.origin)))
 
 
@@ -199,7 +200,7 @@ def reassignment_survives_failover(now):
 @sometimes("a move is cancelled, and done with: the partition is where it was", only=is_kip_455)
 def a_move_is_cancelled(now):
     return all_of(
-        not_(is_open(now)), not_(is_empty(now.wanted)), is_same(now.wanted, now.origin),
+        not_(is_requested(now)), not_(is_empty(now.wanted)), is_same(now.wanted, now.origin),
         is_same(now.zk.assignment, now.wanted), now.zk.leader_epoch > 1)
 
 
@@ -225,7 +226,7 @@ def a_request_is_withdrawn(now):
 def copies_are_fewer(now):
     safe = how_many(BROKERS, lambda b: is_safe(now, b))
     return all_of(
-        is_open(now), safe < how_many(BROKERS, lambda b: listed(now.origin, b)),
+        is_requested(now), safe < how_many(BROKERS, lambda b: listed(now.origin, b)),
         safe < how_many(BROKERS, lambda b: listed(now.wanted, b)))
 
 

@@ -27,7 +27,7 @@ from model.protocol.controllership import (
 from model.protocol.state import BROKERS
 from model.protocol.strategies import reassigned_partition
 from model.reassignment.kip_455 import after_update, is_kip_455
-from model.reassignment.lists import (
+from model.reassignment.replica_lists import (
     all_within,
     chosen,
     in_order,

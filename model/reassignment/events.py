@@ -29,7 +29,7 @@ from model.protocol.controllership import (
 from model.protocol.state import BROKERS
 from model.reassignment.controller import without
 from model.reassignment.kip_455 import is_kip_455, moves, next_phase, target_of
-from model.reassignment.lists import (
+from model.reassignment.replica_lists import (
     all_within,
     chosen,
     is_empty,

@@ -20,7 +20,7 @@ from model.language import (
 )
 from model.protocol.controllership import require_fence, require_task
 from model.protocol.state import BROKERS
-from model.reassignment.lists import (
+from model.reassignment.replica_lists import (
     all_within,
     as_list,
     chosen,
@@ -104,7 +104,7 @@ def update(now, new, broker, target, replicas):
 
 @transition(only=is_kip_455,
             broker=BROKERS, first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)
-def controller_is_asked_for_move(now, new, broker, first, second, third):
+def controller_is_asked_to_reassign(now, new, broker, first, second, third):
     """A request comes to the controller itself; one that is running is replaced by it.
 
     Refused: a topic that is to be deleted, a list with somebody twice, a new replica that is dead.

@@ -29,7 +29,7 @@ from model.protocol.leader_and_isr import (
 )
 from model.protocol.state import BROKERS, LEADER_EPOCHS
 from model.reassignment.kip_455 import is_kip_455
-from model.reassignment.lists import listed, those
+from model.reassignment.replica_lists import listed, those
 from model.reassignment.replicas import committed_by
 from model.reassignment.state import CONTROLLERS
 

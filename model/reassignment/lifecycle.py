@@ -4,7 +4,7 @@ from model.language import BLANK, NOBODY, all_of, lam, transition, version, when
 from model.protocol.processes import crash, expire, reconnect, start
 from model.protocol.state import BROKERS, LEADER_EPOCHS
 from model.protocol.zookeeper import without_nodes_of
-from model.reassignment.lists import those
+from model.reassignment.replica_lists import those
 from model.reassignment.state import CONTROLLERS
 
 

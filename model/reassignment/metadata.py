@@ -15,7 +15,7 @@ from model.reassignment.writing import is_outdated
 
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
-def metadata_is_late(now, new, broker, controller):
+def metadata_is_delayed(now, new, broker, controller):
     """The connection of a controller to a broker is slow: UpdateMetadata waits in its queue.
 
     LeaderAndIsr and StopReplica may take their time on any connection; what hangs on them is more.

@@ -7,8 +7,8 @@ happen, and administrators and producers need not do anything.
 from model.language import all_of, any_of, eventually, every, implies, not_, some
 from model.protocol.controllership import CONTROLLERSHIP_STEPS
 from model.protocol.state import BROKERS
-from model.reassignment.claims import is_excused, is_open
-from model.reassignment.lists import listed
+from model.reassignment.claims import is_excused, is_requested
+from model.reassignment.replica_lists import listed
 
 WORK = (
     *CONTROLLERSHIP_STEPS, "controller_reads_context", "controller_sees_broker_failure",
@@ -42,7 +42,7 @@ def is_well(now, broker):
             fair=WORK)
 def moves_finish(now):
     return any_of(
-        not_(is_open(now)), is_excused(now), now.zk.deleting,
+        not_(is_requested(now)), is_excused(now), now.zk.deleting,
         some(BROKERS, lambda b: all_of(listed(now.wanted, b), not_(is_well(now, b)))),
         # a dead broker whose session has not ended is taken for alive
         some(BROKERS, lambda b: all_of(now.zk.registered.has(b), not_(now.up.has(b)))),

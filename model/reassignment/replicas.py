@@ -28,7 +28,7 @@ from model.protocol.isr import (
     require_outsider,
 )
 from model.protocol.state import BROKERS
-from model.reassignment.lists import listed
+from model.reassignment.replica_lists import listed
 from model.reassignment.state import RECORDS
 from model.reassignment.writing import is_at
 

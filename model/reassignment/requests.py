@@ -24,7 +24,7 @@ from model.reassignment.kip_455 import (
     next_phase,
     target_of,
 )
-from model.reassignment.lists import all_within, chosen, is_empty, is_same, listed, nothing
+from model.reassignment.replica_lists import all_within, chosen, is_empty, is_same, listed, nothing
 from model.reassignment.writing import goes_to, is_at, task
 
 

@@ -29,7 +29,7 @@ from model.protocol.controllership import (
     resign,
 )
 from model.protocol.state import BROKERS
-from model.reassignment.lists import chosen, is_empty, is_same, listed, those, where
+from model.reassignment.replica_lists import chosen, is_empty, is_same, listed, those, where
 from model.reassignment.state import TASKS
 
 

@@ -213,7 +213,7 @@ def broker_crashes(now, new, broker):
 ALSO = {
     "broker_becomes_leader": voids_its_request,
     "broker_becomes_follower": voids_its_request,
-    "controller_informs": refuses_an_older_registration,
+    "controller_issues_leader_and_isr": refuses_an_older_registration,
 }
 
 INSTEAD = {

@@ -92,9 +92,9 @@ def hw_never_falls(now, after):
 
 @eventually("a follower whose leader leads in the follower's own epoch, and waits for no answer to "
             "an ISR write, has cut its log where it must, and has every record of the leader",
-            fair=("follower_asks_epoch", "leader_answers_epoch", "leader_refuses_epoch",
+            fair=("follower_sends_epoch_request", "leader_answers_epoch", "leader_refuses_epoch",
                   "follower_truncates", "epoch_answer_is_ignored",
-                  "follower_asks_records", "leader_answers_fetch", "leader_refuses_fetch",
+                  "follower_sends_fetch", "leader_answers_fetch", "leader_refuses_fetch",
                   "follower_appends", "fetch_answer_is_ignored",
                   "leader_learns_isr_is_written", "leader_learns_isr_is_refused",
                   "leader_finds_isr_written", "leader_gives_up_isr_write"))

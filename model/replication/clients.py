@@ -52,7 +52,7 @@ def leader_appends(now, new, broker):
 
 
 @transition(shows="produce", broker=BROKERS)
-def leader_appends_for_isr(now, new, broker):
+def leader_appends_acks_all(now, new, broker):
     """A record with acks=all is appended, where the ISR is large enough to be asked.
 
     Refused: leader_answers_not_enough_replicas
@@ -102,7 +102,7 @@ def leader_acknowledges(now, new, broker, offset):
 
 
 @transition(shows="acknowledge", broker=BROKERS, offset=OFFSETS)
-def leader_acknowledges_for_isr(now, new, broker, offset):
+def leader_acknowledges_acks_all(now, new, broker, offset):
     """acks=all: the high watermark has passed the record, and its producer is acknowledged.
 
     Kafka: DelayedProduce.tryComplete

@@ -179,7 +179,7 @@ def controller_removal_is_fenced(now, new, broker, replica):
 
 
 @transition(broker=BROKERS, replica=BROKERS)
-def controller_informs(now, new, broker, replica):
+def controller_issues_leader_and_isr(now, new, broker, replica):
     """The controller sends a registered broker the state as it is now.
 
     Why:   at failover, and when a broker has started. Leader epoch and version are the current.

@@ -24,7 +24,7 @@ from model.replication.truncation import leads_as_asked, refuse, still_follows
 
 
 @transition(broker=BROKERS, leader=BROKERS)
-def follower_asks_records(now, new, broker, leader):
+def follower_sends_fetch(now, new, broker, leader):
     """A follower asks for what comes at the end of its log."""
     mine = now.replica[broker]
     # redundant because a follower's leader is another: it spares the slots that stay empty.

@@ -43,7 +43,7 @@ def broker_crashes(now, new, broker):
 
 @transition(ends="lost", fault=True,
             only=lambda v: not v.log_survives_crash, broker=BROKERS, end=ENDS)
-def broker_crashes_and_loses_its_tail(now, new, broker, end):
+def broker_crashes_losing_unflushed_records(now, new, broker, end):
     """A process dies with its machine, and the disk lacks what was not flushed: no fsync was asked.
 
     Why:   Kafka relies on replicas, not on fsync; KIP-101 scenario 2 and KIP-966 begin like this.

@@ -22,7 +22,7 @@ from model.replication.leader_and_isr import epoch_at
 from model.replication.state import OFFSETS, is_unlocked
 
 
-def asks_by_epoch(v):
+def truncates_by_epoch(v):
     return v.truncation != "hw"
 
 
@@ -53,8 +53,8 @@ def leads_as_asked(now, follower, leader):
     return all_of(leads, mine.epoch == slot.epoch) if version.fetch_fencing else leads
 
 
-@transition(only=asks_by_epoch, broker=BROKERS, leader=BROKERS)
-def follower_asks_epoch(now, new, broker, leader):
+@transition(only=truncates_by_epoch, broker=BROKERS, leader=BROKERS)
+def follower_sends_epoch_request(now, new, broker, leader):
     """A new follower asks its leader where the last epoch of its own log ends."""
     mine = now.replica[broker]
     # redundant because a follower's leader is another: it spares the slots that stay empty.
@@ -70,7 +70,7 @@ def follower_asks_epoch(now, new, broker, leader):
     new.fetch[broker][leader].last_epoch = mine.latest_epoch
 
 
-@transition(only=asks_by_epoch, leader=BROKERS, follower=BROKERS)
+@transition(only=truncates_by_epoch, leader=BROKERS, follower=BROKERS)
 def leader_answers_epoch(now, new, leader, follower):
     """The leader answers with the epoch it knows, no newer than the one asked, and its end."""
     slot, mine, log = now.fetch[follower][leader], now.replica[leader], now.log[leader]
@@ -111,7 +111,7 @@ def refuse(now, new, follower, leader):
     new.replica[follower].truncating = all_of(mine.truncating, not_(fenced))
 
 
-@transition(ends="refused", only=asks_by_epoch, leader=BROKERS, follower=BROKERS)
+@transition(ends="refused", only=truncates_by_epoch, leader=BROKERS, follower=BROKERS)
 def leader_refuses_epoch(now, new, leader, follower):
     """The broker asked does not lead, or not in that epoch; the follower will ask again."""
     slot = now.fetch[follower][leader]
@@ -132,7 +132,7 @@ def leader_refuses_epoch(now, new, leader, follower):
     new.replica[follower].truncating = all_of(now.replica[follower].truncating, not_(late))
 
 
-@transition(only=asks_by_epoch, follower=BROKERS, leader=BROKERS)
+@transition(only=truncates_by_epoch, follower=BROKERS, leader=BROKERS)
 def follower_truncates(now, new, follower, leader):
     """The follower truncates by the answer; it asks again if it lacks the answered epoch.
 
@@ -161,7 +161,7 @@ def follower_truncates(now, new, follower, leader):
     new.fetch[follower][leader] = BLANK
 
 
-@transition(ends="refused", only=asks_by_epoch, follower=BROKERS, leader=BROKERS)
+@transition(ends="refused", only=truncates_by_epoch, follower=BROKERS, leader=BROKERS)
 def epoch_answer_is_ignored(now, new, follower, leader):
     """The answer came too late: the follower has moved on to another leader or leader epoch."""
     slot, mine = now.fetch[follower][leader], now.replica[follower]

@@ -15,7 +15,7 @@ from model.protocol.controllership import (
     broker_loses_controller_election,
     controller_node_is_deleted,
     elected_broker_assumes_another_controller,
-    reply_is_lost,
+    reply_to_registration_is_lost,
 )
 from model.protocol.zookeeper import session_expires
 from model.topics.admin import admin_adds_partition, admin_creates_topic, admin_deletes_topic
@@ -41,7 +41,6 @@ from model.topics.completion import (
     request_is_removed,
     topic_znode_is_deleted,
 )
-from model.topics.conduct import CONDUCT
 from model.topics.conflicts import (
     controller_write_conflicts,
     controller_write_is_fenced,
@@ -93,6 +92,7 @@ from model.topics.lifecycle import (
 from model.topics.progress import PROGRESS
 from model.topics.requests import request_is_lost
 from model.topics.state import STATE
+from model.topics.step_claims import CONDUCT
 from model.versions import SWITCHES, presets, published
 
 
@@ -121,7 +121,7 @@ SYSTEM = System(
     transitions=(
         admin_creates_topic, admin_adds_partition, admin_deletes_topic,
         broker_crashes, session_expires, broker_starts, broker_reconnects,
-        broker_becomes_controller, reply_is_lost, broker_learns_it_won,
+        broker_becomes_controller, reply_to_registration_is_lost, broker_learns_it_won,
         broker_loses_controller_election, elected_broker_assumes_another_controller,
         controller_resigns, controller_node_is_deleted, controller_write_is_fenced,
         controller_reads_context, replica_state_machine_starts, partition_state_machine_starts,

@@ -53,7 +53,7 @@ def turned(replicas, partition, place):
     return when(is_none(listed(replicas, place)), None, turn)
 
 
-def require_list(replicas):
+def require_valid_list(replicas):
     first, second, third = replicas
     require(all_of(first != second, first != third,
                    implies(second == third, is_none(third))),
@@ -70,7 +70,7 @@ def admin_creates_topic(now, new, first, second, third, count):
     Story: specs/stories/topic_a_is_created.story
     """
     replicas = (first, second, third)
-    require_list(replicas)
+    require_valid_list(replicas)
     require(not_(topic_exists(now)),            "there is no topic of that name")
 
     new.zk.assignment = lam(PARTITIONS, lambda p: lam(PLACES, lambda k: when(
@@ -96,7 +96,7 @@ def admin_adds_partition(now, new, partition, first, second, third):
     Kafka: AdminUtils.addPartitions, TopicCommand --alter --partitions
     """
     replicas = (first, second, third)
-    require_list(replicas)
+    require_valid_list(replicas)
     require(topic_exists(now),                  "the topic exists")
     require(every(below(PARTITIONS, partition),
                   lambda p: has_partition(now.zk.assignment, p)),

@@ -46,7 +46,7 @@ def controller_elects_preferred(now, new, broker, partition):
     new.spent.elections = now.spent.elections + 1
 
 
-def has_others(now, broker, partition):
+def has_other_replicas(now, broker, partition):
     """The partition has a state and more replicas than one: a broker that goes leaves some."""
     cache = now.cache[broker]
     return all_of(
@@ -70,7 +70,7 @@ def controller_begins_shutdown(now, new, broker, subject):
         task="moves_leaders", gone=subject,
         live=cache.live.without(subject), shutting=cache.shutting.including(subject),
         followed=lam(PARTITIONS, lambda p: all_of(
-            has_others(now, broker, p), is_assigned(now, broker, p, subject),
+            has_other_replicas(now, broker, p), is_assigned(now, broker, p, subject),
             not_(cache.leader[p] == subject))))
     new.spent.shutdowns = now.spent.shutdowns + 1
 
@@ -78,7 +78,7 @@ def controller_begins_shutdown(now, new, broker, subject):
 def is_led(now, broker, partition):
     """By the broker that goes."""
     cache = now.cache[broker]
-    return all_of(has_others(now, broker, partition), some(BROKERS, lambda b: all_of(
+    return all_of(has_other_replicas(now, broker, partition), some(BROKERS, lambda b: all_of(
         cache.gone == b, cache.leader[partition] == b)))
 
 

@@ -10,7 +10,7 @@ from model.language import (
     some,
     sometimes,
 )
-from model.protocol.conduct import leads_from_isr
+from model.protocol.controller_claims import leads_from_isr
 from model.protocol.state import BROKERS
 from model.topics.conflicts import is_to_write
 from model.topics.state import PARTITIONS

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from model.language import ProtocolError, RecordedSystem
 from model.language.properties import DEADLOCK
-from specs.bounded.lifting import Lifting
+from specs.bounded.lifted_bounds import LiftedBounds
 from specs.bounded.unrolling import OutOfWork, Solver, Unrolling
 from specs.exploration import NO_DEADLOCK, ClaimResult, Report
 from specs.lowering.grounding import Grounded
@@ -82,7 +82,7 @@ class _BoundedSearch:
                 f"{claim} is about what happens in the end, and Z3 looks at runs, not at loops; "
                 "leave --engine z3 out"
             )
-        self.lifting = Lifting(recorded, lifted, bounds, self.claims)
+        self.lifting = LiftedBounds(recorded, lifted, bounds, self.claims)
         self.solver = Solver(work)
         self.limit = work
         self.began = time.perf_counter()
@@ -139,10 +139,10 @@ class _BoundedSearch:
 
     def _make_room(self) -> None:
         """Raises what is lifted until no run of this length meets it; what is known stays so."""
-        while (met := self.lifting.met(self.runs)) is not None:
+        while (met := self.lifting.reached_bounds(self.runs)) is not None:
             length = self.runs.length
             self.lifting.raise_(met, length)
-            self.report(f"runs of {length} steps: room for more, {self.lifting.words()}")
+            self.report(f"runs of {length} steps: room for more, {self.lifting.as_text()}")
             wider = self._from(self.lifting.bounds)
             for number in range(length + 1):
                 wider.rule_out(wider.settled_here())

@@ -5,7 +5,7 @@ along as one system; `refinement` proves by induction what the two have in commo
 brokers, records and epochs; `graphs` asks the same of every state of complete small state spaces.
 """
 
-from specs.chain.composed import Composed, compose
+from specs.chain.composed import ComposedSystem, compose
 from specs.chain.graphs import ChainResult, follow_everywhere
 from specs.chain.refinement import refinement
 from specs.chain.refinement_map import LINES, WITHOUT_LINE, MapLine
@@ -33,7 +33,7 @@ __all__ = [
     "QUICK",
     "WITHOUT_LINE",
     "ChainResult",
-    "Composed",
+    "ComposedSystem",
     "MapLine",
     "compose",
     "follow_everywhere",

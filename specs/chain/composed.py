@@ -2,7 +2,7 @@
 
 A step of the one is recorded with the steps of the other that its line of the refinement map names
 (`specs.chain.refinement_map`): their writes are added to its own, each reading what the one before
-it left, and what they require becomes what is to be shown (`Composed.entails`), never what is
+it left, and what they require becomes what is to be shown (`ComposedSystem.entails`), never what is
 assumed. So a proof by induction over this system is a proof that the one refines the other.
 
 Both are over the same sorts; a record there is the number that producers give it here.
@@ -80,7 +80,7 @@ Cut = Callable[[Term, Term, Term], tuple[Term, Term, list[Term]]]
 
 
 @dataclass
-class Composed:
+class ComposedSystem:
     """Both systems as one, and what the steps of the one entail of the other."""
 
     recorded: RecordedSystem
@@ -99,7 +99,7 @@ def compose(
     lines: Sequence[MapLine] = LINES,
     alike: bool = False,
     form: System = HISTORY,
-) -> Composed:
+) -> ComposedSystem:
     """`replication`, or a system with as much state, composed with the proof's form.
 
     `alike`: brokers are interchangeable at the beginning, as exploring modulo their names needs.
@@ -132,7 +132,7 @@ class _Composer:
         self.there = {one.name: one for one in form.transitions}
         self.fresh = itertools.count(1)
 
-    def go(self) -> Composed:
+    def go(self) -> ComposedSystem:
         entails: dict[str, tuple[Requirement, ...]] = {}
         steps: list[Recorded] = []
         for step in self.recorded.steps:
@@ -145,7 +145,7 @@ class _Composer:
             steps.append(step)
         self.recorded.steps = steps
         taken = {name: line for name, line in self.lines.items() if name in self.alone}
-        return Composed(self.recorded, entails, taken, self.where_it_cuts)
+        return ComposedSystem(self.recorded, entails, taken, self.where_it_cuts)
 
     # -- one step -----------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class _Composer:
                     self._chosen(write, taken, before, own, since) for write in recorded.writes
                 ]
             writes += added
-        found = Leasts(self.fresh)  # it gathers facts of what it is called with
+        found = LeastParameters(self.fresh)  # it gathers facts of what it is called with
         kept = [replace(one, condition=found(one.condition)) for one in requires]
         written = [
             replace(one, keys=tuple(map(found, one.keys)), value=found(one.value))
@@ -243,7 +243,7 @@ class _Composer:
         terms = [with_values(follows(one), given) for one in (end, again)]
         if looked_up is None:
             return terms[0], terms[1], []
-        found = Leasts(itertools.count(1), follower.free | leader.free)
+        found = LeastParameters(itertools.count(1), follower.free | leader.free)
         terms = [found(one) for one in terms]
         if len(found.parameters) > 1:
             raise ProtocolError("follower_truncates looks more than one place up in its own log")
@@ -376,7 +376,7 @@ class Substitution:
         return found
 
 
-class Leasts:
+class LeastParameters:
     """Terms without `least`: each becomes a parameter of the step, with what is known of it.
 
     A least value always is one, or is what stands for none: so a step with these parameters is

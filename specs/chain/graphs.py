@@ -19,7 +19,7 @@ from model.language import terms as t
 from model.language.recording import Recorded, record_condition
 from model.language.scalars import Scalar
 from model.language.terms import Term
-from specs.chain.composed import Composed
+from specs.chain.composed import ComposedSystem
 from specs.chain.refinement import of_the_other_side, refinement
 from specs.explorer import Exploration, explore
 from specs.invariants import Invariant, Proof
@@ -49,7 +49,7 @@ class StateRule:
     term: Term
 
 
-def rules(composed: Composed, proof: Proof | None = None) -> dict[str, list[StateRule]]:
+def rules(composed: ComposedSystem, proof: Proof | None = None) -> dict[str, list[StateRule]]:
     """Everything that is asked, by claim; `proof` is that of the refinement, if not of 2.5."""
     proof = proof or refinement(composed)
     lemmas = [one.statement for one in PROOF.lemmas]
@@ -67,7 +67,7 @@ def rules(composed: Composed, proof: Proof | None = None) -> dict[str, list[Stat
     }
 
 
-def _stated(composed: Composed, one: Invariant) -> StateRule:
+def _stated(composed: ComposedSystem, one: Invariant) -> StateRule:
     recorded = composed.recorded
     term = record_condition(one.function, recorded.system.state, recorded.switches)
     return StateRule(one.name, one.sentence, term)
@@ -81,7 +81,7 @@ def closed(step: Recorded, condition: Term) -> Term:
     return term
 
 
-def judged(composed: Composed, asked: Mapping[str, Sequence[StateRule]]) -> RecordedSystem:
+def judged(composed: ComposedSystem, asked: Mapping[str, Sequence[StateRule]]) -> RecordedSystem:
     """The two sides as one system whose claims are what is asked."""
     system = composed.recorded.system
     claims = [
@@ -170,7 +170,7 @@ class ChainResult:
 
 
 def follow_everywhere(
-    composed: Composed,
+    composed: ComposedSystem,
     bounds: Mapping[str, int],
     symmetry: bool = False,
     max_states: int | None = None,

@@ -21,9 +21,9 @@ from model.language.scalars import Scalar
 from model.protocol.state import BROKERS
 from model.replication.history import claims as history_claims
 from model.replication.state import CONTROLLERS, ELECTED, ENDS, OFFSETS, RECORDS
-from specs.chain.composed import Composed, over_same_sorts
+from specs.chain.composed import ComposedSystem, over_same_sorts
 from specs.chain.refinement_map import waits
-from specs.invariants import Hint, Invariant, Proof, given, invariant
+from specs.invariants import Invariant, Proof, SolverHint, given, invariant
 from specs.proofs.no_message_loss import GROUPS, cuts
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.no_message_loss.words import at
@@ -459,7 +459,7 @@ def answers_are_given(now, f, b):
                    now.there.answer[f].given)
 
 
-def the_answer_says_where_to_cut(composed: Composed) -> Invariant:
+def the_answer_says_where_to_cut(composed: ComposedSystem) -> Invariant:
     """What `follower_truncates` of this system will do with the answer is what the answer is."""
 
     def matrix(now: Any, follower: Any, leader: Any, found: Any) -> Scalar:
@@ -541,7 +541,7 @@ PREMISES: tuple[Invariant, ...] = tuple(
 """The invariants that `no_message_loss` proves of the proof's form, as far as they are needed."""
 
 
-def refinement(composed: Composed, invariants: Sequence[Invariant] = INVARIANTS) -> Proof:
+def refinement(composed: ComposedSystem, invariants: Sequence[Invariant] = INVARIANTS) -> Proof:
     """The proof that `replication` refines the proof's form, over the two as one system.
 
     `invariants`: what the two have in common, but for answers about epochs.
@@ -553,7 +553,7 @@ def refinement(composed: Composed, invariants: Sequence[Invariant] = INVARIANTS)
         invariants=(*invariants, the_answer_says_where_to_cut(composed)),
         premises=PREMISES,
         entails=composed.entails,
-        hints={"follower_truncates": (Hint(lambda now, follower, **_: [
+        hints={"follower_truncates": (SolverHint(lambda now, follower, **_: [
             at(now.there.log[follower], now.there.replica[follower].hw - 1)]),)},
         about=(
             "proved step by step: every step of replication is one of replication_history, some, "

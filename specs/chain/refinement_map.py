@@ -202,7 +202,7 @@ LINES = (
     MapLine("broker_checkpoints_hw", "to which older value it falls is chosen at the crash"),
     # the controller
     MapLine("broker_becomes_controller", CONTROLLERSHIP),
-    MapLine("reply_is_lost", CONTROLLERSHIP),
+    MapLine("reply_to_registration_is_lost", CONTROLLERSHIP),
     MapLine("broker_learns_it_won", CONTROLLERSHIP),
     MapLine("broker_loses_controller_election", CONTROLLERSHIP),
     MapLine("controller_resigns", CONTROLLERSHIP),
@@ -221,7 +221,7 @@ LINES = (
            Alternative("controller_elects_leader", _elected)),)),
     MapLine("controller_removal_conflicts", REFUSED),
     MapLine("controller_removal_is_fenced", REFUSED),
-    MapLine("controller_informs",
+    MapLine("controller_issues_leader_and_isr",
          "the epoch's request again; only a leader that came back finds another ISR in it",
          (_is("controller_resends_state", lambda e: {}, _is_sent_again),)),
     MapLine("request_is_lost", UNHEARD),
@@ -239,7 +239,7 @@ LINES = (
     MapLine("older_controller_is_refused", UNHEARD),
     MapLine("older_epoch_is_refused", UNHEARD),
     # truncation
-    MapLine("follower_asks_epoch", QUESTION),
+    MapLine("follower_sends_epoch_request", QUESTION),
     MapLine("leader_answers_epoch",
          "the answer and the follower's log say where it will cut: its log waits for the answer",
          ((Alternative("leader_answers_unknown_epoch", _shown, _is_shown(again=True)),
@@ -252,14 +252,14 @@ LINES = (
     MapLine("epoch_answer_is_ignored", IGNORED),
     # records
     MapLine("leader_appends", "acks are the producer's affair", APPENDS),
-    MapLine("leader_appends_for_isr", "acks are the producer's affair", APPENDS),
+    MapLine("leader_appends_acks_all", "acks are the producer's affair", APPENDS),
     MapLine("leader_answers_not_enough_replicas", CLIENT),
     MapLine("leader_acknowledges", CLIENT),
-    MapLine("leader_acknowledges_for_isr", CLIENT),
+    MapLine("leader_acknowledges_acks_all", CLIENT),
     MapLine("leader_answers_not_enough_replicas_after_append", CLIENT),
     MapLine("consumer_reads", CLIENT),
-    MapLine("follower_asks_records", "the furthest offset says all",
-         (_is("follower_asks_records", _by("broker")),)),
+    MapLine("follower_sends_fetch", "the furthest offset says all",
+         (_is("follower_sends_fetch", _by("broker")),)),
     MapLine("leader_answers_fetch",
          "one answer on one side, three things that arrive each by itself on the other",
          ANSWERED),
@@ -301,7 +301,7 @@ LINES = (
 # fmt: on
 
 WITHOUT_LINE = {
-    "broker_crashes_and_loses_its_tail": "a log survives the crash of its broker",
+    "broker_crashes_losing_unflushed_records": "a log survives the crash of its broker",
     "broker_starts_empty": "a disk loses nothing that was written",
     "broker_fails_while_becoming_follower": "epoch and role are taken together",
     "broker_checkpoints_without_partition": "a checkpoint lacks no partition",

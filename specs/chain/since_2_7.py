@@ -15,7 +15,7 @@ from model.protocol.state import BROKERS
 from model.replication.alter_isr import SYSTEM
 from model.replication.state import CONTROLLERS, ELECTED
 from specs.chain import refinement_map
-from specs.chain.composed import Composed, compose
+from specs.chain.composed import ComposedSystem, compose
 from specs.chain.refinement import INVARIANTS as BEFORE
 from specs.chain.refinement import (
     has_the_isr,
@@ -27,7 +27,7 @@ from specs.chain.refinement import (
     refinement,
 )
 from specs.chain.refinement_map import MapLine, ReplicationStep
-from specs.invariants import Hint, Proof, invariant
+from specs.invariants import Proof, SolverHint, invariant
 from specs.proofs.since_2_7 import PROOF as FORM
 
 # -- lines ----------------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def _is_sent_to_a_new_process(e: ReplicationStep):
 
 # fmt: off
 OTHER_LINES = (
-    MapLine("controller_informs",
+    MapLine("controller_issues_leader_and_isr",
          "the epoch's request again, to a leader that came back; to a process that has died it "
          "says nothing",
          (refinement_map._is(
@@ -73,7 +73,7 @@ LINES = (
 @invariant("who has asked for an ISR leads, or its process has died and its AlterIsr is under way",
            over=(BROKERS,), triggers=lambda now, b: [now.isr_write[b].state],
            why="what becomes of it is kept with the leader of its epoch")
-def only_leaders_ask(now, b):
+def only_leaders_send_alter_isr(now, b):
     state = now.isr_write[b].state
     return any_of(state == "none", leads(now, b),
                   all_of(state == "asked", now.replica[b].role == "none"))
@@ -175,21 +175,21 @@ ELSE_THAN_BEFORE = (
 
 INVARIANTS = (
     *(one for one in BEFORE if one.name not in ELSE_THAN_BEFORE),
-    only_leaders_ask, requests_are_of_their_leaders, requests_are_as_far,
+    only_leaders_send_alter_isr, requests_are_of_their_leaders, requests_are_as_far,
     requests_are_for_the_same, leaders_of_the_registered_epoch_are_current,
     who_is_notified_asks_anew, requests_have_the_version, requests_have_the_isr)
 
 
-ITS_REQUEST = Hint(lambda now, broker, **_: [now.isr_write[broker].state])
+ITS_REQUEST = SolverHint(lambda now, broker, **_: [now.isr_write[broker].state])
 """Whom a leader commits with hangs on what it asked for."""
 
 
-def compose_since_2_7(**chosen) -> Composed:
+def compose_since_2_7(**chosen) -> ComposedSystem:
     """`replication` of 2.7 and its proof's form as one system."""
     return compose(**{"system": SYSTEM, "lines": LINES, "form": FORM.form, **chosen})
 
 
-def refinement_since_2_7(composed: Composed) -> Proof:
+def refinement_since_2_7(composed: ComposedSystem) -> Proof:
     """The proof that `replication` of 2.7 refines its proof's form, over the two as one system."""
     proof = refinement(composed, INVARIANTS)
     return replace(

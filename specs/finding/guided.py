@@ -1,7 +1,7 @@
 """Candidate invariants made from counterexamples to induction, to complete a proof that is given.
 
 A state that obeys all that is known, and a step after which a goal does not hold, is one that no
-run reaches. What it has and no state has that was reached (`observed.Generaliser`), over the
+run reaches. What it has and no state has that was reached (`observed.ClauseGeneraliser`), over the
 variables of the goal and the step, are clauses that keep it out. Those that steps do not keep are
 left out together (`houdini` says why); where that leaves a goal open, the states that spoke against
 the clauses which would have kept it are made into clauses in turn.
@@ -28,17 +28,17 @@ from model.language import terms as t
 from model.language.schema import SetOf
 from model.language.sorts import BOOL, INTEGER, Sort
 from model.language.terms import Term
-from specs.finding.houdini import InvariantCandidate, Scope
+from specs.finding.houdini import BoundedSteps, InvariantCandidate
 from specs.finding.observed import (
     LOOK,
-    Generaliser,
-    Rows,
-    Sample,
-    Slices,
+    ClauseGeneraliser,
+    SliceColumns,
+    SliceSample,
+    StateRows,
     chosen_values,
 )
 from specs.finding.reasons import reasons
-from specs.finding.vocabulary import Definitions, Literal, Slice, made_again, slice_over
+from specs.finding.vocabulary import Definitions, Literal, SliceVariables, made_again, slice_over
 from specs.grounded_steps import State
 from specs.lowering.instances import Instance
 from specs.splitting import substituted
@@ -46,13 +46,13 @@ from specs.splitting import substituted
 Report = Callable[[str], None]
 
 
-class Pool:
+class ClausePool:
     """Candidates by what literals they have, so that one look at a state judges all of them."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: BoundedSteps) -> None:
         self._scope = scope
         self.candidates: list[InvariantCandidate] = []
-        self._parts: dict[Slice, _SliceSearch] = {}
+        self._parts: dict[SliceVariables, _SliceSearch] = {}
 
     def add(self, candidates: Iterable[InvariantCandidate]) -> None:
         """More candidates; the position of one in `candidates` stays."""
@@ -84,7 +84,7 @@ class Pool:
 class _SliceSearch:
     """The candidates of one slice: each as some numbers of literals."""
 
-    slice: Slice
+    slice: SliceVariables
     positions: list[int] = field(default_factory=list)
     _terms: dict[Term, int] = field(default_factory=dict)
     _clauses: list[list[tuple[int, bool]]] = field(default_factory=list)
@@ -114,7 +114,7 @@ class _SliceSearch:
         clauses = np.array([row + [2 * len(terms)] * (width - len(row)) for row in rows], np.int64)
         return [self.positions[n] for n in chosen], clauses, terms
 
-    def grounded(self, scope: Scope) -> list[list[Term]]:
+    def grounded(self, scope: BoundedSteps) -> list[list[Term]]:
         """The terms for each choice of values; those of before are kept."""
         choices = list(chosen_values(self.slice, scope.grounded.bounds))
         self._grounded = self._grounded or [[] for _ in choices]
@@ -152,22 +152,23 @@ SEVERAL = 40
 NO_DEFINITIONS = Definitions(())
 
 
-class Generalising:
+class ClauseMaker:
     """Makes clauses against states, over slices of the sorts concerned."""
 
     def __init__(
-        self, scope: Scope, blocks: Sequence[Rows], literals_of: Callable[[Slice], list[Literal]],
+        self, scope: BoundedSteps, blocks: Sequence[StateRows],
+        literals_of: Callable[[SliceVariables], list[Literal]],
         report: Report, definitions: Definitions = NO_DEFINITIONS,
     ) -> None:  # fmt: skip
         self._scope, self._blocks, self._literals_of = scope, blocks, literals_of
         self._report, self._definitions = report, definitions
         self._looked_at = [block.thinned(LOOK) for block in blocks]
-        self._samples: dict[Slice, Sample] = {}
-        self._wider: dict[Slice, list[Literal]] = {}
+        self._samples: dict[SliceVariables, SliceSample] = {}
+        self._wider: dict[SliceVariables, list[Literal]] = {}
         self._facts: set[Term] = set()
-        self._known: dict[Slice, tuple[list[Literal], Generaliser]] = {}
+        self._known: dict[SliceVariables, tuple[list[Literal], ClauseGeneraliser]] = {}
 
-    def learn(self, rows: Rows) -> None:
+    def learn(self, rows: StateRows) -> None:
         """Further states that were reached, which clauses of before had not been held against."""
         self._looked_at.append(rows)
         for sample in self._samples.values():
@@ -183,16 +184,16 @@ class Generalising:
         """A literal of a term, with its definitions written out."""
         return Literal(term, holds, cost, self._definitions.written_out(term))
 
-    def _of(self, one: Slice) -> tuple[list[Literal], Generaliser]:
+    def _of(self, one: SliceVariables) -> tuple[list[Literal], ClauseGeneraliser]:
         if one not in self._known:
             literals = self._literals_of(one)
-            seen = Slices(self._blocks, one, literals, ROWS)
-            self._known[one] = literals, Generaliser(seen.columns, seen.real)
+            seen = SliceColumns(self._blocks, one, literals, ROWS)
+            self._known[one] = literals, ClauseGeneraliser(seen.columns, seen.real)
         return self._known[one]
 
     def by_reason(
         self, goal: InvariantCandidate, instance: Instance | None, state: State, level: int
-    ) -> Iterator[tuple[Slice, tuple[Literal, ...]]]:
+    ) -> Iterator[tuple[SliceVariables, tuple[Literal, ...]]]:
         """Clauses that the reason of a counterexample breaks, and nothing that was reached: of each
         reason the plainest first.
 
@@ -205,13 +206,13 @@ class Generalising:
             self._facts |= {part.term for part in facts}
             self._report(f"the reason of a counterexample: {len(facts)} facts about {one}")
             if one not in self._samples:
-                self._samples[one] = Sample(self._looked_at, one, SAMPLED)
+                self._samples[one] = SliceSample(self._looked_at, one, SAMPLED)
             sample = self._samples[one]
             truth = np.array([part.holds for part in facts], bool)
             seen: set[tuple[int, ...]] = set()
             for _ in range(CORRECTED):
                 refuted = 0
-                for parts in Generaliser(*sample.columns(facts)).against(truth, facts):
+                for parts in ClauseGeneraliser(*sample.columns(facts)).against(truth, facts):
                     if parts in seen:
                         continue
                     seen.add(parts)
@@ -225,23 +226,23 @@ class Generalising:
                 if refuted < REFUTED:
                     break
 
-    def _beside(self, one: Slice, level: int) -> list[Literal]:
+    def _beside(self, one: SliceVariables, level: int) -> list[Literal]:
         """What definitions say of a slice's variables, and, beyond level 0, what fields say of so
         many of them at a time (and of each other)."""
         found = {part.term: part for part in self._definitions.literals(one)}
         for count in range(level + 1 if level else 0):
             for some in itertools.combinations(one.variables, count):
-                if (few := Slice(some)) not in self._wider:
+                if (few := SliceVariables(some)) not in self._wider:
                     self._wider[few] = self._literals_of(few)
                 for part in self._wider[few]:
                     found.setdefault(part.term, part)
         return sorted(found.values(), key=lambda part: part.cost)[:BESIDE]
 
     def against(
-        self, state: State, slices: Iterable[Slice]
-    ) -> list[tuple[Slice, tuple[Literal, ...]]]:
+        self, state: State, slices: Iterable[SliceVariables]
+    ) -> list[tuple[SliceVariables, tuple[Literal, ...]]]:
         """Clauses about these variables that a state breaks, and none that was reached."""
-        found: dict[tuple[Slice, tuple[int, ...], tuple[bool, ...]], float] = {}
+        found: dict[tuple[SliceVariables, tuple[int, ...], tuple[bool, ...]], float] = {}
         for one in slices:
             literals, generaliser = self._of(one)
             self._report(f"clauses about {one}: {len(literals)} literals, {len(found)} so far")
@@ -263,13 +264,13 @@ class Generalising:
         ordered = sorted(found, key=lambda key: (found[key] + len(key[0].variables), str(key[0]),
                                                  key[1:]))  # fmt: skip
         return [
-            (one, tuple(replaced(self._of(one)[0][i], not sign)
+            (one, tuple(literal_as(self._of(one)[0][i], not sign)
                         for i, sign in zip(parts, signs, strict=True)))
             for one, parts, signs in ordered[:SEVERAL]
         ]  # fmt: skip
 
     def _ways(
-        self, one: Slice, literals: Sequence[Literal], state: State
+        self, one: SliceVariables, literals: Sequence[Literal], state: State
     ) -> list[npt.NDArray[np.bool_]]:
         """Which literals are true there, by choice of values."""
         here = self._scope.rows([state])
@@ -281,7 +282,9 @@ class Generalising:
         return list(found.values())
 
 
-def _renamed(one: Slice, clause: Sequence[Literal]) -> tuple[Slice, tuple[Literal, ...]]:
+def _renamed(
+    one: SliceVariables, clause: Sequence[Literal]
+) -> tuple[SliceVariables, tuple[Literal, ...]]:
     """A clause over no more variables than it has, named as they are in a slice of them alone."""
     used = frozenset[str]().union(*(part.term.free for part in clause))
     before = [v for v in one.variables if v.args[0] in used]
@@ -304,13 +307,13 @@ def _renamed(one: Slice, clause: Sequence[Literal]) -> tuple[Slice, tuple[Litera
     return made, tuple(literals)
 
 
-def replaced(one: Literal, holds: bool) -> Literal:
+def literal_as(one: Literal, holds: bool) -> Literal:
     """The literal, or its opposite."""
     return one if one.holds == holds else one.negated
 
 
 @dataclass
-class Guided:
+class GuidedSearchState:
     """A search as it stands, so that it can go on from a file."""
 
     clauses: list[tuple[list[int], list[tuple[Any, bool, int]]]] = field(default_factory=list)
@@ -323,9 +326,9 @@ class Guided:
     """States against which clauses were made, and for which goal."""
 
     @staticmethod
-    def of(said: Mapping[str, Any]) -> Guided:
+    def of(said: Mapping[str, Any]) -> GuidedSearchState:
         """Raises KeyError, TypeError or ValueError where it is something else."""
-        return Guided(
+        return GuidedSearchState(
             [([int(n) for n in one], [(part, bool(h), int(cost)) for part, h, cost in parts])
              for one, parts in said["clauses"]],
             {int(n) for n in said["banned"]},
@@ -336,7 +339,7 @@ class Guided:
 class _KeptTerms:
     """Terms in a file: lists of an operation and its arguments."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: BoundedSteps) -> None:
         self._fields = scope.grounded.recorded.fields
         sorts = [BOOL, INTEGER, *(sort for leaf in self._fields.values()
                                   for sort in (leaf.sort, *leaf.dims))]  # fmt: skip
@@ -377,7 +380,7 @@ class _ToKeepOut:
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostGoal:
     """A goal that a step does not keep, or that what is known does not imply; the state before."""
 
     goal: InvariantCandidate
@@ -385,12 +388,12 @@ class Lost:
     state: State
 
 
-class Choosing:
+class GuidedSearch:
     """One search: goals, and candidates made until every step keeps all of both."""
 
     def __init__(
-        self, scope: Scope, open_ones: Sequence[tuple[InvariantCandidate, Instance | None]],
-        generalising: Generalising, keep: Callable[[Guided], None], report: Report,
+        self, scope: BoundedSteps, open_ones: Sequence[tuple[InvariantCandidate, Instance | None]],
+        generalising: ClauseMaker, keep: Callable[[GuidedSearchState], None], report: Report,
     ) -> None:  # fmt: skip
         """`open_ones`: what is not so after which step, or (None) of every state."""
         self._scope, self._open = scope, list(open_ones)
@@ -398,7 +401,7 @@ class Choosing:
         self._keep, self._report = keep, report
         self._sorts = _sorts(scope)
         self._kept_terms = _KeptTerms(scope)
-        self.pool = Pool(scope)
+        self.pool = ClausePool(scope)
         self._solver = scope.solver()
         self._learned = 0
         self._because: dict[tuple[int, int], frozenset[int]] = {}
@@ -408,7 +411,9 @@ class Choosing:
         """Steps that do not keep some candidate, from states that break none that is left."""
         self.rounds = 0
 
-    def go(self, guided: Guided, until: Callable[[], bool]) -> tuple[list[int], list[Lost]]:
+    def go(
+        self, guided: GuidedSearchState, until: Callable[[], bool]
+    ) -> tuple[list[int], list[LostGoal]]:
         """What steps keep, by place in the pool; and what is lost with no way out."""
         if not self.pool.candidates:
             self._take_up(guided)
@@ -426,7 +431,7 @@ class Choosing:
 
     # -- candidates ---------------------------------------------------------------------------
 
-    def _take_up(self, guided: Guided) -> None:
+    def _take_up(self, guided: GuidedSearchState) -> None:
         done, guided.clauses = guided.clauses, []
         for numbers, parts in done:
             one = slice_over([self._sorts[number] for number in numbers])
@@ -435,7 +440,9 @@ class Choosing:
                 self._make.literal(self._kept_terms.read(part, terms), holds, cost)
                 for part, holds, cost in parts))  # fmt: skip
 
-    def _join(self, guided: Guided, one: Slice, clause: tuple[Literal, ...]) -> bool:
+    def _join(
+        self, guided: GuidedSearchState, one: SliceVariables, clause: tuple[Literal, ...]
+    ) -> bool:
         key = frozenset((part.term, part.holds) for part in clause)
         if key in self._numbers:
             return False
@@ -449,7 +456,7 @@ class Choosing:
         )
         return True
 
-    def _against(self, guided: Guided, one: _ToKeepOut) -> int:
+    def _against(self, guided: GuidedSearchState, one: _ToKeepOut) -> int:
         """How many new candidates break that state: some that steps are not known not to keep,
         and the plainest of the others, in case that these are to be rescued."""
         before = sum(number == one.goal.number for _, number in guided.made)
@@ -479,14 +486,18 @@ class Choosing:
         return bool((holds & ~after).any())
 
     def _answered(
-        self, guided: Guided, lost: Sequence[Lost], killers: Mapping[int, tuple[State, Instance]]
+        self, guided: GuidedSearchState, lost: Sequence[LostGoal], killers: Mapping[int,
+                                                                                    tuple[State,
+                                                                                          Instance]]
     ) -> bool:  # fmt: skip
         """Did new candidates come of it? Twice of what is nearest to the reason, then twice of what
         is farther, and so on."""
         return any(self._made(guided, lost, killers) for _ in range((FARTHEST + 1) * FEW_TIMES))
 
     def _made(
-        self, guided: Guided, lost: Sequence[Lost], killers: Mapping[int, tuple[State, Instance]]
+        self, guided: GuidedSearchState, lost: Sequence[LostGoal], killers: Mapping[int,
+                                                                                    tuple[State,
+                                                                                          Instance]]
     ) -> int:  # fmt: skip
         """New candidates against what is lost; and against the states which spoke against the
         plainest of those candidates that would have kept it out, and so on."""
@@ -525,7 +536,9 @@ class Choosing:
 
     # -- what steps keep ----------------------------------------------------------------------
 
-    def _alive(self, guided: Guided) -> tuple[list[int], dict[int, tuple[State, Instance]]]:
+    def _alive(
+        self, guided: GuidedSearchState
+    ) -> tuple[list[int], dict[int, tuple[State, Instance]]]:
         """The largest set of candidates that every step keeps; by each other what spoke against."""
         scope, candidates = self._scope, self.pool.candidates
         alive = np.ones(len(candidates), bool)
@@ -561,7 +574,7 @@ class Choosing:
         return [int(n) for n in np.flatnonzero(alive)], killers
 
     def _drop(
-        self, guided: Guided, instance: Instance, alive: npt.NDArray[np.bool_],
+        self, guided: GuidedSearchState, instance: Instance, alive: npt.NDArray[np.bool_],
         killers: dict[int, tuple[State, Instance]],
     ) -> bool:  # fmt: skip
         """Leaves out what an instance does not keep. Was anything asked that was not known?"""
@@ -622,9 +635,9 @@ class Choosing:
 
     # -- what is lost -------------------------------------------------------------------------
 
-    def _lost(self, alive: Sequence[int]) -> list[Lost]:
+    def _lost(self, alive: Sequence[int]) -> list[LostGoal]:
         """Some goals that what is known and alive does not keep, each with a state."""
-        scope, found, solver = self._scope, list[Lost](), self._solver
+        scope, found, solver = self._scope, list[LostGoal](), self._solver
         left = np.zeros(len(self.pool.candidates), bool)
         left[list(alive)] = True
         named = self._named(alive)
@@ -642,7 +655,7 @@ class Choosing:
                 self._because[OPEN, place] = self._core()
             elif answer == z3.sat:
                 solver.add(*named)
-                found.append(Lost(goal, instance, scope.blanker(solver)))
+                found.append(LostGoal(goal, instance, scope.blanker(solver)))
             solver.pop()
         return found
 
@@ -678,7 +691,7 @@ BEGIN = 1_000
 """Numbers below are of goals."""
 
 
-def _sorts(scope: Scope) -> list[Sort]:
+def _sorts(scope: BoundedSteps) -> list[Sort]:
     """The sorts that index fields, and those of steps' parameters: each name once."""
     found: dict[str, Sort] = {}
     for leaf in scope.grounded.recorded.fields.values():
@@ -691,4 +704,4 @@ def _sorts(scope: Scope) -> list[Sort]:
     return list(found.values())
 
 
-__all__ = ["Choosing", "Generalising", "Guided", "Lost", "Pool"]
+__all__ = ["ClauseMaker", "ClausePool", "GuidedSearch", "GuidedSearchState", "LostGoal"]

@@ -19,8 +19,8 @@ from model.language import RecordedSystem
 from model.language import terms as t
 from model.language.sorts import BOOL
 from model.language.terms import Term
-from specs.finding.observed import Rows, chosen_values
-from specs.finding.vocabulary import Literal, Slice
+from specs.finding.observed import StateRows, chosen_values
+from specs.finding.vocabulary import Literal, SliceVariables
 from specs.grounded_steps import GroundedSteps, State
 from specs.lowering.instances import Instance, cells_of
 from specs.lowering.symmetry import permutations
@@ -33,7 +33,7 @@ class InvariantCandidate:
     """A clause for all values of a slice's variables; `number` orders candidates, plain first."""
 
     number: int
-    slice: Slice
+    slice: SliceVariables
     literals: tuple[Literal, ...]
     whole: Term | None = None
     """A closed formula instead, where it is no clause: a part of the claim."""
@@ -70,7 +70,7 @@ class InvariantCandidate:
         return t.show(self.matrix)
 
 
-class Scope(GroundedSteps):
+class BoundedSteps(GroundedSteps):
     """The steps of a system with small bounds, as formulas; `known` holds of every state."""
 
     def __init__(
@@ -152,13 +152,13 @@ class Scope(GroundedSteps):
         made.add(*self.domains, *(self.lower(term) for term in self.known))
         return made
 
-    def rows(self, states: Sequence[State]) -> Rows:
+    def rows(self, states: Sequence[State]) -> StateRows:
         """Some states, to evaluate terms in."""
         columns = []
         for cell in self.grounded.cells:
             column = np.array([state[cell.number] for state in states], np.int16)
             columns.append(column.astype(bool) if cell.field.sort is BOOL else column)
-        return Rows(self.grounded, columns)
+        return StateRows(self.grounded, columns)
 
     def step(self, state: State, instance: Instance) -> State:
         """The state after an instance that is possible there."""
@@ -173,7 +173,7 @@ AT_ONCE = 400
 
 
 def kept_by_all(
-    scope: Scope, candidates: Iterable[InvariantCandidate], report: Report
+    scope: BoundedSteps, candidates: Iterable[InvariantCandidate], report: Report
 ) -> list[InvariantCandidate]:
     """The candidates that, together, every step keeps."""
     alive = {one.number: one for one in candidates}
@@ -192,7 +192,7 @@ def kept_by_all(
 
 
 def _drop_what_breaks(
-    scope: Scope, solver: Any, instance: Instance, alive: dict[int, InvariantCandidate]
+    scope: BoundedSteps, solver: Any, instance: Instance, alive: dict[int, InvariantCandidate]
 ) -> None:
     concerned = [one for one in alive.values() if scope.concerns(instance, one)]
     if not concerned:
@@ -221,10 +221,10 @@ def _drop_what_breaks(
     solver.pop()
 
 
-class Needs:
+class CandidateNeeds:
     """Which candidates each candidate needs, so that a step keeps it; the fewest of a set."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: BoundedSteps) -> None:
         self.scope = scope
         self._solver = scope.solver()
 

@@ -18,7 +18,7 @@ from model.language import RecordedSystem
 from model.language import terms as t
 from model.language.sorts import BOOL
 from model.language.terms import Term
-from specs.finding.vocabulary import Literal, Slice
+from specs.finding.vocabulary import Literal, SliceVariables
 from specs.lowering.grounding import Grounded
 from specs.lowering.instances import Instance
 
@@ -26,7 +26,7 @@ Column = npt.NDArray[np.uint64]
 Report = Callable[[str], None]
 
 
-class Rows:
+class StateRows:
     """States as a column a cell; terms over cells are evaluated for all of them at once."""
 
     def __init__(
@@ -37,12 +37,12 @@ class Rows:
         self.count = len(columns[0]) if count is None else count
         self._memo: dict[Term, Any] = {}
 
-    def thinned(self, most: int) -> Rows:
+    def thinned(self, most: int) -> StateRows:
         """At most so many of the states, evenly spread."""
         if self.count <= most:
             return self
         some = np.linspace(0, self.count - 1, most).astype(np.int64)
-        return Rows(self.grounded, [column[some] for column in self.columns])
+        return StateRows(self.grounded, [column[some] for column in self.columns])
 
     def forget(self, most: int = 0) -> None:
         """Clears the cache of evaluated terms, if it has more than so many."""
@@ -83,7 +83,7 @@ class Rows:
             return np.sum([self.wide(part).astype(np.int16) for part in parts], axis=0)
         raise AssertionError(f"{op} is no operation over cells")
 
-    def breaking(self, term: Term) -> Rows | None:
+    def breaking(self, term: Term) -> StateRows | None:
         """Some of the states in which a closed term does not hold, if there are any."""
         holds = self.wide(self.of(self.grounded.ground(term, {}))).astype(bool)
         self.forget()
@@ -91,7 +91,7 @@ class Rows:
         if not len(some):
             return None
         columns = [self.columns[number][some] for number in range(len(self.columns))]
-        return Rows(self.grounded, columns)
+        return StateRows(self.grounded, columns)
 
     def wide(self, value: Any) -> npt.NDArray[Any]:
         """A value for every state, also where it is the same for all."""
@@ -105,7 +105,7 @@ FURTHER = 12
 def reached(
     recorded: RecordedSystem, bounds: Mapping[str, int], also: Sequence[Term], most: int,
     share: int, report: Report,
-) -> tuple[Rows, Rows]:  # fmt: skip
+) -> tuple[StateRows, StateRows]:  # fmt: skip
     """States that the native engine reaches, level by level: all, or up to `FURTHER` times `most`.
 
     The first of the two has `most` of them or a `share` of that, of every level alike: the first
@@ -113,11 +113,11 @@ def reached(
     asked for.
     """
     from specs.native.kernel import kernel_of
-    from specs.native.search import Options, Search
+    from specs.native.search import NativeSearch, SearchOptions
 
     grounded = Grounded(recorded, bounds, [], also=also)
     kernel = kernel_of(grounded)
-    search = Search(kernel, Options(max_states=FURTHER * most, workers=1), report)
+    search = NativeSearch(kernel, SearchOptions(max_states=FURTHER * most, workers=1), report)
     search.go()
     count = search.store.count
     words = search.store.states[: count * kernel.words].reshape(count, kernel.words)
@@ -126,8 +126,8 @@ def reached(
     if count > most // share:
         some = np.sort(np.random.default_rng(0).choice(count, most // share, replace=False))
     chosen = _Columns(grounded, kernel, words[some])
-    return (Rows(grounded, [chosen[n] for n in range(len(chosen))], complete),
-            Rows(grounded, _Columns(grounded, kernel, words), complete, count))  # fmt: skip
+    return (StateRows(grounded, [chosen[n] for n in range(len(chosen))], complete),
+            StateRows(grounded, _Columns(grounded, kernel, words), complete, count))  # fmt: skip
 
 
 class _Columns(Sequence[npt.NDArray[Any]]):
@@ -151,18 +151,18 @@ class _Columns(Sequence[npt.NDArray[Any]]):
         return column.astype(bool) if cell.field.sort is BOOL else column
 
 
-def chosen_values(one: Slice, bounds: Mapping[str, int]) -> Iterator[dict[str, Term]]:
+def chosen_values(one: SliceVariables, bounds: Mapping[str, int]) -> Iterator[dict[str, Term]]:
     """All values of a slice's variables; of two brokers only different ones, in both orders."""
     domains = [v.sort.domain(bounds) for v in one.variables]
     for values in itertools.product(*domains):
         yield {v.args[0]: t.const(code) for v, code in zip(one.variables, values, strict=True)}
 
 
-class Slices:
+class SliceColumns:
     """The columns of a slice's literals, packed to bits, one stretch of rows after the other."""
 
     def __init__(
-        self, blocks: Sequence[Rows], one: Slice, literals: Sequence[Literal],
+        self, blocks: Sequence[StateRows], one: SliceVariables, literals: Sequence[Literal],
         most: int | None = None,
     ) -> None:  # fmt: skip
         """`most` rows of each block, evenly spread, where there are more."""
@@ -201,7 +201,7 @@ LEARNED = 64
 """Rows that refute a clause and join the sample, for each choice of values."""
 
 
-def _is_first_of_its_orbit(one: Slice, chosen: Mapping[str, Term]) -> bool:
+def _is_first_of_its_orbit(one: SliceVariables, chosen: Mapping[str, Term]) -> bool:
     """Are brokers named in the order in which they are chosen? What is reached is the same of all
     of them."""
     brokers = [chosen[v.args[0]].args[0] for v in one.variables
@@ -210,13 +210,13 @@ def _is_first_of_its_orbit(one: Slice, chosen: Mapping[str, Term]) -> bool:
     return first == list(range(1, len(first) + 1))
 
 
-class Sample:
+class SliceSample:
     """Rows of a slice for any literals: a sample, and what spoke against clauses of before."""
 
-    def __init__(self, blocks: Sequence[Rows], one: Slice, most: int) -> None:
+    def __init__(self, blocks: Sequence[StateRows], one: SliceVariables, most: int) -> None:
         self._slice, self._looked_at = one, [*blocks]
         self._choices = [self._choices_in(block) for block in blocks]
-        self._stretches: list[tuple[Rows, dict[str, Term]]] = []
+        self._stretches: list[tuple[StateRows, dict[str, Term]]] = []
         random = np.random.default_rng(0)
         for block, choices in zip(blocks, self._choices, strict=True):
             some = random.permutation(len(choices))[:CHOICES]
@@ -226,11 +226,11 @@ class Sample:
         """By rows and grounded term: most literals mention few of the variables."""
         self._packed: dict[Term, list[npt.NDArray[np.uint8]]] = {}
 
-    def _choices_in(self, block: Rows) -> list[dict[str, Term]]:
+    def _choices_in(self, block: StateRows) -> list[dict[str, Term]]:
         return [chosen for chosen in chosen_values(self._slice, block.grounded.bounds)
                 if _is_first_of_its_orbit(self._slice, chosen)]  # fmt: skip
 
-    def learn(self, rows: Rows) -> None:
+    def learn(self, rows: StateRows) -> None:
         """Further states that may refute a clause."""
         self._looked_at.append(rows)
         self._choices.append(self._choices_in(rows))
@@ -249,7 +249,7 @@ class Sample:
         ]  # fmt: skip
         return found
 
-    def _packed_bits(self, rows: Rows, term: Term) -> npt.NDArray[np.uint8]:
+    def _packed_bits(self, rows: StateRows, term: Term) -> npt.NDArray[np.uint8]:
         found = self._bits.get((id(rows), term))
         if found is None:
             value = rows.wide(rows.of(term)).astype(bool)
@@ -271,7 +271,10 @@ class Sample:
                 else:
                     some = np.flatnonzero(left)[:LEARNED]
                     self._stretches.append(
-                        (Rows(rows.grounded, [column[some] for column in rows.columns]), chosen)
+                        (
+                            StateRows(rows.grounded, [column[some] for column in rows.columns]),
+                            chosen,
+                        )
                     )
                     return True
             rows.forget(KEPT)
@@ -283,7 +286,9 @@ def _words(packed: npt.NDArray[np.uint8]) -> Column:
     return np.concatenate([packed, np.zeros(pad, np.uint8)]).view(np.uint64)
 
 
-def clauses_that_hold(seen: Slices, literals: Sequence[Literal]) -> Iterable[tuple[Literal, ...]]:
+def clauses_that_hold(
+    seen: SliceColumns, literals: Sequence[Literal]
+) -> Iterable[tuple[Literal, ...]]:
     """Every clause of one or two literals that no row refutes, and no part of which holds alone.
 
     Literals that agree in every row stand for each other: each is tied to the plainest of them.
@@ -330,7 +335,7 @@ TASTE = 6
 """Steps after which a walk leaves other steps out, and likes others."""
 
 
-def walked(grounded: Grounded, walks: int, length: int, seed: int, report: Report) -> Rows:
+def walked(grounded: Grounded, walks: int, length: int, seed: int, report: Report) -> StateRows:
     """States along random walks, of larger bounds than can be explored; the first is the start.
 
     Each walk leaves half of the steps out, and likes some of the others better: so that some
@@ -387,12 +392,12 @@ def walked(grounded: Grounded, walks: int, length: int, seed: int, report: Repor
     return _rows_of(grounded, np.array(list(seen.values())))
 
 
-def _rows_of(grounded: Grounded, states: npt.NDArray[np.int16]) -> Rows:
+def _rows_of(grounded: Grounded, states: npt.NDArray[np.int16]) -> StateRows:
     columns = [
         states[:, cell.number].astype(bool) if cell.field.sort is BOOL else states[:, cell.number]
         for cell in grounded.cells
     ]
-    return Rows(grounded, columns)
+    return StateRows(grounded, columns)
 
 
 MOST_LITERALS = 7
@@ -410,7 +415,7 @@ _OpenSet = tuple[int, int, tuple[int, ...], frozenset[str], npt.NDArray[np.uint8
 the last."""
 
 
-class Generaliser:
+class ClauseGeneraliser:
     """Clauses that no row refutes and one state does: what that state has and no row has.
 
     Which literals of a state never come together is a covering of the rows: each row lacks one of

@@ -21,12 +21,12 @@ from model.language import terms as t
 from model.language.recording import Recorded, nodes
 from model.language.sorts import BOOL, Names, Numbers, Sort
 from model.language.terms import Term
-from specs.finding.houdini import InvariantCandidate, Scope
-from specs.finding.observed import Rows
-from specs.finding.vocabulary import Literal, Slice, made_again, slice_over
+from specs.finding.houdini import BoundedSteps, InvariantCandidate
+from specs.finding.observed import StateRows
+from specs.finding.vocabulary import Literal, SliceVariables, made_again, slice_over
 from specs.grounded_steps import State
 from specs.lowering.instances import Instance
-from specs.splitting import Part, Splitter, substituted
+from specs.splitting import GoalSplitter, Subgoal, substituted
 
 Values = dict[str, Term]
 """Variable -> its value in the counterexample, a literal."""
@@ -39,10 +39,10 @@ MOST = 6
 
 
 @dataclass(frozen=True)
-class Reason:
+class ViolationReason:
     """Facts over the variables of a slice, each as it is in the counterexample."""
 
-    slice: Slice
+    slice: SliceVariables
     facts: tuple[Literal, ...]
 
 
@@ -55,9 +55,9 @@ class _Facts:
 
 
 def reasons(
-    scope: Scope, goal: InvariantCandidate, instance: Instance | None, state: State,
-    defined: Callable[[Slice], Sequence[Literal]],
-) -> Iterator[Reason]:  # fmt: skip
+    scope: BoundedSteps, goal: InvariantCandidate, instance: Instance | None, state: State,
+    defined: Callable[[SliceVariables], Sequence[Literal]],
+) -> Iterator[ViolationReason]:  # fmt: skip
     """Why the goal does not hold after the instance (or in the state itself, without one).
 
     `defined`: what definitions say of the variables of a slice.
@@ -70,10 +70,10 @@ def reasons(
                 yield found
 
 
-def _parts(goal: InvariantCandidate) -> list[Part]:
+def _parts(goal: InvariantCandidate) -> list[Subgoal]:
     if goal.whole is None:
-        return Splitter().parts(goal.plain, goal.slice.variables)
-    return Splitter().parts(goal.whole)
+        return GoalSplitter().subgoals(goal.plain, goal.slice.variables)
+    return GoalSplitter().subgoals(goal.whole)
 
 
 class _Opaque(Exception):
@@ -82,8 +82,8 @@ class _Opaque(Exception):
 
 class _Counterexample:
     def __init__(
-        self, scope: Scope, instance: Instance | None, state: State,
-        defined: Callable[[Slice], Sequence[Literal]],
+        self, scope: BoundedSteps, instance: Instance | None, state: State,
+        defined: Callable[[SliceVariables], Sequence[Literal]],
     ) -> None:  # fmt: skip
         self._scope, self._instance, self._defined = scope, instance, defined
         self._before = scope.rows([state])
@@ -102,11 +102,11 @@ class _Counterexample:
                     self._parameters[f"${name}"] = t.const(value)
                     self._sorts[f"${name}"] = sort
 
-    def _value(self, rows: Rows, term: Term, values: Values) -> Any:
+    def _value(self, rows: StateRows, term: Term, values: Values) -> Any:
         grounded = self._scope.grounded.ground(term, values)
         return rows.wide(rows.of(grounded))[0]
 
-    def failing(self, part: Part) -> list[Values]:
+    def failing(self, part: Subgoal) -> list[Values]:
         """Values for which the part does not hold: those first that the step mentions."""
         taken = {(sort.name, self._parameters[name]) for name, sort in self._sorts.items()}
         found: list[tuple[int, int, Values]] = []
@@ -120,7 +120,7 @@ class _Counterexample:
                 found.append((len(several - taken), number, values))
         return [values for _, _, values in sorted(found, key=lambda one: one[:2])[:WAYS]]
 
-    def reason(self, part: Part, values: Values) -> Reason | None:
+    def reason(self, part: Subgoal, values: Values) -> ViolationReason | None:
         """All facts that together break the part for these values."""
         self._values = {**self._parameters, **values}
         self._kinds = {**self._sorts, **{v.args[0]: v.sort for v in part.variables}}
@@ -258,7 +258,7 @@ class _Counterexample:
 
     # -- as literals of a slice ----------------------------------------------------------------
 
-    def _over_slice(self) -> Reason | None:
+    def _over_slice(self) -> ViolationReason | None:
         used = frozenset().union(*(atom.free for atom in self._facts.atoms))
         groups: dict[tuple[str, Term], list[str]] = {}
         for name, sort in self._kinds.items():
@@ -297,9 +297,9 @@ class _Counterexample:
             for part in self._defined(one)
             if part.term not in facts and t.not_(part.term) not in facts
         ]  # fmt: skip
-        return Reason(one, tuple(said))
+        return ViolationReason(one, tuple(said))
 
-    def _beside(self, one: Slice) -> Iterator[tuple[Term, int]]:
+    def _beside(self, one: SliceVariables) -> Iterator[tuple[Term, int]]:
         """What is said of the same variables by fields of two values, roles and states."""
         for leaf in self._scope.grounded.recorded.fields.values():
             if leaf.budget is not None or not leaf.dims:
@@ -318,7 +318,7 @@ BESIDE = 3
 """What a fact costs that the counterexample does not hang on."""
 
 
-def _compared(facts: Sequence[Term], one: Slice) -> Iterator[tuple[Term, int]]:
+def _compared(facts: Sequence[Term], one: SliceVariables) -> Iterator[tuple[Term, int]]:
     """Comparisons of the variables, and of the values in the facts, where they are of one sort."""
     values: dict[Term, None] = dict.fromkeys(one.variables)
     for fact in facts:

@@ -28,12 +28,12 @@ from model.language import terms as t
 from model.language.recording import fields_read, record_condition
 from model.language.scalars import Scalar
 from model.language.terms import Term
-from specs.finding.guided import BEGIN, Choosing, Generalising, Guided, Lost
-from specs.finding.houdini import InvariantCandidate, Needs, Scope, kept_by_all
+from specs.finding.guided import BEGIN, ClauseMaker, GuidedSearch, GuidedSearchState, LostGoal
+from specs.finding.houdini import BoundedSteps, CandidateNeeds, InvariantCandidate, kept_by_all
 from specs.finding.notation import Notation, denied_and_said, triggers_of
 from specs.finding.observed import (
-    Rows,
-    Slices,
+    SliceColumns,
+    StateRows,
     clauses_that_hold,
     reached,
     walked,
@@ -43,7 +43,7 @@ from specs.finding.vocabulary import (
     REACH,
     Definitions,
     Literal,
-    Slice,
+    SliceVariables,
     Vocabulary,
 )
 from specs.grounded_steps import State
@@ -58,7 +58,7 @@ from specs.splitting import substituted
 
 Report = Callable[[str], None]
 
-NOTHING = Slice(())
+NOTHING = SliceVariables(())
 SHARE = 5
 """Where most of a proof is given, the first look is at one in so many states: few candidates are
 chosen, and each of those is held against all that were reached."""
@@ -191,13 +191,13 @@ class _Search:
         self.candidates = [*self.goals, *self._two_literals()]
         self.report("putting the steps into formulas")
         self.scope = self._scope(self._bounds())
-        self.generalising = Generalising(
+        self.generalising = ClauseMaker(
             self.scope, [self.rows], self.literals.__getitem__, self.report
         )
         return self._timed(self._proved())
 
-    def _scope(self, bounds: Mapping[str, int]) -> Scope:
-        return Scope(self.recorded, bounds, list(self.known.values()),
+    def _scope(self, bounds: Mapping[str, int]) -> BoundedSteps:
+        return BoundedSteps(self.recorded, bounds, list(self.known.values()),
                      _all_fields(self.recorded))  # fmt: skip
 
     def _timed(self, found: InvariantSearchResult) -> InvariantSearchResult:
@@ -209,7 +209,7 @@ class _Search:
 
     # -- candidates ---------------------------------------------------------------------------
 
-    def _reached(self) -> tuple[Rows, Rows]:
+    def _reached(self) -> tuple[StateRows, StateRows]:
         return reached(
             self.recorded, self._bounds(), _all_fields(self.recorded), self.effort.states,
             SHARE if self.given else 1,
@@ -219,7 +219,7 @@ class _Search:
         said = [*(one.closed for one in self.goals), *self.known.values()]
         vocabularies = [Vocabulary(self.recorded, said, set(self.recorded.fields), reach)
                         for reach in range(REACH, 0, -1)]  # fmt: skip
-        self.literals: dict[Slice, list[Literal]] = {}
+        self.literals: dict[SliceVariables, list[Literal]] = {}
         self.terms: dict[Term, InvariantCandidate] = {}
         for one in vocabularies[0].slices(self.effort.variables):
             # As far apart as fields may be for the slice not to become too large.
@@ -229,14 +229,16 @@ class _Search:
                     break
             self.report(f"clauses about {one}: {len(literals)} literals, "
                         f"{len(self.terms):,} candidates so far")  # fmt: skip
-            seen = Slices([self.rows], one, literals)
+            seen = SliceColumns([self.rows], one, literals)
             for clause in clauses_that_hold(seen, literals):
                 self._candidate(one, clause)
         self.counts.update(states=self.all_rows.count, candidates=len(self.terms),
                            literals=sum(map(len, self.literals.values())))  # fmt: skip
         return list(self.terms.values())
 
-    def _candidate(self, one: Slice, clause: tuple[Literal, ...]) -> InvariantCandidate | None:
+    def _candidate(
+        self, one: SliceVariables, clause: tuple[Literal, ...]
+    ) -> InvariantCandidate | None:
         """A new candidate; None if it is known, or mentions fewer variables than the slice."""
         term = t.or_(*(part.formula for part in clause))
         if term.free != {v.args[0] for v in one.variables} or term in self.terms:
@@ -294,12 +296,12 @@ class _Search:
         walks = walked(rooms, self.effort.walks, self.effort.length, self.effort.seed, self.report)
         self.counts["states"] = self.all_rows.count + walks.count
         self.open_at = {goal.number: self._open_after(goal) for goal in self.goals}
-        generalising = Generalising(self.scope, [self.rows, walks], self._vocabulary().literals,
+        generalising = ClauseMaker(self.scope, [self.rows, walks], self._vocabulary().literals,
                                     self.report, self.definitions)  # fmt: skip
-        guided = self.kept_at.guided or Guided()
+        guided = self.kept_at.guided or GuidedSearchState()
         open_ones = [(goal, instance) for goal in self.goals
                      for instance in self.open_at[goal.number]]  # fmt: skip
-        choosing = Choosing(self.scope, open_ones, generalising, self.kept_at.keep_guided,
+        choosing = GuidedSearch(self.scope, open_ones, generalising, self.kept_at.keep_guided,
                             self.report)  # fmt: skip
         while True:
             alive_at, lost = choosing.go(guided, self._is_late)
@@ -393,7 +395,7 @@ class _Search:
             return self.open_at[goal.number]
         return [one for one in self.scope.instances if self.scope.concerns(one, goal)]
 
-    def _lost(self, alive: Sequence[InvariantCandidate]) -> list[Lost]:
+    def _lost(self, alive: Sequence[InvariantCandidate]) -> list[LostGoal]:
         """The goals that some step does not keep, each with a state from which it does not."""
         lost = []
         solver = self.scope.solver()
@@ -403,7 +405,7 @@ class _Search:
                 solver.push()
                 solver.add(*self.scope.failing(instance, goal))
                 if solver.check() == z3.sat:
-                    lost.append(Lost(goal, instance, self.scope.blanker(solver)))
+                    lost.append(LostGoal(goal, instance, self.scope.blanker(solver)))
                 solver.pop()
                 if lost and lost[-1].goal is goal:
                     break
@@ -422,7 +424,7 @@ class _Search:
         }
 
     def _stuck(
-        self, lost: Sequence[Lost], alive: Sequence[InvariantCandidate]
+        self, lost: Sequence[LostGoal], alive: Sequence[InvariantCandidate]
     ) -> InvariantSearchResult:
         """What is known when a goal is not kept: a small state that shows why."""
         made = self._as_found([], {}, alive)
@@ -455,7 +457,7 @@ class _Search:
         self, alive: list[InvariantCandidate]
     ) -> tuple[list[InvariantCandidate], dict[int, set[int]]]:
         """The claim, what it needs, what that needs in turn; then none that can go."""
-        needs = Needs(self.scope)
+        needs = CandidateNeeds(self.scope)
         goals = {goal.number for goal in self.goals}
         given = self.given
         chosen: dict[int, InvariantCandidate] = {} if given else {g.number: g for g in self.goals}
@@ -485,7 +487,7 @@ class _Search:
 
     def _thin_out(
         self, chosen: dict[int, InvariantCandidate],
-        used: dict[tuple[int, int], list[InvariantCandidate]], needs: Needs,
+        used: dict[tuple[int, int], list[InvariantCandidate]], needs: CandidateNeeds,
     ) -> None:  # fmt: skip
         """Leaves out, the least plain first, whatever the others can do without."""
         instances: dict[int, Instance | None] = {one.number: one for one in self.scope.instances}
@@ -636,14 +638,14 @@ class _KeptClauses:
     def __init__(self, path: Path | None, question: str) -> None:
         self._path, self._question = path, question
         self._rounds: dict[str, list[int]] = {}
-        self.guided: Guided | None = None
+        self.guided: GuidedSearchState | None = None
         """The state of a search that goes by counterexamples, where there was one."""
         if path is not None and path.exists():
             try:
                 said = json.loads(path.read_text(encoding="utf-8"))
                 question_there, rounds = said["question"], said["rounds"]
                 if said.get("guided") is not None:
-                    self.guided = Guided.of(said["guided"])
+                    self.guided = GuidedSearchState.of(said["guided"])
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise ProtocolError(
                     f"{path} is no file that a search for invariants left; remove it, or name "
@@ -665,7 +667,7 @@ class _KeptClauses:
         self._rounds[str(number)] = left
         self._write()
 
-    def keep_guided(self, guided: Guided) -> None:
+    def keep_guided(self, guided: GuidedSearchState) -> None:
         """The same, of a search that goes by counterexamples."""
         self.guided = guided
         self._write()

@@ -19,7 +19,7 @@ from model.language.scalars import Scalar
 from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
 from model.language.terms import Term
-from specs.invariants import Definition, Hint
+from specs.invariants import Definition, SolverHint
 
 REACH = 3
 """Two fields are related if a chain of at most so many copies and comparisons joins them."""
@@ -57,7 +57,7 @@ class Literal:
 
 
 @dataclass(frozen=True)
-class Slice:
+class SliceVariables:
     """Variables of which clauses speak: `b` and `e`, a broker and an epoch."""
 
     variables: tuple[Term, ...]
@@ -197,7 +197,7 @@ class Vocabulary:
                        if name in fields and leaf.budget is None}  # fmt: skip
         self.provenance = Provenance(recorded, also, reach)
 
-    def slices(self, most: int) -> list[Slice]:
+    def slices(self, most: int) -> list[SliceVariables]:
         """Up to `most` variables, of the sorts that index the fields; the smallest first."""
         sorts = list(dict.fromkeys(
             sort for leaf in self.fields.values() for sort in leaf.dims))  # fmt: skip
@@ -210,7 +210,7 @@ class Vocabulary:
                 found.append(slice_over(chosen))
         return found
 
-    def literals(self, one: Slice) -> list[Literal]:
+    def literals(self, one: SliceVariables) -> list[Literal]:
         """Every literal over the variables of the slice, the plain ones first."""
         plain = list(self._paths(one))
         nested = [*plain, *self._nested(one, plain)]
@@ -239,13 +239,13 @@ class Vocabulary:
 
     # -- values -------------------------------------------------------------------------------
 
-    def _paths(self, one: Slice) -> Iterator[_Path]:
+    def _paths(self, one: SliceVariables) -> Iterator[_Path]:
         for leaf in self.fields.values():
             choices = [[v for v in one.variables if v.sort == sort] for sort in leaf.dims]
             for chosen in itertools.product(*choices):
                 yield _Path(t.get(leaf.name, chosen, leaf.sort), leaf.name, 1)
 
-    def _nested(self, one: Slice, plain: list[_Path]) -> Iterator[_Path]:
+    def _nested(self, one: SliceVariables, plain: list[_Path]) -> Iterator[_Path]:
         """Fields of which one index is a field."""
         for leaf in self.fields.values():
             for position, sort in enumerate(leaf.dims):
@@ -329,7 +329,7 @@ class Definitions:
         self._recorded = recorded
         self._by_symbol = {one.symbol: one for one in definitions}
 
-    def literals(self, one: Slice) -> list[Literal]:
+    def literals(self, one: SliceVariables) -> list[Literal]:
         """What the definitions say of a slice's variables."""
         found = []
         for symbol, defined in self._by_symbol.items():
@@ -340,7 +340,7 @@ class Definitions:
                 found.append(Literal(term, True, NESTED, self.written_out(term)))
         return found
 
-    def of_fields(self) -> tuple[Hint, ...]:
+    def of_fields(self) -> tuple[SolverHint, ...]:
         """What definitions say of values that fields have: for a solver to have in mind where it
         does not think of them by itself."""
         hints = []
@@ -363,7 +363,7 @@ class Definitions:
             ) -> list[Scalar]:
                 return [term for value in self._fields((), first) for term in said(value)]
 
-            hints += [Hint(of_all, over=first), Hint(of_some)]
+            hints += [SolverHint(of_all, over=first), SolverHint(of_some)]
         return tuple(hints)
 
     def _fields(self, index: tuple[Term, ...], sort: Sort) -> list[Term]:
@@ -393,14 +393,14 @@ class Definitions:
         return go(term)
 
 
-def slice_over(sorts: Sequence[Sort]) -> Slice:
+def slice_over(sorts: Sequence[Sort]) -> SliceVariables:
     """A variable for each of the sorts, by its first letter; a second one of a letter is `e2`."""
     names: list[str] = []
     for sort in sorts:
         first = sort.name.split()[-1][0]
         taken = sum(name[0] == first for name in names)
         names.append(first + ("" if not taken else str(taken + 1)))
-    return Slice(tuple(t.var(name, sort) for name, sort in zip(names, sorts, strict=True)))
+    return SliceVariables(tuple(t.var(name, sort) for name, sort in zip(names, sorts, strict=True)))
 
 
 def made_again(term: Term) -> Term:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from model.language import ProtocolError
 from model.language.errors import unknown_name
-from specs.story.heading import Heading, read_heading
+from specs.story.heading import StoryHeading, read_heading
 
 FOLDER = Path(__file__).resolve().parents[1] / "exercises"
 
@@ -55,7 +55,7 @@ class Exercise:
     """For `prove`: the invariants that were taken out."""
 
     @cached_property
-    def heading(self) -> Heading:
+    def heading(self) -> StoryHeading:
         """The system that is played or explored."""
         return read_heading(self.opening)
 

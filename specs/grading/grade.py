@@ -25,7 +25,7 @@ from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import prove
 from specs.runs import Run
 from specs.story import Story, parse, play
-from specs.story.heading import Heading, heading_line, read_heading
+from specs.story.heading import StoryHeading, heading_line, read_heading
 from specs.verdict import Verdict
 
 Report = Callable[[str], None]
@@ -103,7 +103,7 @@ def _played(answer: ExerciseAnswer, report: Report) -> Grade:
     return Grade(answer, Verdict.HOLDS, [f"after {met} steps, {end}: {sentence}"])
 
 
-def _states(story: Story, heading: Heading) -> list[SparseState]:
+def _states(story: Story, heading: StoryHeading) -> list[SparseState]:
     twin = Evaluator(heading.recorded, heading.step_bounds)
     steps = {one.transition.name: one for one in heading.recorded.steps}
     states = [twin.initial()]
@@ -113,7 +113,7 @@ def _states(story: Story, heading: Heading) -> list[SparseState]:
     return states
 
 
-def _where(asked: Exercise, heading: Heading, states: list[SparseState]) -> int | None:
+def _where(asked: Exercise, heading: StoryHeading, states: list[SparseState]) -> int | None:
     """The number of steps after which the run shows what is asked for."""
     claim = heading.recorded.claim(asked.claim)[0]
     judge = Evaluator(heading.recorded, heading.claim_bounds(len(states)))
@@ -169,7 +169,7 @@ def _repaired(answer: ExerciseAnswer, report: Report) -> Grade:
     )
 
 
-def _only_heading(answer: ExerciseAnswer) -> Heading:
+def _only_heading(answer: ExerciseAnswer) -> StoryHeading:
     lines = [
         (number, text.split("#", 1)[0].strip())
         for number, text in enumerate(answer.text.splitlines(), 1)

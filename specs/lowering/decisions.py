@@ -46,29 +46,29 @@ def is_cheap(term: Term) -> bool:
 
 
 @dataclass
-class Block(Generic[One]):
+class DecisionBlock(Generic[One]):
     """A node of the tree: what happens once its condition holds."""
 
     path: Path = ()
-    children: dict[Term, Block[One]] = field(default_factory=dict)
+    children: dict[Term, DecisionBlock[One]] = field(default_factory=dict)
     reasons: set[int] = field(default_factory=set)
     done: list[One] = field(default_factory=list)
     refused_here: set[int] = field(default_factory=set)
     kept: list[Term] = field(default_factory=list)
 
-    def below(self) -> Iterator[Block[One]]:
+    def below(self) -> Iterator[DecisionBlock[One]]:
         """This node and all under it, parents first."""
         yield self
         for child in self.children.values():
             yield from child.below()
 
 
-def decision_tree(instances: Sequence[One], mark_first: bool = False) -> Block[One]:
+def decision_tree(instances: Sequence[One], mark_first: bool = False) -> DecisionBlock[One]:
     """The tree of all guards, in the order of the instances.
 
     A guard that is false from its first condition is the parameters' doing, unless `mark_first`.
     """
-    root: Block[One] = Block()
+    root: DecisionBlock[One] = DecisionBlock()
     for instance in instances:
         block = root
         for position, (condition, reason) in enumerate(instance.requires):
@@ -78,7 +78,7 @@ def decision_tree(instances: Sequence[One], mark_first: bool = False) -> Block[O
                 break
             child = block.children.get(condition)
             if child is None:
-                child = Block((*block.path, len(block.children)))
+                child = DecisionBlock((*block.path, len(block.children)))
                 block.children[condition] = child
             child.reasons.add(reason)
             block = child
@@ -99,13 +99,13 @@ def _common(one: Path, other: Path) -> Path:
 
 
 def place_locals(
-    root: Block[One],
+    root: DecisionBlock[One],
     extra: Mapping[Path, Sequence[Term]] | None = None,
     cheap: Callable[[Term], bool] = is_cheap,
 ) -> None:
     """Finds the terms worth a local, and the innermost block from which all their uses hang."""
     uses: dict[Term, tuple[Path, bool]] = {}  # the innermost block of all uses; are there several?
-    by_path: dict[Path, Block[One]] = {}
+    by_path: dict[Path, DecisionBlock[One]] = {}
 
     def used(term: Term, path: Path, several: bool = False) -> None:
         known = uses.get(term)
@@ -132,6 +132,6 @@ def place_locals(
             used(arg, home, several and not kept)
 
 
-def order_of(root: Block[One]) -> list[int]:
+def order_of(root: DecisionBlock[One]) -> list[int]:
     """Instance numbers in the order in which generated code tries them."""
     return [one.number for block in root.below() for one in block.done]

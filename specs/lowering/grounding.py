@@ -18,7 +18,7 @@ from model.language.schema import Field, SetOf
 from model.language.sorts import BOOL, Bounded, Numbers, Sort
 from model.language.system import RecordedSystem
 from model.language.terms import Term
-from specs.lowering.enumerated import Enumerated, Environment
+from specs.lowering.bounded_cells import BoundedCells, Environment
 from specs.lowering.instances import Instance, SuccessorCheck
 
 
@@ -43,7 +43,7 @@ requirement share most of them. Terms are kept for ever in any case."""
 _MOST_MADE = 4096
 
 
-class Grounded(Enumerated):
+class Grounded(BoundedCells):
     """A recorded system with concrete bounds.
 
     `cells` are the leaves; `instances` the steps with their parameters chosen; `reasons` numbers

@@ -25,8 +25,8 @@ beyond a field's bits.
 from __future__ import annotations
 
 from model.language.terms import FALSE, Term, and_
-from specs.lowering.decisions import Block, place_locals
-from specs.lowering.frozen import Frozen, Kept
+from specs.lowering.constant_cells import ConstantCells, SimplifiedInstance
+from specs.lowering.decisions import DecisionBlock, place_locals
 from specs.lowering.grounding import Grounded
 from specs.lowering.llvm_terms import LANES
 from specs.lowering.native_expand import ExpandCode, is_free
@@ -44,7 +44,7 @@ class NativeCode:
     `fair` are the instances that some `eventually` treats fairly, in the order of their bits.
     """
 
-    def __init__(self, grounded: Grounded, frozen: Frozen, packing: Packing) -> None:
+    def __init__(self, grounded: Grounded, frozen: ConstantCells, packing: Packing) -> None:
         self.grounded, self.frozen, self.packing = grounded, frozen, packing
         self.claims = list(grounded.claims)
         self.bounds = sorted(
@@ -98,7 +98,7 @@ class NativeCode:
 
     def _bits(self, writer: PackedWriter, terms: dict[int, Term]) -> str:
         """A word with the truth of each term in its bit; what terms share is computed once."""
-        root: Block[Kept] = Block()
+        root: DecisionBlock[SimplifiedInstance] = DecisionBlock()
         word = writer.kind("i64")
         place_locals(root, {(): list(terms.values())}, cheap=is_free)
         for term in sorted(root.kept, key=lambda made: made.order):
@@ -128,5 +128,5 @@ class NativeCode:
         ])  # fmt: skip
 
 
-def _is_dead(one: Kept) -> bool:
+def _is_dead(one: SimplifiedInstance) -> bool:
     return bool(one.requires) and one.requires[-1][0] is FALSE

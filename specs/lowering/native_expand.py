@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from model.language.terms import Term
-from specs.lowering.decisions import Block, decision_tree, place_locals
-from specs.lowering.frozen import Kept
+from specs.lowering.constant_cells import SimplifiedInstance
+from specs.lowering.decisions import DecisionBlock, decision_tree, place_locals
 from specs.lowering.instances import SuccessorCheck
 from specs.lowering.llvm_terms import LANES
 from specs.lowering.packed_terms import PackedWriter
@@ -44,7 +44,9 @@ class ExpandCode:
     `row` is the distance, in words, between two planes of the successors (see `native_code`).
     """
 
-    def __init__(self, kept: list[Kept], packing: Packing, bounds: list[str], row: int) -> None:
+    def __init__(
+        self, kept: list[SimplifiedInstance], packing: Packing, bounds: list[str], row: int
+    ) -> None:
         self.bounds, self.row = bounds, row
         self.checks: list[Impossible] = []
         root = decision_tree(kept, mark_first=True)
@@ -137,7 +139,7 @@ class ExpandCode:
 
     # -- the tree ---------------------------------------------------------------------------
 
-    def _block(self, block: Block[Kept], name: str, active: str) -> None:
+    def _block(self, block: DecisionBlock[SimplifiedInstance], name: str, active: str) -> None:
         writer = self._writer
         mine = dict(writer.names)
         for term in sorted(block.kept, key=lambda made: made.order):
@@ -150,7 +152,9 @@ class ExpandCode:
             self._child(condition, child, f"{name}_{position}", active)
         writer.names = mine
 
-    def _child(self, condition: Term, child: Block[Kept], name: str, active: str) -> None:
+    def _child(
+        self, condition: Term, child: DecisionBlock[SimplifiedInstance], name: str, active: str
+    ) -> None:
         """Marks what refused in some lane, and enters where the condition holds in some lane."""
         writer = self._writer
         holds = writer.value(condition)
@@ -165,7 +169,7 @@ class ExpandCode:
         self._end_at(f"{name}end")
         writer.names = outer  # what was computed inside is not known after
 
-    def _instance(self, one: Kept, name: str, active: str) -> None:
+    def _instance(self, one: SimplifiedInstance, name: str, active: str) -> None:
         writer = self._writer
         outer = dict(writer.names)
         for position, check in enumerate(one.checks):
@@ -175,7 +179,9 @@ class ExpandCode:
         self._add("%fired", one.number, writer.how_many(active))
         writer.names = outer
 
-    def _checked(self, one: Kept, check: SuccessorCheck, name: str, active: str) -> str:
+    def _checked(
+        self, one: SimplifiedInstance, check: SuccessorCheck, name: str, active: str
+    ) -> str:
         """The lanes whose successor passes."""
         writer = self._writer
         fine = writer.value(check.fine)
@@ -192,7 +198,7 @@ class ExpandCode:
         self._end_at(name)
         return self._both(active, fine)
 
-    def _store(self, one: Kept, active: str) -> None:
+    def _store(self, one: SimplifiedInstance, active: str) -> None:
         """The successors of the active lanes, packed together, behind those that are there."""
         writer = self._writer
         words = writer.successor(one.writes)

@@ -17,7 +17,7 @@ from typing import Any
 from model.language.errors import ImpossibleValue
 from model.language.sorts import BOOL
 from model.language.terms import FALSE, TRUE, Term
-from specs.lowering.decisions import Block, decision_tree, place_locals
+from specs.lowering.decisions import DecisionBlock, decision_tree, place_locals
 from specs.lowering.grounding import Grounded
 from specs.lowering.instances import Instance
 
@@ -167,7 +167,7 @@ class PythonCode:
         return "\n".join(lines) + "\n"
 
     def _emit(
-        self, block: Block[Instance], depth: int, emitter: _Emitter, lines: list[str]
+        self, block: DecisionBlock[Instance], depth: int, emitter: _Emitter, lines: list[str]
     ) -> None:
         pad = "    " * depth
         mine = dict(emitter.names)
@@ -224,7 +224,7 @@ class PythonCode:
         return f"pack(({cells},))" if self.narrow else f"({cells},)"
 
     def _condition(self, term: Term, given: str = "s") -> Callable[..., bool]:
-        root: Block[Instance] = Block()
+        root: DecisionBlock[Instance] = DecisionBlock()
         place_locals(root, {(): [term]})
         emitter = _Emitter(self.grounded)
         lines = [f"def condition({given}):", self._unpack()]

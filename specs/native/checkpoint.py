@@ -23,17 +23,17 @@ import numpy.typing as npt
 from model.language import ProtocolError
 from specs.lowering.symmetry import canonical_text
 from specs.native.kernel import Kernel
-from specs.native.store import FIRST_TABLE, LOAD, Spans, Store, Words
+from specs.native.store import FIRST_TABLE, LOAD, Spans, StateStore, Words
 
 FORMAT = "insync.checkpoint/1"
 DESCRIPTION = "checkpoint.json"
 EVERY_SECONDS = 60.0
 
 
-class Resumable(Protocol):
+class ResumableSearch(Protocol):
     """What a search tells a checkpoint, and takes back from it: whole levels and their counts."""
 
-    store: Store
+    store: StateStore
     levels: list[Spans]
     generated: int
     dead_ends: int
@@ -85,7 +85,7 @@ class Checkpoint:
 
     # -- writing ----------------------------------------------------------------------------
 
-    def save(self, search: Resumable) -> None:
+    def save(self, search: ResumableSearch) -> None:
         """Writes the whole levels of a search. Raises ProtocolError where it cannot be written."""
         self._saved = time.perf_counter()
         words, store = self.kernel.words, search.store
@@ -138,7 +138,7 @@ class Checkpoint:
 
     # -- reading ----------------------------------------------------------------------------
 
-    def load_into(self, search: Resumable) -> bool:
+    def load_into(self, search: ResumableSearch) -> bool:
         """Brings a fresh search to where the checkpoint was; False if the folder has none.
 
         Raises ProtocolError, naming both, for a checkpoint of anything else.
@@ -177,7 +177,7 @@ class Checkpoint:
                     f"{_title(mine)}: {what}; choose another folder"
                 )
 
-    def _fill(self, search: Resumable, header: dict[str, Any], states: Any) -> None:
+    def _fill(self, search: ResumableSearch, header: dict[str, Any], states: Any) -> None:
         store, words = search.store, self.kernel.words
         count = sum(header["levels"])
         if count > store.region:

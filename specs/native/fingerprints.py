@@ -25,7 +25,7 @@ from specs.lowering.llvm_terms import LANES
 from specs.native import driver
 from specs.native.backwards import judge_all
 from specs.native.kernel import Kernel, kernel_of
-from specs.native.search import WORTH_COMPILING, Options, Search, worker_for
+from specs.native.search import WORTH_COMPILING, NativeSearch, SearchOptions, worker_for
 from specs.native.store import FIRST_TABLE, LOAD, SHARE, Words, free_memory
 from specs.native.table import AHEAD, ONE, ask_for_entry, hash_all, hash_of
 
@@ -88,7 +88,7 @@ def _run(
 
 
 def fingerprint_search(
-    grounded: Grounded, options: Options, report: Report, started: float
+    grounded: Grounded, options: SearchOptions, report: Report, started: float
 ) -> Exploration:
     """Explores by fingerprints; `started` is when the set-up began (perf_counter)."""
     if options.checkpoint is not None:
@@ -287,6 +287,6 @@ class FingerprintSearch:
 
     def _path(self, claim: str) -> list[int]:
         """The run again, by an exact search that ends with the claim's level."""
-        exact = Search(self.kernel, Options(stop_at=claim), self.report)
+        exact = NativeSearch(self.kernel, SearchOptions(stop_at=claim), self.report)
         exact.go()
         return exact.result(0.0, 0.0).path(claim)

@@ -36,7 +36,7 @@ def cache_folder() -> Path:
 
 
 @dataclass
-class Machine:
+class MachineCode:
     """Machine code in memory. `addresses` by function name; alive as long as this object."""
 
     addresses: dict[str, int]
@@ -57,7 +57,7 @@ def code_key(text: str, level: int = LEVEL) -> str:
 
 def build(
     text: str, functions: tuple[str, ...], cache: Path | None = None, at_once: bool = False
-) -> Machine:
+) -> MachineCode:
     """Compiles the text, or takes it from the cache; raises RuntimeError for text LLVM refuses.
 
     `at_once`: where the text is LARGE and its best code is not in the cache, slower code is enough
@@ -89,7 +89,7 @@ def build(
     missing = sorted(name for name, address in addresses.items() if not address)
     if missing:
         raise RuntimeError(f"{kept} lacks {', '.join(missing)}: remove it and try again")
-    return Machine(addresses, from_cache, key, level, engine)
+    return MachineCode(addresses, from_cache, key, level, engine)
 
 
 def _compile(text: str, target: Any, names: tuple[str, ...]) -> bytes:

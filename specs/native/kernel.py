@@ -11,7 +11,7 @@ import numpy.typing as npt
 from model.language import ProtocolError
 from model.language.symmetry import why_not_symmetric
 from specs.exploration import settling_truths
-from specs.lowering.frozen import Frozen
+from specs.lowering.constant_cells import ConstantCells
 from specs.lowering.grounding import Grounded
 from specs.lowering.llvm_terms import LANES
 from specs.lowering.native_code import BLOCK, NativeCode
@@ -22,7 +22,7 @@ from specs.lowering.symmetry import (
     permutations,
     renamed_codes,
 )
-from specs.native.jit import LEVEL, Machine, build
+from specs.native.jit import LEVEL, MachineCode, build
 from specs.native.store import Words
 
 MOST_CLAIMS = 63
@@ -41,7 +41,7 @@ class Kernel:
     grounded: Grounded
     packing: Packing
     code: NativeCode
-    machine: Machine
+    machine: MachineCode
     symmetry: bool
     text: str = field(repr=False)
     cache: Path | None = None
@@ -124,7 +124,7 @@ def kernel_of(
         )
     if symmetry:
         _require_symmetry(grounded)
-    frozen = Frozen(grounded)
+    frozen = ConstantCells(grounded)
     packing = Packing(grounded, frozen.values)
     code = NativeCode(grounded, frozen, packing)
     text = code.text

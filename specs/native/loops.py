@@ -16,7 +16,7 @@ from specs.lowering.python_code import PythonCode, State
 from specs.native import graph
 from specs.native.kernel import Kernel, Tallies
 from specs.native.shortest import ShortestRuns
-from specs.native.store import Spans, Store, Words
+from specs.native.store import Spans, StateStore, Words
 from specs.verdict import Verdict
 
 BYTES_A_STATE = 48
@@ -32,11 +32,11 @@ def words_for(kernel: Kernel) -> int:
 
 
 @dataclass
-class Loops:
+class LoopSearch:
     """Answers about `eventually` claims, over all states of a search that ended by itself."""
 
     kernel: Kernel
-    store: Store
+    store: StateStore
     levels: Sequence[Spans]
     generated: int
     report: Report
@@ -63,7 +63,7 @@ class Loops:
 
 @dataclass
 class _LoopSearch:
-    loops: Loops
+    loops: LoopSearch
     claim: str
 
     def __post_init__(self) -> None:

@@ -27,9 +27,9 @@ from specs.native import driver
 from specs.native.backwards import judge_all
 from specs.native.checkpoint import Checkpoint
 from specs.native.kernel import Kernel, Tallies, kernel_of
-from specs.native.loops import Loops
+from specs.native.loops import LoopSearch
 from specs.native.shortest import ShortestRuns
-from specs.native.store import SHARE, OutOfMemory, Spans, Store, Words, free_memory
+from specs.native.store import SHARE, OutOfMemory, Spans, StateStore, Words, free_memory
 from specs.native.table import count_values, insert_all
 
 BATCH = 1 << 16
@@ -47,7 +47,7 @@ OUTBOX = 1 << 16
 
 
 @dataclass(frozen=True)
-class Options:
+class SearchOptions:
     """What a user may ask of a search; `workers` None is one for each processor."""
 
     max_states: int | None = None
@@ -59,7 +59,7 @@ class Options:
 
 
 @dataclass
-class Worker:
+class SearchWorker:
     """What one worker counts and writes; nobody else touches it."""
 
     tallies: Tallies
@@ -70,10 +70,10 @@ class Worker:
     sent: npt.NDArray[np.int64]
 
 
-def worker_for(kernel: Kernel, workers: int = 1) -> Worker:
+def worker_for(kernel: Kernel, workers: int = 1) -> SearchWorker:
     """A worker's empty arrays."""
     room = outbox_room(kernel) if workers > 1 else 0
-    return Worker(
+    return SearchWorker(
         tallies=kernel.tallies(),
         counters=np.zeros(8, np.int64),
         out=kernel.planes(),
@@ -89,17 +89,17 @@ def outbox_room(kernel: Kernel) -> int:
 
 
 def native_search(
-    grounded: Grounded, options: Options, report: Report, started: float
+    grounded: Grounded, options: SearchOptions, report: Report, started: float
 ) -> Exploration:
     """Explores with machine code; `started` is when the set-up began (perf_counter)."""
     kernel = kernel_of(grounded, options.symmetry)
-    search = Search(kernel, options, report)
+    search = NativeSearch(kernel, options, report)
     set_up = time.perf_counter()
     search.go()
     return search.result(time.perf_counter() - set_up, set_up - started)
 
 
-def _warm(kernel: Kernel, store: Store, worker: Worker) -> None:
+def _warm(kernel: Kernel, store: StateStore, worker: SearchWorker) -> None:
     """Loads the compiled loops on nothing at all, so that exploration is timed without them."""
     none, marks = np.uint64(0), np.zeros(1, np.uint64)
     driver.run(
@@ -111,11 +111,11 @@ def _warm(kernel: Kernel, store: Store, worker: Worker) -> None:
 
 
 @dataclass
-class Search:
+class NativeSearch:
     """One breadth-first search; `levels` has the spans of every whole level."""
 
     kernel: Kernel
-    options: Options
+    options: SearchOptions
     report: Report
     generated: int = 1  # the initial state counts as generated, as TLC counts it
     dead_ends: int = 0
@@ -126,7 +126,7 @@ class Search:
     def __post_init__(self) -> None:
         kernel = self.kernel
         self.memory_bytes = self.options.memory_bytes or int(free_memory() * SHARE)
-        self.store = Store(kernel.words, self.memory_bytes)
+        self.store = StateStore(kernel.words, self.memory_bytes)
         self.workers = self.options.workers or os.cpu_count() or 1
         self.open = set(settling_truths(kernel.grounded))
         self._about_steps = {
@@ -317,7 +317,7 @@ class Search:
             self.report("compiling faster machine code")
             self.kernel.compile_best()
 
-    def _raise_if_impossible(self, worker: Worker) -> None:
+    def _raise_if_impossible(self, worker: SearchWorker) -> None:
         error = int(worker.counters[driver.ERROR])
         if error:
             one = self.kernel.code.checks[-error - 1]
@@ -353,7 +353,7 @@ class Search:
             round(self.store.bytes_used / max(self.store.count, 1), 1), self.kernel.words,
         )  # fmt: skip
         runs = ShortestRuns(self.kernel, self.store, self.levels, tally.settled)
-        loops = Loops(self.kernel, self.store, self.levels, self.generated, self.report)
+        loops = LoopSearch(self.kernel, self.store, self.levels, self.generated, self.report)
         return Exploration(self.kernel.grounded, tally, engine, runs.to, loops.ending, self._counts)
 
     def _counts(self) -> Counts:

@@ -22,7 +22,7 @@ from specs.lowering.decisions import decision_tree, order_of
 from specs.lowering.python_code import PythonCode, State
 from specs.native import backwards, driver
 from specs.native.kernel import DEAD_END, Kernel
-from specs.native.store import Spans, Store, Words
+from specs.native.store import Spans, StateStore, Words
 
 
 class ShortestRuns:
@@ -34,7 +34,7 @@ class ShortestRuns:
     def __init__(
         self,
         kernel: Kernel,
-        store: Store,
+        store: StateStore,
         levels: Sequence[Spans],
         settled: Mapping[str, int],
         members: Mapping[str, npt.NDArray[np.int64]] | None = None,

@@ -48,7 +48,7 @@ def free_memory() -> int:
 
 
 @dataclass
-class Store:
+class StateStore:
     """Visited states of `shards` shards. `ends[s]` is the end of shard s's region in use.
 
     The array of states is reserved at once and takes memory only where it is written, so that it
@@ -126,9 +126,9 @@ class Store:
             )  # fmt: skip
         self.peak_bytes = max(self.peak_bytes, self.bytes_used)
 
-    def dealt_out(self, levels: list[Spans], shards: int) -> tuple[Store, list[Spans]]:
+    def dealt_out(self, levels: list[Spans], shards: int) -> tuple[StateStore, list[Spans]]:
         """The same states in several shards, level by level."""
-        other = Store(self.words, self.memory_bytes, shards)
+        other = StateStore(self.words, self.memory_bytes, shards)
         spans: list[Spans] = []
         for level in levels:
             begins = other.ends.copy()

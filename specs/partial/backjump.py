@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from model.language.sparse import SparseState
 from specs.partial.compiled_steps import CompiledSteps
-from specs.partial.guided import Changes, Fuel, OutOfBudget, Step
+from specs.partial.guided import Changes, OutOfBudget, SearchBudget, Step
 from specs.partial.plan_cache import PlanCache
 from specs.partial.plans import Planner
 from specs.partial.ways import FittingRun, PartialLine, fits
@@ -173,7 +173,7 @@ class Backjumping:
                 yield plan
         path = self.planner.path
         path.clear()
-        for _ in self.planner.ways(goal, most, Fuel(FUEL), is_brief=is_brief):
+        for _ in self.planner.ways(goal, most, SearchBudget(FUEL), is_brief=is_brief):
             self._spend()
             plan = list(path)
             if is_there() and self._has_time(change, plan, mark):
@@ -300,7 +300,7 @@ class Backjumping:
         path = self.planner.path
         path.clear()
         most = min(choice.left + 1, MOST_PLANNED)
-        for _ in self.planner.ways(goal, most, Fuel(FUEL), is_brief=True):
+        for _ in self.planner.ways(goal, most, SearchBudget(FUEL), is_brief=True):
             self._spend()
             early = path[:-1]
             kept = list(path)

@@ -34,10 +34,10 @@ Changes = Mapping[str, Mapping[str, tuple[int, ...]]]
 """Transition -> field -> the codes that it may change a cell of the field to."""
 
 
-class Fuel:
+class SearchBudget:
     """How much may be tried before the other ways are given up; a part of a larger amount."""
 
-    def __init__(self, units: int, of: Fuel | None = None) -> None:
+    def __init__(self, units: int, of: SearchBudget | None = None) -> None:
         self.units, self.of = units, of
 
     def burn(self) -> bool:
@@ -91,7 +91,7 @@ class Guide:
 
     # -- arguments ------------------------------------------------------------------------------
 
-    def arguments(self, move: TransitionMove, known: Choice) -> list[tuple[int, ...]]:
+    def candidate_arguments(self, move: TransitionMove, known: Choice) -> list[tuple[int, ...]]:
         """Every choice of the arguments that are not known, as far as this state suggests them."""
         choices: list[list[int]] = []
         for sort, value in zip(move.sorts, known, strict=True):
@@ -146,7 +146,7 @@ class Guide:
     # -- ways -----------------------------------------------------------------------------------
 
     def achieve(
-        self, move: TransitionMove, arguments: tuple[int, ...], most: int, fuel: Fuel,
+        self, move: TransitionMove, arguments: tuple[int, ...], most: int, fuel: SearchBudget,
         targets: Targets | None = None,
     ) -> Iterator[None]:  # fmt: skip
         """Ways to take a step, after hidden ones, in at most so many steps together.
@@ -256,7 +256,7 @@ class Guide:
 
     def _establish(
         self, cells: list[CellRead], names: dict[str, int], holds: Callable[[], bool],
-        wanted: Mapping[CellRead, int], most: int, fuel: Fuel,
+        wanted: Mapping[CellRead, int], most: int, fuel: SearchBudget,
     ) -> Iterator[None]:  # fmt: skip
         """Ways to make a condition hold that looks at these cells."""
         second: list[tuple[Step, str, tuple[int | None, ...]]] = []
@@ -328,7 +328,9 @@ class Guide:
                         known[key.args[0]] = value
             if useful:
                 choice = tuple(known.get(f"${name}") for name in helper.parameters)
-                found.update(((helper, given), None) for given in self.arguments(helper, choice))
+                found.update(
+                    ((helper, given), None) for given in self.candidate_arguments(helper, choice)
+                )
         return list(found)
 
     def _feeders(

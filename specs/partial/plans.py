@@ -13,9 +13,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from specs.partial.compiled_steps import CompiledSteps
-from specs.partial.guided import Changes, Fuel, Step
+from specs.partial.guided import Changes, SearchBudget, Step
 from specs.partial.ledger import Change
-from specs.partial.writers import Place, Writers
+from specs.partial.writers import Place, WriterIndex
 
 Goal = Mapping[Place, int]
 """What cells shall be."""
@@ -72,7 +72,7 @@ class Planner:
 
     def __init__(self, moves: CompiledSteps, changes: Changes) -> None:
         self.moves, self.ledger = moves, moves.ledger
-        self.writers = Writers(moves, changes)
+        self.writers = WriterIndex(moves, changes)
         self.path: list[Step] = []
         self.tried = 0
         """Steps that were looked at so far."""
@@ -82,7 +82,7 @@ class Planner:
         self._options: dict[Hashable, PlanOptions] = {}
 
     def ways(
-        self, goal: Goal, most: int, fuel: Fuel, last: frozenset[Step] | None = None,
+        self, goal: Goal, most: int, fuel: SearchBudget, last: frozenset[Step] | None = None,
         is_brief: bool = False,
     ) -> Iterator[None]:  # fmt: skip
         """Ways to a goal in at most so many steps, short ones first; some come more than once.
@@ -113,7 +113,7 @@ class Planner:
         return far
 
     def _to_goal(
-        self, most: int, fuel: Fuel, last: frozenset[Step] | None, ways: int | None
+        self, most: int, fuel: SearchBudget, last: frozenset[Step] | None, ways: int | None
     ) -> Iterator[None]:
         far = self.distance()
         if not far and last is None:
@@ -123,7 +123,7 @@ class Planner:
             return
         before, mark, wanted = len(self.path), self.ledger.mark(), set(self._wanted)
         for option in self._last_options(last):
-            share = Fuel(FUEL_OF_ONE, fuel)
+            share = SearchBudget(FUEL_OF_ONE, fuel)
             found = self.achieve(option.step, most, share, is_last=True)
             for _ in itertools.islice(found, ways):
                 if last is not None:
@@ -154,7 +154,9 @@ class Planner:
 
     # -- one step ---------------------------------------------------------------------------------
 
-    def achieve(self, step: Step, most: int, fuel: Fuel, is_last: bool = False) -> Iterator[None]:
+    def achieve(
+        self, step: Step, most: int, fuel: SearchBudget, is_last: bool = False
+    ) -> Iterator[None]:
         """Ways to take a step, after those that it lacks, in at most so many steps together.
 
         The last step of a plan shall write what the goal wants, if that can be brought about.
@@ -195,7 +197,7 @@ class Planner:
         if not any_way and fuel.units > 0:
             self._in_vain[key] = most
 
-    def _better(self, step: Step, most: int, fuel: Fuel) -> Iterator[None]:
+    def _better(self, step: Step, most: int, fuel: SearchBudget) -> Iterator[None]:
         """Ways to a step that is possible, by which it writes more of what is wanted."""
         changes, before = step[0].changes(*step[1]), len(self.path)
         ends = self._as_if(changes, self.distance)
@@ -219,7 +221,8 @@ class Planner:
         self._wanted.discard(step)
 
     def _bring_about(
-        self, holds: Holds, places: list[Place], most: int, fuel: Fuel, feeds: int, label: Hashable,
+        self, holds: Holds, places: list[Place], most: int, fuel: SearchBudget, feeds: int,
+        label: Hashable,
         target: Step,
     ) -> Iterator[None]:  # fmt: skip
         """Ways to make a condition hold that looks at these places; `label` names it.
@@ -242,7 +245,13 @@ class Planner:
                         yield
 
     def _by_options(
-        self, options: PlanOptions, holds: Holds, most: int, fuel: Fuel, feeds: int, label: Hashable
+        self,
+        options: PlanOptions,
+        holds: Holds,
+        most: int,
+        fuel: SearchBudget,
+        feeds: int,
+        label: Hashable,
     ) -> Iterator[Iterator[None]]:
         for option in options.helpful[:MOST_OPTIONS]:
             if option.step not in self._wanted:
@@ -256,7 +265,13 @@ class Planner:
                 yield self.achieve(option.step, most, fuel)
 
     def _fed(
-        self, option: Option, holds: Holds, most: int, fuel: Fuel, feeds: int, label: Hashable
+        self,
+        option: Option,
+        holds: Holds,
+        most: int,
+        fuel: SearchBudget,
+        feeds: int,
+        label: Hashable,
     ) -> Iterator[None]:
         """Ways by a step that writes the place, once what it makes the value of has changed."""
         step, before = option.step, len(self.path)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from model.language.sparse import SparseState
 from specs.partial.backjump import Backjumping
 from specs.partial.compiled_steps import CompiledSteps
-from specs.partial.guided import Changes, Fuel, OutOfBudget, Step
-from specs.partial.ways import MOST_HIDDEN, FittingRun, PartialLine, Ways
+from specs.partial.guided import Changes, OutOfBudget, SearchBudget, Step
+from specs.partial.ways import MOST_HIDDEN, FittingRun, LineExplanations, PartialLine
 from specs.verdict import Verdict
 
 MOST_TRIED = 50_000
@@ -31,7 +31,7 @@ FAR_BACK = 120
 """Lines that are looked back over for that."""
 
 
-class Open(NamedTuple):
+class OpenLine(NamedTuple):
     """A line whose ways are being tried."""
 
     ways: Iterator[int]
@@ -42,7 +42,7 @@ class Open(NamedTuple):
     mark: int
 
 
-class PartialSearch(Ways):
+class PartialSearch(LineExplanations):
     """Looks for a run; one search for one trace.
 
     `changes` says what some steps can bring about at all; it only spares attempts, and what is not
@@ -56,7 +56,7 @@ class PartialSearch(Ways):
         super().__init__(moves, hidden, tried, changes)
         self._budget, self._more_a_line = tried, more_a_line
         self._dead: dict[int, set[int]] = {}
-        self._open: list[Open] = []
+        self._open: list[OpenLine] = []
         self.furthest: tuple[int, SparseState] | None = None
 
     # -- the trace ------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ class PartialSearch(Ways):
                 key = self.ledger.key
                 known = key in self._dead.get(at, ())
                 ways = iter(()) if known else self._ways(at)
-                open_ways.append(Open(ways, len(path), key, self.ledger.mark()))
+                open_ways.append(OpenLine(ways, len(path), key, self.ledger.mark()))
             ways, start, key, _ = open_ways[-1]
             hidden = next(ways, None)
             if hidden is not None:
@@ -142,7 +142,7 @@ class PartialSearch(Ways):
                 continue
             ledger.undo(mark)
             del path[starts[first] :]
-            fuel = Fuel(MOST_FOR_A_REPAIR)
+            fuel = SearchBudget(MOST_FOR_A_REPAIR)
             for move, arguments in wishes:
                 for _ in self.guide.achieve(move, arguments, min(room, 3), fuel):
                     more = len(path) - starts[first]
@@ -162,7 +162,7 @@ class PartialSearch(Ways):
         """Steps that write what the line lacks."""
         guide, found = self.guide, dict[Step, None]()
         for move, known in line.steps:
-            for arguments in guide.arguments(move, known):
+            for arguments in guide.candidate_arguments(move, known):
                 found.update(dict.fromkeys(guide.helpers_of(move, arguments)[:8]))
         if not line.steps:
             for number, index, code in self.mismatches(line):
@@ -216,7 +216,9 @@ class PartialSearch(Ways):
         for mark, count, length in zip(marks, hidden, [*lengths, 0], strict=True):
             spans.append((place, count))
             key, before = mark
-            self._open.append(Open(self._anew(len(self._open), before, place), place, key, before))
+            self._open.append(
+                OpenLine(self._anew(len(self._open), before, place), place, key, before)
+            )
             place += length
 
     def _anew(self, at: int, mark: int, place: int) -> Iterator[int]:

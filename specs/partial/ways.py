@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from model.language.sparse import Index
 from specs.partial.compiled_steps import CompiledSteps, TransitionMove
-from specs.partial.guided import Changes, Choice, Fuel, Guide, Step, Targets
+from specs.partial.guided import Changes, Choice, Guide, SearchBudget, Step, Targets
 from specs.partial.ledger import Ledger
 from specs.verdict import Verdict
 
@@ -89,7 +89,7 @@ def fits(ledger: Ledger, line: PartialLine) -> bool:
     return not (line.leading or line.whole) or not mismatches(ledger, line)
 
 
-class Ways:
+class LineExplanations:
     """What may happen at a line, in the state that the ledger is in.
 
     A way is a generator's answer: the ledger and the guide's path show it until the next is asked
@@ -135,7 +135,7 @@ class Ways:
         if line.silent and not line.steps and self.fits(line):
             yield 0
         for move, known in line.steps:
-            for arguments in self.guide.arguments(move, known):
+            for arguments in self.guide.candidate_arguments(move, known):
                 if move.refusal(*arguments) < 0:
                     mark = ledger.mark()
                     self.moves.take(move, arguments)
@@ -196,16 +196,16 @@ class Ways:
         """Hidden steps that bring the line's step about, or what it shows."""
         most = min(most, MOST_WITH_A_PURPOSE)
         targets = {(number, index): code for number, index, code in line.cells}
-        guide, fuel = self.guide, Fuel(MOST_FOR_A_LINE)
+        guide, fuel = self.guide, SearchBudget(MOST_FOR_A_LINE)
         if line.steps:
             ready = [
                 (guide.lacks(move, arguments), number, arguments, move)
                 for number, (move, known) in enumerate(line.steps)
-                for arguments in guide.arguments(move, known)
+                for arguments in guide.candidate_arguments(move, known)
             ]
             for _, _, arguments, move in sorted(ready, key=lambda one: one[:3]):
                 yield from guide.achieve(
-                    move, arguments, most + 1, Fuel(MOST_FOR_A_STEP, fuel), targets
+                    move, arguments, most + 1, SearchBudget(MOST_FOR_A_STEP, fuel), targets
                 )
         if line.silent:
             yield from self._to_cells(line, targets, most, fuel)
@@ -217,7 +217,7 @@ class Ways:
         ready: list[tuple[int, int, tuple[int, ...], TransitionMove]],
         targets: Targets,
         most: int,
-        fuel: Fuel,
+        fuel: SearchBudget,
     ) -> Iterator[None]:
         """Hidden steps for what the line's own step does not write, and then the step."""
         own = {self.moves.numbers[w.field] for move, _ in line.steps for w in move.writes}
@@ -229,11 +229,11 @@ class Ways:
         for _ in self._to_cells(part, targets, most, fuel):
             for _, _, arguments, move in sorted(ready, key=lambda one: one[:3]):
                 left = most + 1 - (len(self.guide.path) - before)
-                share = Fuel(MOST_FOR_A_STEP, fuel)
+                share = SearchBudget(MOST_FOR_A_STEP, fuel)
                 yield from self.guide.achieve(move, arguments, left, share, targets)
 
     def _to_cells(
-        self, line: PartialLine, targets: Targets, most: int, fuel: Fuel
+        self, line: PartialLine, targets: Targets, most: int, fuel: SearchBudget
     ) -> Iterator[None]:
         """Hidden steps until the line's cells are as seen, one wrong cell after the other."""
         wrong = self.mismatches(line)
@@ -256,7 +256,7 @@ class Ways:
         for wish, ways in ((targets, 1), (None, 1), (targets, None)):
             for move, arguments in ranked:
                 achieved = self.guide.achieve(
-                    move, arguments, most, Fuel(MOST_FOR_A_STEP, fuel), wish
+                    move, arguments, most, SearchBudget(MOST_FOR_A_STEP, fuel), wish
                 )
                 for _ in itertools.islice(achieved, ways):
                     left = self.mismatches(line)
@@ -278,7 +278,7 @@ class Ways:
         for move in self.moves.by_name.values():
             if not move.writes:
                 continue
-            for arguments in self.guide.arguments(move, (None,) * len(move.parameters)):
+            for arguments in self.guide.candidate_arguments(move, (None,) * len(move.parameters)):
                 if move.refusal(*arguments) >= 0:
                     continue
                 self.guide.spend()

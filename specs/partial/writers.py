@@ -29,7 +29,7 @@ MOST_SCANNED = 32
 """Fields with more cells than this are not looked through for numbers."""
 
 
-class Writers:
+class WriterIndex:
     """What the text of a system's steps says about cells."""
 
     def __init__(self, moves: CompiledSteps, changes: Changes) -> None:

@@ -59,4 +59,4 @@ def loop(
         found, run = find(recorded, bounds, proof.claim, report=report)
         if run is not None:
             break
-    return found.endings[proof.claim], run
+    return found.eventually_results[proof.claim], run

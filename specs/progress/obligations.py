@@ -22,14 +22,14 @@ from model.language.sorts import BOOL, Enumeration, Numbers, Sort
 from model.language.terms import Term
 from model.language.values import read
 from specs.lowering.z3_code import State, Z3Code
-from specs.obligations import Formulas, Goal
-from specs.progress.ranking import Awaited, Rank, Ranking
+from specs.obligations import Goal, ProofFormulas
+from specs.progress.ranking import AwaitedStep, Rank, Ranking
 
 WAITS = "while the claim does not hold"
 """The heading of what is shown of states, not of steps."""
 
 
-class Asker(Protocol):
+class ProverPort(Protocol):
     """What the prover lends: an obligation asked under hypotheses, or settled by the frame rule."""
 
     def ask(self, step: str, what: str, given: list[Any], goals: list[Goal],
@@ -55,7 +55,7 @@ class RankingObligations:
 
     def __init__(
         self, ranking: Ranking, claim: str, recorded: RecordedSystem, code: Z3Code,
-        formulas: Formulas, state: State, hypothesis: Sequence[Any],
+        formulas: ProofFormulas, state: State, hypothesis: Sequence[Any],
     ) -> None:  # fmt: skip
         self.ranking, self.recorded, self.code, self.formulas = ranking, recorded, code, formulas
         self.state, self.hypothesis = state, list(hypothesis)
@@ -69,7 +69,7 @@ class RankingObligations:
             if one.step in self.steps
         ]  # fmt: skip
 
-    def ask_all(self, asker: Asker, steps: Collection[str] | None = None) -> None:
+    def ask_all(self, asker: ProverPort, steps: Collection[str] | None = None) -> None:
         """Every obligation, in a fixed order; or those of some steps alone."""
         if steps is None:
             self._of_states(asker)
@@ -111,7 +111,7 @@ class RankingObligations:
         ]  # fmt: skip
         return values, inside
 
-    def _arguments(self, one: Awaited, state: State, values: Sequence[Any]) -> dict[str, Any]:
+    def _arguments(self, one: AwaitedStep, state: State, values: Sequence[Any]) -> dict[str, Any]:
         """The step's parameters as an environment: those of the awaited instance."""
         step = self.steps[one.step]
         variables = [t.var(f"~value {n}", sort) for n, sort in enumerate(one.over)]
@@ -126,7 +126,7 @@ class RankingObligations:
             environment[f"${name}"] = self._value(value, state, given)
         return environment
 
-    def _same_arguments(self, one: Awaited, one_way: Mapping[str, Any],
+    def _same_arguments(self, one: AwaitedStep, one_way: Mapping[str, Any],
                         other_way: Mapping[str, Any]) -> list[Any]:  # fmt: skip
         found = []
         for name, sort in self.steps[one.step].parameters.items():
@@ -166,7 +166,7 @@ class RankingObligations:
 
     # -- of states ------------------------------------------------------------------------------
 
-    def _of_states(self, asker: Asker) -> None:
+    def _of_states(self, asker: ProverPort) -> None:
         given = [*self.hypothesis, self._waits(self.state), *self._there_is_one()]
         for rank in self.ranking.ranks:
             predicate = self.ranks[rank.name]
@@ -184,7 +184,7 @@ class RankingObligations:
                  if isinstance(sort, Enumeration)}  # fmt: skip
         return [fact for sort in sorts.values() for fact in self._fresh([sort])[1]]
 
-    def _finite(self, asker: Asker, given: list[Any], rank: Rank, predicate: Predicate,
+    def _finite(self, asker: ProverPort, given: list[Any], rank: Rank, predicate: Predicate,
                 position: int) -> None:  # fmt: skip
         values, inside = self._fresh(rank.over)
         if position not in rank.limits:
@@ -197,7 +197,7 @@ class RankingObligations:
         asker.ask(WAITS, f"{rank.name} is finite", given, [Goal({}, {}, facts, below)],
                   list(zip(rank.over, values, strict=True)))  # fmt: skip
 
-    def _way(self, one: Awaited, predicate: Predicate, facts: list[Any]) -> Iterator[Any]:
+    def _way(self, one: AwaitedStep, predicate: Predicate, facts: list[Any]) -> Iterator[Any]:
         """That an instance of it is awaited; a least number is named, not looked for."""
         sorts = one.over if one.least is None else one.over[:-1]
         values, inside = self._fresh(sorts)
@@ -220,7 +220,7 @@ class RankingObligations:
         ]  # fmt: skip
         return sorted(found, key=str)
 
-    def _least(self, one: Awaited, predicate: Predicate, values: list[Any], inside: list[Any],
+    def _least(self, one: AwaitedStep, predicate: Predicate, values: list[Any], inside: list[Any],
                facts: list[Any]) -> Any:  # fmt: skip
         """The least number of such, as a function: there is one wherever there is any."""
         assert one.least is not None
@@ -244,7 +244,9 @@ class RankingObligations:
 
     # -- of what is awaited -----------------------------------------------------------------------
 
-    def _of_awaited(self, asker: Asker, number: int, one: Awaited, predicate: Predicate) -> None:
+    def _of_awaited(
+        self, asker: ProverPort, number: int, one: AwaitedStep, predicate: Predicate
+    ) -> None:
         step = self.steps[one.step]
         values, inside = self._fresh(one.over)
         environment = self._arguments(one, self.state, values)
@@ -277,7 +279,7 @@ class RankingObligations:
 
     # -- of steps -------------------------------------------------------------------------------
 
-    def _of_step(self, asker: Asker, step: Recorded) -> None:
+    def _of_step(self, asker: ProverPort, step: Recorded) -> None:
         parameters = self.code.parameters(step)
         environment = parameters.environment
         guard = self.code.guard(step, self.state, environment)
@@ -316,7 +318,7 @@ class RankingObligations:
                       [*about, *zip(one.over, values, strict=True)])  # fmt: skip
         self._stays(asker, step, before, after, about, written)
 
-    def _reads_of_arguments(self, one: Awaited) -> frozenset[str]:
+    def _reads_of_arguments(self, one: AwaitedStep) -> frozenset[str]:
         variables = [t.var(f"~value {n}", sort) for n, sort in enumerate(one.over)]
         found: set[str] = set()
         for value in one.arguments(self._now(), *(Scalar(v) for v in variables)).values():
@@ -326,7 +328,7 @@ class RankingObligations:
                 found |= fields_read(value.term)
         return frozenset(found)
 
-    def _stays(self, asker: Asker, step: Recorded, before: list[Any], after: State,
+    def _stays(self, asker: ProverPort, step: Recorded, before: list[Any], after: State,
                about: list[tuple[Sort, Any]], written: set[str]) -> None:  # fmt: skip
         if self.ranking.stays is None:
             return
@@ -357,7 +359,7 @@ def waiting(recorded: RecordedSystem, claim: str) -> Term:
     return t.not_(recorded.claim(claim)[1])
 
 
-def awaited_somewhere(recorded: RecordedSystem, one: Awaited) -> Term:
+def awaited_somewhere(recorded: RecordedSystem, one: AwaitedStep) -> Term:
     """Some instance of it is awaited, as a closed term."""
 
     def somewhere(now: Any) -> Scalar:

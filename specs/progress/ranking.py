@@ -52,7 +52,7 @@ class Rank:
 
 
 @dataclass(frozen=True)
-class Least:
+class LeastNumber:
     """A number that exists because every set of numbers that has a member has a least one.
 
     It is the least for which `such` holds, from the state and the values before it; `or_less` is
@@ -64,7 +64,7 @@ class Least:
 
 
 @dataclass(frozen=True)
-class Awaited:
+class AwaitedStep:
     """A fair step, and when an instance of it is awaited: for values of `over`, if `when` holds.
 
     `arguments` are the step's parameters then, from the state and those values. The last of the
@@ -75,7 +75,7 @@ class Awaited:
     when: Condition
     arguments: Callable[..., Mapping[str, Any]]
     over: tuple[Sort, ...] = ()
-    least: Least | None = None
+    least: LeastNumber | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Ranking:
     """
 
     ranks: tuple[Rank, ...]
-    awaited: tuple[Awaited, ...]
+    awaited: tuple[AwaitedStep, ...]
     stays: Condition | None = None
     twin: System | None = None
     bounds: Mapping[str, int] = field(default_factory=dict)

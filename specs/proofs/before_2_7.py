@@ -45,7 +45,7 @@ from model.language import (
 from model.replication.history import SYSTEM as HISTORY
 from model.replication.history.claims import leads
 from model.replication.history.state import BROKERS, ENDS, ENTRY, EPOCHS, OFFSETS
-from specs.invariants import Hint, Proof, invariant
+from specs.invariants import Proof, SolverHint, invariant
 from specs.proofs.no_message_loss import GROUPS
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.no_message_loss.words import may_be_committed
@@ -267,9 +267,9 @@ PROOF = Proof(
         leaders_count_on_themselves),
     definitions=(may_be_surely_committed,),
     hints={**HINTS, "leader_commits_surely": (
-        Hint(lambda now, broker, end: [
+        SolverHint(lambda now, broker, end: [
             may_be_committed(now, now.replica[broker].epoch, end)]),
-        Hint(lambda now, b, broker, end: [
+        SolverHint(lambda now, b, broker, end: [
             now.leader[now.replica[broker].epoch].isr.has(b)], over=BROKERS))},
     assumes=(
         *(words for words in NO_MESSAGE_LOSS.assumes

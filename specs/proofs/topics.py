@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from model.language import all_of, any_of, every, implies, is_none, not_, some, when
 from model.protocol.state import BROKERS
-from model.topics.conduct import replica_lists_are_valid, stopped_brokers_do_nothing
 from model.topics.creation import is_unknown
 from model.topics.leadership import leader_in_isr
 from model.topics.replicas import is_assigned
 from model.topics.state import CONTROLLERS, PARTITIONS, PLACES
+from model.topics.step_claims import replica_lists_are_valid, stopped_brokers_do_nothing
 from model.topics.zookeeper import has_partition, topic_exists, watches
 from specs.invariants import Invariant, invariant
 

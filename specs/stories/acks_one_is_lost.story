@@ -12,32 +12,32 @@ quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly broker_becomes_follower broker=3 epoch=1 controller=1
 
 # With acks=all the producer waits until the high watermark has passed its record.
-leader_appends_for_isr broker=1
-refused leader_acknowledges_for_isr broker=1 offset=0
+leader_appends_acks_all broker=1
+refused leader_acknowledges_acks_all broker=1 offset=0
 refused consumer_reads broker=1 offset=0
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=3 leader=1
+quietly follower_sends_fetch broker=3 leader=1
 quietly leader_answers_fetch leader=1 follower=3
 quietly follower_appends follower=3 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
-quietly follower_asks_records broker=3 leader=1
+quietly follower_sends_fetch broker=3 leader=1
 quietly leader_answers_fetch leader=1 follower=3
 quietly leader_advances_hw broker=1
-leader_acknowledges_for_isr broker=1 offset=0
+leader_acknowledges_acks_all broker=1 offset=0
 consumer_reads broker=1 offset=0
 ----
-leader_appends_for_isr(broker=1)
+leader_appends_acks_all(broker=1)
     log[1]: [] → [id 0 epoch 1]
     next_record: 0 → 1
     acks[0]: none → all
-refused leader_acknowledges_for_isr(broker=1, offset=0)
+refused leader_acknowledges_acks_all(broker=1, offset=0)
     the high watermark has passed it — false (replica[1].hw 0)
 refused consumer_reads(broker=1, offset=0)
     the offset is below the high watermark — false (replica[1].hw 0)
-leader_acknowledges_for_isr(broker=1, offset=0)
+leader_acknowledges_acks_all(broker=1, offset=0)
     acknowledged: {} → {0}
 consumer_reads(broker=1, offset=0)
     read[0].done: false → true

@@ -7,8 +7,8 @@ refused late_stop_replica_arrives broker=1
 quietly broker_becomes_controller broker=1
 quietly controller_node_is_deleted
 refused broker_loses_controller_election broker=1
-quietly reply_is_lost broker=1
-refused reply_is_lost broker=1
+quietly reply_to_registration_is_lost broker=1
+refused reply_to_registration_is_lost broker=1
 quietly broker_loses_controller_election broker=1
 refused controller_resigns broker=1
 ----
@@ -18,7 +18,7 @@ refused late_stop_replica_arrives(broker=1)
     a copy is on its way — false (late[1].held false)
 refused broker_loses_controller_election(broker=1)
     its reply was lost — false (reply_lost[1] false)
-refused reply_is_lost(broker=1)
+refused reply_to_registration_is_lost(broker=1)
     the reply is on its way — false (reply_lost[1] true)
 refused controller_resigns(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
@@ -148,16 +148,16 @@ quietly broker_updates_metadata broker=1 sender=2
 quietly older_epoch_is_refused broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2
 quietly session_ends_before_its_nodes broker=1
-refused broker_replaces_its_old_node broker=2
+refused broker_replaces_its_old_registration broker=2
 refused session_ends_before_its_nodes broker=1
-quietly broker_replaces_its_old_node broker=1
+quietly broker_replaces_its_old_registration broker=1
 quietly session_ends_before_its_nodes broker=1
 quietly broker_crashes broker=1
 refused broker_crashes broker=1
-refused broker_replaces_its_old_node broker=1
+refused broker_replaces_its_old_registration broker=1
 refused broker_starts broker=1
-refused node_of_an_ended_session_goes broker=2
-quietly node_of_an_ended_session_goes broker=1
+refused node_of_expired_session_is_deleted broker=2
+quietly node_of_expired_session_is_deleted broker=1
 refused broker_reconnects broker=1
 quietly broker_starts broker=1
 refused broker_finds_leader_not_in_metadata_cache broker=1 sender=1 partition=0
@@ -170,17 +170,17 @@ refused controller_sends_removal_batch(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_sends_election_batch(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused broker_replaces_its_old_node(broker=2)
+refused broker_replaces_its_old_registration(broker=2)
     a node of its last session is there — false (zk.outlived {1})
 refused session_ends_before_its_nodes(broker=1)
     its node is that of its session — false (zk.outlived {1})
 refused broker_crashes(broker=1)
     the process runs — false (up {2})
-refused broker_replaces_its_old_node(broker=1)
+refused broker_replaces_its_old_registration(broker=1)
     its process runs — false (up {2})
 refused broker_starts(broker=1)
     the old registration is gone — false (zk.registered {1,2})
-refused node_of_an_ended_session_goes(broker=2)
+refused node_of_expired_session_is_deleted(broker=2)
     a node of an ended session is there — false (zk.outlived {1})
 refused broker_reconnects(broker=1)
     the process runs — false (up {2})

@@ -16,7 +16,7 @@ quietly older_epoch_is_refused broker=1 sender=3 partition=0
 quietly broker_updates_metadata broker=1 sender=3
 quietly older_epoch_is_refused broker=2 sender=3 partition=0
 quietly broker_updates_metadata broker=2 sender=3
-quietly broker_asks_to_go broker=1
+quietly broker_asks_for_controlled_shutdown broker=1
 quietly shutdown_request_arrives broker=3 subject=1
 quietly controller_finds_no_request broker=3
 quietly controller_begins_shutdown broker=3 subject=1
@@ -24,13 +24,13 @@ quietly controller_reads_state broker=3 partition=0
 
 # The leader drops its follower, after the state was read; the write conflicts, and it reads again.
 quietly broker_crashes broker=2
-refused broker_asks_to_go broker=2
+refused broker_asks_for_controlled_shutdown broker=2
 quietly leader_shrinks_isr leader=1 replica=2 partition=0
 refused controller_moves_leader broker=3 leader=2 partition=0
 quietly controller_write_conflicts broker=3 partition=0
 quietly controller_reads_state broker=3 partition=0
 ----
-refused broker_asks_to_go(broker=2)
+refused broker_asks_for_controlled_shutdown(broker=2)
     the process runs — false (up {1,3})
 refused controller_moves_leader(broker=3, leader=2, partition=0)
     the state is as it was read — false (partition[0].version 1, partition[0][3].context.read 0)
@@ -46,7 +46,7 @@ quietly controller_sends_initial_update_metadata broker=1
 quietly controller_starts_replica_state_machine broker=1
 quietly controller_sends_election_batch broker=1
 quietly session_expires broker=3
-refused broker_asks_to_go broker=3
+refused broker_asks_for_controlled_shutdown broker=3
 refused controller_moves_leader broker=3 leader=1 partition=0
 refused controller_write_conflicts broker=3 partition=0
 ----
@@ -54,7 +54,7 @@ refused broker_becomes_controller(broker=2)
     its process runs — false (up {1,3})
 refused controller_moves_leader(broker=3, leader=1, partition=0)
     the epoch that it won is the newest — false (belief[3] 1, zk.epoch 2)
-refused broker_asks_to_go(broker=3)
+refused broker_asks_for_controlled_shutdown(broker=3)
     it is registered — false (zk.registered {1,2})
 refused controller_moves_leader(broker=3, leader=1, partition=0)
     it has a ZooKeeper session — false (zk.registered {1,2})

@@ -16,7 +16,7 @@ quietly older_epoch_is_refused broker=1 sender=3 partition=0
 quietly broker_updates_metadata broker=1 sender=3
 quietly older_epoch_is_refused broker=2 sender=3 partition=0
 quietly broker_updates_metadata broker=2 sender=3
-quietly broker_asks_to_go broker=1
+quietly broker_asks_for_controlled_shutdown broker=1
 quietly shutdown_request_arrives broker=3 subject=1
 quietly controller_finds_no_request broker=3
 quietly controller_begins_shutdown broker=3 subject=1

@@ -18,8 +18,8 @@ quietly older_epoch_is_refused broker=2 sender=3 partition=0
 quietly broker_updates_metadata broker=2 sender=3
 quietly older_epoch_is_refused broker=3 sender=3 partition=0
 quietly broker_updates_metadata broker=3 sender=3
-quietly broker_asks_to_go broker=1
-refused broker_asks_to_go broker=1
+quietly broker_asks_for_controlled_shutdown broker=1
+refused broker_asks_for_controlled_shutdown broker=1
 refused shutdown_request_arrives broker=1 subject=1
 quietly shutdown_request_arrives broker=3 subject=1
 refused controller_begins_shutdown broker=1 subject=1
@@ -29,7 +29,7 @@ refused controller_moves_leader broker=3 leader=1 partition=0
 ----
 refused controller_moves_leader(broker=1, leader=1, partition=0)
     the broker believes it is the controller — false (belief[1] 0)
-refused broker_asks_to_go(broker=1)
+refused broker_asks_for_controlled_shutdown(broker=1)
     it was not to be stopped — false (leaving[1] asks)
 refused shutdown_request_arrives(broker=1, subject=1)
     the broker believes it is the controller — false (belief[1] 0)
@@ -95,7 +95,7 @@ refused broker_stops(broker=1)
     the process runs — false (up {2,3})
 
 # Broker 3 follows, and is the controller itself.
-quietly broker_asks_to_go broker=3
+quietly broker_asks_for_controlled_shutdown broker=3
 quietly shutdown_request_arrives broker=3 subject=3
 quietly controller_begins_shutdown broker=3 subject=3
 quietly controller_stops_follower broker=3
@@ -110,7 +110,7 @@ quietly broker_updates_metadata broker=3 sender=3
 quietly broker_stops_fetching broker=3 sender=3
 
 # Now broker 2 is the last, and has nobody to give its partition to.
-quietly broker_asks_to_go broker=2
+quietly broker_asks_for_controlled_shutdown broker=2
 quietly shutdown_request_arrives broker=3 subject=2
 quietly controller_begins_shutdown broker=3 subject=2
 refused controller_finds_no_other_isr_member broker=3 partition=0

@@ -14,7 +14,7 @@ quietly older_epoch_is_refused broker=1 sender=2 partition=0
 quietly broker_updates_metadata broker=1 sender=2
 quietly older_epoch_is_refused broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2
-quietly broker_asks_to_go broker=1
+quietly broker_asks_for_controlled_shutdown broker=1
 quietly session_expires broker=1
 quietly controller_finds_no_request broker=2
 quietly controller_sees_dead_brokers broker=2

@@ -26,8 +26,8 @@ refused controller_resigns_and_keeps_its_queue(broker=1)
 # Broker 2 has an event of a controllership that it has again.
 quietly controller_node_is_deleted
 refused controller_resigns_and_keeps_its_queue broker=2
-refused reply_is_lost broker=1
-quietly reply_is_lost broker=2
+refused reply_to_registration_is_lost broker=1
+quietly reply_to_registration_is_lost broker=2
 refused broker_becomes_controller broker=2
 refused broker_learns_it_won broker=2
 quietly broker_loses_controller_election broker=2
@@ -45,7 +45,7 @@ refused controller_resigns_and_keeps_its_queue broker=2
 ----
 refused controller_resigns_and_keeps_its_queue(broker=2)
     the broker believes it is the controller — false (belief[2] 0)
-refused reply_is_lost(broker=1)
+refused reply_to_registration_is_lost(broker=1)
     the broker won and has not heard of it — false (campaign[1] 0)
 refused broker_becomes_controller(broker=2)
     no registration of it is unheard of — false (campaign[2] 2)

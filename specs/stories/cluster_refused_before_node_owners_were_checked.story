@@ -6,7 +6,7 @@ quietly session_ends_before_its_nodes broker=1
 refused broker_keeps_registration_of_old_session broker=2
 quietly broker_keeps_registration_of_old_session broker=1
 refused broker_keeps_registration_of_old_session broker=1
-quietly node_of_an_ended_session_goes broker=1
+quietly node_of_expired_session_is_deleted broker=1
 refused broker_reconnects broker=1
 ----
 refused broker_keeps_registration_of_old_session(broker=2)

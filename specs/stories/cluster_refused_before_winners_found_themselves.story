@@ -5,7 +5,7 @@ system cluster version 2.3 without winner_reads_controller_back brokers 2 partit
 refused elected_broker_assumes_another_controller broker=1
 quietly broker_becomes_controller broker=1
 refused elected_broker_assumes_another_controller broker=1
-quietly reply_is_lost broker=1
+quietly reply_to_registration_is_lost broker=1
 refused broker_loses_controller_election broker=1
 quietly controller_node_is_deleted
 refused elected_broker_assumes_another_controller broker=1

@@ -14,7 +14,7 @@ quietly older_epoch_is_refused broker=1 sender=1 partition=0
 quietly broker_updates_metadata broker=1 sender=1
 quietly older_epoch_is_refused broker=2 sender=1 partition=0
 quietly broker_updates_metadata broker=2 sender=1
-quietly broker_asks_to_go broker=2
+quietly broker_asks_for_controlled_shutdown broker=2
 refused shutdown_request_arrives broker=1 subject=1
 quietly shutdown_request_arrives broker=1 subject=2
 refused controller_begins_shutdown broker=1 subject=1

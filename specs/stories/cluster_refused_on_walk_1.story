@@ -15,9 +15,9 @@ quietly broker_learns_it_won broker=1
 quietly broker_crashes broker=3
 quietly leader_shrinks_isr leader=1 replica=3 partition=0
 quietly broker_crashes broker=1
-quietly node_of_an_ended_session_goes broker=3
+quietly node_of_expired_session_is_deleted broker=3
 quietly session_ends_before_its_nodes broker=2
-quietly node_of_an_ended_session_goes broker=2
+quietly node_of_expired_session_is_deleted broker=2
 quietly broker_starts broker=3
 quietly broker_reconnects broker=2
 quietly broker_crashes broker=2
@@ -34,7 +34,7 @@ quietly controller_reads_context broker=3
 quietly controller_sends_initial_update_metadata broker=3
 quietly admin_asks_for_preferred_leaders
 quietly rebalance_timer_fires broker=3
-quietly broker_asks_to_go broker=3
+quietly broker_asks_for_controlled_shutdown broker=3
 quietly broker_reports_log_dir_failure broker=1
 quietly broker_changes_endpoints broker=1
 quietly shutdown_request_arrives broker=3 subject=3
@@ -61,7 +61,7 @@ quietly broker_answers_kafka_storage_error broker=1 sender=3 partition=0
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=3 sender=3
 quietly admin_asks_for_preferred_leaders
-quietly broker_asks_to_go broker=1
+quietly broker_asks_for_controlled_shutdown broker=1
 quietly broker_answers_kafka_storage_error broker=1 sender=3 partition=0
 quietly broker_updates_metadata broker=1 sender=3
 quietly controller_reads_endpoints broker=3 subject=1

@@ -4,9 +4,9 @@ system cluster version 2.3 brokers 2 partitions 1 replicas 2 versions 8 epoch 8 
 
 quietly broker_becomes_controller broker=1
 quietly session_ends_before_its_nodes broker=2
-quietly reply_is_lost broker=1
-quietly broker_asks_to_go broker=2
-quietly node_of_an_ended_session_goes broker=2
+quietly reply_to_registration_is_lost broker=1
+quietly broker_asks_for_controlled_shutdown broker=2
+quietly node_of_expired_session_is_deleted broker=2
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly shutdown_request_arrives broker=1 subject=2
@@ -14,7 +14,7 @@ quietly broker_reconnects broker=2
 quietly log_directory_fails broker=1 partition=0
 quietly session_ends_before_its_nodes broker=2
 quietly broker_reports_log_dir_failure broker=1
-quietly node_of_an_ended_session_goes broker=2
+quietly node_of_expired_session_is_deleted broker=2
 quietly controller_sends_initial_update_metadata broker=1
 quietly controller_starts_replica_state_machine broker=1
 quietly broker_updates_metadata broker=1 sender=1

@@ -4,14 +4,14 @@ system cluster version 2.3 without events_dropped brokers 2 partitions 1 replica
 
 quietly broker_crashes broker=1
 quietly broker_becomes_controller broker=2
-quietly reply_is_lost broker=2
+quietly reply_to_registration_is_lost broker=2
 quietly controller_node_is_deleted
 quietly broker_loses_controller_election broker=2
 quietly broker_becomes_controller broker=2
 quietly broker_changes_endpoints broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
-quietly broker_asks_to_go broker=2
+quietly broker_asks_for_controlled_shutdown broker=2
 quietly controller_sends_initial_update_metadata broker=2
 quietly shutdown_request_arrives broker=2 subject=2
 quietly controller_starts_replica_state_machine broker=2

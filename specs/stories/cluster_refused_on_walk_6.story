@@ -13,8 +13,8 @@ quietly older_epoch_is_refused broker=2 sender=3 partition=0
 quietly broker_changes_endpoints broker=2
 quietly broker_updates_metadata broker=1 sender=3
 quietly broker_updates_metadata broker=2 sender=3
-quietly broker_asks_to_go broker=3
-quietly node_of_an_ended_session_goes broker=3
+quietly broker_asks_for_controlled_shutdown broker=3
+quietly node_of_expired_session_is_deleted broker=3
 quietly older_epoch_is_refused broker=1 sender=3 partition=0
 quietly shutdown_request_arrives broker=3 subject=3
 quietly broker_reconnects broker=3
@@ -24,7 +24,7 @@ quietly broker_becomes_controller broker=1
 quietly broker_changes_endpoints broker=3
 quietly session_ends_before_its_nodes broker=1
 quietly broker_changes_endpoints broker=3
-quietly broker_replaces_its_old_node broker=1
+quietly broker_replaces_its_old_registration broker=1
 quietly log_directory_fails broker=3 partition=0
 quietly leader_shrinks_isr leader=1 replica=3 partition=0
 quietly leader_commits leader=1 partition=0
@@ -36,10 +36,10 @@ quietly broker_changes_endpoints broker=2
 quietly session_expires broker=1
 quietly broker_becomes_controller broker=2
 quietly broker_reconnects broker=1
-quietly reply_is_lost broker=2
+quietly reply_to_registration_is_lost broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
-quietly broker_asks_to_go broker=1
+quietly broker_asks_for_controlled_shutdown broker=1
 quietly shutdown_request_arrives broker=2 subject=1
 quietly controller_sends_initial_update_metadata broker=2
 quietly broker_updates_metadata broker=3 sender=2

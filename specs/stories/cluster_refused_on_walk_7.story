@@ -14,7 +14,7 @@ quietly controller_starts_replica_state_machine broker=3
 quietly session_ends_before_its_nodes broker=2
 quietly broker_updates_metadata broker=3 sender=3
 quietly controller_sends_election_batch broker=3
-quietly node_of_an_ended_session_goes broker=2
+quietly node_of_expired_session_is_deleted broker=2
 quietly broker_reconnects broker=1
 quietly controller_finds_no_request broker=3
 refused controller_misses_bounced_brokers broker=3

@@ -17,7 +17,7 @@ quietly older_epoch_is_refused broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2
 
 # Broker 1 leads, and asks to go.
-broker_asks_to_go broker=1
+broker_asks_for_controlled_shutdown broker=1
 refused broker_stops broker=1
 shutdown_request_arrives broker=2 subject=1
 quietly controller_finds_no_request broker=2
@@ -27,7 +27,7 @@ refused controller_moves_leader broker=2 leader=1 partition=0
 controller_moves_leader broker=2 leader=2 partition=0
 controller_sends_shutdown_batch broker=2
 ----
-broker_asks_to_go(broker=1)
+broker_asks_for_controlled_shutdown(broker=1)
     leaving[1]: stays → asks
     asked: {} → {1}
 refused broker_stops(broker=1)

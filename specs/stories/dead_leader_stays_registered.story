@@ -14,7 +14,7 @@ controller_starts_replica_state_machine broker=2
 controller_reads_state broker=2 partition=0
 controller_elects_leader broker=2 leader=2 partition=0
 broker_crashes broker=2
-node_of_an_ended_session_goes broker=2
+node_of_expired_session_is_deleted broker=2
 broker_becomes_controller broker=1
 broker_learns_it_won broker=1
 controller_reads_context broker=1
@@ -87,7 +87,7 @@ broker_crashes(broker=2)
     partition[0][2].context.version: 1 → 0
     partition[0][2].context.batched: true → false
     spent.crashes: 0 → 1
-node_of_an_ended_session_goes(broker=2)
+node_of_expired_session_is_deleted(broker=2)
     zk.controller: 2 → none
     zk.registered: {1,2} → {1}
     zk.outlived: {2} → {}

@@ -25,7 +25,7 @@ refused controller_sees_topic broker=1
 
 # Its successor reads what is there; broker 2 hears it first, and the older one in vain.
 quietly broker_becomes_controller broker=2
-refused reply_is_lost broker=1
+refused reply_to_registration_is_lost broker=1
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
 quietly replica_state_machine_starts broker=2
@@ -61,7 +61,7 @@ controller_brings_partitions_online(broker=1)
     request[1][2][0].order: none → follow
 refused controller_sees_topic(broker=1)
     its watch of /brokers/topics fired — false (cache[1].fired.topics false)
-refused reply_is_lost(broker=1)
+refused reply_to_registration_is_lost(broker=1)
     the broker won and has not heard of it — false (campaign[1] 0)
 broker_obeys_leader_and_isr(broker=2, controller=2)
     request[2][2][0].order: follow → none

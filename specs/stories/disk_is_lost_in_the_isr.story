@@ -11,17 +11,17 @@ quietly controller_reads_partition broker=2
 quietly controller_elects_leader broker=2 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
-quietly leader_appends_for_isr broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly leader_appends_acks_all broker=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly leader_advances_hw broker=1
-leader_acknowledges_for_isr broker=1 offset=0
+leader_acknowledges_acks_all broker=1 offset=0
 show log
 ----
-leader_acknowledges_for_isr(broker=1, offset=0)
+leader_acknowledges_acks_all(broker=1, offset=0)
     acknowledged: {} → {0}
 log[1]: [id 0 epoch 1]
 log[2]: [id 0 epoch 1]
@@ -54,7 +54,7 @@ quietly controller_elects_leader broker=2 leader=1
 quietly broker_becomes_leader broker=1 epoch=2 controller=1
 quietly broker_becomes_follower broker=2 epoch=2 controller=1
 quietly fetch_answer_is_ignored follower=2 leader=1
-quietly follower_asks_epoch broker=2 leader=1
+quietly follower_sends_epoch_request broker=2 leader=1
 quietly leader_answers_epoch leader=1 follower=2
 follower_truncates follower=2 leader=1
 show log

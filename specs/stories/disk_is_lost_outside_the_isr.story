@@ -10,11 +10,11 @@ quietly controller_reads_partition broker=1
 quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
-quietly leader_appends_for_isr broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly leader_appends_acks_all broker=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly leader_advances_hw broker=1
 quietly broker_crashes broker=2
@@ -72,13 +72,13 @@ no_message_loss: holds
 isr_holds_committed: holds
 
 # It fetches what it lacks. Only then is it taken back.
-quietly controller_informs broker=1 replica=2
+quietly controller_issues_leader_and_isr broker=1 replica=2
 quietly broker_becomes_follower broker=2 epoch=3 controller=2
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
 refused leader_expands_isr leader=1 replica=2
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 leader_expands_isr leader=1 replica=2
 show log

@@ -4,7 +4,7 @@
 system replication version 2.3 without winner_reads_controller_back brokers 2
 
 quietly broker_becomes_controller broker=1
-quietly reply_is_lost broker=1
+quietly reply_to_registration_is_lost broker=1
 check registered_controller_is_active
 elected_broker_assumes_another_controller broker=1
 check registered_controller_is_active

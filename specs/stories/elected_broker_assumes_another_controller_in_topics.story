@@ -3,7 +3,7 @@
 system topics version 2.3 without winner_reads_controller_back brokers 2
 
 quietly broker_becomes_controller broker=1
-quietly reply_is_lost broker=1
+quietly reply_to_registration_is_lost broker=1
 elected_broker_assumes_another_controller broker=1
 refused broker_learns_it_won broker=1
 refused broker_becomes_controller broker=2

@@ -11,11 +11,11 @@ quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly controller_elects_leader broker=1 leader=2
 quietly broker_becomes_leader broker=2 epoch=2 controller=1
 broker_becomes_follower broker=1 epoch=2 controller=1
-refused follower_asks_records broker=1 leader=2
-quietly follower_asks_epoch broker=1 leader=2
+refused follower_sends_fetch broker=1 leader=2
+quietly follower_sends_epoch_request broker=1 leader=2
 quietly leader_answers_epoch leader=2 follower=1
 follower_truncates follower=1 leader=2
-follower_asks_records broker=1 leader=2
+follower_sends_fetch broker=1 leader=2
 ----
 broker_becomes_follower(broker=1, epoch=2, controller=1)
     request[2][1][1].in_flight: true → false
@@ -27,7 +27,7 @@ broker_becomes_follower(broker=1, epoch=2, controller=1)
     replica[1].isr: {1,2} → {}
     replica[1].zk_version: 1 → 2
     replica[1].truncating: false → true
-refused follower_asks_records(broker=1, leader=2)
+refused follower_sends_fetch(broker=1, leader=2)
     it knows that its log fits the leader's — false (replica[1].truncating true)
 follower_truncates(follower=1, leader=2)
     replica[1].latest_epoch: 1 → none
@@ -36,6 +36,6 @@ follower_truncates(follower=1, leader=2)
     fetch[1][2].epoch: 2 → none
     fetch[1][2].answer_epoch: 1 → none
     fetch[1][2].answer_end: 0 → none
-follower_asks_records(broker=1, leader=2)
+follower_sends_fetch(broker=1, leader=2)
     fetch[1][2].state: idle → asks_records
     fetch[1][2].epoch: none → 2

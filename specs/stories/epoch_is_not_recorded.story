@@ -12,10 +12,10 @@ quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly leader_appends broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly leader_advances_hw broker=1
 quietly fetch_is_lost follower=2 leader=1
@@ -37,7 +37,7 @@ replica[1].latest_epoch: 1
 isr_holds_committed: holds
 
 # Broker 2 asks where epoch 2 ends, its last. Broker 1 leads in epoch 3, and knows of epoch 1.
-quietly follower_asks_epoch broker=2 leader=1
+quietly follower_sends_epoch_request broker=2 leader=1
 leader_answers_epoch leader=1 follower=2
 follower_truncates follower=2 leader=1
 check isr_holds_committed

@@ -9,24 +9,24 @@ quietly controller_reads_partition broker=1
 quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=2 controller=1
 leader_refuses_fetch leader=1 follower=2
-refused follower_asks_records broker=2 leader=1
+refused follower_sends_fetch broker=2 leader=1
 refused fetch_is_lost follower=2 leader=1
 ----
 leader_refuses_fetch(leader=1, follower=2)
     fetch[2][1].state: asks_records → given_up
     fetch[2][1].epoch: 1 → none
-refused follower_asks_records(broker=2, leader=1)
+refused follower_sends_fetch(broker=2, leader=1)
     it has no request under way to it — false (fetch[2][1].state given_up)
 refused fetch_is_lost(follower=2, leader=1)
     its fetcher was not fenced — false (fetch[2][1].state given_up)
 
 # Once it is notified, it fetches again.
 broker_becomes_follower broker=2 epoch=2 controller=1
-follower_asks_records broker=2 leader=1
+follower_sends_fetch broker=2 leader=1
 ----
 broker_becomes_follower(broker=2, epoch=2, controller=1)
     request[2][1][2].in_flight: true → false
@@ -35,6 +35,6 @@ broker_becomes_follower(broker=2, epoch=2, controller=1)
     replica[2].epoch: 1 → 2
     replica[2].zk_version: 1 → 2
     fetch[2][1].state: given_up → idle
-follower_asks_records(broker=2, leader=1)
+follower_sends_fetch(broker=2, leader=1)
     fetch[2][1].state: idle → asks_records
     fetch[2][1].epoch: none → 2

@@ -12,12 +12,12 @@ quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly leader_appends broker=1
 
 # Round one: the record goes to the follower. The leader knows that it was asked for offset 0.
-follower_asks_records broker=2 leader=1
+follower_sends_fetch broker=2 leader=1
 leader_answers_fetch leader=1 follower=2
 refused leader_advances_hw broker=1
 quietly follower_appends follower=2 leader=1
 ----
-follower_asks_records(broker=2, leader=1)
+follower_sends_fetch(broker=2, leader=1)
     fetch[2][1].state: idle → asks_records
     fetch[2][1].epoch: none → 1
 leader_answers_fetch(leader=1, follower=2)
@@ -30,7 +30,7 @@ refused leader_advances_hw(broker=1)
 
 # Round two: by asking for offset 1 the follower says that it has all below. The answer was made
 # before the leader drew its conclusion from that.
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 leader_answers_fetch leader=1 follower=2
 leader_advances_hw broker=1
 quietly follower_appends follower=2 leader=1
@@ -44,7 +44,7 @@ leader_advances_hw(broker=1)
 replica[2].hw: 0
 
 # Round three: now it comes along.
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 follower_appends follower=2 leader=1
 check two_replicas_have_a_high_watermark

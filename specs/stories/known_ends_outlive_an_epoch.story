@@ -10,11 +10,11 @@ quietly controller_reads_partition broker=3
 quietly controller_elects_leader broker=3 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
-quietly leader_appends_for_isr broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly leader_appends_acks_all broker=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 show known_end[1][2]
 refused leader_advances_hw broker=1
@@ -28,7 +28,7 @@ refused leader_advances_hw(broker=1)
 quietly controller_elects_leader broker=3 leader=3
 quietly broker_becomes_leader broker=3 epoch=2 controller=1
 quietly broker_becomes_follower broker=2 epoch=2 controller=1
-quietly follower_asks_epoch broker=2 leader=3
+quietly follower_sends_epoch_request broker=2 leader=3
 quietly leader_answers_epoch leader=3 follower=2
 follower_truncates follower=2 leader=3
 quietly request_is_lost broker=1 epoch=2 controller=1

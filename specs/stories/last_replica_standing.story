@@ -11,10 +11,10 @@ quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly leader_appends broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly leader_advances_hw broker=1
 quietly follower_appends follower=2 leader=1
@@ -28,7 +28,7 @@ zk.isr: {1}
 no_message_loss: holds
 
 # The power fails at broker 1, and with it goes the end of its log.
-broker_crashes_and_loses_its_tail broker=1 end=0
+broker_crashes_losing_unflushed_records broker=1 end=0
 quietly session_expires broker=1
 quietly broker_starts broker=1
 quietly broker_becomes_controller broker=1
@@ -39,7 +39,7 @@ quietly broker_becomes_leader broker=1 epoch=3 controller=2
 show log
 check no_message_loss
 ----
-broker_crashes_and_loses_its_tail(broker=1, end=0)
+broker_crashes_losing_unflushed_records(broker=1, end=0)
     up: {1,2} → {2}
     belief[1]: 1 → 0
     cache[1].held: true → false
@@ -68,9 +68,9 @@ no_message_loss: broken — every committed record is in the log of the register
 
 # Broker 2 still has the record. It comes back, asks where its last epoch ends, and cuts it off.
 quietly broker_reconnects broker=2
-quietly controller_informs broker=1 replica=2
+quietly controller_issues_leader_and_isr broker=1 replica=2
 quietly broker_becomes_follower broker=2 epoch=3 controller=2
-quietly follower_asks_epoch broker=2 leader=1
+quietly follower_sends_epoch_request broker=2 leader=1
 quietly leader_answers_epoch leader=1 follower=2
 follower_truncates follower=2 leader=1
 show log

@@ -3,7 +3,7 @@
 # incarnation is notified; broker epochs refuse it since 2.2. (KAFKA-7235, KIP-380)
 system cluster version 2.1 brokers 2 partitions 1 replicas 2 versions 3 epoch 2 controllers 1 queue 3 crashes 0 expiries 1 losses 1 shutdowns 1 requests 0 lingering 0
 
-broker_asks_to_go broker=2
+broker_asks_for_controlled_shutdown broker=2
 broker_becomes_controller broker=1
 broker_learns_it_won broker=1
 controller_reads_context broker=1
@@ -52,7 +52,7 @@ broker_updates_metadata broker=1 sender=1
 late_stop_replica_arrives broker=2
 check no_wedge
 ----
-broker_asks_to_go(broker=2)
+broker_asks_for_controlled_shutdown(broker=2)
     leaving[2]: stays → asks
     asked: {} → {2}
     spent.shutdowns: 0 → 1

@@ -3,7 +3,7 @@
 # 2.0. (KAFKA-7482)
 system cluster version 2.3 without leaving_leader_is_notified brokers 2 partitions 1 replicas 2 versions 2 epoch 2 controllers 1 queue 3 crashes 0 expiries 0 losses 0 shutdowns 1 requests 0 lingering 0
 
-broker_asks_to_go broker=1
+broker_asks_for_controlled_shutdown broker=1
 broker_becomes_controller broker=1
 broker_learns_it_won broker=1
 controller_reads_context broker=1
@@ -29,7 +29,7 @@ broker_becomes_leader broker=2 sender=1 partition=0
 broker_updates_metadata broker=2 sender=1
 check idle_metadata_agrees_with_zookeeper
 ----
-broker_asks_to_go(broker=1)
+broker_asks_for_controlled_shutdown(broker=1)
     leaving[1]: stays → asks
     asked: {} → {1}
     spent.shutdowns: 0 → 1

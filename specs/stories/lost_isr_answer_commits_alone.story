@@ -11,11 +11,11 @@ quietly controller_reads_partition broker=1
 quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 
 # A record comes, broker 2 is slow and is dropped; nothing was committed yet.
-quietly leader_appends_for_isr broker=1
+quietly leader_appends_acks_all broker=1
 quietly leader_shrinks_isr leader=1 replica=2
 quietly leader_learns_isr_is_written leader=1
 show replica[1].isr
@@ -85,7 +85,7 @@ zk.isr: {1,2}
 # It believes that it is alone in the ISR: it commits alone, and tells the producer. Of the record
 # the new leader has nothing.
 leader_advances_hw broker=1
-leader_acknowledges_for_isr broker=1 offset=0
+leader_acknowledges_acks_all broker=1 offset=0
 check no_message_loss
 check acknowledged_is_never_lost
 ----
@@ -93,7 +93,7 @@ leader_advances_hw(broker=1)
     replica[1].hw: 0 → 1
     committed.end: 0 → 1
     committed[0].at.epoch: 0 → 1
-leader_acknowledges_for_isr(broker=1, offset=0)
+leader_acknowledges_acks_all(broker=1, offset=0)
     acknowledged: {} → {0}
 no_message_loss: broken — every committed record is in the log of the registered leader, at its offset, and no two records are ever committed at one offset
     (committed.end 1, committed[0].at.epoch 1, log[2].end 0, log[2][0].epoch 0, zk.leader 2)
@@ -102,7 +102,7 @@ acknowledged_is_never_lost: broken — a record acknowledged with acks=all is co
 
 quietly broker_becomes_leader broker=2 epoch=2 controller=1
 quietly broker_becomes_follower broker=1 epoch=2 controller=1
-quietly follower_asks_epoch broker=1 leader=2
+quietly follower_sends_epoch_request broker=1 leader=2
 quietly leader_answers_epoch leader=2 follower=1
 follower_truncates follower=1 leader=2
 show log

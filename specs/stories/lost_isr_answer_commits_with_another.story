@@ -13,9 +13,9 @@ quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly broker_becomes_follower broker=3 epoch=1 controller=1
-quietly follower_asks_records broker=3 leader=1
+quietly follower_sends_fetch broker=3 leader=1
 quietly leader_answers_fetch leader=1 follower=3
-quietly leader_appends_for_isr broker=1
+quietly leader_appends_acks_all broker=1
 quietly leader_shrinks_isr leader=1 replica=3
 quietly leader_learns_isr_is_written leader=1
 show replica[1].isr
@@ -38,19 +38,19 @@ zk.isr: {1,2,3}
 leader_in_isr: holds
 
 # Broker 2 still follows it, and has the record soon. Two replicas have it: the producer is acknowledged.
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 leader_advances_hw broker=1
-leader_acknowledges_for_isr broker=1 offset=0
+leader_acknowledges_acks_all broker=1 offset=0
 check acknowledged_records_have_min_isr_copies
 ----
 leader_advances_hw(broker=1)
     replica[1].hw: 0 → 1
     committed.end: 0 → 1
-leader_acknowledges_for_isr(broker=1, offset=0)
+leader_acknowledges_acks_all(broker=1, offset=0)
     acknowledged: {} → {0}
 acknowledged_records_have_min_isr_copies: holds
 

@@ -10,9 +10,9 @@ quietly controller_reads_partition broker=1
 quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
-quietly leader_appends_for_isr broker=1
+quietly leader_appends_acks_all broker=1
 quietly leader_shrinks_isr leader=1 replica=2
 quietly leader_learns_isr_is_written leader=1
 quietly leader_expands_isr leader=1 replica=2
@@ -34,13 +34,13 @@ replica[1].isr: {1,2}
 
 # The record is not in the log of broker 2: it is not committed, and nobody is notified that it was.
 refused leader_advances_hw broker=1
-refused leader_acknowledges_for_isr broker=1 offset=0
+refused leader_acknowledges_acks_all broker=1 offset=0
 check no_message_loss
 check acknowledged_is_never_lost
 ----
 refused leader_advances_hw(broker=1)
     every ISR member is beyond the HW — false (log[1].end 1, replica[1].hw 0)
-refused leader_acknowledges_for_isr(broker=1, offset=0)
+refused leader_acknowledges_acks_all(broker=1, offset=0)
     the high watermark has passed it — false (replica[1].hw 0)
 no_message_loss: holds
 acknowledged_is_never_lost: holds
@@ -48,7 +48,7 @@ acknowledged_is_never_lost: holds
 # Broker 2 leads, and the record goes; its producer was promised nothing, and sends it again.
 quietly broker_becomes_leader broker=2 epoch=2 controller=1
 quietly broker_becomes_follower broker=1 epoch=2 controller=1
-quietly follower_asks_epoch broker=1 leader=2
+quietly follower_sends_epoch_request broker=1 leader=2
 quietly leader_answers_epoch leader=2 follower=1
 follower_truncates follower=1 leader=2
 show log

@@ -11,14 +11,14 @@ quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly leader_appends broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly leader_advances_hw broker=1
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
 quietly broker_checkpoints_hw broker=2
@@ -31,10 +31,10 @@ replica[2].checkpoint: 1
 # m1 is committed, and A knows it. Now m2: A has it, and so it is committed as soon as A asks for
 # what comes next; but of that A hears with the answer, which does not reach it any more.
 quietly leader_appends broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 leader_advances_hw broker=1
 show replica[2].hw
@@ -62,7 +62,7 @@ no_message_loss: holds
 quietly broker_crashes broker=2
 quietly session_expires broker=2
 quietly broker_starts broker=2
-quietly controller_informs broker=1 replica=2
+quietly controller_issues_leader_and_isr broker=1 replica=2
 broker_becomes_follower broker=2 epoch=1 controller=1
 show log
 ----

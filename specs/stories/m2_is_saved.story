@@ -11,14 +11,14 @@ quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly leader_appends broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
 quietly leader_appends broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 leader_advances_hw broker=1
 ----
@@ -33,9 +33,9 @@ leader_advances_hw(broker=1)
 quietly broker_crashes broker=2
 quietly session_expires broker=2
 quietly broker_starts broker=2
-quietly controller_informs broker=1 replica=2
+quietly controller_issues_leader_and_isr broker=1 replica=2
 broker_becomes_follower broker=2 epoch=1 controller=1
-refused follower_asks_records broker=2 leader=1
+refused follower_sends_fetch broker=2 leader=1
 ----
 broker_becomes_follower(broker=2, epoch=1, controller=1)
     request[1][1][2].in_flight: true → false
@@ -47,16 +47,16 @@ broker_becomes_follower(broker=2, epoch=1, controller=1)
     replica[2].zk_version: 0 → 1
     replica[2].controller_epoch: 0 → 1
     replica[2].truncating: false → true
-refused follower_asks_records(broker=2, leader=1)
+refused follower_sends_fetch(broker=2, leader=1)
     it knows that its log fits the leader's — false (replica[2].truncating true)
 
 # Epoch 1, its last, ends for B where it ends for A: nothing is cut.
-follower_asks_epoch broker=2 leader=1
+follower_sends_epoch_request broker=2 leader=1
 leader_answers_epoch leader=1 follower=2
 follower_truncates follower=2 leader=1
 show log
 ----
-follower_asks_epoch(broker=2, leader=1)
+follower_sends_epoch_request(broker=2, leader=1)
     fetch[2][1].state: idle → asks_epoch
     fetch[2][1].epoch: none → 1
     fetch[2][1].last_epoch: none → 1

@@ -5,7 +5,7 @@ system cluster version 2.3 without znode_owner_checked brokers 2 partitions 1 re
 
 session_ends_before_its_nodes broker=1
 broker_keeps_registration_of_old_session broker=1
-node_of_an_ended_session_goes broker=1
+node_of_expired_session_is_deleted broker=1
 check registered_brokers_stay_registered
 ----
 session_ends_before_its_nodes(broker=1)
@@ -13,7 +13,7 @@ session_ends_before_its_nodes(broker=1)
     spent.lingering: 0 → 1
 broker_keeps_registration_of_old_session(broker=1)
     mistaken: {} → {1}
-node_of_an_ended_session_goes(broker=1)
+node_of_expired_session_is_deleted(broker=1)
     zk.registered: {1,2} → {2}
     zk.outlived: {1} → {}
 registered_brokers_stay_registered: broken — a broker that takes itself for registered is registered

@@ -10,16 +10,16 @@ quietly controller_reads_partition broker=1
 quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
-quietly controller_informs broker=1 replica=2
+quietly controller_issues_leader_and_isr broker=1 replica=2
 
 # Broker 2 is elected, and before broker 1 hears of it the two agree on a record, which is all but
 # committed.
 quietly controller_elects_leader broker=1 leader=2
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_appends broker=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 broker_becomes_leader broker=2 epoch=2 controller=1
 show replica[2].epoch
@@ -43,7 +43,7 @@ replica[2].epoch: 2
 broker_becomes_follower broker=2 epoch=1 controller=1
 leader_advances_hw broker=1
 quietly fetch_answer_is_ignored follower=2 leader=1
-quietly follower_asks_epoch broker=2 leader=1
+quietly follower_sends_epoch_request broker=2 leader=1
 quietly leader_answers_epoch leader=1 follower=2
 follower_truncates follower=2 leader=1
 show zk.leader

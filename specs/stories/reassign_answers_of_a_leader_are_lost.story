@@ -10,7 +10,7 @@ quietly follower_catches_up leader=1 follower=2
 leader_expand_is_unheard leader=1 replica=2
 quietly broker_becomes_controller broker=1
 quietly session_expires broker=1
-quietly reply_is_lost broker=1
+quietly reply_to_registration_is_lost broker=1
 broker_loses_controller_election broker=1
 quietly admin_requests_two_reassignments first=1 second=none third=none
 quietly broker_reconnects broker=1

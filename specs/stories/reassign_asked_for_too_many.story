@@ -7,7 +7,7 @@ quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 
-refused controller_is_asked_for_move broker=1 first=1 second=2 third=none
+refused controller_is_asked_to_reassign broker=1 first=1 second=2 third=none
 ----
-refused controller_is_asked_for_move(broker=1, first=1, second=2, third=none)
+refused controller_is_asked_to_reassign(broker=1, first=1, second=2, third=none)
     the list may have two replicas — false

@@ -17,7 +17,7 @@ controller_reads_context broker=2
 refused controller_begins_move broker=2
 controller_drops_move_of_deleted_topic broker=2
 quietly controller_bumps_epoch broker=2
-refused controller_is_asked_for_move broker=2 first=1 second=2 third=none
+refused controller_is_asked_to_reassign broker=2 first=1 second=2 third=none
 refused controller_cancels_move broker=2
 refused controller_sees_broker_failure broker=2 dead=1
 refused controller_sees_broker_startup broker=2 started=1
@@ -45,7 +45,7 @@ refused controller_begins_move(broker=2)
 controller_drops_move_of_deleted_topic(broker=2)
     zk[2].requested: 0 → none
     cache[2].task: beginning → bumping
-refused controller_is_asked_for_move(broker=2, first=1, second=2, third=none)
+refused controller_is_asked_to_reassign(broker=2, first=1, second=2, third=none)
     the topic is not queued for deletion — false (cache[2].deleting true)
 refused controller_cancels_move(broker=2)
     the topic is not queued for deletion — false (cache[2].deleting true)

@@ -9,7 +9,7 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly older_epoch_is_refused broker=1 epoch=0 controller=1
 refused controller_cancels_move broker=1
-controller_is_asked_for_move broker=1 first=2 second=none third=none
+controller_is_asked_to_reassign broker=1 first=2 second=none third=none
 quietly controller_bumps_epoch broker=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
@@ -17,7 +17,7 @@ leader_expands_isr leader=1 replica=2
 ----
 refused controller_cancels_move(broker=1)
     the partition is to move — false
-controller_is_asked_for_move(broker=1, first=2, second=none, third=none)
+controller_is_asked_to_reassign(broker=1, first=2, second=none, third=none)
     zk[1].assignment: 0 → 1
     zk[2].assignment: none → 0
     zk.adding: {} → {2}
@@ -35,14 +35,14 @@ leader_expands_isr(leader=1, replica=2)
     replica[1].caught_up: {1} → {1,2}
 
 # To broker 3 instead: broker 2 is in the ISR already, and has to leave it.
-controller_is_asked_for_move broker=1 first=3 second=none third=none
+controller_is_asked_to_reassign broker=1 first=3 second=none third=none
 controller_write_conflicts broker=1
 controller_takes_old_replica_offline broker=1 replica=2
 controller_deletes_cancelled_adding_replicas broker=1
 controller_bumps_epoch broker=1
 show zk.assignment
 ----
-controller_is_asked_for_move(broker=1, first=3, second=none, third=none)
+controller_is_asked_to_reassign(broker=1, first=3, second=none, third=none)
     zk[2].assignment: 0 → none
     zk[3].assignment: none → 0
     zk.adding: {2} → {3}

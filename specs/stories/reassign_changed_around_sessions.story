@@ -8,13 +8,13 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 
 quietly session_expires broker=1
-refused controller_is_asked_for_move broker=1 first=1 second=2 third=none
+refused controller_is_asked_to_reassign broker=1 first=1 second=2 third=none
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
-refused controller_is_asked_for_move broker=2 first=1 second=2 third=none
+refused controller_is_asked_to_reassign broker=2 first=1 second=2 third=none
 quietly controller_removes_dead_replica broker=2 dead=1
-quietly controller_is_asked_for_move broker=2 first=1 second=2 third=none
+quietly controller_is_asked_to_reassign broker=2 first=1 second=2 third=none
 refused admin_requests_reassignment first=1 second=none third=none
 refused admin_requests_two_reassignments first=1 second=none third=none
 refused admin_requests_unknown_partition
@@ -35,9 +35,9 @@ quietly session_expires broker=1
 refused controller_deletes_cancelled_adding_replicas broker=1
 check controllers_without_session_do_nothing
 ----
-refused controller_is_asked_for_move(broker=1, first=1, second=2, third=none)
+refused controller_is_asked_to_reassign(broker=1, first=1, second=2, third=none)
     it has a ZooKeeper session — false (zk.registered {2})
-refused controller_is_asked_for_move(broker=2, first=1, second=2, third=none)
+refused controller_is_asked_to_reassign(broker=2, first=1, second=2, third=none)
     it waits for events — false (cache[2].task removing)
 refused admin_requests_reassignment(first=1, second=none, third=none)
     no move stands in the topic's znode — false (zk.adding {2})

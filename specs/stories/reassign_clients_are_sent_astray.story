@@ -9,9 +9,9 @@ quietly admin_requests_reassignment first=2 second=none third=none
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
 quietly controller_reads_context broker=3
-refused metadata_is_late broker=3 controller=2
-metadata_is_late broker=3 controller=1
-refused metadata_is_late broker=3 controller=1
+refused metadata_is_delayed broker=3 controller=2
+metadata_is_delayed broker=3 controller=1
+refused metadata_is_delayed broker=3 controller=1
 refused broker_updates_metadata broker=3 controller=1
 quietly controller_begins_move broker=3
 quietly controller_writes_union_of_replicas broker=3
@@ -25,11 +25,11 @@ quietly controller_sees_targets_in_sync broker=3
 quietly controller_sets_target_in_memory broker=3
 controller_moves_leader broker=3 leader=2
 ----
-refused metadata_is_late(broker=3, controller=2)
+refused metadata_is_delayed(broker=3, controller=2)
     there was such a controller — false (zk.epoch 1)
-metadata_is_late(broker=3, controller=1)
+metadata_is_delayed(broker=3, controller=1)
     update[1].slow: {} → {3}
-refused metadata_is_late(broker=3, controller=1)
+refused metadata_is_delayed(broker=3, controller=1)
     the connection is not slow yet — false (update[1].slow {3})
 refused broker_updates_metadata(broker=3, controller=1)
     UpdateMetadata is in flight — false (update[1].to {})
@@ -78,7 +78,7 @@ metadata[3].controller: 1
 clients_are_sent_to_a_deleted_replica: so it is — a broker sends clients to one whose replica is deleted: UpdateMetadata is on its way
 
 quietly controller_removes_request_entry broker=3
-quietly metadata_is_late broker=1 controller=1
+quietly metadata_is_delayed broker=1 controller=1
 controller_sends_final_update_metadata broker=3
 broker_updates_metadata broker=3 controller=1
 check metadata_names_the_leader

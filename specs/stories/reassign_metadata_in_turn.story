@@ -5,7 +5,7 @@ system reassignment version 2.3 brokers 2 replicas 2
 quietly topic_is_created first=1 second=none third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
-quietly metadata_is_late broker=1 controller=1
+quietly metadata_is_delayed broker=1 controller=1
 quietly controller_reads_context broker=1
 refused broker_updates_metadata broker=1 controller=1
 quietly controller_node_is_deleted
@@ -30,7 +30,7 @@ quietly broker_crashes broker=1
 quietly controller_deletes_old_replicas broker=2
 quietly controller_writes_target_replicas broker=2
 quietly controller_removes_request_entry broker=2
-quietly metadata_is_late broker=1 controller=2
+quietly metadata_is_delayed broker=1 controller=2
 quietly controller_sends_final_update_metadata broker=2
 refused broker_updates_metadata broker=1 controller=2
 refused update_of_older_controller_is_refused broker=1 controller=2

@@ -11,9 +11,9 @@ quietly broker_reconnects broker=2
 quietly broker_becomes_controller broker=2
 quietly session_expires broker=2
 refused broker_loses_controller_election broker=2
-quietly reply_is_lost broker=2
+quietly reply_to_registration_is_lost broker=2
 refused broker_learns_it_won broker=2
-refused reply_is_lost broker=2
+refused reply_to_registration_is_lost broker=2
 quietly admin_requests_reassignment first=1 second=none third=none
 quietly broker_reconnects broker=2
 quietly broker_becomes_controller broker=2
@@ -29,7 +29,7 @@ refused broker_loses_controller_election(broker=2)
     its reply was lost — false (reply_lost[2] false)
 refused broker_learns_it_won(broker=2)
     the reply arrives, or the broker finds itself — false (reply_lost[2] true, zk.controller none)
-refused reply_is_lost(broker=2)
+refused reply_to_registration_is_lost(broker=2)
     the reply is on its way — false (reply_lost[2] true)
 refused older_epoch_is_refused(broker=1, epoch=0, controller=2)
     the process runs — false (up {2})

@@ -4,7 +4,7 @@ system reassignment version 2.3 brokers 2 replicas 2
 
 quietly broker_becomes_controller broker=1
 refused topic_is_created first=1 second=none third=none
-quietly reply_is_lost broker=1
+quietly reply_to_registration_is_lost broker=1
 refused broker_loses_controller_election broker=1
 quietly broker_learns_it_won broker=1
 refused controller_reads_context broker=1

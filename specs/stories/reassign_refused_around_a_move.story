@@ -12,14 +12,14 @@ refused admin_requests_unknown_partition
 refused admin_withdraws_request
 refused admin_deletes_topic
 refused broker_reconnects broker=1
-refused reply_is_lost broker=1
+refused reply_to_registration_is_lost broker=1
 refused broker_learns_it_won broker=1
 refused controller_resigns broker=1
 refused controller_node_is_deleted
 refused request_to_non_replica_is_refused broker=1 epoch=0 controller=1
 refused broker_stops_replica broker=1 controller=1
 refused broker_deletes_replica broker=1 controller=1
-refused metadata_is_late broker=1 controller=1
+refused metadata_is_delayed broker=1 controller=1
 refused broker_updates_metadata broker=1 controller=1
 refused leader_appends leader=1
 quietly topic_is_created first=1 second=none third=none
@@ -58,7 +58,7 @@ refused admin_deletes_topic()
     there is a topic — false
 refused broker_reconnects(broker=1)
     its session has expired — false (zk.registered {1,2,3})
-refused reply_is_lost(broker=1)
+refused reply_to_registration_is_lost(broker=1)
     the broker won and has not heard of it — false (campaign[1] 0)
 refused broker_learns_it_won(broker=1)
     the broker won and has not heard of it — false (campaign[1] 0)
@@ -72,7 +72,7 @@ refused broker_stops_replica(broker=1, controller=1)
     StopReplica is in flight — false (stop[1][1].what none)
 refused broker_deletes_replica(broker=1, controller=1)
     StopReplica with delete is in flight — false (stop[1][1].what none)
-refused metadata_is_late(broker=1, controller=1)
+refused metadata_is_delayed(broker=1, controller=1)
     there was such a controller — false (zk.epoch 0)
 refused broker_updates_metadata(broker=1, controller=1)
     UpdateMetadata is in flight — false (update[1].to {})

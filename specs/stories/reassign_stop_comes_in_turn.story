@@ -19,7 +19,7 @@ quietly controller_sets_target_in_memory broker=1
 
 # The leader moves; the old one is notified late of the leader.
 quietly controller_moves_leader broker=1 leader=2
-quietly metadata_is_late broker=1 controller=1
+quietly metadata_is_delayed broker=1 controller=1
 quietly controller_takes_old_replica_offline broker=1 replica=1
 refused broker_stops_replica broker=1 controller=1
 refused stop_of_older_controller_is_refused broker=1 controller=1
@@ -38,7 +38,7 @@ quietly controller_begins_with_targets_in_sync broker=2
 quietly controller_sets_target_in_memory broker=2
 quietly controller_keeps_leader broker=2
 quietly request_to_non_replica_is_refused broker=1 epoch=4 controller=2
-quietly metadata_is_late broker=1 controller=2
+quietly metadata_is_delayed broker=1 controller=2
 quietly controller_skips_old_replica_outside_isr broker=2 replica=1
 quietly controller_deletes_old_replicas broker=2
 refused broker_deletes_replica broker=1 controller=2

@@ -8,7 +8,7 @@ quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly older_epoch_is_refused broker=1 epoch=0 controller=1
-quietly controller_is_asked_for_move broker=1 first=1 second=none third=none
+quietly controller_is_asked_to_reassign broker=1 first=1 second=none third=none
 quietly controller_sets_target_in_memory broker=1
 controller_keeps_leader broker=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1

@@ -9,7 +9,7 @@ quietly controller_elects_leader broker=3 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly broker_becomes_follower broker=3 epoch=1 controller=1
-quietly follower_asks_records broker=3 leader=1
+quietly follower_sends_fetch broker=3 leader=1
 quietly leader_answers_fetch leader=1 follower=3
 quietly leader_appends broker=1
 quietly leader_shrinks_isr leader=1 replica=3
@@ -45,10 +45,10 @@ refused leader_expand_is_refused(leader=1, replica=3)
     it has a ZooKeeper session — false (zk.registered {2,3})
 
 # Broker 2 has all.
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly leader_advances_hw broker=1
 quietly follower_appends follower=2 leader=1
@@ -56,7 +56,7 @@ quietly follower_appends follower=2 leader=1
 # The leader dies, and broker 2 asks it where to cut.
 quietly broker_becomes_follower broker=2 epoch=2 controller=2
 quietly broker_crashes broker=1
-quietly follower_asks_epoch broker=2 leader=1
+quietly follower_sends_epoch_request broker=2 leader=1
 refused leader_refuses_epoch leader=1 follower=2
 ----
 refused leader_refuses_epoch(leader=1, follower=2)

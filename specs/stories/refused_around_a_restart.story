@@ -15,7 +15,7 @@ quietly session_expires broker=2
 refused session_expires broker=2
 refused broker_reconnects broker=2
 quietly broker_starts broker=2
-quietly controller_informs broker=1 replica=2
+quietly controller_issues_leader_and_isr broker=1 replica=2
 ----
 refused broker_checkpoints_hw(broker=1)
     the checkpoint is not up to date — false (replica[1].checkpoint 0, replica[1].hw 0)
@@ -34,12 +34,12 @@ refused broker_reconnects(broker=2)
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 refused leader_shrink_is_refused leader=1 replica=2
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
-quietly leader_appends_for_isr broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly leader_appends_acks_all broker=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
 refused leader_acknowledges broker=2 offset=0
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 refused leader_shrinks_isr leader=1 replica=2
 quietly leader_shrinks_isr leader=1 replica=3
@@ -47,7 +47,7 @@ refused controller_elects_leader broker=1 leader=2
 refused leader_shrink_is_refused leader=1 replica=3
 quietly leader_learns_isr_is_written leader=1
 quietly leader_advances_hw broker=1
-quietly leader_acknowledges_for_isr broker=1 offset=0
+quietly leader_acknowledges_acks_all broker=1 offset=0
 quietly consumer_reads broker=1 offset=0
 quietly leader_appends broker=1
 quietly leader_acknowledges broker=1 offset=1

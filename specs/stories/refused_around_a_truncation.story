@@ -13,11 +13,11 @@ quietly controller_reads_partition broker=3
 quietly controller_elects_leader broker=3 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
-refused follower_asks_records broker=2 leader=3
+refused follower_sends_fetch broker=2 leader=3
 quietly broker_becomes_follower broker=3 epoch=1 controller=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 refused leader_answers_epoch leader=1 follower=2
-refused follower_asks_records broker=2 leader=1
+refused follower_sends_fetch broker=2 leader=1
 refused leader_refuses_fetch leader=1 follower=2
 refused follower_appends follower=2 leader=1
 quietly leader_appends broker=1
@@ -25,8 +25,8 @@ quietly leader_answers_fetch leader=1 follower=2
 refused leader_answers_fetch leader=1 follower=2
 refused fetch_answer_is_ignored follower=2 leader=1
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
-quietly follower_asks_records broker=3 leader=1
+quietly follower_sends_fetch broker=2 leader=1
+quietly follower_sends_fetch broker=3 leader=1
 quietly leader_appends broker=1
 ----
 refused leader_refuses_epoch(leader=1, follower=2)
@@ -39,11 +39,11 @@ refused fetch_answer_is_ignored(follower=1, leader=2)
     the leader answered — false (fetch[1][2].state idle)
 refused fetch_is_lost(follower=1, leader=2)
     a request is under way — false (fetch[1][2].state idle)
-refused follower_asks_records(broker=2, leader=3)
+refused follower_sends_fetch(broker=2, leader=3)
     it follows this leader — false (replica[2].leader 1)
 refused leader_answers_epoch(leader=1, follower=2)
     the follower asked for an epoch's end — false (fetch[2][1].state asks_records)
-refused follower_asks_records(broker=2, leader=1)
+refused follower_sends_fetch(broker=2, leader=1)
     it has no request under way to it — false (fetch[2][1].state asks_records)
 refused leader_refuses_fetch(leader=1, follower=2)
     it cannot serve the request — false (fetch[2][1].epoch 1, fetch[2][1].offset 0, log[1].end 0, replica[1].epoch 1, replica[1].role leader)
@@ -62,21 +62,21 @@ refused follower_appends follower=2 leader=1
 quietly fetch_answer_is_ignored follower=2 leader=1
 quietly leader_appends broker=2
 quietly broker_becomes_follower broker=1 epoch=2 controller=1
-refused follower_asks_epoch broker=1 leader=3
+refused follower_sends_epoch_request broker=1 leader=3
 quietly leader_refuses_fetch leader=1 follower=3
-quietly follower_asks_epoch broker=1 leader=2
+quietly follower_sends_epoch_request broker=1 leader=2
 refused leader_refuses_epoch leader=2 follower=1
 refused follower_truncates follower=1 leader=2
 quietly leader_answers_epoch leader=2 follower=1
 refused epoch_answer_is_ignored follower=1 leader=2
 quietly follower_truncates follower=1 leader=2
-quietly follower_asks_records broker=1 leader=2
+quietly follower_sends_fetch broker=1 leader=2
 quietly leader_answers_fetch leader=2 follower=1
 quietly follower_appends follower=1 leader=2
 ----
 refused follower_appends(follower=2, leader=1)
     it still follows that leader and epoch — false (fetch[2][1].epoch 1, replica[2].epoch 2, replica[2].leader 2, replica[2].role leader)
-refused follower_asks_epoch(broker=1, leader=3)
+refused follower_sends_epoch_request(broker=1, leader=3)
     it follows this leader — false (replica[1].leader 2)
 refused leader_refuses_epoch(leader=2, follower=1)
     it does not lead in the request's epoch — false (fetch[1][2].epoch 2, replica[2].epoch 2, replica[2].role leader)
@@ -88,17 +88,17 @@ refused epoch_answer_is_ignored(follower=1, leader=2)
 # Broker 1 leads again; who is to follow hears of it earlier than it does.
 quietly controller_elects_leader broker=3 leader=1
 quietly broker_becomes_follower broker=2 epoch=3 controller=1
-quietly follower_asks_epoch broker=2 leader=1
+quietly follower_sends_epoch_request broker=2 leader=1
 refused leader_answers_epoch leader=1 follower=2
 quietly leader_refuses_epoch leader=1 follower=2
 quietly broker_becomes_leader broker=1 epoch=3 controller=1
-quietly follower_asks_epoch broker=2 leader=1
+quietly follower_sends_epoch_request broker=2 leader=1
 quietly leader_answers_epoch leader=1 follower=2
 quietly controller_elects_leader broker=3 leader=3
 quietly broker_becomes_follower broker=2 epoch=4 controller=1
 refused follower_truncates follower=2 leader=1
 quietly epoch_answer_is_ignored follower=2 leader=1
-quietly follower_asks_epoch broker=2 leader=3
+quietly follower_sends_epoch_request broker=2 leader=3
 quietly fetch_is_lost follower=2 leader=3
 ----
 refused leader_answers_epoch(leader=1, follower=2)

@@ -7,7 +7,7 @@ refused admin_creates_topic first=1 second=none third=2 count=1
 refused admin_adds_partition partition=0 first=1 second=none third=2
 refused broker_starts broker=1
 refused broker_reconnects broker=1
-refused reply_is_lost broker=1
+refused reply_to_registration_is_lost broker=1
 refused broker_learns_it_won broker=1
 refused broker_loses_controller_election broker=1
 refused controller_resigns broker=1
@@ -131,7 +131,7 @@ refused broker_starts(broker=1)
     the process does not run — false (up {1,2})
 refused broker_reconnects(broker=1)
     its session has expired — false (zk.registered {1,2})
-refused reply_is_lost(broker=1)
+refused reply_to_registration_is_lost(broker=1)
     the broker won and has not heard of it — false (campaign[1] 0)
 refused broker_learns_it_won(broker=1)
     the broker won and has not heard of it — false (campaign[1] 0)

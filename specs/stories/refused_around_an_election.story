@@ -2,20 +2,20 @@
 # Shows: who may elect, and what a controller that is deposed may still do: nothing.
 system replication version 2.3 brokers 3
 
-refused reply_is_lost broker=1
+refused reply_to_registration_is_lost broker=1
 refused controller_resigns broker=1
 refused controller_node_is_deleted
 refused request_is_lost broker=1 epoch=1 controller=1
 refused leaderless_request_is_ignored broker=1 epoch=1 controller=1
 quietly broker_becomes_controller broker=1
-quietly reply_is_lost broker=1
-refused reply_is_lost broker=1
+quietly reply_to_registration_is_lost broker=1
+refused reply_to_registration_is_lost broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_partition broker=1
 refused controller_election_conflicts broker=1 leader=2
 refused controller_removes_replica broker=1 replica=2
 quietly controller_elects_leader broker=1 leader=2
-refused controller_informs broker=1 replica=2
+refused controller_issues_leader_and_isr broker=1 replica=2
 refused broker_becomes_follower broker=1 epoch=1 controller=2
 refused broker_becomes_follower broker=2 epoch=1 controller=1
 refused leaderless_request_is_ignored broker=1 epoch=1 controller=1
@@ -25,7 +25,7 @@ quietly broker_becomes_leader broker=2 epoch=1 controller=1
 refused older_epoch_is_refused broker=2 epoch=1 controller=1
 quietly broker_becomes_follower broker=1 epoch=1 controller=1
 ----
-refused reply_is_lost(broker=1)
+refused reply_to_registration_is_lost(broker=1)
     the broker won and has not heard of it — false (campaign[1] 0)
 refused controller_resigns(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
@@ -35,13 +35,13 @@ refused request_is_lost(broker=1, epoch=1, controller=1)
     the request is in flight — false (request[1][1][1].in_flight false)
 refused leaderless_request_is_ignored(broker=1, epoch=1, controller=1)
     the request is in flight — false (request[1][1][1].in_flight false)
-refused reply_is_lost(broker=1)
+refused reply_to_registration_is_lost(broker=1)
     the reply is on its way — false (reply_lost[1] true)
 refused controller_election_conflicts(broker=1, leader=2)
     the version that it read is out of date — false (cache[1].version 0, zk.version 0)
 refused controller_removes_replica(broker=1, replica=2)
     the replica was dead when it read — false (cache[1].live {1,2,3})
-refused controller_informs(broker=1, replica=2)
+refused controller_issues_leader_and_isr(broker=1, replica=2)
     no such request is in flight to it already — false (request[1][1][2].in_flight true)
 refused broker_becomes_follower(broker=1, epoch=1, controller=2)
     the request is in flight — false (request[1][2][1].in_flight false)
@@ -58,19 +58,19 @@ refused older_epoch_is_refused(broker=2, epoch=1, controller=1)
 
 # Broker 2 leads, and its session ends; the controller reads that. Then it is deposed.
 quietly session_expires broker=2
-refused controller_informs broker=1 replica=2
+refused controller_issues_leader_and_isr broker=1 replica=2
 quietly controller_reads_partition broker=1
 refused controller_removal_conflicts broker=1 replica=2
 quietly controller_node_is_deleted
 ----
-refused controller_informs(broker=1, replica=2)
+refused controller_issues_leader_and_isr(broker=1, replica=2)
     the replica is registered — false (zk.registered {1,3})
 refused controller_removal_conflicts(broker=1, replica=2)
     the version that it read is out of date — false (cache[1].version 1, zk.version 1)
 
 # Broker 3 is the next controller. Broker 1 believes that it still is the controller.
 refused broker_becomes_controller broker=1
-refused controller_informs broker=1 replica=1
+refused controller_issues_leader_and_isr broker=1 replica=1
 quietly broker_becomes_controller broker=3
 refused controller_elects_leader broker=1 leader=3
 refused controller_election_is_fenced broker=1 leader=2
@@ -97,7 +97,7 @@ quietly older_epoch_is_refused broker=1 epoch=2 controller=2
 ----
 refused broker_becomes_controller(broker=1)
     it does not believe it is the controller — false (belief[1] 1)
-refused controller_informs(broker=1, replica=1)
+refused controller_issues_leader_and_isr(broker=1, replica=1)
     /controller is its own — false (zk.controller none)
 refused controller_elects_leader(broker=1, leader=3)
     the epoch that it won is the newest — false (belief[1] 1, zk.epoch 2)
@@ -126,7 +126,7 @@ refused leaderless_request_is_ignored(broker=1, epoch=2, controller=2)
 
 # Broker 2 is back, and is notified of the leader.
 quietly broker_reconnects broker=2
-quietly controller_informs broker=3 replica=2
+quietly controller_issues_leader_and_isr broker=3 replica=2
 quietly request_is_lost broker=2 epoch=3 controller=2
 quietly controller_election_is_fenced broker=1 leader=1
 
@@ -134,7 +134,7 @@ quietly controller_election_is_fenced broker=1 leader=1
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=1
 refused controller_removal_is_fenced broker=3 replica=2
-quietly reply_is_lost broker=1
+quietly reply_to_registration_is_lost broker=1
 quietly controller_node_is_deleted
 refused broker_becomes_controller broker=1
 quietly broker_loses_controller_election broker=1

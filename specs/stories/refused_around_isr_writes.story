@@ -2,7 +2,7 @@
 # Shows: one write at a time, by who leads and has a session, and each answer is heard once.
 system replication version 2.3 brokers 3
 
-refused leader_appends_for_isr broker=1
+refused leader_appends_acks_all broker=1
 refused leader_expands_isr leader=1 replica=1
 refused leader_learns_isr_is_written leader=1
 refused isr_answer_is_lost leader=1
@@ -24,7 +24,7 @@ refused leader_learns_isr_is_refused leader=1
 refused leader_gives_up_isr_write leader=1
 quietly leader_finds_isr_written leader=1
 ----
-refused leader_appends_for_isr(broker=1)
+refused leader_appends_acks_all(broker=1)
     the broker believes it leads — false (replica[1].role none)
 refused leader_expands_isr(leader=1, replica=1)
     the broker believes it leads — false (replica[1].role none)
@@ -47,7 +47,7 @@ refused leader_gives_up_isr_write(leader=1)
 
 # Broker 2 catches up, is taken back, and is dropped again.
 refused leader_shrinks_isr leader=1 replica=2
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly leader_expands_isr leader=1 replica=2
 quietly leader_learns_isr_is_written leader=1

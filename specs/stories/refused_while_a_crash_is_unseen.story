@@ -16,7 +16,7 @@ refused broker_becomes_follower(broker=2, epoch=1, controller=1)
 
 # The leader dies too.
 quietly broker_crashes broker=1
-quietly follower_asks_records broker=3 leader=1
+quietly follower_sends_fetch broker=3 leader=1
 refused leader_refuses_fetch leader=1 follower=3
 quietly session_expires broker=1
 quietly controller_reads_partition broker=3

@@ -13,10 +13,10 @@ quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly leader_appends broker=1
 quietly leader_shrinks_isr leader=1 replica=3
 quietly leader_learns_isr_is_written leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 leader_advances_hw broker=1
 check isr_holds_committed
@@ -32,7 +32,7 @@ quietly controller_reads_partition broker=1
 quietly controller_elects_leader broker=1 leader=2
 quietly broker_becomes_leader broker=2 epoch=2 controller=1
 quietly broker_becomes_follower broker=3 epoch=2 controller=1
-quietly follower_asks_records broker=3 leader=2
+quietly follower_sends_fetch broker=3 leader=2
 leader_answers_fetch leader=2 follower=3
 show replica[2].hw
 show replica[2].epoch_start
@@ -53,7 +53,7 @@ refused leader_expands_isr(leader=2, replica=3)
 
 # It takes the record, and says so by asking for what comes next.
 quietly follower_appends follower=3 leader=2
-quietly follower_asks_records broker=3 leader=2
+quietly follower_sends_fetch broker=3 leader=2
 quietly leader_answers_fetch leader=2 follower=3
 leader_expands_isr leader=2 replica=3
 check isr_holds_committed

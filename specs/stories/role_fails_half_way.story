@@ -28,7 +28,7 @@ leader_unique: broken — no two brokers lead in one leader epoch
     (replica[1].epoch 2, replica[1].role leader, replica[2].epoch 2, replica[2].role leader)
 
 # The controller tells it again; it has that epoch already.
-quietly controller_informs broker=1 replica=1
+quietly controller_issues_leader_and_isr broker=1 replica=1
 refused broker_becomes_follower broker=1 epoch=2 controller=1
 older_epoch_is_refused broker=1 epoch=2 controller=1
 show replica[1].role

@@ -13,7 +13,7 @@ quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly broker_becomes_follower broker=3 epoch=1 controller=1
 quietly leader_appends broker=1
-quietly follower_asks_records broker=3 leader=1
+quietly follower_sends_fetch broker=3 leader=1
 quietly leader_answers_fetch leader=1 follower=3
 quietly follower_appends follower=3 leader=1
 
@@ -22,7 +22,7 @@ quietly follower_appends follower=3 leader=1
 quietly controller_elects_leader broker=2 leader=2
 quietly broker_becomes_leader broker=2 epoch=2 controller=1
 quietly broker_becomes_follower broker=1 epoch=2 controller=1
-quietly follower_asks_epoch broker=1 leader=2
+quietly follower_sends_epoch_request broker=1 leader=2
 quietly leader_answers_epoch leader=2 follower=1
 quietly follower_truncates follower=1 leader=2
 
@@ -31,10 +31,10 @@ quietly controller_elects_leader broker=2 leader=1
 quietly broker_becomes_leader broker=1 epoch=3 controller=1
 quietly broker_becomes_follower broker=2 epoch=3 controller=1
 quietly leader_appends broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 show log
 ----
@@ -44,9 +44,9 @@ log[3]: [id 0 epoch 1]
 
 # Broker 3 missed epoch 2, and is notified of epoch 3: its leader is broker 1, as it was.
 broker_becomes_follower broker=3 epoch=3 controller=1
-refused follower_asks_epoch broker=3 leader=1
+refused follower_sends_epoch_request broker=3 leader=1
 check fetchers_match_their_leader
-quietly follower_asks_records broker=3 leader=1
+quietly follower_sends_fetch broker=3 leader=1
 leader_answers_fetch leader=1 follower=3
 leader_advances_hw broker=1
 check isr_holds_committed
@@ -57,7 +57,7 @@ broker_becomes_follower(broker=3, epoch=3, controller=1)
     request[3][1][3].version: 3 → 0
     replica[3].epoch: 1 → 3
     replica[3].zk_version: 1 → 3
-refused follower_asks_epoch(broker=3, leader=1)
+refused follower_sends_epoch_request(broker=3, leader=1)
     it does not know where to cut yet — false (replica[3].truncating false)
 fetchers_match_their_leader: broken — a follower that fetches from the leader of its own epoch has nothing but the leader's records, each at its offset
     (log[1][0].epoch 3, log[1][0].id 1, log[3][0].epoch 1, log[3][0].id 0, replica[1].epoch 3, replica[1].role leader, replica[3].epoch 3, replica[3].leader 1, replica[3].role follower, replica[3].truncating false)

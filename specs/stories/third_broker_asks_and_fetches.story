@@ -13,19 +13,19 @@ quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly broker_becomes_follower broker=3 epoch=1 controller=1
 quietly leader_appends broker=1
-quietly follower_asks_records broker=3 leader=1
+quietly follower_sends_fetch broker=3 leader=1
 quietly leader_answers_fetch leader=1 follower=3
 quietly follower_appends follower=3 leader=1
 quietly broker_crashes broker=3
 quietly session_expires broker=3
 quietly leader_appends broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly leader_shrinks_isr leader=1 replica=3
 quietly leader_learns_isr_is_written leader=1
@@ -44,9 +44,9 @@ log[3]: [id 0 epoch 1]
 
 # It starts, and is notified of the leader. What it does not know yet is whether its log fits the leader's.
 quietly broker_starts broker=3
-quietly controller_informs broker=1 replica=3
+quietly controller_issues_leader_and_isr broker=1 replica=3
 broker_becomes_follower broker=3 epoch=1 controller=1
-refused follower_asks_records broker=3 leader=1
+refused follower_sends_fetch broker=3 leader=1
 ----
 broker_becomes_follower(broker=3, epoch=1, controller=1)
     request[1][1][3].in_flight: true → false
@@ -58,15 +58,15 @@ broker_becomes_follower(broker=3, epoch=1, controller=1)
     replica[3].zk_version: 0 → 2
     replica[3].controller_epoch: 0 → 1
     replica[3].truncating: false → true
-refused follower_asks_records(broker=3, leader=1)
+refused follower_sends_fetch(broker=3, leader=1)
     it knows that its log fits the leader's — false (replica[3].truncating true)
 
 # OffsetForLeaderEpoch: nothing has to be cut.
-follower_asks_epoch broker=3 leader=1
+follower_sends_epoch_request broker=3 leader=1
 leader_answers_epoch leader=1 follower=3
 follower_truncates follower=3 leader=1
 ----
-follower_asks_epoch(broker=3, leader=1)
+follower_sends_epoch_request(broker=3, leader=1)
     fetch[3][1].state: idle → asks_epoch
     fetch[3][1].epoch: none → 1
     fetch[3][1].last_epoch: none → 1
@@ -81,17 +81,17 @@ follower_truncates(follower=3, leader=1)
     fetch[3][1].answer_end: 2 → none
 
 # Two fetches: the first brings the record, the second tells the leader that it has arrived.
-follower_asks_records broker=3 leader=1
+follower_sends_fetch broker=3 leader=1
 leader_answers_fetch leader=1 follower=3
 follower_appends follower=3 leader=1
 refused leader_expands_isr leader=1 replica=3
-follower_asks_records broker=3 leader=1
+follower_sends_fetch broker=3 leader=1
 leader_answers_fetch leader=1 follower=3
 leader_expands_isr leader=1 replica=3
 leader_learns_isr_is_written leader=1
 check no_message_loss
 ----
-follower_asks_records(broker=3, leader=1)
+follower_sends_fetch(broker=3, leader=1)
     fetch[3][1].state: idle → asks_records
     fetch[3][1].epoch: none → 1
     fetch[3][1].offset: 0 → 1
@@ -114,7 +114,7 @@ follower_appends(follower=3, leader=1)
     fetch[3][1].hw: 2 → 0
 refused leader_expands_isr(leader=1, replica=3)
     the replica has reached the HW — false (known_end[1][3] 1, log[1].end 2, replica[1].hw 2)
-follower_asks_records(broker=3, leader=1)
+follower_sends_fetch(broker=3, leader=1)
     fetch[3][1].state: idle → asks_records
     fetch[3][1].epoch: none → 1
     fetch[3][1].offset: 0 → 2

@@ -11,7 +11,7 @@ quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly leader_appends broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
 quietly leader_appends broker=1
@@ -30,12 +30,12 @@ log[1]: [id 0 epoch 1, id 1 epoch 1, id 3 epoch 3]
 log[2]: [id 0 epoch 1, id 2 epoch 2]
 
 # Broker 2 asks where epoch 2 ends. Broker 1 never had it; all older ones end at 2 there.
-follower_asks_epoch broker=2 leader=1
+follower_sends_epoch_request broker=2 leader=1
 leader_answers_epoch leader=1 follower=2
 follower_truncates follower=2 leader=1
 show log
 ----
-follower_asks_epoch(broker=2, leader=1)
+follower_sends_epoch_request(broker=2, leader=1)
     fetch[2][1].state: idle → asks_epoch
     fetch[2][1].epoch: none → 3
     fetch[2][1].last_epoch: none → 2
@@ -56,13 +56,13 @@ log[1]: [id 0 epoch 1, id 1 epoch 1, id 3 epoch 3]
 log[2]: [id 0 epoch 1]
 
 # What both have is left. Broker 2 fetches the rest.
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 leader_advances_hw broker=1
 show log

@@ -11,7 +11,7 @@ quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly leader_appends broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
 quietly leader_appends broker=1
@@ -30,12 +30,12 @@ log[1]: [id 0 epoch 1, id 1 epoch 1, id 3 epoch 3]
 log[2]: [id 0 epoch 1, id 2 epoch 2]
 
 # Broker 2 asks where epoch 2 ends. Broker 1 never had it; all older ones end at 2 there.
-follower_asks_epoch broker=2 leader=1
+follower_sends_epoch_request broker=2 leader=1
 leader_answers_epoch leader=1 follower=2
 follower_truncates follower=2 leader=1
-refused follower_asks_epoch broker=2 leader=1
+refused follower_sends_epoch_request broker=2 leader=1
 ----
-follower_asks_epoch(broker=2, leader=1)
+follower_sends_epoch_request(broker=2, leader=1)
     fetch[2][1].state: idle → asks_epoch
     fetch[2][1].epoch: none → 3
     fetch[2][1].last_epoch: none → 2
@@ -48,14 +48,14 @@ follower_truncates(follower=2, leader=1)
     fetch[2][1].state: epoch_is_answered → idle
     fetch[2][1].epoch: 3 → none
     fetch[2][1].answer_end: 2 → none
-refused follower_asks_epoch(broker=2, leader=1)
+refused follower_sends_epoch_request(broker=2, leader=1)
     it does not know where to cut yet — false (replica[2].truncating false)
 
 # It fetches from there on: record 3 follows record 2 here, and record 1 there.
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 leader_advances_hw broker=1
 show log

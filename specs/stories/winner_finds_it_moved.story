@@ -4,7 +4,7 @@
 system replication version 2.3 brokers 2
 
 quietly broker_becomes_controller broker=1
-quietly reply_is_lost broker=1
+quietly reply_to_registration_is_lost broker=1
 quietly session_expires broker=1
 broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2

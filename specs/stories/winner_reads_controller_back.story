@@ -4,7 +4,7 @@
 system replication version 2.3 brokers 2
 
 broker_becomes_controller broker=1
-reply_is_lost broker=1
+reply_to_registration_is_lost broker=1
 refused broker_becomes_controller broker=2
 refused controller_reads_partition broker=1
 ----
@@ -12,7 +12,7 @@ broker_becomes_controller(broker=1)
     zk.controller: none → 1
     zk.epoch: 0 → 1
     campaign[1]: 0 → 1
-reply_is_lost(broker=1)
+reply_to_registration_is_lost(broker=1)
     reply_lost[1]: false → true
 refused broker_becomes_controller(broker=2)
     /controller does not exist — false (zk.controller 1)

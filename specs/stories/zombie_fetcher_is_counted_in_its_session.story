@@ -12,7 +12,7 @@ quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly broker_becomes_follower broker=3 epoch=1 controller=1
 quietly leader_appends broker=1
-quietly follower_asks_records broker=3 leader=1
+quietly follower_sends_fetch broker=3 leader=1
 quietly leader_answers_fetch leader=1 follower=3
 quietly follower_appends follower=3 leader=1
 
@@ -21,7 +21,7 @@ quietly follower_appends follower=3 leader=1
 quietly controller_elects_leader broker=2 leader=2
 quietly broker_becomes_leader broker=2 epoch=2 controller=1
 quietly broker_becomes_follower broker=1 epoch=2 controller=1
-quietly follower_asks_epoch broker=1 leader=2
+quietly follower_sends_epoch_request broker=1 leader=2
 quietly leader_answers_epoch leader=2 follower=1
 quietly follower_truncates follower=1 leader=2
 
@@ -29,14 +29,14 @@ quietly follower_truncates follower=1 leader=2
 quietly controller_elects_leader broker=2 leader=1
 quietly broker_becomes_leader broker=1 epoch=3 controller=1
 quietly broker_becomes_follower broker=2 epoch=3 controller=1
-quietly follower_asks_epoch broker=2 leader=1
+quietly follower_sends_epoch_request broker=2 leader=1
 quietly leader_answers_epoch leader=1 follower=2
 quietly follower_truncates follower=2 leader=1
 quietly leader_appends broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 show log
 ----
@@ -46,12 +46,12 @@ log[3]: [id 0 epoch 1]
 
 # Broker 3, in epoch 1, asks the leader of epoch 3 for what comes next. The leader reads that from the
 # session that broker 3 has had since its first fetch, where no epoch is kept.
-follower_asks_records broker=3 leader=1
+follower_sends_fetch broker=3 leader=1
 leader_answers_fetch_in_session leader=1 follower=3
 leader_advances_hw broker=1
 check isr_holds_committed
 ----
-follower_asks_records(broker=3, leader=1)
+follower_sends_fetch(broker=3, leader=1)
     fetch[3][1].state: idle → asks_records
     fetch[3][1].epoch: none → 1
     fetch[3][1].offset: 0 → 1

@@ -12,7 +12,7 @@ quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly broker_becomes_follower broker=3 epoch=1 controller=1
 quietly leader_appends broker=1
-quietly follower_asks_records broker=3 leader=1
+quietly follower_sends_fetch broker=3 leader=1
 quietly leader_answers_fetch leader=1 follower=3
 quietly follower_appends follower=3 leader=1
 
@@ -21,7 +21,7 @@ quietly follower_appends follower=3 leader=1
 quietly controller_elects_leader broker=2 leader=2
 quietly broker_becomes_leader broker=2 epoch=2 controller=1
 quietly broker_becomes_follower broker=1 epoch=2 controller=1
-quietly follower_asks_epoch broker=1 leader=2
+quietly follower_sends_epoch_request broker=1 leader=2
 quietly leader_answers_epoch leader=2 follower=1
 quietly follower_truncates follower=1 leader=2
 
@@ -30,10 +30,10 @@ quietly controller_elects_leader broker=2 leader=1
 quietly broker_becomes_leader broker=1 epoch=3 controller=1
 quietly broker_becomes_follower broker=2 epoch=3 controller=1
 quietly leader_appends broker=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
-quietly follower_asks_records broker=2 leader=1
+quietly follower_sends_fetch broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 show log
 ----
@@ -41,13 +41,13 @@ log[1]: [id 1 epoch 3]
 log[2]: [id 1 epoch 3]
 log[3]: [id 0 epoch 1]
 
-follower_asks_records broker=3 leader=1
+follower_sends_fetch broker=3 leader=1
 refused leader_answers_fetch leader=1 follower=3
 leader_refuses_fetch leader=1 follower=3
 refused leader_advances_hw broker=1
 check isr_holds_committed
 ----
-follower_asks_records(broker=3, leader=1)
+follower_sends_fetch(broker=3, leader=1)
     fetch[3][1].state: idle → asks_records
     fetch[3][1].epoch: none → 1
     fetch[3][1].offset: 0 → 1
@@ -63,7 +63,7 @@ isr_holds_committed: holds
 
 # Notified of epoch 3, broker 3 asks where its own epoch ends, and cuts before it fetches.
 quietly broker_becomes_follower broker=3 epoch=3 controller=1
-quietly follower_asks_epoch broker=3 leader=1
+quietly follower_sends_epoch_request broker=3 leader=1
 quietly leader_answers_epoch leader=1 follower=3
 follower_truncates follower=3 leader=1
 show log

@@ -18,7 +18,7 @@ from model.language.recording import Recorded, Transition
 from model.language.schema import SetOf
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
 from model.language.system import shown
-from specs.story.heading import Heading
+from specs.story.heading import StoryHeading
 from specs.story.leaves import fields_named
 
 STEP = "step"
@@ -39,7 +39,7 @@ Arguments = dict[str, "int | frozenset[int]"]
 
 
 @dataclass(frozen=True)
-class Command:
+class StoryCommand:
     """One line: `verb` is a word of `WORDS`, or `step`; `what` a step, claim, field or name."""
 
     line: int
@@ -54,7 +54,7 @@ class Command:
         return self.verb in (STEP, "quietly")
 
 
-def read_command(line: int, text: str, heading: Heading) -> Command:
+def read_command(line: int, text: str, heading: StoryHeading) -> StoryCommand:
     """The command of a line; ProtocolError names the word that is wrong and the nearest right."""
     recorded = heading.recorded
     first, *rest = text.split()
@@ -73,7 +73,7 @@ def read_command(line: int, text: str, heading: Heading) -> Command:
         raise ProtocolError(unknown_name(f"claim of {recorded.system.name}", words[0], known))
     if takes == "field":
         fields_named(recorded, words[0])
-    return Command(line, verb, words[0])
+    return StoryCommand(line, verb, words[0])
 
 
 def step_named(recorded: RecordedSystem, name: str, words: tuple[str, ...] = ()) -> Recorded:
@@ -103,7 +103,7 @@ def _of_another_version(recorded: RecordedSystem, step: Transition, here: Iterab
     return f"{system.name} {recorded.version}{changed} has no step {step.name}: {where}{hint}"
 
 
-def _read_step(line: int, verb: str, words: list[str], heading: Heading) -> Command:
+def _read_step(line: int, verb: str, words: list[str], heading: StoryHeading) -> StoryCommand:
     name, *given = words
     step = step_named(heading.recorded, name, tuple(WORDS) if verb == STEP else ())
     arguments: Arguments = {}
@@ -120,10 +120,12 @@ def _read_step(line: int, verb: str, words: list[str], heading: Heading) -> Comm
     missing = [parameter for parameter in step.parameters if parameter not in arguments]
     if missing:
         raise ProtocolError(f"{name} also needs {', '.join(f'{one}=…' for one in missing)}")
-    return Command(line, verb, step.transition.name, arguments, label(step, arguments))
+    return StoryCommand(line, verb, step.transition.name, arguments, label(step, arguments))
 
 
-def _value(sort: Sort | SetOf, parameter: str, text: str, heading: Heading) -> int | frozenset[int]:
+def _value(
+    sort: Sort | SetOf, parameter: str, text: str, heading: StoryHeading
+) -> int | frozenset[int]:
     if isinstance(sort, SetOf):
         if not (text.startswith("{") and text.endswith("}")):
             raise ProtocolError(f"{parameter}={text}: write a set without spaces: {{1,2}}")
@@ -132,7 +134,7 @@ def _value(sort: Sort | SetOf, parameter: str, text: str, heading: Heading) -> i
     return _code(sort, parameter, text, heading)
 
 
-def _code(sort: Sort, parameter: str, text: str, heading: Heading) -> int:
+def _code(sort: Sort, parameter: str, text: str, heading: StoryHeading) -> int:
     """A value by its text, as the model's engineers write it."""
     if isinstance(sort, Names) or sort is BOOL or isinstance(sort, Enumeration):
         by_text = {sort.show(code): code for code in sort.domain(heading.step_bounds)}

@@ -6,8 +6,8 @@ from typing import Any
 
 from model.language import RecordedSystem
 from model.systems import system
-from specs.reading import text
 from specs.runs import Run
+from specs.state_text import text
 from specs.story.heading import heading_line
 from specs.story.play import play
 from specs.story.read import RULE, parse

@@ -27,7 +27,7 @@ ROOM = 64
 
 
 @dataclass(frozen=True)
-class Heading:
+class StoryHeading:
     """What a story is played on: a system, recorded for its version and switches, and its bounds.
 
     `given` are the bounds that the story names; steps beyond one are refused.
@@ -51,7 +51,7 @@ class Heading:
         return {**room, **self.step_bounds}
 
 
-def read_heading(text: str) -> Heading:
+def read_heading(text: str) -> StoryHeading:
     """The heading that a line gives; ProtocolError names the word that is wrong."""
     words = text.split()
     if words[:1] != ["system"] or len(words) < 2:
@@ -73,7 +73,7 @@ def read_heading(text: str) -> Heading:
         else:
             bounds[key] = _number(chosen, key, value)
     chosen.limits(bounds)
-    return Heading(chosen.recorded(version, changed), bounds)
+    return StoryHeading(chosen.recorded(version, changed), bounds)
 
 
 def _pairs(words: list[str]) -> Iterable[tuple[str, str]]:

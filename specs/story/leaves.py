@@ -1,6 +1,6 @@
 """A sparse state as readable leaves: `replica[1].isr`, `log[2]`, `zk.version`.
 
-The same paths and texts as `specs.reading` gives for enumerated states, but over states whose
+The same paths and texts as `specs.state_text` gives for enumerated states, but over states whose
 numbers have no limit.
 """
 
@@ -17,7 +17,7 @@ from model.language.errors import unknown_name
 from model.language.evaluate import Evaluator, Index, SparseState
 from model.language.schema import Field
 from model.language.sorts import Enumeration
-from specs.reading import log_part, plain, text
+from specs.state_text import log_part, plain, text
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from model.language.explain import why_not
 from model.language.properties import DEADLOCK
 from model.language.recording import Recorded, Requirement
 from model.language.schema import SetOf
-from specs.story.commands import ASSERTING, STEP, Arguments, Command, label, step_named
-from specs.story.heading import Heading
+from specs.story.commands import ASSERTING, STEP, Arguments, StoryCommand, label, step_named
+from specs.story.heading import StoryHeading
 from specs.story.leaves import Leaves
 from specs.story.read import Story
 from specs.verdict import Verdict
@@ -86,7 +86,7 @@ class StoryOutcome:
         return None
 
 
-class Unlike(Exception):
+class StoryDiffers(Exception):
     """A line did not go as it says; the message says how."""
 
 
@@ -105,14 +105,14 @@ def play(story: Story, recorded: RecordedSystem | None = None) -> StoryOutcome:
         for command in scene.commands:
             try:
                 output.append(stage.play(command))
-            except (Unlike, ProtocolError) as error:
+            except (StoryDiffers, ProtocolError) as error:
                 outcome.failed = command.line, str(error)
                 return outcome
     return outcome
 
 
 class _StoryStage:
-    def __init__(self, story: Story, heading: Heading, recorded: RecordedSystem) -> None:
+    def __init__(self, story: Story, heading: StoryHeading, recorded: RecordedSystem) -> None:
         self.heading, self.recorded = heading, recorded
         self.twin = Evaluator(recorded, heading.step_bounds)
         checked = {one.what for one in story.commands if one.verb == "check"} - {DEADLOCK}
@@ -128,7 +128,7 @@ class _StoryStage:
     def now(self) -> SparseState:
         return self.states[-1]
 
-    def play(self, command: Command) -> list[str]:
+    def play(self, command: StoryCommand) -> list[str]:
         """What the command tells."""
         if command.verb in (STEP, "quietly"):
             return self._step(command)
@@ -143,21 +143,21 @@ class _StoryStage:
             return []
         return self._same(command.what)
 
-    def _step(self, command: Command) -> list[str]:
+    def _step(self, command: StoryCommand) -> list[str]:
         step = step_named(self.recorded, command.what)
         refused = self.twin.possible(step, self.now, command.arguments)
         if refused is not None:
             why = self.twin.explain(refused, self.now, command.arguments)
-            raise Unlike(f"{command.label} is {why}{self._instead(step)}")
+            raise StoryDiffers(f"{command.label} is {why}{self._instead(step)}")
         try:
             after = self.twin.successor(step, self.now, command.arguments)
         except BeyondBound as error:
-            raise Unlike(
+            raise StoryDiffers(
                 f"{command.label} leads beyond the bound {error.bound}: {error}; "
                 "give a greater one in the story's first line"
             ) from error
         except ImpossibleValue as error:
-            raise Unlike(f"{command.label}: {error}") from error
+            raise StoryDiffers(f"{command.label}: {error}") from error
         changes = self.leaves.changes(self.now, after)
         self.states.append(after)
         if command.verb == "quietly":
@@ -178,11 +178,13 @@ class _StoryStage:
     def _all_arguments(self, step: Recorded) -> Iterator[Arguments]:
         return choices(step, self.heading.claim_bounds(_greatest(self.now)))
 
-    def _refused(self, command: Command) -> list[str]:
+    def _refused(self, command: StoryCommand) -> list[str]:
         step = step_named(self.recorded, command.what)
         refused = self.twin.possible(step, self.now, command.arguments)
         if refused is None:
-            raise Unlike(f"{command.label} is possible here, and the story says that it is refused")
+            raise StoryDiffers(
+                f"{command.label} is possible here, and the story says that it is refused"
+            )
         why = self.twin.explain(refused, self.now, command.arguments)
         return [f"refused {command.label}", INDENT + why.removeprefix("not possible: ")]
 
@@ -219,7 +221,7 @@ class _StoryStage:
     def _same(self, name: str) -> list[str]:
         differ = self.leaves.changes(self.marks[name], self.now)
         if differ:
-            raise Unlike(f"the state is not the one marked {name}: {'; '.join(differ)}")
+            raise StoryDiffers(f"the state is not the one marked {name}: {'; '.join(differ)}")
         return [f"the state is the one marked {name}"]
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from model.former_names import line_now
 from model.language import ProtocolError
-from specs.story.commands import WORDS, Command, read_command
-from specs.story.heading import Heading, read_heading
+from specs.story.commands import WORDS, StoryCommand, read_command
+from specs.story.heading import StoryHeading, read_heading
 
 RULE = "----"
 
@@ -38,7 +38,7 @@ class StoryScene:
     """Some lines and the output below them; `above` is their text, rule included."""
 
     above: list[str]
-    commands: list[Command]
+    commands: list[StoryCommand]
     output: list[str] = field(default_factory=list)
 
 
@@ -51,12 +51,12 @@ class Story:
 
     source: str
     title: str
-    heading: Heading | None
+    heading: StoryHeading | None
     scenes: list[StoryScene]
     tail: list[str]
 
     @property
-    def commands(self) -> list[Command]:
+    def commands(self) -> list[StoryCommand]:
         """Every line to play, in order."""
         return [command for scene in self.scenes for command in scene.commands]
 
@@ -79,10 +79,10 @@ class _StoryReader:
     def __init__(self, source: str) -> None:
         self.source = source
         self.title = ""
-        self.heading: Heading | None = None
+        self.heading: StoryHeading | None = None
         self.scenes: list[StoryScene] = []
         self.above: list[str] = []
-        self.commands: list[Command] = []
+        self.commands: list[StoryCommand] = []
         self.marked: set[str] = set()
         self.is_telling = False
 

@@ -5,7 +5,7 @@ induction that is proved by itself, inductions of their own, or theorems about a
 """
 
 from specs.theorems.batches import BATCHES
-from specs.theorems.conduct import CONDUCT
+from specs.theorems.controller_claims import CONDUCT
 from specs.theorems.corollaries import COROLLARIES
 from specs.theorems.epoch_cache import EPOCH_CACHE
 from specs.theorems.lasting import LASTING

@@ -18,7 +18,7 @@ from model.language.terms import AFTER
 from model.systems import system
 from specs.invariants import Proof, folded
 from specs.lowering.z3_code import Z3Code
-from specs.obligations import Formulas, Matrix
+from specs.obligations import Matrix, ProofFormulas
 from specs.proofs.corollaries import (
     a_lost_disk_is_survived,
     sent_high_watermark_never_falls,
@@ -38,7 +38,7 @@ def in_every_state(
 ) -> Iterator[Part]:
     """The condition follows from the invariants."""
     code = Z3Code(recorded)
-    formulas = Formulas(proof, recorded, code)
+    formulas = ProofFormulas(proof, recorded, code)
     state = formulas.state()
     given = [*code.axioms, *_hypotheses(formulas, code, state)]
     for goal in formulas.goals(formulas.matrix(name, condition, ()), state):
@@ -50,7 +50,7 @@ def of_every_step(
 ) -> Iterator[Part]:
     """Every step from a state that obeys the invariants keeps to the condition."""
     code = Z3Code(recorded)
-    formulas = Formulas(proof, recorded, code)
+    formulas = ProofFormulas(proof, recorded, code)
     state = formulas.state()
     given = [*code.axioms, *_hypotheses(formulas, code, state)]
     with folded():
@@ -66,7 +66,7 @@ def of_every_step(
             yield step.transition.name, name, question
 
 
-def _hypotheses(formulas: Formulas, code: Z3Code, state: Any) -> list[Any]:
+def _hypotheses(formulas: ProofFormulas, code: Z3Code, state: Any) -> list[Any]:
     found = [
         formulas.hypothesis(formulas.invariant(one), state) for one in formulas.proof.invariants
     ]

@@ -39,7 +39,7 @@ def rises(epoch: Any, start: Any, size: Any) -> Any:
     )
 
 
-def stands_for(epoch: Any, start: Any, size: Any, carried: Any, lies: Any, end: Any) -> Any:
+def covers_records(epoch: Any, start: Any, size: Any, carried: Any, lies: Any, end: Any) -> Any:
     """Every record below the end lies in the part of an entry, and carries its epoch."""
     entry = lies(OFFSET)
     return z3.ForAll(
@@ -63,7 +63,7 @@ GIVEN = [
     SIZE >= 0,
     END >= 0,
     rises(EPOCH, START, SIZE),
-    stands_for(EPOCH, START, SIZE, CARRIED, LIES_IN, END),
+    covers_records(EPOCH, START, SIZE, CARRIED, LIES_IN, END),
 ]
 
 

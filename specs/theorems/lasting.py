@@ -21,10 +21,10 @@ from model.language.recording import record_condition
 from model.systems import system
 from specs.invariants import Invariant, Proof
 from specs.lowering.z3_code import Z3Code
-from specs.obligations import Formulas
+from specs.obligations import ProofFormulas
 from specs.proofs import cluster, directories, topics
 from specs.prover import INITIALLY
-from specs.solvers import RLIMIT, Separate, SolverQuery
+from specs.solvers import RLIMIT, SeparateContext, SolverQuery
 from specs.theorems.corollaries import in_every_state, of_every_step
 from specs.theorems.theorem import Part, Theorem
 
@@ -42,7 +42,7 @@ def kept(
     others are asked from all.
     """
     code = Z3Code(recorded)
-    formulas = Formulas(proof, recorded, code)
+    formulas = ProofFormulas(proof, recorded, code)
     state = formulas.state()
     matrices = {one.name: formulas.invariant(one) for one in proof.invariants}
     domains = (code.domains(state, leaf) for leaf in recorded.fields.values())
@@ -60,7 +60,7 @@ def kept(
         after = code.after(step, state, environment)
         guard = [*parameters.facts, *code.guard(step, state, environment)]
         written = {write.field for write in step.writes}
-        separate = Separate()
+        separate = SeparateContext()
         for name, matrix in matrices.items():
             if formulas.reads(matrix.term) & written:
                 for goal in formulas.goals(matrix, after, apart=True):
@@ -72,7 +72,7 @@ def kept(
 
 def _initially(proof: Proof, recorded: RecordedSystem) -> Iterator[Part]:
     code = Z3Code(recorded)
-    formulas = Formulas(proof, recorded, code)
+    formulas = ProofFormulas(proof, recorded, code)
     blank = {**formulas.state(), **code.blank_state()}
     for one in proof.invariants:
         for goal in formulas.goals(formulas.invariant(one), blank):

@@ -9,7 +9,7 @@ from model.language import Bound, SetOf, Sort
 from model.language import terms as t
 from model.language.recording import Recorded, Write
 from model.language.schema import Field
-from specs.tla.author_names import Heard
+from specs.tla.author_names import AuthorNames
 from specs.tla.brackets import call
 from specs.tla.expressions import Expressions
 from specs.tla.layout import (
@@ -39,7 +39,7 @@ class Actions:
     def __init__(
         self,
         expressions: Expressions,
-        heard: Heard,
+        heard: AuthorNames,
         fields: Mapping[str, Field],
         bounds: Mapping[str, Bound],
     ) -> None:

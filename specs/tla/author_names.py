@@ -45,7 +45,7 @@ class Use:
 
 
 @dataclass
-class Heard:
+class AuthorNames:
     """What was heard. `locals` and `places` (records, by field and indices) are by transition,
     word or claim; the rest holds wherever its terms occur.
     """
@@ -66,10 +66,10 @@ class Heard:
         return self.rules.get((step, place, variable.args[0]))
 
 
-def listen(recorded: RecordedSystem) -> Heard:
+def collect_names(recorded: RecordedSystem) -> AuthorNames:
     """Records every transition and claim once more, and listens."""
-    heard = Heard()
-    ear = _Ear(recorded, heard)
+    heard = AuthorNames()
+    ear = _NameRecorder(recorded, heard)
     for step in recorded.steps:
         ear.step(step.transition)
     for claim, _ in recorded.claims.values():
@@ -79,8 +79,8 @@ def listen(recorded: RecordedSystem) -> Heard:
     return heard
 
 
-class _Ear:
-    def __init__(self, recorded: RecordedSystem, heard: Heard) -> None:
+class _NameRecorder:
+    def __init__(self, recorded: RecordedSystem, heard: AuthorNames) -> None:
         self._state, self._switches = recorded.system.state, recorded.switches
         self._heard = heard
         self._considered: dict[CodeType, ProtocolWord | None] = {}

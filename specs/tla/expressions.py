@@ -11,7 +11,7 @@ from model.language.errors import ProtocolError
 from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration, Sort
 from model.language.terms import Term
-from specs.tla.author_names import Heard, ProtocolWord
+from specs.tla.author_names import AuthorNames, ProtocolWord
 from specs.tla.brackets import Comprehension, Enclosed, call
 from specs.tla.layout import (
     COMPARE,
@@ -28,8 +28,8 @@ from specs.tla.layout import (
 )
 from specs.tla.names import ModuleNames, literal, snake
 from specs.tla.places import AFTER, NameScope, Places
-from specs.tla.rewriting import nodes
-from specs.tla.sets import Elements
+from specs.tla.rewriting import subterms
+from specs.tla.sets import SetElements
 from specs.tla.shapes import Shapes
 
 _SIGN = {"and": "/\\", "or": "\\/"}
@@ -39,7 +39,7 @@ class Expressions:
     """Writes terms. `words` are the protocol's words that were used, in order of first use."""
 
     def __init__(
-        self, names: ModuleNames, shapes: Shapes, heard: Heard, fields: Mapping[str, Field]
+        self, names: ModuleNames, shapes: Shapes, heard: AuthorNames, fields: Mapping[str, Field]
     ) -> None:
         self._fields = fields
         self.places = Places(names, shapes, fields, self.of)
@@ -135,9 +135,9 @@ class Expressions:
 
     def elements(
         self, variables: tuple[Term, ...], everything: LayoutNode, scope: NameScope
-    ) -> Elements:
+    ) -> SetElements:
         """How a truth about these variables is written as a set."""
-        return Elements(
+        return SetElements(
             variables,
             everything,
             lambda term: self._stored_set(term, variables, scope),
@@ -199,7 +199,7 @@ class Expressions:
             node.op == "get"
             and not node.args[0].startswith("$")
             and self._misses(self._fields[node.args[0].removesuffix(AFTER)], node.args[1:])
-            for node in nodes(term)
+            for node in subterms(term)
         )
 
     def _misses(self, leaf: Field, indices: tuple[Term, ...]) -> bool:

@@ -8,7 +8,7 @@ from model.language import Enumeration, RecordedSystem, SetOf
 from model.language.recording import Write
 from model.language.terms import Term
 from specs.tla.actions import Actions
-from specs.tla.author_names import ProtocolWord, listen
+from specs.tla.author_names import ProtocolWord, collect_names
 from specs.tla.brackets import call
 from specs.tla.claims import ClaimDefinitions
 from specs.tla.expressions import Expressions
@@ -36,7 +36,7 @@ class Module:
         system = recorded.system
         terms = [term for _, term in recorded.claims.values()]
         self._kept = recorded.fields_needed(terms, bounds) & set(recorded.fields)
-        self._heard = listen(recorded)
+        self._heard = collect_names(recorded)
         refuse_what_is_no_name(_written_names(recorded))
         taken = [*system.state.parts, *(step.transition.name for step in recorded.steps)]
         taken += [form for claim in recorded.claims for form in (claim, f"never_{claim}")]

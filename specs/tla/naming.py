@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from model.language.terms import Term
-from specs.tla.author_names import Heard
+from specs.tla.author_names import AuthorNames
 from specs.tla.expressions import Expressions
 from specs.tla.page import WIDTH, definition, let
 from specs.tla.places import NameScope
@@ -21,7 +21,7 @@ Render = Callable[[NameScope], tuple[list[str], list[str]]]
 
 
 def with_places(
-    expressions: Expressions, heard: Heard, text: str, scope: NameScope, render: Render
+    expressions: Expressions, heard: AuthorNames, text: str, scope: NameScope, render: Render
 ) -> list[str]:
     """A text in which records have the author's names: `mine == replica[leader]`.
 
@@ -50,7 +50,7 @@ def with_places(
 
 
 def local_names(
-    expressions: Expressions, heard: Heard, text: str, roots: Sequence[Term], scope: NameScope
+    expressions: Expressions, heard: AuthorNames, text: str, roots: Sequence[Term], scope: NameScope
 ) -> tuple[NameScope, list[str]]:
     """Definitions of what the author named in a text and uses more than once, and their scope."""
     called = heard.locals.get(text, {})
@@ -75,7 +75,7 @@ def _is_worth_it(term: Term) -> bool:
     return term.op in _WORTH_A_NAME
 
 
-def _below(term: Term, heard: Heard) -> tuple[Term, ...]:
+def _below(term: Term, heard: AuthorNames) -> tuple[Term, ...]:
     """The parts that stand in the text of a term: of a word, what it is said of."""
     use = heard.uses.get(term)
     if use is not None:
@@ -83,7 +83,7 @@ def _below(term: Term, heard: Heard) -> tuple[Term, ...]:
     return tuple(arg for arg in term.args if isinstance(arg, Term))
 
 
-def _all_below(term: Term, heard: Heard) -> dict[Term, None]:
+def _all_below(term: Term, heard: AuthorNames) -> dict[Term, None]:
     found: dict[Term, None] = {}
     todo = [term]
     while todo:
@@ -94,7 +94,7 @@ def _all_below(term: Term, heard: Heard) -> dict[Term, None]:
     return found
 
 
-def _uses(roots: Sequence[Term], called: Mapping[Term, str], heard: Heard) -> dict[Term, int]:
+def _uses(roots: Sequence[Term], called: Mapping[Term, str], heard: AuthorNames) -> dict[Term, int]:
     """How often each term stands in the text; below a named term it counts once."""
     uses: dict[Term, int] = {}
     todo = list(roots)

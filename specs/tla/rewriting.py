@@ -54,10 +54,10 @@ def substitute(term: Term, values: Mapping[str, Term]) -> Term:
 
 def variables(term: Term) -> set[Term]:
     """Every variable that occurs in the term, bound or free."""
-    return {node for node in nodes(term) if node.op == "var"}
+    return {node for node in subterms(term) if node.op == "var"}
 
 
-def nodes(term: Term) -> list[Term]:
+def subterms(term: Term) -> list[Term]:
     """The term and all that it is made of, each once, parts before wholes."""
     seen: dict[Term, None] = {}
 

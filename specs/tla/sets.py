@@ -18,7 +18,7 @@ EMPTY = Word("{}")
 
 
 @dataclass(frozen=True)
-class Elements:
+class SetElements:
     """The variables of an element, the set of all, and how terms without them are written."""
 
     variables: tuple[Term, ...]

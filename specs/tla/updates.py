@@ -16,7 +16,7 @@ from model.language.errors import ProtocolError
 from model.language.recording import Write
 from model.language.schema import Leaf, MapOf
 from model.language.terms import Term
-from specs.tla.author_names import Heard
+from specs.tla.author_names import AuthorNames
 from specs.tla.brackets import Comprehension, ExceptUpdate, Labelled
 from specs.tla.expressions import Expressions
 from specs.tla.layout import If, LayoutNode, Word
@@ -31,7 +31,7 @@ from specs.tla.written_places import Leaves, WrittenLeaf, WrittenPlace
 class Updates:
     """Writes the new values of one transition's variables."""
 
-    def __init__(self, expressions: Expressions, heard: Heard, step: str) -> None:
+    def __init__(self, expressions: Expressions, heard: AuthorNames, step: str) -> None:
         self._of, self._heard, self._step = expressions, heard, step
         self._logs = LogDefinitions(expressions, self._value)
 

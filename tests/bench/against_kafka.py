@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from conformance.kafka.fetch import NotFetched
+from conformance.kafka.download import NotDownloaded
 from conformance.kafka.java import NoJava
 from conformance.kafka.lab import LOOPBACK, PROXIES, Lab
 from impl.server.cluster import Cluster, new_state
@@ -204,7 +204,7 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     try:
         scripts = Scripts(given.version, ("-Xms256m", "-Xmx512m", "-XX:+UseG1GC"))
-    except (NotFetched, NoJava, ValueError) as error:
+    except (NotDownloaded, NoJava, ValueError) as error:
         print(error, file=sys.stderr)
         return 64
     names = [given.only] if given.only else list(CLUSTERS)

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
-from conformance.cli.choice import system_named
+from conformance.cli.chosen_system import system_named
 from specs.finding.search import Effort, find_invariants
 from specs.invariants import Proof
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS

@@ -6,10 +6,10 @@ import pytest
 
 from conformance.chaos import clients as known
 from conformance.chaos import workload as work
+from conformance.chaos.client_anomalies import verdict_on
 from conformance.chaos.clients import CLIENTS, WrongClients, clients_named
-from conformance.chaos.history import ALL, ClientHistory, ProduceAttempt, ProducerKind, Read
-from conformance.chaos.judge import verdict_on
-from conformance.chaos.workload import Member, Workload
+from conformance.chaos.history import ALL, ClientHistory, ProduceAttempt, ProducerKind, ReadRecords
+from conformance.chaos.workload import ReaderNotes, Workload
 from specs.verdict import Verdict
 
 
@@ -74,7 +74,7 @@ def test_what_nobody_answers_or_says_where_it_is():
 
 
 def test_a_member_notes_where_it_was_and_what_it_was_given(workload: Workload):
-    member = Member(workload, "r", "g")
+    member = ReaderNotes(workload, "r", "g")
     member.joined({0: -1, 1: 4}, 0.5)
     member.got(0, [(0, b"a"), (1, b"b")])
     member.set_back(1, "OFFSET_OUT_OF_RANGE", None)
@@ -95,7 +95,7 @@ def test_a_member_notes_where_it_was_and_what_it_was_given(workload: Workload):
 def test_a_client_that_read_nothing_has_checked_nothing():
     history = ClientHistory(
         [ProduceAttempt("plain", 0, 0, 1, ALL, False, 0.1, 0.2, 0)],
-        [Read("reader 1", 1, 0, 0, ((0, "plain-0"),), 0.3)],
+        [ReadRecords("reader 1", 1, 0, 0, ((0, "plain-0"),), 0.3)],
         final={0: {0: "plain-0"}}, clients={"ours": ("plain", "reader 1")},
     )  # fmt: skip
     alone = verdict_on(history, [], "")

@@ -8,9 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.chaos import judge as kinds
-from conformance.chaos.history import ClientHistory, Commit, ProduceAttempt, Read, Restored
-from conformance.chaos.judge import judge
+from conformance.chaos import client_anomalies as kinds
+from conformance.chaos.client_anomalies import find_anomalies
+from conformance.chaos.history import (
+    ClientHistory,
+    OffsetCommit,
+    ProduceAttempt,
+    ReadRecords,
+    RestoredPosition,
+)
 from specs.rendering import as_data
 
 
@@ -25,11 +31,12 @@ def right() -> ClientHistory:
             ProduceAttempt("plain", 0, 1, 1, -1, False, 0.6, 2.0, -1, "REQUEST_TIMED_OUT"),
         ],
         reads=[
-            Read("reader 1", 1, 0, 0, ((0, "idempotent-0"), (1, "idempotent-1")), 0.5),
-            Read("reader 1", 1, 0, 2, ((2, "plain-0"), (3, "idempotent-2")), 0.6),
+            ReadRecords("reader 1", 1, 0, 0, ((0, "idempotent-0"), (1, "idempotent-1")), 0.5),
+            ReadRecords("reader 1", 1, 0, 2, ((2, "plain-0"), (3, "idempotent-2")), 0.6),
         ],
-        commits=[Commit("reader 1", 0, 2, 0.55, 0.6), Commit("reader 1", 0, 4, 0.7, 0.8)],
-        restored=[Restored("reader 2", 0, 4, 0.9)],
+        commits=[OffsetCommit("reader 1", 0, 2, 0.55, 0.6), OffsetCommit("reader 1", 0, 4, 0.7,
+                                                                         0.8)],
+        restored=[RestoredPosition("reader 2", 0, 4, 0.9)],
         final={0: {0: "idempotent-0", 1: "idempotent-1", 2: "plain-0", 3: "idempotent-2",
                    4: "leader-0", 5: "leader-1"}},
     )  # fmt: skip
@@ -41,7 +48,7 @@ def test_a_history_is_read_as_it_was_kept():
     found = ClientHistory.from_json(kept)
 
     assert as_data(found) == as_data(right())
-    assert judge(found) == judge(right())
+    assert find_anomalies(found) == find_anomalies(right())
     assert found.final == right().final
 
 
@@ -51,7 +58,7 @@ def lose(history: ClientHistory) -> None:
 
 
 def lose_what_was_read(history: ClientHistory) -> None:
-    history.reads.append(Read("reader 1", 2, 0, 6, ((6, "plain-1"),), 1.0))
+    history.reads.append(ReadRecords("reader 1", 2, 0, 6, ((6, "plain-1"),), 1.0))
 
 
 def write_twice(history: ClientHistory) -> None:
@@ -84,11 +91,11 @@ def answer_wrongly(history: ClientHistory) -> None:
 
 
 def go_back(history: ClientHistory) -> None:
-    history.reads.append(Read("reader 1", 1, 0, 3, ((3, "idempotent-2"),), 1.0))
+    history.reads.append(ReadRecords("reader 1", 1, 0, 3, ((3, "idempotent-2"),), 1.0))
 
 
 def forget_the_commit(history: ClientHistory) -> None:
-    history.restored = [Restored("reader 2", 0, 2, 0.9)]
+    history.restored = [RestoredPosition("reader 2", 0, 2, 0.9)]
 
 
 def pass_over(history: ClientHistory) -> None:
@@ -115,22 +122,22 @@ def lose_what_the_leader_alone_had(history: ClientHistory) -> None:
 
 
 def join_again_further_back(history: ClientHistory) -> None:
-    history.reads.append(Read("reader 1", 2, 0, 2, ((2, "plain-0"),), 1.0))
+    history.reads.append(ReadRecords("reader 1", 2, 0, 2, ((2, "plain-0"),), 1.0))
 
 
 def commit_at_the_same_time(history: ClientHistory) -> None:
-    history.commits.append(Commit("reader 2", 0, 3, 0.75, 0.85))
-    history.restored = [Restored("reader 1", 0, 3, 0.9)]
+    history.commits.append(OffsetCommit("reader 2", 0, 3, 0.75, 0.85))
+    history.restored = [RestoredPosition("reader 1", 0, 3, 0.9)]
 
 
 def commit_in_another_group(history: ClientHistory) -> None:
-    history.commits.append(Commit("other", 0, 6, 0.75, 0.85, "other"))
-    history.restored.append(Restored("other", 0, 6, 0.9, "other"))
+    history.commits.append(OffsetCommit("other", 0, 6, 0.75, 0.85, "other"))
+    history.restored.append(RestoredPosition("other", 0, 6, 0.9, "other"))
 
 
 def forget_the_commit_of_another_group(history: ClientHistory) -> None:
     commit_in_another_group(history)
-    history.restored[-1] = Restored("other", 0, 4, 0.9, "other")
+    history.restored[-1] = RestoredPosition("other", 0, 4, 0.9, "other")
 
 
 def lose_what_is_somewhere(history: ClientHistory) -> None:
@@ -144,8 +151,8 @@ def ask_for_no_acknowledgement(history: ClientHistory) -> None:
 
 def be_answered_that_it_is_out_of_range(history: ClientHistory) -> None:
     history.reads += [
-        Read("reader 1", 1, 0, 4, (), 1.0, "OFFSET_OUT_OF_RANGE"),
-        Read("reader 1", 1, 0, 3, ((3, "idempotent-2"),), 1.1),
+        ReadRecords("reader 1", 1, 0, 4, (), 1.0, "OFFSET_OUT_OF_RANGE"),
+        ReadRecords("reader 1", 1, 0, 3, ((3, "idempotent-2"),), 1.1),
     ]
 
 
@@ -171,7 +178,7 @@ def test_what_is_wrong_is_found_and_named(wrong: Callable[[ClientHistory], None]
     history = right()
     wrong(history)
 
-    found = judge(history)
+    found = find_anomalies(history)
 
     assert [one.kind for one in found.anomalies] == [kind]
 
@@ -196,7 +203,7 @@ def test_what_may_happen_is_counted_and_no_anomaly(
     history = right()
     change(history)
 
-    found = judge(history)
+    found = find_anomalies(history)
 
     assert found.anomalies == []
     assert found.allowed.total() == allowed

@@ -100,7 +100,9 @@ def test_only_the_faults_that_are_named_strike_a_simulated_run(answer):
 
     assert (code, found["faults"]) == (0, "crashes")
     assert found["runs"][0]["crashes"] > 0
-    assert {"controller_reply_is_lost", "fetch_is_lost"} <= set(found["never_taken"])
+    assert {"controller_reply_to_registration_is_lost", "fetch_is_lost"} <= set(
+        found["never_taken"]
+    )
 
 
 def test_several_faults_strike_one_simulated_run(answer):

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import conformance.replay
-from conformance.cli.commit import UNKNOWN, commit_of
+from conformance.cli.git_commit import UNKNOWN, commit_of
 from conformance.trace_report import TraceReport
 from impl import KINDS, read_trace
 from impl.core.partition import Partition as ServedPartition

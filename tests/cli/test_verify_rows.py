@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.cli.pace import Pace
+from conformance.cli.remaining_time import Pace
 from conformance.verify import EXPLORATIONS, FINDINGS, PROGRESS, planned
 
 

@@ -11,7 +11,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.kafka.fetch import NotFetched, cache_folder, has_tools, libs_of
+from conformance.kafka.download import NotDownloaded, cache_folder, has_tools, libs_of
 from conformance.kafka.java import java_for
 from conformance.kafka.releases import KafkaRelease, release_of
 
@@ -72,7 +72,7 @@ class Scripts:
         self.release: KafkaRelease = release_of(version)
         self.libs = libs_of(self.release)
         if not has_tools(self.release, self.libs):
-            raise NotFetched(
+            raise NotDownloaded(
                 f"the jars of Kafka {version} in the cache are without its tools; "
                 f"write: insync kafka fetch {version}"
             )

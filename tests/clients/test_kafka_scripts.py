@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.kafka.fetch import NotFetched
+from conformance.kafka.download import NotDownloaded
 from conformance.kafka.java import NoJava
 from impl.server.apis.versions import offered
 from impl.server.cluster import Cluster, new_state
@@ -343,7 +343,7 @@ def scripts_of(version: str) -> Scripts:
     """Skips, with the reason, where they cannot run."""
     try:
         return Scripts(version)
-    except (NotFetched, NoJava) as error:
+    except (NotDownloaded, NoJava) as error:
         pytest.skip(str(error))
 
 
@@ -376,5 +376,5 @@ def test_kafkas_own_scripts_do_what_they_do_on_kafka(
 def test_without_the_jars_it_is_said_what_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("INSYNC_KAFKA_CACHE", str(tmp_path))
 
-    with pytest.raises(NotFetched, match=r"write: insync kafka fetch 3\.9\.1"):
+    with pytest.raises(NotDownloaded, match=r"write: insync kafka fetch 3\.9\.1"):
         Scripts("3.9.1")

@@ -113,8 +113,8 @@ ROWS = (
         1_750,
         {"lingering": 1},
         (
-            "broker_replaces_its_old_node",
-            "node_of_an_ended_session_goes",
+            "broker_replaces_its_old_registration",
+            "node_of_expired_session_is_deleted",
             "session_ends_before_its_nodes",
         ),
     ),
@@ -136,7 +136,7 @@ ROWS = (
         115,
         {"losses": 1},
         (
-            "reply_is_lost",
+            "reply_to_registration_is_lost",
             "elected_broker_assumes_another_controller",
         ),
         without=("winner_reads_controller_back",),
@@ -145,7 +145,7 @@ ROWS = (
         3_576,
         {"shutdowns": 1},
         (
-            "broker_asks_to_go",
+            "broker_asks_for_controlled_shutdown",
             "broker_starts",
             "broker_stops",
             "broker_stops_fetching",

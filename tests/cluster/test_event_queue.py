@@ -25,7 +25,7 @@ def played(lines: str, brokers: int = 2) -> str:
 
 def test_an_event_waits_for_those_before_it():
     lines = played("""\
-quietly broker_asks_to_go broker=1
+quietly broker_asks_for_controlled_shutdown broker=1
 quietly session_expires broker=2
 quietly shutdown_request_arrives broker=1 subject=1
 refused controller_begins_shutdown broker=1 subject=1
@@ -139,7 +139,7 @@ controller_begins_preferred_election broker=2
 
 def test_a_request_of_the_last_registration_is_refused_by_who_has_read_the_new_one():
     lines = played("""\
-quietly broker_asks_to_go broker=2
+quietly broker_asks_for_controlled_shutdown broker=2
 quietly session_expires broker=2
 quietly controller_sees_dead_brokers broker=1
 quietly broker_reconnects broker=2

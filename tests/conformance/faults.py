@@ -59,7 +59,7 @@ def _names_nothing(event: TraceEvent, _: random.Random) -> TraceEvent:
 def _is_another_step(event: TraceEvent, chooser: random.Random) -> TraceEvent:
     other = chooser.choice([
         "broker_crashes", "session_expires", "leader_appends", "controller_resigns",
-        "leader_advances_hw", "follower_asks_records",
+        "leader_advances_hw", "follower_sends_fetch",
     ])  # fmt: skip
     return dataclasses.replace(event, step=other, args={"broker": 1, **event.args})
 

@@ -28,8 +28,8 @@ LOOKS = 8
 """So many steps between two looks at everything that is possible on both sides."""
 
 MAY_BE_MISSING = (*LEFT_OUT, "broker_crashes", "session_expires", "controller_node_is_deleted",
-                  "controller_reply_is_lost", "isr_answer_is_lost", "fetch_is_lost",
-                  "leader_appends_for_isr", "consumer_reads")  # fmt: skip
+                  "controller_reply_to_registration_is_lost", "isr_answer_is_lost", "fetch_is_lost",
+                  "leader_appends_acks_all", "consumer_reads")  # fmt: skip
 """Steps that a run may do without. What always strikes hides what comes late."""
 
 LED: tuple[tuple[str, tuple[int, ...]], ...] = (

@@ -353,7 +353,7 @@ def test_who_gives_up_a_controllership_of_2_0_and_deletes_anothers_node_tells_it
     pair = Lockstep(THREE, about=cluster.MAP, version="1.1")
     for step in (
         Step("broker_stands", (3,)),
-        Step("reply_is_lost", (3,)),
+        Step("reply_to_registration_is_lost", (3,)),
         Step("controller_node_is_deleted", ()),
         *[Step(name, (1,)) for name in BECOMES_CONTROLLER],
         Step("controller_goes_on", (3,)),
@@ -387,8 +387,8 @@ def test_up_to_2_1_a_broker_waits_until_the_node_of_its_last_session_is_gone() -
     pair = Lockstep(THREE, about=cluster.MAP, version="2.1")
     pair.take(Step("session_ends_before_its_nodes", (1,)))
 
-    assert Step("broker_replaces_its_old_node", (1,)) not in pair.world.enabled()
-    pair.take(Step("node_of_an_ended_session_goes", (1,)))
+    assert Step("broker_replaces_its_old_registration", (1,)) not in pair.world.enabled()
+    pair.take(Step("node_of_expired_session_is_deleted", (1,)))
     pair.take(Step("broker_reconnects", (1,)))
 
 
@@ -409,7 +409,7 @@ def test_since_2_6_nobody_shuts_down_in_a_walk(seed: int) -> None:
     fired = walk_cluster(seed, 300, faults="operators", version="2.7").fired
 
     assert "admin_asks_for_preferred_leaders" in fired
-    assert "broker_asks_to_go" not in fired
+    assert "broker_asks_for_controlled_shutdown" not in fired
 
 
 def test_up_to_2_0_a_leader_may_take_in_who_lacks_what_was_committed_as_in_no_walk() -> None:

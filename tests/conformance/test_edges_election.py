@@ -19,8 +19,8 @@ from impl.world.processes import each_broker
 from impl.world.stepped.faults import Faults
 from impl.world.stepped.parts import step
 from impl.world.stepped.world import ELECTIONS, SteppedCluster
-from impl.znodes.access import ZnodeAccess
 from impl.znodes.controller import ControllerZnodes
+from impl.znodes.retrying_client import RetryingZnodeClient
 from impl.zookeeper import Op
 from model.systems import system
 from specs.verdict import Verdict
@@ -76,10 +76,10 @@ def test_every_row_is_a_step_of_the_world_and_every_transition_and_field_has_its
 
 
 def test_a_write_without_its_fence_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def unfenced(self: ZnodeAccess, op: Op, version: int) -> object:
-        return (await self.again(lambda: self.port.multi([op])))[0]
+    async def unfenced(self: RetryingZnodeClient, op: Op, version: int) -> object:
+        return (await self.retry(lambda: self.port.multi([op])))[0]
 
-    monkeypatch.setattr(ZnodeAccess, "fenced", unfenced)
+    monkeypatch.setattr(RetryingZnodeClient, "fenced", unfenced)
 
     report = walk_edges(MAP.small, max_states=1_000, about=MAP)
 
@@ -103,11 +103,14 @@ def test_a_silent_step_that_changes_something_is_found(monkeypatch: pytest.Monke
     def forgets(self: SteppedCluster, broker: int) -> None:
         self.controllers[broker].abandon()
 
-    monkeypatch.setattr(Faults, "reply_is_lost", step(each_broker)(forgets))
+    monkeypatch.setattr(Faults, "reply_to_registration_is_lost", step(each_broker)(forgets))
 
     report = walk_edges(MAP.small, max_states=200, about=MAP)
 
-    assert "reply_is_lost(broker=1) is no step of the model here" in report.mismatches[0]
+    assert (
+        "reply_to_registration_is_lost(broker=1) is no step of the model here"
+        in report.mismatches[0]
+    )
 
 
 def test_an_older_controller_that_is_obeyed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +128,7 @@ def test_an_older_controller_that_is_obeyed_is_found(monkeypatch: pytest.MonkeyP
 
 def test_a_winner_whose_answer_is_lost_finds_itself_elected() -> None:
     world = election_world()
-    steps_of(world, *BECOMES_CONTROLLER[:3], "reply_is_lost 1")
+    steps_of(world, *BECOMES_CONTROLLER[:3], "reply_to_registration_is_lost 1")
 
     steps_of(world, "controller_goes_on 1")
 

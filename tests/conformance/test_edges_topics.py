@@ -23,8 +23,8 @@ from impl.core.replica_machine import ReplicaMachine
 from impl.core.replica_manager import ReplicaManager
 from impl.world.stepped.world import BATCHES, SteppedCluster
 from impl.znodes import TopicPartition, paths
-from impl.znodes.access import ZnodeAccess
 from impl.znodes.client import ZnodeClient
+from impl.znodes.retrying_client import RetryingZnodeClient
 from impl.zookeeper.znode import ANY_VERSION, Op
 from model.systems import system
 from specs.verdict import Verdict
@@ -147,8 +147,9 @@ def test_every_edge_of_a_large_part_is_covered(name: str, edges: int) -> None:
 
 
 FAULTS = (
-    "broker_crashes", "session_expires", "controller_node_is_deleted", "reply_is_lost",
-    "request_is_lost", "stops_fail", "broker_asks_to_go",
+    "broker_crashes", "session_expires", "controller_node_is_deleted",
+    "reply_to_registration_is_lost",
+    "request_is_lost", "stops_fail", "broker_asks_for_controlled_shutdown",
 )  # fmt: skip
 
 
@@ -219,13 +220,13 @@ def test_an_added_partition_that_nobody_takes_back_is_found(
 def test_a_fence_that_lets_a_deposed_controller_write_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    fenced = ZnodeAccess.fenced
+    fenced = RetryingZnodeClient.fenced
 
-    async def by_what_is_there(self: ZnodeAccess, op: Op, version: int) -> object:
+    async def by_what_is_there(self: RetryingZnodeClient, op: Op, version: int) -> object:
         epoch = await self.read(paths.CONTROLLER_EPOCH)
         return await fenced(self, op, epoch.version if epoch else version)
 
-    monkeypatch.setattr(ZnodeAccess, "fenced", by_what_is_there)
+    monkeypatch.setattr(RetryingZnodeClient, "fenced", by_what_is_there)
 
     report = walked("deposed")
 

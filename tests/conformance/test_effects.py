@@ -16,7 +16,7 @@ from impl import Step, World
 from impl.world import control
 from impl.world.faults import PROFILES, SWARM
 from impl.world.network import OrderInFlight
-from impl.znodes.client import States, Updated, ZnodeClient
+from impl.znodes.client import States, UpdatedStates, ZnodeClient
 from tests.planting import commits_alone
 
 BECOMES_CONTROLLER = ("controller_reads_epoch", "controller_registers", "controller_learns_outcome",
@@ -53,7 +53,9 @@ def test_no_fault_makes_a_step_do_more_than_it_shows(faults: str) -> None:
 def test_a_znode_that_is_written_on_the_side_is_a_mismatch(monkeypatch: pytest.MonkeyPatch) -> None:
     written = ZnodeClient.update_states
 
-    async def twice(self: ZnodeClient, states: States, epoch_version: int | None = None) -> Updated:
+    async def twice(
+        self: ZnodeClient, states: States, epoch_version: int | None = None
+    ) -> UpdatedStates:
         await self.make_path("/left/behind")
         return await written(self, states, epoch_version)
 

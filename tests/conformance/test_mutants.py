@@ -16,10 +16,10 @@ from conformance.mutants import (
     KeptScore,
     KeptTrials,
     Mutant,
+    MutantTrial,
+    MutationScore,
     NoScore,
     NoSuchTrials,
-    Score,
-    Trial,
     interval,
     keep_score,
     kept_score,
@@ -35,7 +35,7 @@ from conformance.mutants.judges import (
     JUDGES,
     OF_ONE_PARTITION,
     OF_RULES,
-    Catches,
+    CaughtByModule,
     Judge,
     Reach,
     in_order,
@@ -130,7 +130,7 @@ def test_every_survivor_that_is_explained_is_a_mutant_of_the_text_as_it_is() -> 
 
 def test_trials_are_kept_as_they_are_made_and_a_cut_line_is_made_again(tmp_path: Path) -> None:
     path = tmp_path / "trials.ndjson"
-    first, second = (Trial(key, key, "rules", "why", 0.5) for key in ("one", "two"))
+    first, second = (MutantTrial(key, key, "rules", "why", 0.5) for key in ("one", "two"))
     kept = KeptTrials(path)
     kept.add(first)
     kept.add(second)
@@ -258,7 +258,7 @@ def test_judges_of_every_kind_look_first_and_all_the_others_afterwards() -> None
     names = tuple(JUDGES)
 
     here = Reach({mutant.key: names}, dict.fromkeys(names, 0.01))
-    first, rest = in_order(mutant, here, Catches())
+    first, rest = in_order(mutant, here, CaughtByModule())
 
     assert sorted([*first, *rest]) == sorted(names)
     kinds = {one.kind for one in JUDGES.values()}
@@ -272,7 +272,7 @@ def test_a_survivor_is_put_before_no_more_judges_than_there_is_time_for() -> Non
     names = tuple(JUDGES)
     here = Reach({mutant.key: names}, dict.fromkeys(names, 1.0))
 
-    first, rest = in_order(mutant, here, Catches())
+    first, rest = in_order(mutant, here, CaughtByModule())
 
     assert len({JUDGES[one].kind for one in [*first, *rest]}) == len(
         {one.kind for one in JUDGES.values()}
@@ -284,7 +284,7 @@ def test_who_notices_most_of_a_module_looks_first() -> None:
     mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
     names = ("story m2_is_lost", "cases", "replication, seed 1")
     here = Reach({mutant.key: names}, dict.fromkeys(names, 0.5))
-    catches = Catches()
+    catches = CaughtByModule()
 
     before = in_order(mutant, here, catches)[0]
     for _ in range(3):
@@ -371,9 +371,9 @@ def test_any_target_replica_in_the_isr_is_not_all_of_them(monkeypatch: pytest.Mo
     assert by, why
 
 
-def trials() -> list[Trial]:
+def trials() -> list[MutantTrial]:
     return [
-        Trial(one.key, one.label, "rules" * (number % 10 > 0), "why", 0.1)
+        MutantTrial(one.key, one.label, "rules" * (number % 10 > 0), "why", 0.1)
         for number, one in enumerate(every())
     ]
 
@@ -417,7 +417,7 @@ def test_the_row_of_verify_is_as_good_as_what_is_kept(monkeypatch: pytest.Monkey
     names = tuple(str(number) for number in range(10))
 
     def row(low: float, changed: int) -> Verdict:
-        found = KeptScore(Score(9, 10, low, 1.0), names[:changed], names[changed:], 100)
+        found = KeptScore(MutationScore(9, 10, low, 1.0), names[:changed], names[changed:], 100)
         monkeypatch.setattr("conformance.mutants.kept_score", lambda: found)
         return verify_brokers.noticed().verdict
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from conformance.mapping import AS_RELEASED
 from conformance.partial import judge_partial, thinned
-from conformance.partial.leaves import seen
-from conformance.partial.reading import PartialTrace
+from conformance.partial.leaves import observed_leaves
+from conformance.partial.read_partial import PartialTrace
 from conformance.partial.thinning import LEADER_ISR_EPOCHS
 from conformance.trace_report import TraceReport
 from impl import simulate
@@ -37,7 +37,7 @@ def with_leaf(trace: PartialTrace, at: int, path: str, value: object) -> Partial
 
 
 def shows(state: SparseState, observed: dict[str, object]) -> bool:
-    cells = seen(observed, 3).cells.items()
+    cells = observed_leaves(observed, 3).cells.items()
     return all(
         state.get(name, {}).get(at, -1 if "latest" in name else 0) == code
         for (name, at), code in cells

@@ -57,7 +57,7 @@ def test_every_edge_of_a_move_without_faults_is_covered(
         ("2.3", {"replicas": 2}, 14_422, "request_to_non_replica_is_refused"),
         ("2.3", {"moves": 2}, 7_168, "controller_drops_request_already_assigned"),
         ("2.4", {"moves": 2}, 22_072, "controller_deletes_cancelled_adding_replicas"),
-        ("2.7", {}, 3_216, "controller_is_asked_for_move"),
+        ("2.7", {}, 3_216, "controller_is_asked_to_reassign"),
     ],
 )
 def test_every_edge_of_larger_graphs_is_covered(
@@ -83,7 +83,7 @@ def test_every_edge_of_larger_graphs_is_covered(
         ("two_leave", 77_498, "controller_takes_old_replica_offline"),
         ("withdrawn", 4_966, "admin_withdraws_request"),
         ("crashes", 4_990, "broker_crashes"),
-        ("lost_reply", 3_656, "reply_is_lost"),
+        ("lost_reply", 3_656, "reply_to_registration_is_lost"),
         ("sessions", 29_732, "session_expires"),
     ],
 )

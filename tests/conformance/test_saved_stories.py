@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cli.main import main
-from conformance.kept_story import as_story
 from conformance.partial.thinning import LEADER_ISR_EPOCHS, lines_of_partial, thinned
-from conformance.storyteller import replay_story
+from conformance.play_story import replay_story
+from conformance.story_of_run import as_story
 from impl import simulate
 from impl.world.trace import lines_of
 from impl.znodes.controller import ControllerZnodes

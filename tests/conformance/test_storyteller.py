@@ -10,7 +10,7 @@ import pytest
 
 from conformance.mapping import MAPPED
 from conformance.not_played import ReasonKind
-from conformance.storyteller import StoryReplay, replay_story, why_not_applicable
+from conformance.play_story import StoryReplay, replay_story, why_not_applicable
 from impl import KINDS, World
 from specs.story import Story, parse, read_story
 from specs.verdict import Verdict
@@ -234,10 +234,10 @@ def test_a_story_that_no_release_tells_does_not_apply_and_as_released_it_does() 
 leader_shrinks_isr leader=1 replica=2
 leader_learns_isr_is_written leader=1
 broker_becomes_follower broker=2 epoch=1 controller=1
-follower_asks_records broker=2 leader=1
+follower_sends_fetch broker=2 leader=1
 leader_answers_fetch leader=1 follower=2
 follower_appends follower=2 leader=1
-follower_asks_records broker=2 leader=1
+follower_sends_fetch broker=2 leader=1
 leader_answers_fetch leader=1 follower=2
 leader_expands_isr leader=1 replica=2
 isr_answer_is_lost leader=1

@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.cli import main
-from conformance.disks.inspecting import inspect
-from conformance.disks.predicted_truncation import Runs, cut_of
+from conformance.disks.inspect_directories import inspect
+from conformance.disks.predicted_truncation import EpochRuns, truncated_end
 from conformance.pipeline.spark import SparkEngine
 from impl.log.record import StoredRecord
 from impl.log.record_batch import batches_in, encode_batch
@@ -387,9 +387,13 @@ def digest(folder: Path) -> str:
 )
 def test_each_release_cuts_by_its_own_rules(preset: str, ends: tuple[int, int]):
     # KIP-101: the leader's epoch 0 ends at 8. KIP-279: it never had the follower's epoch 1.
-    one = cut_of(Runs(((0, 0, 10),), 0, 10, 5), Runs(((0, 0, 8), (1, 8, 12)), 0, 12, 8), preset)
-    two = cut_of(
-        Runs(((0, 0, 5), (1, 5, 9)), 0, 9, 5), Runs(((0, 0, 6), (2, 6, 12)), 0, 12, 6), preset
+    one = truncated_end(
+        EpochRuns(((0, 0, 10),), 0, 10, 5), EpochRuns(((0, 0, 8), (1, 8, 12)), 0, 12, 8), preset
+    )
+    two = truncated_end(
+        EpochRuns(((0, 0, 5), (1, 5, 9)), 0, 9, 5),
+        EpochRuns(((0, 0, 6), (2, 6, 12)), 0, 12, 6),
+        preset,
     )
 
     assert (one, two) == ends
@@ -397,8 +401,8 @@ def test_each_release_cuts_by_its_own_rules(preset: str, ends: tuple[int, int]):
 
 def test_many_offsets_are_no_more_work_than_few():
     began = time.process_time()
-    held = Runs(((3, 0, 10**12), (900, 10**12, 10**12 + 7)), 0, 10**12 + 7, 10**12)
-    leader = Runs(((3, 0, 10**12), (901, 10**12, 10**12 + 2)), 0, 10**12 + 2, 10**12)
+    held = EpochRuns(((3, 0, 10**12), (900, 10**12, 10**12 + 7)), 0, 10**12 + 7, 10**12)
+    leader = EpochRuns(((3, 0, 10**12), (901, 10**12, 10**12 + 2)), 0, 10**12 + 2, 10**12)
 
-    assert cut_of(held, leader, "2.7") == 10**12
+    assert truncated_end(held, leader, "2.7") == 10**12
     assert time.process_time() - began < 5

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from impl import KINDS, PROFILES, Simulator, Step, World, leaves
-from impl.core.partition import Remote
+from impl.core.partition import RemoteReplica
 from impl.world.faults import SWARM
 from impl.world.observation import Changes
 from impl.world.steps import each_question
@@ -80,7 +80,7 @@ def change_epoch_cache(world: World) -> None:
 
 
 def change_known_end(world: World) -> None:
-    world.brokers[2].replicas.partition.remotes[1] = Remote(5)
+    world.brokers[2].replicas.partition.remotes[1] = RemoteReplica(5)
 
 
 def change_min_read(world: World) -> None:

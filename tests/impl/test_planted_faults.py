@@ -21,7 +21,7 @@ from impl.core.event_controller import EventController
 from impl.core.event_manager import ControllerEventManager
 from impl.core.fetcher_thread import FetcherThread
 from impl.core.metadata_cache import MetadataCache
-from impl.core.partition import Partition, Remote, out_of_sync
+from impl.core.partition import Partition, RemoteReplica, out_of_sync
 from impl.core.partition_machine import PartitionMachine
 from impl.core.reassigner import Reassigner
 from impl.core.replica_machine import ReplicaMachine
@@ -130,7 +130,8 @@ PLANTED = {
         "which follows broker ., has (the high|where it goes on)", "sessions", first=5,
     ),
     "the high watermark does not wait for the ISR": Fault(
-        Partition.reached, "self.log_end, self.maximal_isr, remotes,", "self.log_end, (), {},",
+        Partition.next_high_watermark, "self.log_end, self.maximal_isr, remotes,",
+        "self.log_end, (), {},",
         "below its high watermark|was (acknowledged|read) at offset",
     ),
     "a follower cuts its log to nothing": Fault(
@@ -279,7 +280,8 @@ PLANTED = {
         "log.high_watermark", "and begins to follow in", "crashes", "2.8",
     ),
     "a follower that reached what it was shown last does not count as caught up": Fault(
-        Remote.fetched, "self.last_caught_up = max(self.last_caught_up, self.last_fetch)", "pass",
+        RemoteReplica.fetched, "self.last_caught_up = max(self.last_caught_up, self.last_fetch)",
+        "pass",
         "answers broker . and knows of it in",
     ),
     "a leader waits twice as long for a member of the ISR": Fault(

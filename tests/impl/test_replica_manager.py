@@ -9,7 +9,7 @@ import pytest
 from conformance.vectors.implementation.batch_log import no_client
 from impl import World
 from impl.core.fetcher_thread import (
-    Answer,
+    FetcherError,
     FetchReply,
 )
 from impl.core.replica_manager import ReplicaManager
@@ -78,6 +78,6 @@ def test_up_to_2_0_a_fetcher_takes_what_its_leader_answers_in_whatever_epoch_it_
         receives(replicas, leader=2, leader_epoch=3)
         replicas.ask(2)
 
-        replicas.apply(2, replace(asked, reply=FetchReply(Answer.NONE, ((7, 1),), 0)))
+        replicas.apply(2, replace(asked, reply=FetchReply(FetcherError.NONE, ((7, 1),), 0)))
 
         assert replicas.log.log_end == appended, release

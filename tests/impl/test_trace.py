@@ -13,8 +13,8 @@ from impl import Simulator, Step, Trace, TraceError, World, leaves, read_trace, 
 from impl.world.trace import (
     apply_observation,
     lines_of,
+    nested_observation,
     parse_trace,
-    rebuild,
     write_events,
     write_trace,
 )
@@ -75,7 +75,7 @@ def test_leaves_and_rebuild_are_inverse() -> None:
         simulator.advance()
     seen = simulator.world.observe()
 
-    assert rebuild(leaves(seen)) == seen
+    assert nested_observation(leaves(seen)) == seen
 
 
 def test_sessions_expire_and_nodes_go_at_zookeeper_and_everything_else_at_a_broker() -> None:

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.cli.kafka import kafka
-from conformance.kafka.fetch import CACHE
+from conformance.kafka.download import CACHE
 
 STORY = "specs/stories/m2_is_lost.story"
 

@@ -12,8 +12,8 @@ from itertools import count
 import pytest
 
 from conformance.kafka.messages import ANSWER, REQUEST, KafkaReader, Message, ZooKeeperReader
-from conformance.kafka.proxy import Gate, Proxy
-from conformance.kafka.schedule import MessageRule, ReleaseMessage, Which, parse_line
+from conformance.kafka.proxy import MessageGate, Proxy
+from conformance.kafka.schedule import MessageFilter, MessageRule, ReleaseMessage, parse_line
 from impl.wire import Fields, Header, api_key, encode_request
 
 PATIENCE_S = 5.0
@@ -58,7 +58,9 @@ def echo() -> Iterator[int]:
 class ProxyStage:
     def __init__(self, port: int) -> None:
         self.heard: list[str] = []
-        self.gate = Gate(lambda what, message: self.heard.append(f"{what} {message.in_words()}"))
+        self.gate = MessageGate(
+            lambda what, message: self.heard.append(f"{what} {message.in_words()}")
+        )
         self.proxy = Proxy(0, port, self.gate, lambda number: KafkaReader("1", number), count(1))
 
     def connect(self) -> socket.socket:
@@ -97,7 +99,7 @@ def test_what_is_held_waits_with_all_that_is_behind_it_until_it_is_released(
     stage.gate.apply(rule)
     with stage.connect() as connection:
         connection.sendall(fetch(1) + fetch(2))
-        held = stage.gate.await_held(Which("Fetch", REQUEST, "2"), PATIENCE_S)
+        held = stage.gate.await_held(MessageFilter("Fetch", REQUEST, "2"), PATIENCE_S)
         assert held is not None
         assert [one.correlation for one in stage.gate.all_held()] == [1]
         line = parse_line(["release", "Fetch", "from", "2"])
@@ -107,10 +109,10 @@ def test_what_is_held_waits_with_all_that_is_behind_it_until_it_is_released(
 
 
 def test_an_answer_is_held_on_its_way_back(stage: ProxyStage) -> None:
-    stage.gate.add(MessageRule("hold", Which("Fetch", ANSWER)))
+    stage.gate.add(MessageRule("hold", MessageFilter("Fetch", ANSWER)))
     with stage.connect() as connection:
         connection.sendall(fetch(1))
-        held = stage.gate.await_held(Which("Fetch", ANSWER), PATIENCE_S)
+        held = stage.gate.await_held(MessageFilter("Fetch", ANSWER), PATIENCE_S)
         assert held is not None
         connection.settimeout(0.2)
         with pytest.raises(TimeoutError):
@@ -121,7 +123,7 @@ def test_an_answer_is_held_on_its_way_back(stage: ProxyStage) -> None:
 
 
 def test_what_is_dropped_takes_its_connection_with_it(stage: ProxyStage) -> None:
-    stage.gate.add(MessageRule("drop", Which("Fetch"), nth=2))
+    stage.gate.add(MessageRule("drop", MessageFilter("Fetch"), nth=2))
     with stage.connect() as connection:
         connection.sendall(fetch(1))
         assert answered(connection) == 1
@@ -130,7 +132,7 @@ def test_what_is_dropped_takes_its_connection_with_it(stage: ProxyStage) -> None
 
 
 def test_a_duplicate_arrives_twice_and_its_second_answer_reaches_nobody(stage: ProxyStage) -> None:
-    rule = MessageRule("duplicate", Which("Fetch", REQUEST))
+    rule = MessageRule("duplicate", MessageFilter("Fetch", REQUEST))
     stage.gate.add(rule)
     with stage.connect() as connection:
         connection.sendall(fetch(5))
@@ -143,12 +145,12 @@ def test_a_duplicate_arrives_twice_and_its_second_answer_reaches_nobody(stage: P
 def test_what_its_sender_gave_up_is_not_held_any_more_unless_it_is_claimed(
     stage: ProxyStage,
 ) -> None:
-    stage.gate.add(MessageRule("hold", Which("Fetch", REQUEST)))
+    stage.gate.add(MessageRule("hold", MessageFilter("Fetch", REQUEST)))
     first, second = stage.connect(), stage.connect()
     first.sendall(fetch(1))
     second.sendall(fetch(2))
     assert stage.gate.wait_for(lambda: len(stage.gate.all_held()) == 2, PATIENCE_S)
-    for held in stage.gate.held(Which("Fetch")):
+    for held in stage.gate.held(MessageFilter("Fetch")):
         held.claimed = held.message.correlation == 2
     first.close()
     second.close()
@@ -161,11 +163,11 @@ def test_what_its_sender_gave_up_is_not_held_any_more_unless_it_is_claimed(
 def test_a_claimed_request_does_not_outlive_the_process_that_it_is_for() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         found = ProxyStage(server.getsockname()[1])
-        found.gate.add(MessageRule("hold", Which("Fetch", REQUEST)))
+        found.gate.add(MessageRule("hold", MessageFilter("Fetch", REQUEST)))
         with contextlib.closing(found), found.connect() as connection:
             connection.sendall(fetch(4))
             process, _ = server.accept()
-            held = found.gate.await_held(Which("Fetch"), PATIENCE_S)
+            held = found.gate.await_held(MessageFilter("Fetch"), PATIENCE_S)
             assert held is not None
             held.claimed = True
             found.proxy.readers[held.message.connection].claimed = True
@@ -178,18 +180,18 @@ def test_a_claimed_request_does_not_outlive_the_process_that_it_is_for() -> None
 
 
 def test_a_claimed_request_is_answered_though_its_sender_is_gone(stage: ProxyStage) -> None:
-    stage.gate.add(MessageRule("hold", Which("Fetch", ANSWER)))
-    stage.gate.add(MessageRule("hold", Which("Fetch", REQUEST)))
+    stage.gate.add(MessageRule("hold", MessageFilter("Fetch", ANSWER)))
+    stage.gate.add(MessageRule("hold", MessageFilter("Fetch", REQUEST)))
     connection = stage.connect()
     connection.sendall(fetch(4))
-    held = stage.gate.await_held(Which("Fetch"), PATIENCE_S)
+    held = stage.gate.await_held(MessageFilter("Fetch"), PATIENCE_S)
     assert held is not None
     held.claimed = True
     stage.proxy.readers[held.message.connection].claimed = True
     connection.close()
     stage.gate.settle(held, "pass")
 
-    answer = stage.gate.await_held(Which("Fetch", ANSWER), PATIENCE_S)
+    answer = stage.gate.await_held(MessageFilter("Fetch", ANSWER), PATIENCE_S)
 
     assert answer is not None
     assert answer.message.correlation == 4
@@ -219,7 +221,7 @@ def test_a_port_that_is_taken_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(OSError, match=f"port {port} is taken"):
-            Proxy(port, 1, Gate(), lambda number: KafkaReader("1", number), count(1))
+            Proxy(port, 1, MessageGate(), lambda number: KafkaReader("1", number), count(1))
 
 
 def text(value: str) -> bytes:

@@ -14,15 +14,15 @@ import pytest
 
 from conformance.chaos.clients import OURS
 from conformance.kafka import requests
-from conformance.kafka.control import do_line, move_controller
-from conformance.kafka.fetch import NotFetched, cache_folder, libs_of
+from conformance.kafka.carry_out_schedule import do_line, move_controller
+from conformance.kafka.download import NotDownloaded, cache_folder, libs_of
 from conformance.kafka.java import NoJava, java_for
 from conformance.kafka.lab import Lab, ended_at_last
-from conformance.kafka.mixed import Course, MixedReport, go_through
+from conformance.kafka.mixed import MixedClusterSteps, MixedReport, go_through
 from conformance.kafka.releases import release_of
-from conformance.kafka.replay import ReplayAnswer, ReplayedOnKafka, replay
+from conformance.kafka.replay import ReplayedOnKafka, ReplayOutcome, replay
 from conformance.kafka.run import run_of
-from conformance.kafka.soak import Plan, rounds_in, soak
+from conformance.kafka.soak import SoakPlan, rounds_in, soak
 from impl.wire import error_name
 from specs.story import read_story
 from specs.verdict import Verdict
@@ -35,7 +35,7 @@ def needs(version: str) -> None:
     try:
         libs_of(release_of(version))
         java_for(release_of(version), cache_folder())
-    except (NotFetched, NoJava) as error:
+    except (NotDownloaded, NoJava) as error:
         pytest.skip(str(error))
 
 
@@ -62,9 +62,9 @@ def test_a_bug_is_shown_on_the_release_that_has_it_and_not_on_the_one_that_fixed
     story: str, bug: str, fixed: str, tmp_path: Path
 ) -> None:
     needs(fixed)
-    assert replayed(story, bug, tmp_path / "bug").answer is ReplayAnswer.SHOWN
+    assert replayed(story, bug, tmp_path / "bug").answer is ReplayOutcome.SHOWN
     report = replayed(story, fixed, tmp_path / "fixed")
-    assert report.answer is ReplayAnswer.NOT_SHOWN
+    assert report.answer is ReplayOutcome.NOT_SHOWN
     assert report.stopped is not None
     assert report.broken == []
 
@@ -80,7 +80,7 @@ def test_the_lesson_shows_what_its_replays_show_now(tmp_path: Path) -> None:
         for done in report.done[11:]:
             assert f"{done.number:3}  {done.label}:" in text
         assert report.answer is (
-            ReplayAnswer.SHOWN if version == "0.10.2.2" else ReplayAnswer.NOT_SHOWN
+            ReplayOutcome.SHOWN if version == "0.10.2.2" else ReplayOutcome.NOT_SHOWN
         )
 
 
@@ -90,7 +90,7 @@ def read_lesson_text(text: str) -> list[str]:
 
 def test_a_soak_of_real_kafka_is_judged_line_by_line(tmp_path: Path) -> None:
     needs("2.8.2")
-    plan = Plan(release_of("2.8.2"), 1, 3, 3)
+    plan = SoakPlan(release_of("2.8.2"), 1, 3, 3)
 
     (found,) = soak(tmp_path, plan)
 
@@ -103,14 +103,14 @@ def test_a_soak_of_real_kafka_is_judged_line_by_line(tmp_path: Path) -> None:
 def test_a_controller_of_kafka_that_is_deposed_is_fenced_as_in_the_model(tmp_path: Path) -> None:
     report = replayed("deposed_controller_writes_fenced", "2.1.1", tmp_path / "lab")
 
-    assert report.answer is ReplayAnswer.FOLLOWED
+    assert report.answer is ReplayOutcome.FOLLOWED
     assert (report.state["controller"], report.state["state_version"]) == (2, 0)
 
 
 def test_clients_of_real_kafka_are_at_work_and_judged(tmp_path: Path) -> None:
     needs("2.3.1")
 
-    (found,) = soak(tmp_path, Plan(release_of("2.3.1"), 1, 4, 2, clients=(OURS,)))
+    (found,) = soak(tmp_path, SoakPlan(release_of("2.3.1"), 1, 4, 2, clients=(OURS,)))
 
     assert found.clients["verdict"] == Verdict.HOLDS.value, found.clients["anomalies"]
     assert found.clients["counts"]["read"] > 10
@@ -138,7 +138,7 @@ SCHEDULED = {"zookeeper.session.timeout.ms": "60000", "replica.lag.time.max.ms":
 
 
 @contextmanager
-def led_by_broker_1(version: str, folder: Path, **settings: str) -> Iterator[Course]:
+def led_by_broker_1(version: str, folder: Path, **settings: str) -> Iterator[MixedClusterSteps]:
     """A lab with broker 3 as controller, and a topic `t` that takes records."""
     needs(version)
     release = release_of(version)
@@ -146,7 +146,7 @@ def led_by_broker_1(version: str, folder: Path, **settings: str) -> Iterator[Cou
     with ended_at_last(lab):
         lab.start()
         move_controller(lab, 3)
-        course = Course(lab, MixedReport(version, [1, 2, 3], []), lambda _text: None, [])
+        course = MixedClusterSteps(lab, MixedReport(version, [1, 2, 3], []), lambda _text: None, [])
         course.make_topic("t", [[1, 2]])
         course.until("broker 1 does not lead", lambda: produced(lab, -1) == 0)
         yield course
@@ -161,7 +161,7 @@ def do_schedule(lab: Lab, name: str) -> None:
 
 
 @contextmanager
-def led_astray(bug: str, version: str, folder: Path) -> Iterator[Course]:
+def led_astray(bug: str, version: str, folder: Path) -> Iterator[MixedClusterSteps]:
     with led_by_broker_1(version, folder) as course:
         do_schedule(course.lab, bug)
         assert produced(course.lab, 1) == 0
@@ -258,7 +258,7 @@ def test_a_leader_of_a_move_acknowledges_what_a_member_of_its_isr_lacks(
 def test_a_move_of_real_kafkas_controller_is_that_of_the_model(tmp_path: Path) -> None:
     report = replayed("reassign_twelve_steps", "2.3.1", tmp_path / "lab")
 
-    assert report.answer is ReplayAnswer.FOLLOWED
+    assert report.answer is ReplayOutcome.FOLLOWED
     assert report.state["assignment"] == [2, 3, 4]
     assert report.state["leader epoch"] == 3
 
@@ -266,14 +266,14 @@ def test_a_move_of_real_kafkas_controller_is_that_of_the_model(tmp_path: Path) -
 def test_clients_are_given_an_epoch_that_is_no_more_until_2_4(tmp_path: Path) -> None:
     story = "reassign_clients_know_the_old_epoch"
 
-    assert replayed(story, "2.3.1", tmp_path / "bug").answer is ReplayAnswer.SHOWN
-    assert replayed(story, "2.4.1", tmp_path / "fixed").answer is ReplayAnswer.NOT_SHOWN
+    assert replayed(story, "2.3.1", tmp_path / "bug").answer is ReplayOutcome.SHOWN
+    assert replayed(story, "2.4.1", tmp_path / "fixed").answer is ReplayOutcome.NOT_SHOWN
 
 
 def test_what_the_model_assumes_of_known_log_ends_kafka_does_not_do(tmp_path: Path) -> None:
     report = replayed("known_ends_outlive_an_epoch", "2.3.1", tmp_path / "lab")
 
-    assert report.answer is ReplayAnswer.SHOWN
+    assert report.answer is ReplayOutcome.SHOWN
     assert report.acknowledged == ["r0"]
 
 

@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 import pytest
 
 from conformance.kafka import java
-from conformance.kafka.fetch import (
+from conformance.kafka.download import (
     CACHE,
-    NotFetched,
+    NotDownloaded,
     cache_folder,
-    fetch,
-    fetched,
+    download,
+    downloaded_releases,
     libs_of,
     pom_of,
 )
@@ -78,8 +78,8 @@ def test_versions_of_requests_grow_with_releases() -> None:
 def test_a_fetch_without_maven_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    with pytest.raises(NotFetched, match=r"there is no mvn here: .* --home DIR"):
-        fetch(release_of("2.3.1"), tmp_path / "cache")
+    with pytest.raises(NotDownloaded, match=r"there is no mvn here: .* --home DIR"):
+        download(release_of("2.3.1"), tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
 
 
@@ -96,11 +96,11 @@ def test_what_maven_refuses_is_reported_and_nothing_half_fetched_stays(
     cache = tmp_path / "cache"
     a_maven(tmp_path, "echo '[ERROR] Could not find artifact "
             "org.apache.kafka:kafka_2.12:jar:2.3.7 in central'; exit 1")  # fmt: skip
-    with pytest.raises(NotFetched, match=r"^there is no release 2\.3\.7 of Kafka"):
-        fetch(release_of("2.3.7"), cache)
+    with pytest.raises(NotDownloaded, match=r"^there is no release 2\.3\.7 of Kafka"):
+        download(release_of("2.3.7"), cache)
     a_maven(tmp_path, "touch libs/half.jar; echo '[ERROR] Network is unreachable'; exit 1")
-    with pytest.raises(NotFetched, match=r"it said: Network is unreachable"):
-        fetch(release_of("2.3.1"), cache)
+    with pytest.raises(NotDownloaded, match=r"it said: Network is unreachable"):
+        download(release_of("2.3.1"), cache)
 
     assert list(cache.iterdir()) == []
 
@@ -116,12 +116,14 @@ def test_a_release_is_there_once_all_of_it_is_and_is_not_fetched_again(
     )
     reported: list[str] = []
 
-    libs = fetch(release_of("2.3.1"), progress=reported.append)
+    libs = download(release_of("2.3.1"), progress=reported.append)
     a_maven(tmp_path, "exit 1")
 
-    assert fetch(release_of("2.3.1")) == libs == cache_folder() / "2.3.1" / "libs"
-    assert [one.text for one in fetched()] == ["2.3.1"]
-    with pytest.raises(NotFetched, match=r"2\.8\.2 is not here; write: insync kafka fetch 2\.8\.2"):
+    assert download(release_of("2.3.1")) == libs == cache_folder() / "2.3.1" / "libs"
+    assert [one.text for one in downloaded_releases()] == ["2.3.1"]
+    with pytest.raises(
+        NotDownloaded, match=r"2\.8\.2 is not here; write: insync kafka fetch 2\.8\.2"
+    ):
         libs_of(release_of("2.8.2"))
 
 
@@ -138,7 +140,7 @@ def test_a_release_that_was_fetched_without_its_tools_gets_them_and_keeps_what_i
         "echo new > libs/kafka_2.12-2.3.1.jar; echo new > libs/kafka-tools-2.3.1.jar",
     )
 
-    assert fetch(release_of("2.3.1")) == libs
+    assert download(release_of("2.3.1")) == libs
 
     texts = {one.name: one.read_text().strip() for one in libs.iterdir()}
     assert texts == {"kafka_2.12-2.3.1.jar": "in use", "kafka-tools-2.3.1.jar": "new"}
@@ -150,7 +152,9 @@ def test_a_home_of_another_release_is_refused_with_what_it_has(tmp_path: Path) -
     (tmp_path / "libs" / "kafka_2.12-2.1.1.jar").touch()
 
     assert libs_of(release_of("2.1.1"), tmp_path) == tmp_path / "libs"
-    with pytest.raises(NotFetched, match=r"has no kafka_\*-2\.3\.1\.jar but kafka_2\.12-2\.1\.1"):
+    with pytest.raises(
+        NotDownloaded, match=r"has no kafka_\*-2\.3\.1\.jar but kafka_2\.12-2\.1\.1"
+    ):
         libs_of(release_of("2.3.1"), tmp_path)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from conformance.kafka import disk
-from conformance.kafka.election import LEVERS as LEVERS_OF_ELECTION
-from conformance.kafka.levers import LEVERS
+from conformance.kafka.election_replay import LEVERS as LEVERS_OF_ELECTION
+from conformance.kafka.forced_steps import LEVERS
 from conformance.kafka.log4j import log4j_of
-from conformance.kafka.moves import OBSERVED as OBSERVED_OF_MOVES
+from conformance.kafka.reassignment_replay import OBSERVED as OBSERVED_OF_MOVES
 from conformance.kafka.replay import forceable, settings_for
 from conformance.kafka.run import ModelRun, NotReplayable, run_of
 from impl.log.legacy_messages import encode_message

@@ -8,11 +8,11 @@ import pytest
 
 from conformance.kafka.messages import ANSWER, REQUEST, Message
 from conformance.kafka.schedule import (
-    Act,
+    BrokerAction,
+    MessageFilter,
     MessageRule,
     Operate,
     ReleaseMessage,
-    Which,
     WrongSchedule,
     parse_schedule,
 )
@@ -42,17 +42,18 @@ def test_a_schedule_names_messages_processes_and_disks() -> None:
     until isr t 1,3
     """
     assert parse_schedule(text) == [
-        MessageRule("hold", Which("Fetch", REQUEST, "2", "1")),
-        MessageRule("drop", Which("LeaderAndIsr", ANSWER, "controller", "2", epoch=5)),
-        MessageRule("delay", Which("SetData", REQUEST, "1", "zookeeper", path="/brokers/topics"),
-             delay_ms=500),
-        MessageRule("duplicate", Which("StopReplica"), nth=2),
-        ReleaseMessage("release", Which("Fetch", REQUEST, "2")),
-        ReleaseMessage("await", Which("any", REQUEST, "3", "zookeeper", path="/brokers/topics")),
-        Act("kill", 1),
-        Act("controller", 3),
-        Act("restore", 1, "before"),
-        ReleaseMessage("claim", Which("StopReplica", REQUEST, to="2")),
+        MessageRule("hold", MessageFilter("Fetch", REQUEST, "2", "1")),
+        MessageRule("drop", MessageFilter("LeaderAndIsr", ANSWER, "controller", "2", epoch=5)),
+        MessageRule("delay", MessageFilter("SetData", REQUEST, "1", "zookeeper",
+             path="/brokers/topics"), delay_ms=500),
+        MessageRule("duplicate", MessageFilter("StopReplica"), nth=2),
+        ReleaseMessage("release", MessageFilter("Fetch", REQUEST, "2")),
+        ReleaseMessage("await", MessageFilter("any", REQUEST, "3", "zookeeper",
+                       path="/brokers/topics")),
+        BrokerAction("kill", 1),
+        BrokerAction("controller", 3),
+        BrokerAction("restore", 1, "before"),
+        ReleaseMessage("claim", MessageFilter("StopReplica", REQUEST, to="2")),
         Operate("topic", "t", (1, 2)),
         Operate("assign", "t", (1, 3)),
         Operate("until", "t", (1, 3), "isr"),
@@ -91,7 +92,7 @@ def test_a_line_that_says_nothing_is_named_with_what_would_be_right(line: str, w
 
 
 def test_a_rule_takes_what_fits_in_every_word_and_only_the_one_it_counts_to() -> None:
-    rule = MessageRule("hold", Which("Fetch", REQUEST, "2", "1", topic="t", epoch=3), nth=2)
+    rule = MessageRule("hold", MessageFilter("Fetch", REQUEST, "2", "1", topic="t", epoch=3), nth=2)
     fits = message(topics=frozenset({"t"}), epochs=frozenset({3}))
     others = [
         message(api="Produce"), message(kind=ANSWER), message(sender="3"), message(to="3"),
@@ -104,7 +105,7 @@ def test_a_rule_takes_what_fits_in_every_word_and_only_the_one_it_counts_to() ->
 
 
 def test_a_rule_about_zookeeper_goes_by_the_path() -> None:
-    rule = MessageRule("drop", Which("SetData", path="/controller"))
+    rule = MessageRule("drop", MessageFilter("SetData", path="/controller"))
 
     assert rule.takes(message(api="SetData", details={"path": "/controller_epoch"}))
     assert not rule.takes(message(api="SetData", details={"path": "/brokers/ids"}))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from conformance.chaos.clients import OURS
-from conformance.chaos.history import ClientHistory, ProduceAttempt, Read
+from conformance.chaos.history import ClientHistory, ProduceAttempt, ReadRecords
 from conformance.kafka.broker_trace import BrokerTraceOf, Registrations
 from conformance.kafka.lab import Lab
 from conformance.kafka.protocol_log import lines_in
@@ -25,7 +25,7 @@ from conformance.kafka.releases import release_of
 from conformance.kafka.schedule import parse_line
 from conformance.kafka.soak import (
     OtherSoak,
-    Plan,
+    SoakPlan,
     SoakRound,
     rounds_in,
     seen_by_clients,
@@ -34,7 +34,7 @@ from conformance.kafka.soak import (
 )
 from conformance.kafka.trace import write_trace
 from conformance.kafka.transactions import WrongLog, Znodes, transactions_in
-from conformance.running.judge import RunningReport, judge_running
+from conformance.running.running_report import RunningReport, judge_running
 from impl.server.processes import ClusterError
 from specs.verdict import Verdict
 
@@ -911,7 +911,7 @@ def test_faults_follow_from_the_seed_and_are_lines_of_a_schedule() -> None:
 
 
 def test_a_soak_of_nothing_is_not_checked(tmp_path: Path) -> None:
-    plan = Plan(release_of("2.8.2"), 1, 1, 2)
+    plan = SoakPlan(release_of("2.8.2"), 1, 1, 2)
 
     assert rounds_in(tmp_path, plan) == []
     assert verdict_of([]) is Verdict.NOT_CHECKED
@@ -925,18 +925,18 @@ def test_a_soak_does_not_go_on_in_the_folder_of_another(tmp_path: Path) -> None:
     }  # fmt: skip
     (tmp_path / "rounds.jsonl").write_text(json.dumps(row) + "\n" + '{"cut')
 
-    assert len(rounds_in(tmp_path, Plan(release_of("2.8.2"), 2, 1, 1))) == 1
+    assert len(rounds_in(tmp_path, SoakPlan(release_of("2.8.2"), 2, 1, 1))) == 1
     with pytest.raises(OtherSoak, match="another directory"):
-        rounds_in(tmp_path, Plan(release_of("2.3.1"), 2, 1, 1))
+        rounds_in(tmp_path, SoakPlan(release_of("2.3.1"), 2, 1, 1))
     with pytest.raises(OtherSoak, match="--clients"):
-        rounds_in(tmp_path, Plan(release_of("2.8.2"), 2, 1, 1, clients=(OURS,)))
+        rounds_in(tmp_path, SoakPlan(release_of("2.8.2"), 2, 1, 1, clients=(OURS,)))
 
 
 def test_what_clients_saw_counts_beside_the_trace() -> None:
     def history(*found: str) -> ClientHistory:
         sends = [ProduceAttempt("w", 0, at, 1, -1, False, 0.0, 1.0, at) for at in range(2)]
         final = {0: dict(enumerate(found))}
-        return ClientHistory(sends, [Read("r", 1, 0, 0, ((0, "w-0"),), 1.0)], final=final)
+        return ClientHistory(sends, [ReadRecords("r", 1, 0, 0, ((0, "w-0"),), 1.0)], final=final)
 
     fine, lost = seen_by_clients(history("w-0", "w-1"), ""), seen_by_clients(history("w-0"), "")
     assert fine["verdict"] == "holds"
@@ -945,6 +945,6 @@ def test_what_clients_saw_counts_beside_the_trace() -> None:
     assert seen_by_clients(ClientHistory(), "")["verdict"] == "not checked"
 
     done = [SoakRound(1, 1001, "2.8.2", clients=lost), SoakRound(2, 1002, "2.8.2", clients=fine)]
-    reported = summary(Plan(release_of("2.8.2"), 2, 1, 0, clients=(OURS,)), done)
+    reported = summary(SoakPlan(release_of("2.8.2"), 2, 1, 0, clients=(OURS,)), done)
     assert reported["clients"]["lost"] == 1
     assert reported["clients"]["acknowledged"] == 4

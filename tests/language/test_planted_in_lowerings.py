@@ -27,7 +27,7 @@ CHANGED: dict[str, list[tuple[str, str]]] = {
         ('(a - b - (op == "le"))', "(a - b)"),
         ("return and_(not_(condition), other)", "return and_(condition, other)"),
     ],
-    "specs.lowering.enumerated": [
+    "specs.lowering.bounded_cells": [
         ("if b < c else t.FALSE if a >= d", "if b <= c else t.FALSE if a >= d"),
         ("for i in reversed(rest):", "for i in reversed(rest[1:]):"),
         ("self._narrow(t.lt(code, limits[1]))", "self._narrow(t.le(code, limits[1]))"),
@@ -157,7 +157,7 @@ CHANGED: dict[str, list[tuple[str, str]]] = {
 PLANTED = [(module, *pair) for module, pairs in CHANGED.items() for pair in pairs]
 
 JUDGED_BY = {
-    "model.language": "simplified or proofs", "specs.lowering.enumerated": "simplified",
+    "model.language": "simplified or proofs", "specs.lowering.bounded_cells": "simplified",
     "specs.lowering.intervals": "interval or machine", "specs.lowering.python_code": "simplified",
     "specs.lowering.closures": "simplified", "specs.lowering.llvm_terms": "machine",
     "specs.lowering.packed_terms": "machine", "specs.bounded": "bits",

@@ -19,7 +19,7 @@ from model.language import terms as t
 from model.language.evaluate import Evaluator, blank_code
 from model.language.terms import Term
 from specs.bounded.bits import Bits, Frame
-from specs.finding.observed import Rows
+from specs.finding.observed import StateRows
 from specs.lowering.closures import QuickEvaluator
 from specs.lowering.grounding import Grounded
 from specs.lowering.intervals import Intervals
@@ -112,7 +112,7 @@ def test_quantifier_free_formulas_of_numbers_and_of_bits_keep_the_meaning(drawn,
 @SOME
 @given(conditions(3, GIVEN), MANY_STATES, ARGUMENTS)
 def test_what_is_made_into_columns_keeps_its_meaning(drawn, states, arguments):
-    rows = Rows(GROUNDED, [
+    rows = StateRows(GROUNDED, [
         np.array([codes[cell.number] for codes in states],
                  bool if cell.field.sort is BOOL else np.int16)
         for cell in GROUNDED.cells

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from specs.native.search import Search
+from specs.native.search import NativeSearch
 from tests.native.stopping import WHOLE, refused, visited
 
 
@@ -97,9 +97,9 @@ def test_an_interrupted_search_leaves_a_checkpoint_that_goes_on(
 def test_an_interrupt_while_a_level_is_added_up_loses_no_verdict_and_counts_nothing_twice(
     tmp_path, in_one_go, monkeypatch, level, line
 ):
-    settle = Search._settle
+    settle = NativeSearch._settle
 
-    def interrupted(search: Search, bits: int, depth: int) -> None:
+    def interrupted(search: NativeSearch, bits: int, depth: int) -> None:
         if depth != level + 1:
             settle(search, bits, depth)
             return
@@ -107,10 +107,10 @@ def test_an_interrupt_while_a_level_is_added_up_loses_no_verdict_and_counts_noth
             settle(search, bits, depth)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Search, "_settle", interrupted)
+    monkeypatch.setattr(NativeSearch, "_settle", interrupted)
     with pytest.raises(KeyboardInterrupt):
         visited(tmp_path)
-    monkeypatch.setattr(Search, "_settle", settle)
+    monkeypatch.setattr(NativeSearch, "_settle", settle)
 
     assert visited(tmp_path) == in_one_go
 

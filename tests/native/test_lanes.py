@@ -16,7 +16,7 @@ from specs.lowering.llvm_terms import LANES
 from specs.lowering.native_code import BLOCK
 from specs.native import driver
 from specs.native.kernel import kernel_of
-from specs.native.store import Store
+from specs.native.store import StateStore
 from specs.native.table import hash_all, hash_of
 from tests.language.small import system
 from tests.native.instances import (
@@ -121,7 +121,7 @@ def block_of(rows: Any) -> tuple[Any, Any]:
     return out, hashes
 
 
-def put(store: Store, rows: Any, room: int, begin: int = 0) -> tuple[int, int]:
+def put(store: StateStore, rows: Any, room: int, begin: int = 0) -> tuple[int, int]:
     """Inserts a block of states into a store; where it stopped, and how many there are."""
     out, hashes = block_of(rows)
     at, count = driver.insert_block(
@@ -145,7 +145,7 @@ def test_a_block_is_hashed_as_its_states_are_one_by_one(words):
 def test_what_comes_twice_in_a_block_is_inserted_once_and_in_order(words):
     rows = np.random.default_rng(words).integers(0, 40, (600, words), np.uint64)
     rows[:, 1:] //= 30
-    store = Store(words, 1 << 20)
+    store = StateStore(words, 1 << 20)
 
     first = put(store, rows, store.room)
     again = put(store, rows, store.room)
@@ -159,7 +159,7 @@ def test_what_comes_twice_in_a_block_is_inserted_once_and_in_order(words):
 
 def test_a_block_stops_at_the_first_new_state_without_room_and_goes_on_from_there():
     rows = np.array([[1], [2], [1], [2], [3], [1], [4]], np.uint64)
-    store = Store(1, 1 << 20)
+    store = StateStore(1, 1 << 20)
 
     stopped = put(store, rows, room=2)
     full = put(store, rows, room=2, begin=5)

@@ -19,8 +19,8 @@ from specs.explorer import explore
 from specs.lowering.grounding import Grounded
 from specs.native import jit
 from specs.native.kernel import Kernel, kernel_of
-from specs.native.search import Options, Search
-from specs.native.store import OutOfMemory, Store
+from specs.native.search import NativeSearch, SearchOptions
+from specs.native.store import OutOfMemory, StateStore
 from specs.verdict import Verdict
 
 LARGER = CLASSIC.limits({"epoch": 2})
@@ -65,7 +65,9 @@ def test_states_and_table_never_take_more_than_is_allowed(monkeypatch, workers, 
     monkeypatch.setattr("specs.native.store.FIRST_TABLE", 1 << 10)
     kernel = kernel_of(Grounded(CLASSIC.recorded(), LARGER))
     allowed = megabytes * 10**6
-    search = Search(kernel, Options(workers=workers, memory_bytes=allowed), lambda line: None)
+    search = NativeSearch(
+        kernel, SearchOptions(workers=workers, memory_bytes=allowed), lambda line: None
+    )
 
     search.go()
 
@@ -109,7 +111,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused_with_what_to_do(tmp_path):
 
 def test_a_shard_s_states_stay_below_what_an_index_can_name():
     for shards in (1, 2, 3, 64):
-        store = Store.__new__(Store)
+        store = StateStore.__new__(StateStore)
         store.words, store.shards, store.memory_bytes = 1, shards, 10**13
         store.peak_bytes = 0
         with pytest.MonkeyPatch.context() as patch:
@@ -119,7 +121,7 @@ def test_a_shard_s_states_stay_below_what_an_index_can_name():
 
 
 def test_a_table_that_may_not_grow_says_what_it_would_have_taken():
-    store = Store(2, 600_000)
+    store = StateStore(2, 600_000)
 
     wanted = r"take 0\.5 MB, the next table would make it 1\.0 MB, and 0\.6"
     with pytest.raises(OutOfMemory, match=wanted):
@@ -154,7 +156,7 @@ def test_the_second_build_comes_from_the_cache(tmp_path):
 
 
 def test_large_code_is_made_at_once_and_made_best_where_a_search_is_long(monkeypatch, tmp_path):
-    best = Search(kernel(tmp_path), Options(), lambda line: None)
+    best = NativeSearch(kernel(tmp_path), SearchOptions(), lambda line: None)
     best.go()
     monkeypatch.setattr("specs.native.jit.LARGE", 0)
     monkeypatch.setattr("specs.native.search.WORTH_COMPILING", 100)
@@ -162,7 +164,7 @@ def test_large_code_is_made_at_once_and_made_best_where_a_search_is_long(monkeyp
 
     at_once = kernel(other)
     made = [at_once.has_best_code(), len(objects(other))]
-    search = Search(at_once, Options(), lambda line: None)
+    search = NativeSearch(at_once, SearchOptions(), lambda line: None)
     search.go()
 
     assert made == [False, 1]
@@ -184,7 +186,7 @@ def test_code_is_the_same_whatever_was_recorded_before_in_the_process():
     # What is kept on disk would else be found only by a process that did the same before.
     script = (
         "import sys\n"
-        "from specs.lowering.frozen import Frozen\n"
+        "from specs.lowering.constant_cells import Frozen\n"
         "from specs.lowering.grounding import Grounded\n"
         "from specs.lowering.native_code import NativeCode\n"
         "from specs.lowering.packing import Packing\n"

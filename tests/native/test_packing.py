@@ -21,7 +21,7 @@ from model.language import (
 )
 from model.systems import SYSTEMS
 from specs.explorer import explore
-from specs.lowering.frozen import Frozen
+from specs.lowering.constant_cells import ConstantCells
 from specs.lowering.grounding import Grounded
 from specs.lowering.packing import WORD_BITS, Packing, TooWide, width_of
 from specs.native.kernel import kernel_of
@@ -54,7 +54,7 @@ def packing_of(size: SmallInstance) -> Packing:
     system = SYSTEMS[size.system]
     recorded = system.recorded(size.version, size.changed)
     grounded = Grounded(recorded, system.limits(dict(size.bounds)))
-    return Packing(grounded, Frozen(grounded).values)
+    return Packing(grounded, ConstantCells(grounded).values)
 
 
 # -- the layout -------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_a_cell_that_only_an_impossible_step_writes_is_frozen():
         new.fine = now.epoch == 1
 
     grounded = Grounded(system(falls, breaks), BOUNDS)
-    frozen = Frozen(grounded).values
+    frozen = ConstantCells(grounded).values
 
     assert set(frozen) == set(range(len(grounded.cells)))
     assert explore(grounded.recorded, BOUNDS).distinct == 1
@@ -191,7 +191,7 @@ def test_one_step_that_can_be_taken_thaws_whatever_hangs_on_it():
         new.fine = now.epoch == 1
 
     grounded = Grounded(system(grows, breaks), BOUNDS)
-    frozen = Frozen(grounded).values
+    frozen = ConstantCells(grounded).values
 
     thawed = {c.name for c in grounded.cells if c.number not in frozen}
     assert thawed == {"epoch", "fine"}

@@ -14,8 +14,8 @@ from specs.lowering.llvm_terms import LANES
 from specs.lowering.native_code import BLOCK
 from specs.native import driver, table
 from specs.native.kernel import kernel_of
-from specs.native.search import Options, Search
-from specs.native.store import Store
+from specs.native.search import NativeSearch, SearchOptions
+from specs.native.store import StateStore
 from specs.rendering import as_data
 from tests.language.small import BROKERS, system
 from tests.native.instances import SmallInstance, each, sizes
@@ -36,9 +36,9 @@ def explored(size: SmallInstance, **more: Any) -> dict[str, Any]:
     return common(as_data(explore(recorded, chosen.limits(dict(size.bounds)), **more)))
 
 
-def searched(size: SmallInstance, report: Any = lambda line: None, **more: Any) -> Search:
+def searched(size: SmallInstance, report: Any = lambda line: None, **more: Any) -> NativeSearch:
     """A search that is done, with its tables still there."""
-    search = Search(kernel_of(size.small().grounded), Options(**more), report)
+    search = NativeSearch(kernel_of(size.small().grounded), SearchOptions(**more), report)
     search.go()
     return search
 
@@ -223,7 +223,7 @@ def colliding_behind_the_first(count: int) -> Any:
     return np.array(rows, np.uint64).reshape(-1)
 
 
-def insert(source: Any, at: int, store: Store, words: int) -> int:
+def insert(source: Any, at: int, store: StateStore, words: int) -> int:
     """Puts one state into the store as the loops do; its index."""
     h = np.uint64(table.hash_of(words, source, at))
     slot, entry = table.lookup(
@@ -244,7 +244,7 @@ def insert(source: Any, at: int, store: Store, words: int) -> int:
 def test_states_with_the_same_hash_are_kept_apart(monkeypatch, words, made):
     monkeypatch.setattr("specs.native.store.FIRST_TABLE", 512)
     states = made(300)
-    store = Store(words, 1 << 20)
+    store = StateStore(words, 1 << 20)
 
     hashes = {int(table.hash_of(words, states, words * n)) for n in range(300)}
     first = [insert(states, words * n, store, words) for n in range(300)]
@@ -258,7 +258,7 @@ def test_states_with_the_same_hash_are_kept_apart(monkeypatch, words, made):
 def test_states_with_the_same_hash_stay_apart_when_the_table_is_filled_anew(monkeypatch):
     monkeypatch.setattr("specs.native.store.FIRST_TABLE", 512)
     states, strangers = colliding(300), colliding(310)[600:]
-    store = Store(2, 1 << 20)
+    store = StateStore(2, 1 << 20)
     for n in range(300):
         insert(states, 2 * n, store, 2)
 
@@ -280,7 +280,7 @@ def test_a_table_as_full_as_it_may_be_finds_what_is_there_and_misses_what_is_not
 ):
     monkeypatch.setattr("specs.native.store.FIRST_TABLE", 64)
     states = np.arange(words * 2000, dtype=np.uint64) % np.uint64(1999)
-    store = Store(words, 1 << 20)
+    store = StateStore(words, 1 << 20)
 
     indices = [insert(states, words * n, store, words) for n in range(store.room)]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.ingest.pieces import Piece
+from conformance.ingest.pieces import ParsedChunk
 from conformance.pipeline import streaming_state
 from conformance.pipeline.partitions import KeptPartition, rows_of
 from conformance.pipeline.streaming_state import FINDING, Said, StreamingState
@@ -76,13 +76,13 @@ class DayWatch:
     def trigger(self, final: bool = False) -> int:
         """Read what is new, judge; how many bytes of state are kept until the next."""
         new: dict[tuple[str, int], list[tuple[bytes, str]]] = defaultdict(list)
-        own: list[Piece] = []
+        own: list[ParsedChunk] = []
         for piece in self.reader.trigger(final):
             for cluster, topic, number, events, book in rows_of(piece):
                 if topic:
                     new[topic, number].append((events, book))
                 else:
-                    own.append(Piece.unpacked(cluster, events, book))
+                    own.append(ParsedChunk.unpacked(cluster, events, book))
         self.reader.pieces.clear()
         handed = [
             self.partitions[tp].advance("logs", rows, None) for tp, rows in sorted(new.items())

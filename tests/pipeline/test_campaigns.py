@@ -10,17 +10,17 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.campaign import (
+    CampaignFolder,
     CampaignPlan,
     CampaignRun,
-    Folder,
     LocalCampaign,
     OtherCampaignError,
-    carry_out,
+    run_whole_campaign,
     summary,
 )
-from conformance.campaign import carry as carrying
-from conformance.campaign.cells import judged, recorded, with_planted
+from conformance.campaign import run_campaign as carrying
 from conformance.campaign.on_spark import SparkCampaign
+from conformance.campaign.run_one import judged, recorded, with_planted
 from conformance.cli.main import main
 from conformance.replay import check_trace
 from impl.core import fetcher_thread
@@ -47,9 +47,9 @@ class Counting(LocalCampaign):
 
 def test_spark_and_one_process_give_the_same_table(spark, tmp_path):
     plan = replace(PLAN, last=1)
-    here = carry_out(plan, Folder(tmp_path / "here", plan, "c"), LocalCampaign())
+    here = run_whole_campaign(plan, CampaignFolder(tmp_path / "here", plan, "c"), LocalCampaign())
 
-    there = carry_out(plan, Folder(tmp_path / "there", plan, "c"), SparkCampaign())
+    there = run_whole_campaign(plan, CampaignFolder(tmp_path / "there", plan, "c"), SparkCampaign())
 
     assert there == here
     assert [(line.planted, line.verdict) for line in summary(here)] == [
@@ -60,12 +60,14 @@ def test_spark_and_one_process_give_the_same_table(spark, tmp_path):
 
 def test_an_interrupted_campaign_goes_on_and_does_nothing_twice(tmp_path, monkeypatch):
     monkeypatch.setattr(carrying, "PART", 4)
-    whole = carry_out(PLAN, Folder(tmp_path / "whole", PLAN, "c"), LocalCampaign())
+    whole = run_whole_campaign(PLAN, CampaignFolder(tmp_path / "whole", PLAN, "c"), LocalCampaign())
     with pytest.raises(KeyboardInterrupt):
-        carry_out(PLAN, Folder(tmp_path / "cut", PLAN, "c"), Counting(interrupted_at=5))
+        run_whole_campaign(
+            PLAN, CampaignFolder(tmp_path / "cut", PLAN, "c"), Counting(interrupted_at=5)
+        )
 
     second = Counting()
-    verdicts = carry_out(PLAN, Folder(tmp_path / "cut", PLAN, "c"), second)
+    verdicts = run_whole_campaign(PLAN, CampaignFolder(tmp_path / "cut", PLAN, "c"), second)
 
     assert second.asked == list(range(4, 12))
     assert verdicts == whole
@@ -80,17 +82,17 @@ def test_an_interrupted_campaign_goes_on_and_does_nothing_twice(tmp_path, monkey
     ],
 )
 def test_a_folder_of_another_campaign_is_refused_with_what_differs(tmp_path, other, commit, said):
-    Folder(tmp_path, PLAN, "c")
+    CampaignFolder(tmp_path, PLAN, "c")
 
     with pytest.raises(OtherCampaignError, match=said):
-        Folder(tmp_path, other, commit)
+        CampaignFolder(tmp_path, other, commit)
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
     (tmp_path / "letters.txt").write_text("dear")
 
     with pytest.raises(OtherCampaignError, match=r"already holds letters\.txt"):
-        Folder(tmp_path, PLAN, "c")
+        CampaignFolder(tmp_path, PLAN, "c")
 
     assert [entry.name for entry in tmp_path.iterdir()] == ["letters.txt"]
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.ingest.growing import QUIET, Offset, chunks, closed, next_offset
+from conformance.ingest.growing import QUIET, ReadOffsets, chunks, closed, next_offset
 from conformance.ingest.parse import rows_of_file
-from conformance.ingest.pieces import Piece, piece_of
+from conformance.ingest.pieces import ParsedChunk, piece_of
 from specs.rendering import as_data
 from tests.pipeline.written import line, obeys
 
@@ -34,11 +34,11 @@ class FolderReader:
     """Reads a folder trigger by trigger, and keeps what came."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.offset = str(folder), Offset()
-        self.pieces: list[Piece] = []
+        self.folder, self.offset = str(folder), ReadOffsets()
+        self.pieces: list[ParsedChunk] = []
 
-    def trigger(self, final: bool = False, most: int = 1 << 26) -> list[Piece]:
-        end = Offset.of_json(as_data(next_offset(self.folder, self.offset, final, most)))
+    def trigger(self, final: bool = False, most: int = 1 << 26) -> list[ParsedChunk]:
+        end = ReadOffsets.of_json(as_data(next_offset(self.folder, self.offset, final, most)))
         new = [piece_of(chunk, None) for chunk in chunks(self.folder, self.offset, end)]
         self.offset = end
         self.pieces += new
@@ -207,7 +207,7 @@ def test_lines_of_another_layout_are_followed_as_well(tmp_path: Path, given: boo
         else:
             lines.append(f"{stamp} {level} [main] {logger[:-1]} - {message}")
     path, events = tmp_path / "state-change.log", []
-    offset = Offset()
+    offset = ReadOffsets()
     for count in (3, 8):
         path.write_text(text(*lines[:count]))
         end = next_offset(str(tmp_path), offset, count == 8)

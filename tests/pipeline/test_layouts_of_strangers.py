@@ -13,7 +13,7 @@ import pytest
 
 from conformance.ingest.dialects import dialect_for
 from conformance.ingest.layouts import plain
-from conformance.ingest.parse import Tally, rows_of_lines
+from conformance.ingest.parse import FileCounts, rows_of_lines
 from conformance.ingest.reader import lines_of, split
 from tests.pipeline.strangers import OBJECTS, OWN, PACKED, PATTERNS, PREFIXES, Layout, records
 from tests.pipeline.written import REALLOGS, checked
@@ -43,11 +43,11 @@ def lines_read() -> list[str]:
     return found
 
 
-def understood(layout: Layout) -> tuple[list[dict[str, Any]], Tally]:
+def understood(layout: Layout) -> tuple[list[dict[str, Any]], FileCounts]:
     """The events of the lines in a layout, at the places that they have in Kafka's."""
     lines = layout(records(lines_read()))
     text = "".join(f"{line}\n" for line, _ in lines)
-    tally = Tally()
+    tally = FileCounts()
     given = plain(split(iter([text])))
     rows = [dict(row) for row in rows_of_lines("c", "f", given, dialect_for(None), tally)]
     for row in rows:

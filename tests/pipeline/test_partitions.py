@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conformance.ingest.growing import Offset, chunks, next_offset
-from conformance.ingest.pieces import Piece, piece_of
+from conformance.ingest.growing import ReadOffsets, chunks, next_offset
+from conformance.ingest.pieces import ParsedChunk, piece_of
 from conformance.pipeline import streaming_state
 from conformance.pipeline.partitions import NEWEST, KeptPartition, rows_of
 from conformance.pipeline.streaming_state import FINDING, Said, StreamingState
@@ -14,8 +14,8 @@ from tests.pipeline.written import changed, elected, line, write
 
 def states(folder: Path) -> list[tuple[bytes, str]]:
     """The rows of the partition orders-0, of all that is in the folder."""
-    end = next_offset(str(folder), Offset(), True)
-    pieces = [piece_of(chunk, None) for chunk in chunks(str(folder), Offset(), end)]
+    end = next_offset(str(folder), ReadOffsets(), True)
+    pieces = [piece_of(chunk, None) for chunk in chunks(str(folder), ReadOffsets(), end)]
     rows = [row for piece in pieces for row in rows_of(piece)]
     return [(events, book) for _, topic, _, events, book in rows if topic == "orders"]
 
@@ -63,12 +63,12 @@ def test_the_rows_of_a_piece_are_all_its_lines_of_partitions_and_few_for_the_clu
 ):
     lines = [elected(0, 1, 4), *(changed(n, (1, 4), 1, n, "1,2") for n in range(1, 500))]
     write(tmp_path, {"state-change.log": lines})
-    end = next_offset(str(tmp_path), Offset(), True)
-    (chunk,) = chunks(str(tmp_path), Offset(), end)
+    end = next_offset(str(tmp_path), ReadOffsets(), True)
+    (chunk,) = chunks(str(tmp_path), ReadOffsets(), end)
 
     first, *others = rows_of(piece_of(chunk, None))
 
-    cluster = Piece.unpacked(first[0], first[3], first[4])
+    cluster = ParsedChunk.unpacked(first[0], first[3], first[4])
     assert first[1] == ""
     assert cluster.file["read"] == 500
     assert cluster.events["line"].to_pylist() == [1, 2, 3, 500]
@@ -82,12 +82,12 @@ def test_what_was_found_stays_found_when_its_lines_are_let_go(tmp_path: Path, mo
     monkeypatch.setattr(streaming_state, "MOST_KEPT", 60)
     monkeypatch.setattr(streaming_state, "_NEWEST", 30)
     monkeypatch.setattr(streaming_state, "_OF_EACH", 0)
-    cluster, offset, said = StreamingState("logs"), Offset(), list[Said]()
+    cluster, offset, said = StreamingState("logs"), ReadOffsets(), list[Said]()
 
     for final in (False, True, True):
         end = next_offset(str(tmp_path), offset, final)
         new = [piece_of(chunk, None) for chunk in chunks(str(tmp_path), offset, end)]
-        said += cluster.advance([*new, Piece("logs")])
+        said += cluster.advance([*new, ParsedChunk("logs")])
         cluster, offset = StreamingState.unpacked(*cluster.packed()), end
 
     assert [(each.what, each.finding.line) for each in said] == [(FINDING, 8)]
@@ -101,7 +101,7 @@ def test_a_state_that_does_not_follow_is_reported_while_the_logs_grow(tmp_path: 
     lines += [changed(n, (1, 4), 1, n, "1,2") for n in range(2, 40)]
     lines.append(changed(40, (1, 4), 1, 0, "1,2", frm="NewPartition"))
     lines += [changed(n, (1, 4), 1, n, "1,2") for n in range(41, 60)]
-    whole, partition, offset = StreamingState("c"), KeptPartition(), Offset()
+    whole, partition, offset = StreamingState("c"), KeptPartition(), ReadOffsets()
     said: list[Said] = []
 
     for end in (10, 45, 60, 60, 60):
@@ -110,7 +110,7 @@ def test_a_state_that_does_not_follow_is_reported_while_the_logs_grow(tmp_path: 
         pieces = [piece_of(chunk, None) for chunk in chunks(str(tmp_path), offset, new)]
         offset = new
         rows = [row for piece in pieces for row in rows_of(piece)]
-        own = [Piece.unpacked(c, e, b) for c, t, _, e, b in rows if not t]
+        own = [ParsedChunk.unpacked(c, e, b) for c, t, _, e, b in rows if not t]
         handed = partition.advance("c", [(e, b) for _, t, _, e, b in rows if t], None)
         said += whole.advance([*own, handed])
         whole = StreamingState.unpacked(*whole.packed())

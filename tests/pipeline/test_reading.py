@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.ingest.dialects import KAFKA_2
-from conformance.ingest.parse import Tally, rows_of_file, rows_of_lines
+from conformance.ingest.parse import FileCounts, rows_of_file, rows_of_lines
 from tests.pipeline.written import CONTROLLER, line, obeys
 
 
-def read(lines: list[str]) -> tuple[list[dict[str, Any]], Tally]:
-    tally = Tally()
+def read(lines: list[str]) -> tuple[list[dict[str, Any]], FileCounts]:
+    tally = FileCounts()
     return list(rows_of_lines("c", "f", lines, KAFKA_2, tally)), tally
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.ingest.growing import Offset, chunks, next_offset
-from conformance.ingest.pieces import Piece, piece_of
+from conformance.ingest.growing import ReadOffsets, chunks, next_offset
+from conformance.ingest.pieces import ParsedChunk, piece_of
 from conformance.pipeline.partitions import KeptPartition, rows_of
 from conformance.pipeline.streaming_state import Said, StreamingState
 from conformance.pipeline.watch_store import WatchStore
@@ -42,7 +42,7 @@ class KilledWatch:
 
     def __init__(self, logs: Path, kept: Path) -> None:
         self.logs, self.kept = logs, kept
-        self.offsets = [Offset()]  # written before each trigger
+        self.offsets = [ReadOffsets()]  # written before each trigger
         self.done = 0
         self.state: tuple[bytes, bytes] = StreamingState("logs").packed()
         self.partitions: dict[tuple[str, int], str] = {}
@@ -56,7 +56,7 @@ class KilledWatch:
         start, end = self.offsets[self.done], self.offsets[self.done + 1]
         pieces = [piece_of(chunk, None) for chunk in chunks(str(self.logs), start, end)]
         rows = [row for piece in pieces for row in rows_of(piece)]
-        own = [Piece.unpacked(c, e, b) for c, topic, _, e, b in rows if not topic]
+        own = [ParsedChunk.unpacked(c, e, b) for c, topic, _, e, b in rows if not topic]
         parts = dict(self.partitions)
         handed = []
         for key in sorted({(topic, number) for _, topic, number, _, _ in rows if topic}):

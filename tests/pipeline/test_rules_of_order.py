@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.pipeline.rules import BREAKS
-from conformance.running.logged import logged_run
+from conformance.running.simulated_log_files import run_with_log_files
 from tests.pipeline.written import (
     CONTROLLER,
     PARTITION,
@@ -185,7 +185,7 @@ def test_what_a_controller_kept_or_wrote_late_breaks_nothing(
 ):
     """A broker that restarts is sent what the controller kept; a deposed one goes on writing."""
     topics, steps = (2, 1500) if release == "2.3" else (3, 2500)
-    logged_run(tmp_path, seed, steps, release=release, topics=topics)
+    run_with_log_files(tmp_path, seed, steps, release=release, topics=topics)
 
     kinds = {row["kind"] for row in checked(tmp_path)["findings"]}
 

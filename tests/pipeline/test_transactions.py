@@ -17,7 +17,7 @@ from conformance.pipeline.corpus import Engine
 from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.rules import Finding
 from impl.zookeeper.transaction_log import TransactionLog as Writer
-from impl.zookeeper.transaction_log import Written
+from impl.zookeeper.transaction_log import WrittenOperation
 from impl.zookeeper.znode import NO_SESSION, Znode
 from tests.pipeline.written import PARTITION, SERVER, line
 
@@ -43,7 +43,7 @@ class Ensemble:
 
     def delete(self, session: int, path: str) -> None:
         self.zxid += 1
-        self.log.transaction(self.zxid, session, [Written("Delete", self.root + path)])
+        self.log.transaction(self.zxid, session, [WrittenOperation("Delete", self.root + path)])
 
     def end(self, session: int) -> None:
         self.zxid += 1
@@ -53,7 +53,7 @@ class Ensemble:
         self.zxid += 1
         text = data if isinstance(data, str) else json.dumps(data)
         znode = Znode(text, self.versions[path], owner, self.zxid, self.zxid)
-        self.log.transaction(self.zxid, session, [Written(op, self.root + path, znode)])
+        self.log.transaction(self.zxid, session, [WrittenOperation(op, self.root + path, znode)])
 
     # What the protocol writes
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 import conformance.verify as verifying
-from conformance.verify import ClaimRow, Exploring, HistoricBug, overall
+from conformance.verify import ClaimRow, ExplorationRow, HistoricBug, overall
 from specs.chain import compose, refinement
 from specs.verdict import Verdict
 from tests.planting import commits_alone
@@ -42,7 +42,7 @@ def test_an_empty_table_is_not_checked() -> None:
 
 
 def test_an_exploration_answers_all_its_claims_and_counts_its_states_once() -> None:
-    one = Exploring("classic", "kip_101", {"log": 2, "records": 2, "epoch": 1},
+    one = ExplorationRow("classic", "kip_101", {"log": 2, "records": 2, "epoch": 1},
                     ("strong_isr", "leader_in_isr"), broken=("strong_isr",))  # fmt: skip
 
     broken, holds = verifying._explored(one, quiet)

@@ -152,8 +152,8 @@ CHANGES = (
         ("leader_shrinks_isr", "isr_writes_are_as_far")),
     ChangedText(
         "question_is_nothing", "the map takes a fetch request for no step",
-        mapped("follower_asks_records", stages=()),
-        ("follower_asks_records", "fetches_were_asked")),
+        mapped("follower_sends_fetch", stages=()),
+        ("follower_sends_fetch", "fetches_were_asked")),
     ChangedText(
         "hw_taken_always", "the map has a follower take every high watermark it is sent",
         mapped("follower_appends", stages=(

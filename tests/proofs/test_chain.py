@@ -18,7 +18,7 @@ from specs.chain import (
     LINES,
     QUICK,
     WITHOUT_LINE,
-    Composed,
+    ComposedSystem,
     compose,
     follow_everywhere,
     refinement,
@@ -47,7 +47,7 @@ FAR = {
 
 
 @pytest.fixture(scope="module")
-def both() -> Composed:
+def both() -> ComposedSystem:
     return compose()
 
 
@@ -131,16 +131,16 @@ def test_a_wrong_invariant_is_not_proved(both, proof):
     ]
 
 
-def with_line(transition: str, **changes: Any) -> Composed:
+def with_line(transition: str, **changes: Any) -> ComposedSystem:
     lines = [replace(one, **changes) if one.transition == transition else one for one in LINES]
     return compose(lines=lines)
 
 
 def test_a_line_that_leaves_a_step_out_is_open_where_the_step_was_needed():
-    both = with_line("follower_asks_records", stages=())
+    both = with_line("follower_sends_fetch", stages=())
 
     result = prove(
-        refinement(both), both.recorded, rlimit=2_000_000, steps=["follower_asks_records"]
+        refinement(both), both.recorded, rlimit=2_000_000, steps=["follower_sends_fetch"]
     )
 
     assert [one.invariant for one in result.open] == ["fetches_were_asked"]
@@ -162,7 +162,7 @@ OPEN = [
     ("fetch_session_caches_epoch", False, "leader_answers_fetch_in_session", "answers_were_sent"),
     ("isr_write_locks", False, "leader_advances_hw",
      "leader_advances_hw: no ISR write of it is under way"),
-    ("log_survives_crash", False, "broker_crashes_and_loses_its_tail",
+    ("log_survives_crash", False, "broker_crashes_losing_unflushed_records",
      "it has no counterpart there"),
     ("disk_lost", "by_any", "broker_starts_empty", "it has no counterpart there"),
     ("epoch_taken_with_role", False, "broker_fails_while_becoming_follower",
@@ -244,7 +244,7 @@ def test_a_step_after_which_the_two_differ_is_reported_with_the_run_and_the_rule
 
 
 def test_a_rule_that_is_wrong_is_known_by_its_name():
-    both = with_line("follower_asks_records", stages=())
+    both = with_line("follower_sends_fetch", stages=())
 
     result = follow_everywhere(both, limits(COMES_BACK))
 

@@ -12,7 +12,7 @@ from model.language import ProtocolError
 from model.language import terms as t
 from model.language.evaluate import Evaluator
 from model.language.recording import Write
-from specs.chain.composed import Leasts, Substitution, marked
+from specs.chain.composed import LeastParameters, Substitution, marked
 from tests.language.random_terms import (
     BOUNDS,
     NOTHING,
@@ -83,7 +83,7 @@ def test_a_term_about_the_state_after_writes_is_a_term_about_the_state_before(dr
 @given(conditions(3), STATES)
 def test_a_least_value_is_one_parameter_of_which_one_choice_is_possible(drawn, codes):
     truth = bool(drawn.means(values_of(codes), {}))
-    found = Leasts(itertools.count(1))
+    found = LeastParameters(itertools.count(1))
     try:
         term = found(drawn.term)
     except ProtocolError:
@@ -102,5 +102,5 @@ def test_a_least_value_is_one_parameter_of_which_one_choice_is_possible(drawn, c
     assert bool(TWIN.value(term, state, _named(found, possible[0]))) == truth
 
 
-def _named(found: Leasts, chosen: tuple[int, ...]) -> dict[str, Any]:
+def _named(found: LeastParameters, chosen: tuple[int, ...]) -> dict[str, Any]:
     return {f"${name}": value for name, value in zip(found.parameters, chosen, strict=True)}

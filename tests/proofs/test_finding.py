@@ -22,12 +22,12 @@ from model.language.sorts import BOOL
 from model.replication.history import SYSTEM as HISTORY
 from model.replication.history import state as HISTORY_STATE
 from specs.finding.graph import dot, svg, who_needs_whom
-from specs.finding.houdini import InvariantCandidate, Scope
+from specs.finding.houdini import BoundedSteps, InvariantCandidate
 from specs.finding.notation import as_file, triggers_of
-from specs.finding.observed import Generaliser, Rows, Sample, reached, walked
+from specs.finding.observed import ClauseGeneraliser, SliceSample, StateRows, reached, walked
 from specs.finding.reasons import reasons
 from specs.finding.search import Effort, InvariantSearchResult, find_invariants
-from specs.finding.vocabulary import Definitions, Literal, Slice, slice_over
+from specs.finding.vocabulary import Definitions, Literal, SliceVariables, slice_over
 from specs.invariants import Proof
 from specs.lowering.grounding import Grounded
 from specs.proofs import single_controller as written
@@ -248,17 +248,17 @@ def test_clauses_against_a_state_are_what_no_row_lacks_the_plainest_first():
     columns = [column(0, 1, 0), column(0, 0, 1), column(1, 1, 1)]
     both = np.array([True, True, True])
 
-    made = Generaliser(columns, column(1, 1, 1)).against(both, facts(1, 1, 1))
+    made = ClauseGeneraliser(columns, column(1, 1, 1)).against(both, facts(1, 1, 1))
 
     assert list(made) == [(0, 1)]
     # The same, and a fourth that no row has.
-    made = Generaliser([*columns, column(0, 0, 0)], column(1, 1, 1)).against(
+    made = ClauseGeneraliser([*columns, column(0, 0, 0)], column(1, 1, 1)).against(
         np.array([*both, True]), facts(1, 1, 1, 9))  # fmt: skip
     assert list(made) == [(0, 1), (3,)]
 
 
 def test_there_is_no_clause_against_a_state_that_was_reached():
-    made = Generaliser([column(0, 1, 0), column(0, 0, 1)], column(1, 1, 1))
+    made = ClauseGeneraliser([column(0, 1, 0), column(0, 0, 1)], column(1, 1, 1))
 
     there = np.array([True, False])
     assert not set(made.against(there, facts(1, 1)))
@@ -268,18 +268,18 @@ def test_a_state_that_refutes_a_clause_after_all_refutes_what_is_made_next():
     recorded = ELECTION.recorded()
     term = record_condition(ONE.function, recorded.system.state, recorded.switches)
     grounded = Grounded(recorded, recorded.system.limits({}), [], also=[term])
-    start = Rows(
+    start = StateRows(
         grounded,
         [
             np.array([code], bool if cell.field.sort is BOOL else np.int16)
             for cell, code in zip(grounded.cells, grounded.initial, strict=True)
         ],
     )
-    sample, clause = Sample([start], Slice(()), 1), [Literal(term, True, 1)]
+    sample, clause = SliceSample([start], SliceVariables(()), 1), [Literal(term, True, 1)]
     changed = [column.copy() for column in start.columns]
     epoch = next(cell for cell in grounded.cells if cell.name == "zk.epoch")
     changed[epoch.number] += 1
-    after = Rows(grounded, changed)
+    after = StateRows(grounded, changed)
     assert start.breaking(term) is None
     assert not sample.refutes(clause)
 
@@ -294,8 +294,8 @@ def test_the_reason_of_a_counterexample_is_so_in_it_and_in_no_reached_state_at_a
     recorded = ELECTION.recorded()
     bounds = recorded.system.limits({})
     term = record_condition(ONE.function, recorded.system.state, recorded.switches)
-    goal = InvariantCandidate(0, Slice(()), (), term)
-    scope = Scope(recorded, bounds, [], [term])
+    goal = InvariantCandidate(0, SliceVariables(()), (), term)
+    scope = BoundedSteps(recorded, bounds, [], [term])
     _, everything = reached(recorded, bounds, [term], 100_000, 1, lambda line: None)
     solver = scope.solver()
     made = 0
@@ -305,7 +305,7 @@ def test_the_reason_of_a_counterexample_is_so_in_it_and_in_no_reached_state_at_a
         if solver.check() == z3.sat:
             state = scope.blanker(solver)
             for reason in reasons(scope, goal, instance, state, lambda one: []):
-                here, anywhere = Sample([scope.rows([state])], reason.slice, 1), Sample(
+                here, anywhere = SliceSample([scope.rows([state])], reason.slice, 1), SliceSample(
                     [everything], reason.slice, 10_000_000)  # fmt: skip
                 against = [fact.negated for fact in reason.facts]
                 assert here.refutes(against)
@@ -321,7 +321,7 @@ def test_states_of_random_walks_are_reachable_and_the_same_for_a_seed():
     recorded = ELECTION.recorded()
     bounds = recorded.system.limits({})
 
-    def states(rows: Rows) -> set[tuple[int, ...]]:
+    def states(rows: StateRows) -> set[tuple[int, ...]]:
         return set(zip(*(rows.columns[n].tolist() for n in range(len(rows.grounded.cells))),
                        strict=True))  # fmt: skip
 

@@ -22,7 +22,7 @@ from specs.explorer import explore, find
 from specs.induction_counterexamples import SmallScope, counterexample_to_induction
 from specs.invariants import Proof, lemma
 from specs.lowering.z3_code import Z3Code
-from specs.obligations import Formulas, Obligation
+from specs.obligations import Obligation, ProofFormulas
 from specs.proofs.no_message_loss import GROUPS, PROOF, kip_279
 from specs.prover import DOMAINS, IMPLIED, INITIALLY, LEMMA, ProofResult, prove
 from specs.verdict import Verdict
@@ -160,7 +160,7 @@ def test_the_whole_table_of_verify_is_as_expected(tmp_path: Path):
 
 def test_the_frame_rule_is_used_only_where_nothing_that_is_read_is_written(proved):
     recorded = SYSTEM.recorded()
-    formulas = Formulas(PROOF, recorded, Z3Code(recorded))
+    formulas = ProofFormulas(PROOF, recorded, Z3Code(recorded))
     reads = {one.name: formulas.reads(formulas.invariant(one).term) for one in PROOF.invariants}
     writes = {s.transition.name: {w.field for w in s.writes} for s in recorded.steps}
 
@@ -172,7 +172,7 @@ def test_the_frame_rule_is_used_only_where_nothing_that_is_read_is_written(prove
 
 def test_what_may_be_committed_is_read_wherever_its_definition_reads():
     recorded = SYSTEM.recorded()
-    formulas = Formulas(PROOF, recorded, Z3Code(recorded))
+    formulas = ProofFormulas(PROOF, recorded, Z3Code(recorded))
     invariants = {one.name: one for one in PROOF.invariants}
 
     read = formulas.reads(formulas.invariant(invariants["what_is_committed_may_be"]).term)

@@ -10,7 +10,7 @@ import pytest
 from model.language.recording import Recorded
 from model.replication import SYSTEM
 from model.replication.alter_isr import SYSTEM as SINCE_2_7
-from specs.chain import Composed, compose, refinement
+from specs.chain import ComposedSystem, compose, refinement
 from specs.chain.since_2_7 import compose_since_2_7, refinement_since_2_7
 from specs.induction_counterexamples import SmallScope
 from specs.invariants import Proof
@@ -43,7 +43,7 @@ SCOPES = tuple(
 PAGE = Path(__file__).parents[2] / "docs" / "planted-in-the-chain.md"
 
 
-def asked(fault: FaultInProof) -> tuple[Composed, Proof, ProofResult]:
+def asked(fault: FaultInProof) -> tuple[ComposedSystem, Proof, ProofResult]:
     """The obligations of the steps that the fault changes; of all where it changes the cut, which
     one of the invariants mentions."""
     if fault.since_2_7:

@@ -17,7 +17,7 @@ from specs.invariants import Proof, invariant
 from specs.progress.after_faults import after_faults, always_a_fault
 from specs.progress.loops import loop, unfair
 from specs.progress.obligations import WAITS
-from specs.progress.ranking import Awaited, Rank, Ranking
+from specs.progress.ranking import AwaitedStep, Rank, Ranking
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.progress import controllers, executable, isr, leaders, progress, records
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
@@ -248,7 +248,7 @@ def test_the_executable_comes_to_the_same_on_every_fair_run_within_bounds():
     names = [one.name for one in executable.CLAIMS]
     found = explore(executable.SYSTEM.recorded(), executable.BOUNDS, names)
 
-    assert {name: found.endings[name].verdict for name in names} == dict.fromkeys(
+    assert {name: found.eventually_results[name].verdict for name in names} == dict.fromkeys(
         names, Verdict.HOLDS
     )
     assert sum(found.tally.levels) > 1_000_000
@@ -278,7 +278,7 @@ def test_a_ranking_under_assumptions_that_contradict_each_other_is_not_proved():
 
 
 def test_a_step_that_is_awaited_nowhere_is_named():
-    never = Awaited(
+    never = AwaitedStep(
         "broker_connects",
         lambda now, b: all_of(now.session[b], not_(now.session[b])),
         lambda now, b: {"broker": b},

@@ -9,7 +9,7 @@ import pytest
 
 from model.replication.alter_isr import SYSTEM as REPLICATION
 from model.replication.history import SYSTEM as HISTORY
-from specs.chain import WITHOUT_LINE, Composed, follow_everywhere
+from specs.chain import WITHOUT_LINE, ComposedSystem, follow_everywhere
 from specs.chain.since_2_7 import LINES, compose_since_2_7, refinement_since_2_7
 from specs.explorer import explore
 from specs.induction_counterexamples import SmallScope
@@ -73,7 +73,7 @@ A_DEAD_ASKER = {"epoch": 1, "versions": 2, "crashes": 1, "expiries": 1}
 
 
 @pytest.fixture(scope="module")
-def both() -> Composed:
+def both() -> ComposedSystem:
     return compose_since_2_7()
 
 

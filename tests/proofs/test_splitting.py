@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from model.language import Numbers
 from model.language import terms as t
 from model.language.sorts import BOOL
-from specs.splitting import Splitter, substituted
+from specs.splitting import GoalSplitter, substituted
 
 SMALL = Numbers("small", 0, 2)
 FACTS = [t.get("fact", (t.const(i),), BOOL) for i in range(3)]
@@ -74,7 +74,7 @@ def goals() -> st.SearchStrategy[t.Term]:
 @settings(max_examples=300, deadline=None)
 @given(goals())
 def test_the_parts_say_together_what_the_goal_says(goal):
-    parts = Splitter().parts(goal, (X, Y))
+    parts = GoalSplitter().subgoals(goal, (X, Y))
 
     for facts in itertools.product([False, True], repeat=3):
         whole = all(
@@ -93,7 +93,7 @@ def test_the_parts_say_together_what_the_goal_says(goal):
 def test_a_conjunction_behind_an_implication_becomes_a_part_for_each():
     goal = t.implies(FACTS[0], t.and_(FACTS[1], FACTS[2]))
 
-    parts = Splitter().parts(goal)
+    parts = GoalSplitter().subgoals(goal)
 
     assert [part.term for part in parts] == [
         t.implies(FACTS[0], FACTS[1]), t.implies(FACTS[0], FACTS[2]),

@@ -39,7 +39,7 @@ def test_every_claim_holds_within_the_default_bounds_and_their_number_of_states_
 
 
 LATE_STEPS = {
-    "metadata_is_late",
+    "metadata_is_delayed",
     "broker_updates_metadata",
     "update_of_older_controller_is_refused",
 }

@@ -32,7 +32,8 @@ class FaultInBroker(NamedTuple):
 
 FAULTS = {
     "watermark-does-not-wait": FaultInBroker(
-        Partition.reached, "self.log_end, self.maximal_isr, remotes,", "self.log_end, (), {},"
+        Partition.next_high_watermark, "self.log_end, self.maximal_isr, remotes,",
+        "self.log_end, (), {},"
     ),
     "log-is-cut-to-nothing": FaultInBroker(
         follower_truncation,

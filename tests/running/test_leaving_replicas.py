@@ -7,10 +7,16 @@ from typing import Any
 
 import pytest
 
-from conformance.running.order import ordered
+from conformance.running.order import order_lines
 from conformance.running.partition import TAKEN_AWAY, UNCOUNTED, ReplicationJudge
-from conformance.running.reading import STARTED, Gathered, Process, ProcessStart, TraceLine
-from conformance.running.result import Replayed
+from conformance.running.process_traces import (
+    STARTED,
+    ClusterTraces,
+    Process,
+    ProcessStart,
+    TraceLine,
+)
+from conformance.running.result import ReplayResult
 from tests.running.test_what_a_controller_read import SESSION, Step, registers, zk
 
 SENDER = {"controller": 1, "epoch": 1, "correlation": 0}
@@ -66,7 +72,7 @@ FOLLOWS = [sent(0, [1, 2, 3]), ("became_follower", {"partition": "t-0", "leader"
                                                     "leader_epoch": 0})]  # fmt: skip
 
 
-def replayed(replicas: Sequence[int], fetched: int, *last: Step) -> Replayed:
+def replayed(replicas: Sequence[int], fetched: int, *last: Step) -> ReplayResult:
     """Broker 1 leads with three in its ISR; of one record broker 2 has fetched as far as that, and
     broker 3 nothing. Then it leads anew, of these replicas, and does what comes last."""
     asked = range(fetched + 1)
@@ -79,14 +85,14 @@ def replayed(replicas: Sequence[int], fetched: int, *last: Step) -> Replayed:
     return judged(STORE, leader, follower)
 
 
-def judged(store: Sequence[Step], *brokers: Sequence[Step]) -> Replayed:
+def judged(store: Sequence[Step], *brokers: Sequence[Step]) -> ReplayResult:
     steps = dict(enumerate([*brokers, *[[]] * (3 - len(brokers))], 1))
     starts = [_start(("zookeeper", 0), store)]
     starts += [
         _start(("broker", one), [("registered", {"epoch": one, "session": SESSION + one}), *mine])
         for one, mine in steps.items()
     ]
-    order = ordered(Gathered(starts))
+    order = order_lines(ClusterTraces(starts))
     assert not order.stuck
     return ReplicationJudge(order, steps, "2.3", {}).replay("t-0")
 
@@ -147,7 +153,7 @@ AFTER_THE_MOVE: Step = (STOPPED[0], {**STOPPED[1], "zxid": 9})
 CREATED: Step = ("log_created", {"partition": "t-0", "directory": "/data"})
 
 
-def moved_back(*third: Step) -> Replayed:
+def moved_back(*third: Step) -> ReplayResult:
     """Broker 3 has what broker 1 has, and a move takes it away and brings it back."""
     leader: list[Step] = [
         ("controller_elected", {"epoch": 1, "epoch_version": 1}), sent(0, [1, 2, 3]), leads(0, 0),

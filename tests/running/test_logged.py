@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.running.logged import judged_logs, logged_run
 from conformance.running.profiles import logged_profile
+from conformance.running.simulated_log_files import judged_logs, run_with_log_files
 from impl.core.deletion import DeletionManager
 from impl.core.metadata_cache import MetadataCache
 from impl.core.replica_machine import ReplicaMachine
@@ -52,12 +52,12 @@ def test_a_late_request_of_an_older_controller_is_no_leader_epoch_that_goes_back
 def test_what_kafka_does_as_well_breaks_no_claim(
     faults: str, seed: int, release: str, steps: int, tmp_path: Path
 ) -> None:
-    assert logged_run(tmp_path, seed, steps, faults, release) == (steps, "")
+    assert run_with_log_files(tmp_path, seed, steps, faults, release) == (steps, "")
 
 
 def test_the_same_seed_leaves_the_same_lines(tmp_path: Path) -> None:
     for name in ("one", "other"):
-        assert logged_run(tmp_path / name, 5, STEPS) == (STEPS, "")
+        assert run_with_log_files(tmp_path / name, 5, STEPS) == (STEPS, "")
 
     files = sorted((tmp_path / "one").rglob("*.log"))
     assert {file.parent.name for file in files} == {f"broker{one}" for one in (1, 2, 3, 4)}

@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from conformance.running.judge import RunningReport, judge_running
 from conformance.running.partition import NEW_SESSION
-from conformance.running.result import Replayed
+from conformance.running.result import ReplayResult
+from conformance.running.running_report import RunningReport, judge_running
 from conformance.running.simulated import traced_run
 from impl.core.broker_events import BrokerEvents
 from impl.core.event_controller import EventController
@@ -32,7 +32,7 @@ def judged(seed: int, release: str = "2.3", faults: str = "failures") -> Running
         return judge_running(sorted(Path(folder).iterdir()))
 
 
-def on_cluster(report: RunningReport) -> Replayed:
+def on_cluster(report: RunningReport) -> ReplayResult:
     """What became of the lines on `cluster`."""
     return next(one for one in report.replayed if one.name == "cluster")
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from conformance.cli.check import checked
-from conformance.running.judge import RunningReport, judge_running
 from conformance.running.requests import RULE
+from conformance.running.running_report import RunningReport, judge_running
 from impl.server.cluster import TRACE, Cluster, new_state
 from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient

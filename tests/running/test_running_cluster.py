@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from conformance.chaos.run import ChaosPlan, carry_out
+from conformance.chaos.run import ChaosPlan, run_chaos
 from conformance.chaos.schedule import ChaosFault, faults
 from conformance.cli.check import check
-from conformance.running.judge import RunningReport, judge_running
-from conformance.running.run import TOPIC, inject, traced_cluster, written_to
+from conformance.running.running_report import RunningReport, judge_running
+from conformance.running.traced_cluster import TOPIC, inject_fault, traced_cluster, written_to
 from impl.server.clients import Consumer, Producer
 from impl.server.cluster import TRACE, Cluster
 from specs.verdict import Verdict
@@ -33,7 +33,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ChaosFault("pause", 2, 2.0, 0.6),
             ChaosFault("stop", 3, 0.1, 0.6),
         ):
-            inject(cluster, fault)
+            inject_fault(cluster, fault)
             time.sleep(fault.quiet)
     return folder / TRACE
 
@@ -76,7 +76,7 @@ def test_every_line_of_processes_that_were_killed_paused_and_stopped_is_explaine
     fired = report.fired
     for step in (
         "broker_crashes", "broker_becomes_leader", "follower_truncates", "leader_expands_isr",
-        "follower_appends", "leader_advances_hw", "leader_acknowledges_for_isr", "consumer_reads",
+        "follower_appends", "leader_advances_hw", "leader_acknowledges_acks_all", "consumer_reads",
         "write_is_applied", "broker_handles_request",
     ):  # fmt: skip
         assert fired[step], f"{step} was taken"
@@ -281,7 +281,7 @@ def test_a_hundred_kills_pauses_and_restarts_are_explained(seed: int, tmp_path: 
     befalls = tuple(faults(100, seed, 3, ("kill", "pause", "stop")))
     plan = ChaosPlan(befalls, seed, "2.3", trace=True)
 
-    trace = carry_out(tmp_path / "cluster", plan, print).trace
+    trace = run_chaos(tmp_path / "cluster", plan, print).trace
 
     assert trace is not None
     assert not trace.findings

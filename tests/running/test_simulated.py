@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.running.judge import judge_running
 from conformance.running.partition import UNTRACED
 from conformance.running.profiles import TRACED_PROFILES
+from conformance.running.running_report import judge_running
 from conformance.running.simulated import judged_run, traced_run
 from impl.core import answers
 from impl.core.api import ControllerApi
@@ -177,7 +177,8 @@ FAULTS = {
         "if False:",
     ),
     "the high watermark does not wait for the ISR": (
-        Partition.reached, "self.log_end, self.maximal_isr, remotes,", "self.log_end, (), {},",
+        Partition.next_high_watermark, "self.log_end, self.maximal_isr, remotes,",
+        "self.log_end, (), {},",
     ),
     "a follower cuts its log to nothing": (
         follower_truncation, "return Truncation(min(end, reply.end, log_end), True)",
@@ -216,7 +217,7 @@ RARE = {
         "if state is None:", "2.7",
     ),
     "the high watermark does not wait for an ISR that is asked for": (
-        Partition.reached, "self.maximal_isr", "self.isr", "2.7",
+        Partition.next_high_watermark, "self.maximal_isr", "self.isr", "2.7",
     ),
     "the controller refuses what it has agreed to, as the answer was lost": (
         ControllerApi._altered, "elif _says_the_same(state, known):", "elif False:", "2.7",

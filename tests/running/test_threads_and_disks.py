@@ -7,15 +7,21 @@ from typing import Any
 
 import pytest
 
-from conformance.running.order import ordered
+from conformance.running.order import order_lines
 from conformance.running.partition import (
     COUNTED_MEANWHILE,
     FROM_FOLLOWER,
     OFFLINE,
     ReplicationJudge,
 )
-from conformance.running.reading import STARTED, Gathered, Process, ProcessStart, TraceLine
-from conformance.running.result import Replayed
+from conformance.running.process_traces import (
+    STARTED,
+    ClusterTraces,
+    Process,
+    ProcessStart,
+    TraceLine,
+)
+from conformance.running.result import ReplayResult
 from tests.running.test_what_a_controller_read import SESSION, Step, registers, zk
 
 QUESTION = {"leader_epoch": None, "last_fetched_epoch": None}
@@ -80,7 +86,7 @@ def follower(*steps: Step) -> list[Step]:
 
 def judged(
     *brokers: Sequence[Step], version: str = "2.3", again: Sequence[Step] | None = None
-) -> Replayed:  # fmt: skip
+) -> ReplayResult:  # fmt: skip
     """What brokers 1 and 2 traced; ``again``: a second start of broker 2."""
     starts = [start(("zookeeper", 0), 1, STORE)]
     for one, mine in enumerate(brokers, 1):
@@ -88,7 +94,7 @@ def judged(
         starts.append(start(("broker", one), 1, [known, *mine]))
     if again is not None:
         starts.append(start(("broker", 2), 2, again))
-    order = ordered(Gathered(starts))
+    order = order_lines(ClusterTraces(starts))
     assert not order.stuck
     return ReplicationJudge(order, [1, 2], version, {}).replay("t-0")
 
@@ -145,7 +151,7 @@ def test_who_asks_a_leader_whose_directory_has_failed_hears_nothing() -> None:
 
 
 def test_what_a_process_appended_before_its_sudden_end_was_answered_before_the_next_start() -> None:
-    order = ordered(Gathered([
+    order = order_lines(ClusterTraces([
         start(("zookeeper", 0), 1, STORE),
         start(("broker", 1), 1, [*[appends(9)] * 20, serves(1, 2)]),
         start(("broker", 2), 1, [asks(0), takes(0), asks(1)]),

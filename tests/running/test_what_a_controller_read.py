@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.running.cluster import READ_EARLIER, UNSEEN_REQUEST, replay_cluster
-from conformance.running.order import ordered
-from conformance.running.reading import STARTED, Gathered, Process, ProcessStart, TraceLine
-from conformance.running.result import Replayed
+from conformance.running.order import order_lines
+from conformance.running.process_traces import (
+    STARTED,
+    ClusterTraces,
+    Process,
+    ProcessStart,
+    TraceLine,
+)
+from conformance.running.result import ReplayResult
 
 Step = tuple[str, dict[str, Any]]
 SWITCHES = {"isr_write_locks": True}
@@ -96,7 +102,7 @@ def leads(number: int) -> list[Step]:
 
 def replayed(
     store: Sequence[Step], controller: Sequence[Step], unseen: Sequence[str] = ()
-) -> Replayed:
+) -> ReplayResult:
     """The trace of ZooKeeper, of broker 1, which is controller, and of others, which say nothing
     but that they are registered."""
     traces = {1: list(controller)}
@@ -109,7 +115,7 @@ def replayed(
                     traces.setdefault(broker, []).append(("registered", known))
     starts = [_start(("zookeeper", 0), store, [])]
     starts += [_start(("broker", one), steps, unseen) for one, steps in traces.items()]
-    order = ordered(Gathered(starts))
+    order = order_lines(ClusterTraces(starts))
     assert not order.stuck
     return replay_cluster(order, sorted(traces), "2.3", SWITCHES)
 
@@ -124,7 +130,7 @@ def _start(process: Process, steps: Sequence[Step], unseen: Sequence[str]) -> Pr
     return ProcessStart(name, process, 1, "c", "2.3", {}, lines)
 
 
-def changes(first: Sequence[Step]) -> Replayed:
+def changes(first: Sequence[Step]) -> ReplayResult:
     """A leader shrinks two ISRs, and notes the second one while the first is being read."""
     store = [
         *MADE, state(7, 1, 0, 1, [1]), state(8, 1, 1, 1, [1]), noted(9, 1, 0), noted(10, 1, 1),
@@ -192,7 +198,7 @@ def test_what_was_never_sent_stands_behind_what_names_nothing_and_was_never_sent
     assert replayed(store, controller).misfit is not None
 
 
-def echoed(*after: Step, store: Sequence[Step]) -> Replayed:
+def echoed(*after: Step, store: Sequence[Step]) -> ReplayResult:
     """An ISR change was read and deleted, of which its controller is notified once more."""
     first = [state(7, 1, 0, 1, [1]), noted(8, 1, 0), removed(9, 1, 0), state(10, 1, 1, 1, [1])]
     controller = [

@@ -14,8 +14,8 @@ from model.language.schema import SetOf
 from model.language.sorts import Names, Numbers, Sort
 from specs.explorer import Exploration
 from specs.lowering.instances import Instance
-from specs.reading import Reading
 from specs.runs import Run
+from specs.state_text import StateText
 from specs.story import parse, play, story_from_run
 from specs.verdict import Verdict
 
@@ -89,7 +89,7 @@ def follow(exploration: Exploration, run: Run) -> list[SparseState]:
     grounded = exploration.grounded
     recorded = grounded.recorded
     twin = Evaluator(recorded, run.bounds)
-    leaves = Reading(grounded).leaves(grounded.initial)
+    leaves = StateText(grounded).leaves(grounded.initial)
     states = [twin.initial()]
     for step in run.steps:
         taken = step_named(recorded, step.step)

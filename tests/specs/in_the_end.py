@@ -48,7 +48,7 @@ def two(*fair: str) -> Claim:
 
 def answered(recorded: RecordedSystem, engine: str, **more: int) -> tuple[LassoResult, Exploration]:
     found = explore(recorded, {**BOUNDS, **more}, engine=engine)
-    (ending,) = found.endings.values()
+    (ending,) = found.eventually_results.values()
     return ending, found
 
 

@@ -53,7 +53,7 @@ class Bug:
 
 OUT_OF_THE_ISR = ("controller_elects_leader", "the candidate is in the ISR that it read")
 UNKNOWN_ENDS = ("leader_advances_hw", "it knows the end of every ISR member")
-NOT_COMMITTED = ("leader_acknowledges_for_isr", "the high watermark has passed it")
+NOT_COMMITTED = ("leader_acknowledges_acks_all", "the high watermark has passed it")
 ANOTHER_LEADS = ("broker_becomes_leader", "the request names the broker the leader")
 ANY_ISR = ("controller_elects_leader", "the new ISR is part of the registered one")
 ONE_TERM = {"epoch": 1, "versions": 1}
@@ -226,12 +226,12 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(
             11,
             changed={"min_insync_replicas": 2},
-            dropped=(("leader_acknowledges_for_isr", "its ISR has min.insync.replicas members"),),
+            dropped=(("leader_acknowledges_acks_all", "its ISR has min.insync.replicas members"),),
         ),
     ),
     ("replication", "reads_agree"): (Bug(10, dropped=(UNKNOWN_ENDS,)),),
     ("replication", "a_record_is_acknowledged_by_the_isr"): (
-        Bug(None, missing=("leader_acknowledges_for_isr",), bounds=ONE_TERM),
+        Bug(None, missing=("leader_acknowledges_acks_all",), bounds=ONE_TERM),
     ),
     ("replication", "an_acknowledged_record_is_lost"): (
         Bug(None, missing=("leader_acknowledges",), bounds=ONE_TERM),

@@ -13,8 +13,8 @@ from model.election import SYSTEM as ELECTION
 from model.language import require
 from model.replication import SYSTEM as REPLICATION
 from specs.explorer import explore
-from specs.reading import Reading
 from specs.rendering import as_data
+from specs.state_text import StateText
 from tests.language.sampling import Small
 from tests.language.small import BROKERS, EPOCHS, epoch_grows, system
 
@@ -77,7 +77,7 @@ def test_both_engines_count_the_same_and_so_does_a_third_way(model, version, bou
     native, plain = (explore(recorded, limits, engine=engine) for engine in ("native", "python"))
 
     assert native.growth == plain.growth
-    leaves = Reading(native.grounded)
+    leaves = StateText(native.grounded)
     reported = Counter(
         value
         for state in small.reachable(10**6)

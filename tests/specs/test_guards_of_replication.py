@@ -11,15 +11,15 @@ from model.language import ImpossibleValue
 from model.replication import SYSTEM
 from specs.explorer import explore
 from specs.redundant_guards import marks_of
-from specs.surgery import ANY, Guard, guards_of, watched, without
+from specs.surgery import ANY, Guard, guards_of, remove_guard, with_any_claim
 from tests.story.test_stories import STORIES
 
 BOUNDS = {"expiries": 1, "crashes": 1, "losses": 1}
 
 CLAIMED = {
     Guard("controller_resigns", "/controller is not its own any more"): 3,
-    Guard("controller_informs", "the broker believes it is the controller"): None,
-    Guard("controller_informs", "the partition has a leader"): None,
+    Guard("controller_issues_leader_and_isr", "the broker believes it is the controller"): None,
+    Guard("controller_issues_leader_and_isr", "the partition has a leader"): None,
     Guard("broker_starts", "the old registration is gone"): 3,
     Guard("broker_reconnects", "its session has expired"): 2,
     Guard("broker_becomes_controller", "the broker has a session"): 3,
@@ -41,14 +41,14 @@ SOON = 5
 
 def broken_after(guard: Guard) -> int | None:
     """Steps to the first claim that breaks without the guard; None if a step cannot be taken."""
-    cut = without(SYSTEM.recorded(), guard)
+    cut = remove_guard(SYSTEM.recorded(), guard)
     assert cut is not None
     alike = [claim.name for claim in SYSTEM.claims if claim.kind in ("always", "always_step")]
     # The plain engine needs no machine code made for a run of a few steps.
     engine = "python" if (CLAIMED[guard] or 0) <= SOON else "native"
     try:
         found = explore(
-            watched(cut), SYSTEM.limits(BOUNDS), [*alike, ANY], stop_at=ANY, engine=engine,
+            with_any_claim(cut), SYSTEM.limits(BOUNDS), [*alike, ANY], stop_at=ANY, engine=engine,
             max_states=400_000, symmetry=engine == "native")  # fmt: skip
     except ImpossibleValue:
         return None

@@ -304,8 +304,8 @@ def test_the_loop_does_not_depend_on_the_engine_or_on_workers(monkeypatch, worke
     found = explore(recorded, limits, workers=workers)
     plain = explore(recorded, limits, engine="python")
 
-    assert found.endings == plain.endings
-    assert found.endings["newest_controller_becomes_known"].verdict is Verdict.BROKEN
+    assert found.eventually_results == plain.eventually_results
+    assert found.eventually_results["newest_controller_becomes_known"].verdict is Verdict.BROKEN
 
 
 def test_without_kip_380_a_broker_forgets_the_newest_controller_again_and_again():
@@ -334,8 +334,8 @@ def test_followers_catch_up_in_every_version(version):
     assert (found.claims["followers_catch_up"].verdict, run) == (Verdict.HOLDS, None)
 
 
-NEEDED = ("follower_asks_epoch", "leader_answers_epoch", "follower_truncates",
-          "follower_asks_records", "leader_answers_fetch", "leader_refuses_fetch",
+NEEDED = ("follower_sends_epoch_request", "leader_answers_epoch", "follower_truncates",
+          "follower_sends_fetch", "leader_answers_fetch", "leader_refuses_fetch",
           "follower_appends", "fetch_answer_is_ignored")  # fmt: skip
 
 

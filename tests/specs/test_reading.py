@@ -8,7 +8,7 @@ from model.language import ALL, Enumeration, Names, Numbers
 from model.language.sorts import BOOL
 from specs.lowering.grounding import Grounded
 from specs.lowering.python_code import PythonCode
-from specs.reading import Reading, named, plain, text
+from specs.state_text import StateText, named, plain, text
 from tests.language.small import BROKERS, system
 from tests.specs.following import code_of, sparse
 
@@ -34,7 +34,7 @@ def moved():
     second = grounded.instances[1]
     after = code.attempt(second, code.initial)
     assert after is not None
-    return recorded, Reading(grounded), code.decode(code.initial), code.decode(after)
+    return recorded, StateText(grounded), code.decode(code.initial), code.decode(after)
 
 
 def test_a_state_is_its_leaves_by_path(moved):

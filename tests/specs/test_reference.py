@@ -11,13 +11,13 @@ from click.testing import CliRunner, Result
 from conformance.cli import main
 from model.systems import SYSTEMS
 from model.zoo import ZOO
-from specs.reference import Page, markdown, pages
+from specs.reference import TransitionPage, markdown, pages
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def every() -> dict[str, list[Page]]:
+def every() -> dict[str, list[TransitionPage]]:
     return {name: pages(system) for name, system in SYSTEMS.items()}
 
 

@@ -19,20 +19,20 @@ from conformance.cli.claim_answer import ClaimAnswer
 from conformance.cli.lockstep import WalkCampaign
 from conformance.cli.zoo import EntryReport
 from conformance.coverage import CoreCoverage, Missing
-from conformance.disks.comparing import Inspected
-from conformance.disks.inspecting import Inspection
-from conformance.disks.reading import InspectedDirectory
+from conformance.disks.compare_replicas import InspectedPartition
+from conformance.disks.inspect_directories import Inspection
+from conformance.disks.read_directories import InspectedDirectory
 from conformance.edges import EdgeReport
-from conformance.ingest.growing import Offset
+from conformance.ingest.growing import ReadOffsets
 from conformance.kafka.mixed import MixedReport
-from conformance.mutants.trial import Trial
+from conformance.mutants.trial import MutantTrial
 from conformance.trace_report import TraceReport
 from conformance.verify import ClaimRow
 from conformance.web.compare import ComparedRow, Comparison
 from specs.chain.graphs import ChainResult
 from specs.exploration import Exploration
-from specs.finding.guided import Guided
-from specs.growth import Grown
+from specs.finding.guided import GuidedSearchState
+from specs.growth import FieldGrowth
 from specs.induction_counterexamples import InductionCounterexample
 from specs.obligations import Obligation
 from specs.rendering import (
@@ -41,13 +41,13 @@ from specs.rendering import (
     HIDDEN,
     as_data,
     at,
-    called,
-    its,
     keys_of,
+    only_attribute,
     parts,
     picked,
     rounded,
     rows,
+    under_key,
 )
 from specs.runs import Run, RunStep
 from specs.surgery import GuardTrial
@@ -61,11 +61,11 @@ class WalkedReport:
     steps: int
     where: Path = field(metadata=HIDDEN)
     seconds: float | None = field(default=None, metadata=rounded(2))
-    by: str = field(default="claim", metadata=called("noticed_by"))
+    by: str = field(default="claim", metadata=under_key("noticed_by"))
     lines: tuple[str, ...] = field(default=("a", "b"), metadata=COUNTED)
     fired: Counter[str] = field(default_factory=lambda: Counter(b=1, a=2))
     open: tuple[SimpleNamespace | Any, ...] = field(default=(), metadata=picked("steps"))
-    first: SimpleNamespace | None = field(default=None, metadata=its("label"))
+    first: SimpleNamespace | None = field(default=None, metadata=only_attribute("label"))
     more: dict[str, object] = field(default_factory=dict, metadata=FLAT)
 
     @property
@@ -117,8 +117,8 @@ KEYS = {
     Run: "format claim sentence system version without bounds verdict depth steps loop replay",
     GuardTrial: "verdict guard noticed_by who after redundant unknown more_states "
     "more_steps within",
-    Grown: "field bound share_at_bound values",
-    Guided: "clauses banned pairs made",
+    FieldGrowth: "field bound share_at_bound values",
+    GuidedSearchState: "clauses banned pairs made",
     InductionCounterexample: "obligation step args state changes",
     Exploration: "system version without bounds symmetry engine workers complete stopped distinct "
     "generated depth seconds setup_seconds peak_memory_mb bytes_per_state claims levels pruned "
@@ -136,10 +136,10 @@ KEYS = {
     "mismatches",
     CoreCoverage: "format share modules missing walked",
     Missing: "module function lines why",
-    Trial: "mutant key caught by why seconds",
+    MutantTrial: "mutant key caught by why seconds",
     Inspection: "verdict rules_of directories partitions findings rules",
     InspectedDirectory: "path broker cluster clean_shutdown replicas",
-    Inspected: "topic partition replicas cuts findings",
+    InspectedPartition: "topic partition replicas cuts findings",
     Comparison: "format left right alike first diagnosis rows",
     ComparedRow: "left right words differs",
     CampaignPlan: "first last profiles planted steps brokers",
@@ -150,7 +150,7 @@ KEYS = {
     TraceReport: "verdict events accepted silent hidden fired findings details",
     MixedReport: "format verdict version kafka ours steps acknowledged refused consumed "
     "bytes_compared wrong seconds",
-    Offset: "quiet size files",
+    ReadOffsets: "quiet size files",
 }
 
 

@@ -15,9 +15,9 @@ from model.election import SYSTEM as ELECTION
 from model.language import System
 from model.replication import SYSTEM as REPLICATION
 from specs.explorer import find
-from specs.reading import shown_arguments
 from specs.rendering import as_data
 from specs.runs import Run, build_run, replay_command
+from specs.state_text import shown_arguments
 from specs.verdict import Verdict
 
 

@@ -13,7 +13,7 @@ from model.replication import SYSTEM as REPLICATION
 from specs.explorer import find
 from specs.redundant_guards import marks_of
 from specs.story import parse, play, read_story, rerecorded
-from specs.surgery import SMALL, Guard, GuardTrial, Surgery, guards_of, without
+from specs.surgery import SMALL, Guard, GuardTrial, Surgery, guards_of, remove_guard
 from specs.verdict import Verdict
 from tests.language.small import BROKERS, system
 from tests.specs.test_guards_of_replication import CLAIMED
@@ -192,7 +192,7 @@ def test_the_run_to_what_a_guard_prevents_is_as_short_as_find_says():
     recorded, bounds = ELECTION.recorded(), ELECTION.limits({})
 
     (one,) = Surgery(recorded, bounds).findings([guard])
-    cut = without(recorded, guard)
+    cut = remove_guard(recorded, guard)
     assert cut is not None
     _, run = find(cut, bounds, str(one.who))
 
@@ -204,13 +204,13 @@ def test_without_takes_out_one_guard_of_one_step_and_nothing_else():
     recorded = ELECTION.recorded("2.1", {"requests_fenced": False})
     guard = Guard("write_is_applied", "the state is as it was read")
 
-    cut = without(recorded, guard)
+    cut = remove_guard(recorded, guard)
 
     assert cut is not None
     assert (cut.version, cut.switches) == (recorded.version, recorded.switches)
     whole, left = guards_of(recorded), guards_of(cut)
     assert [one for one in whole if one not in left] == [guard]
-    assert without(recorded, replace(guard, reason="no such")) is None
+    assert remove_guard(recorded, replace(guard, reason="no such")) is None
 
 
 def test_a_story_notices_a_guard_that_no_claim_does():

@@ -28,7 +28,7 @@ from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.solvers import PROVED
 from specs.theorems import THEOREMS, Theorem
 from specs.theorems.batches import batches
-from specs.theorems.conduct import KEPT
+from specs.theorems.controller_claims import KEPT
 from specs.theorems.corollaries import in_every_state, of_every_step
 from specs.theorems.epoch_cache import answers, assigns, truncates
 from specs.theorems.lasting import LASTING, kept

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.web.address import address, fingerprint, opened
+from conformance.web.address import address, fingerprint, open_address
 from conformance.web.answers import opening
 from conformance.web.board import board
 from conformance.web.run_files import read_run
@@ -24,7 +24,7 @@ SHORT = address(LOST.heading, LOST.lines)
 def test_an_address_gives_back_the_run_that_it_was_made_of(name: str):
     run = read_run(STORIES / f"{name}.story")
 
-    back = opened(address(run.heading, run.lines))
+    back = open_address(address(run.heading, run.lines))
 
     assert (back.heading, back.lines, back.said) == (run.heading, run.lines, None)
 
@@ -38,7 +38,7 @@ def test_an_address_of_another_text_of_the_model_says_so_and_is_played_as_far_as
     words, _, letters = SHORT.partition("~")
     other = f"{words}~{'AAAA' + letters[4:]}"
 
-    back = opened(other)
+    back = open_address(other)
 
     assert back.lines == LOST.lines
     assert back.said is not None
@@ -50,7 +50,7 @@ def test_an_address_of_another_text_of_the_model_says_so_and_is_played_as_far_as
     [("2.3.9", "2.3"), ("0.9", "0.10"), ("2.10", "2.7"), ("kip_101", "2.5")],
 )
 def test_an_address_of_a_version_that_there_is_not_offers_the_nearest(asked: str, nearest: str):
-    back = opened(SHORT.replace("version+0.10", f"version+{asked}"))
+    back = open_address(SHORT.replace("version+0.10", f"version+{asked}"))
 
     assert back.heading == f"system replication version {nearest} brokers 2"
     assert f"unknown version of replication '{asked}'" in (back.said or "")
@@ -81,7 +81,7 @@ def test_the_nearest_game_is_offered_up_to_the_line_that_is_possible_there():
 )
 def test_an_address_that_is_none_is_refused_in_a_line(text: str, why: str):
     with pytest.raises(ProtocolError, match=why):
-        opened(text)
+        open_address(text)
 
 
 def test_any_letters_are_a_run_or_refused_and_never_an_accident():

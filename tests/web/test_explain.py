@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from conformance.cli.main import main
 from conformance.web.board import board
-from conformance.web.cards import letters
+from conformance.web.cards import letter_label
 from conformance.web.explain import frames_of
 from conformance.web.messages import sentence as in_words
 from conformance.web.run_files import read_run
@@ -187,7 +187,7 @@ def test_cards_are_for_paper_and_nothing_else():
     "number, name", [(0, "A"), (25, "Z"), (26, "AA"), (27, "AB"), (702, "AAA")]
 )
 def test_cards_are_lettered(number: int, name: str):
-    assert letters(number) == name
+    assert letter_label(number) == name
 
 
 def test_a_claim_chooses_among_runs_and_a_story_is_only_one():

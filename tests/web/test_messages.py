@@ -65,7 +65,7 @@ def test_what_waits_long_says_for_how_many_steps():
 
 
 def test_a_lost_reply_is_lost_for_as_long_as_somebody_waits_for_it():
-    lines = [ELECTED[0], "reply_is_lost broker=1"]
+    lines = [ELECTED[0], "reply_to_registration_is_lost broker=1"]
     said = "multi, ZooKeeper to broker 1: controller epoch 1 is won: lost"
 
     assert drawn(REPLICATION, lines) == [said]

@@ -19,7 +19,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="the page's server is not installed")
 
-from conformance.web.dropped import Dropped, RefusedError
+from conformance.web.dropped_files import DroppedFiles, RefusedError
 from conformance.web.lessons import lessons
 from conformance.web.server import FILES, STATIC, _searching
 from model.systems import SYSTEMS
@@ -345,8 +345,8 @@ def test_logs_of_no_set_are_refused(port: int):
 def test_a_set_that_grows_too_large_is_refused_and_the_file_not_kept(
     monkeypatch: pytest.MonkeyPatch
 ):  # fmt: skip
-    monkeypatch.setattr("conformance.web.dropped.MOST_BYTES", 10)
-    kept = Dropped()
+    monkeypatch.setattr("conformance.web.dropped_files.MOST_BYTES", 10)
+    kept = DroppedFiles()
     name = kept.begin()
 
     async def parts() -> AsyncIterator[bytes]:

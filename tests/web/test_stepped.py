@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.cli.main import main
+from conformance.web.played_trace import stepped
 from conformance.web.run_files import NoRunError, read_run
-from conformance.web.stepped import stepped
 
 STEPS: list[dict[str, Any]] = [
     {"step": "broker_becomes_controller", "args": {"broker": 1},
@@ -36,13 +36,15 @@ def written(path: Path, steps: list[dict[str, Any]], **head: Any) -> Path:
 
 
 def test_a_trace_of_another_system_is_a_run_of_that_system(tmp_path: Path):
-    steps = [STEPS[0], STEPS[1], STEPS[3]]
+    lost = {"step": "reply_is_lost", "args": {"broker": 1}}  # its former name
+    steps = [STEPS[0], lost, STEPS[1], STEPS[3]]
     path = written(tmp_path / "t.ndjson", steps)
 
     run = read_run(path)
     laid = insync("compare", "model", str(path))
 
     assert run.heading == "system topics version 2.3 brokers 2"
+    assert run.lines[1] == "reply_to_registration_is_lost broker=1"
     assert run.lines[-1] == "broker_crashes broker=2"
     assert run.diagnosis is None
     assert laid.exit_code == 0
@@ -73,7 +75,7 @@ def test_what_was_seen_otherwise_is_reported_with_both_values(tmp_path: Path):
 def test_a_step_of_the_implementation_is_known_by_the_systems_map(tmp_path: Path):
     steps = [{"step": name, "args": {"broker": 1}}
              for name in ("broker_connects", "broker_stands", "controller_goes_on",
-                          "reply_is_lost")]  # fmt: skip
+                          "reply_to_registration_is_lost")]  # fmt: skip
 
     reported = stepped(written(tmp_path / "t.ndjson", steps, system="election"))
 

@@ -15,10 +15,10 @@ from conformance.chaos.workload import (
     REQUEST_MS,
     SESSION_MS,
     TOPIC,
-    Member,
+    ReaderNotes,
     Workload,
-    hushed,
     servers_of,
+    silence_loggers,
 )
 
 PATIENCE_MS = int(PATIENCE_S * 1000)
@@ -27,7 +27,7 @@ QUICK = {"metadata_max_age_ms": 5000, "retry_backoff_ms": 50}
 
 def write(work: Workload, writer: ProducerKind) -> None:
     """Send records, with several batches on their way at once."""
-    hushed("aiokafka", "asyncio")  # tasks of its own fail, and nobody asks after them
+    silence_loggers("aiokafka", "asyncio")  # tasks of its own fail, and nobody asks after them
     asyncio.run(_write(work, writer))
 
 
@@ -74,7 +74,7 @@ async def _write(work: Workload, writer: ProducerKind) -> None:
 
 def read(work: Workload, reader: str, group: str) -> None:
     """Read as member of a group, and commit."""
-    hushed("aiokafka", "asyncio")  # tasks of its own fail, and nobody asks after them
+    silence_loggers("aiokafka", "asyncio")  # tasks of its own fail, and nobody asks after them
     asyncio.run(_read(work, reader, group))
 
 
@@ -83,7 +83,7 @@ async def _read(work: Workload, reader: str, group: str) -> None:
     errors = import_module("aiokafka.errors")
     listeners = import_module("aiokafka.abc")
     assignors = import_module("aiokafka.coordinator.assignors.range")
-    member = Member(work, reader, group)
+    member = ReaderNotes(work, reader, group)
 
     async def assigned(_self: Any, partitions: Any) -> None:
         began = work.now()
@@ -139,7 +139,7 @@ async def _read(work: Workload, reader: str, group: str) -> None:
             await asyncio.wait_for(consumer.stop(), PATIENCE_S)
 
 
-async def _polled(consumer: Any, aiokafka: Any, member: Member) -> None:
+async def _polled(consumer: Any, aiokafka: Any, member: ReaderNotes) -> None:
     polled = await consumer.getmany(timeout_ms=100)
     for one, records in polled.items():
         if records:

@@ -14,11 +14,11 @@ from conformance.chaos.workload import (
     REQUEST_MS,
     SESSION_MS,
     TOPIC,
-    Member,
+    ReaderNotes,
     Workload,
-    hushed,
     patience_of,
     servers_of,
+    silence_loggers,
 )
 
 PATIENCE_MS = int(PATIENCE_S * 1000)
@@ -27,7 +27,7 @@ QUICK = {"reconnect_backoff_max_ms": 500, "metadata_max_age_ms": 5000}
 
 def write(work: Workload, writer: ProducerKind) -> None:
     """Send records, with several batches on their way at once."""
-    hushed("kafka")
+    silence_loggers("kafka")
     kafka = import_module("kafka")
 
     def made() -> Any:
@@ -72,12 +72,12 @@ def _close(producer: Any, wrong: type[Exception]) -> None:
 
 def read(work: Workload, reader: str, group: str) -> None:
     """Read as member of a group, and commit."""
-    hushed("kafka")
+    silence_loggers("kafka")
     kafka = import_module("kafka")
     coordinator = import_module("kafka.coordinator.assignors.range")
     listeners = import_module("kafka.consumer.subscription_state")
     structs = import_module("kafka.structs")
-    member = Member(work, reader, group)
+    member = ReaderNotes(work, reader, group)
 
     def made() -> Any:
         return kafka.KafkaConsumer(

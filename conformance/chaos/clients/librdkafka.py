@@ -12,7 +12,7 @@ from conformance.chaos.workload import (
     REQUEST_MS,
     SESSION_MS,
     TOPIC,
-    Member,
+    ReaderNotes,
     Workload,
     patience_of,
     servers_of,
@@ -53,7 +53,7 @@ def write(work: Workload, writer: ProducerKind) -> None:
 def read(work: Workload, reader: str, group: str) -> None:
     """Read as member of a group, record by record, and commit."""
     confluent = import_module("confluent_kafka")
-    member = Member(work, reader, group)
+    member = ReaderNotes(work, reader, group)
 
     def placed(partition: int, offset: int) -> Any:
         return confluent.TopicPartition(TOPIC, partition, offset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.chaos.history import ProducerKind
-from conformance.chaos.workload import PATIENCE_S, REQUEST_MS, TOPIC, Member, Workload
+from conformance.chaos.workload import PATIENCE_S, REQUEST_MS, TOPIC, ReaderNotes, Workload
 from impl.server.clients import ClientError, Producer
 from impl.server.group_client import GroupConsumer
 
@@ -28,7 +28,7 @@ def write(work: Workload, writer: ProducerKind) -> None:
 
 def read(work: Workload, reader: str, group: str) -> None:
     """Read as member of a group, and commit."""
-    member = Member(work, reader, group)
+    member = ReaderNotes(work, reader, group)
     with GroupConsumer(work.addresses, group, TOPIC) as consumer:
         while not work.ended.is_set():
             try:

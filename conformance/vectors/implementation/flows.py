@@ -13,10 +13,10 @@ from impl.core.event_controller import EventController
 from impl.core.imbalance import is_imbalanced
 from impl.core.journal import ControllerJournal
 from impl.znodes import TopicPartition, paths
-from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
+from impl.znodes.retrying_client import ControllerMoved
 from impl.zookeeper.port import OpOutcome, wait
-from impl.zookeeper.session import EmbeddedSession, Loss
+from impl.zookeeper.session import ConnectionFault, EmbeddedSession
 from impl.zookeeper.znode import Op
 
 PARTITION = TopicPartition("t", 0)
@@ -79,16 +79,16 @@ def register_controller(question: Question) -> dict[str, Any]:
             if isinstance(holder, int):
                 _put_controller(admin, holder)
 
-    def reply_is_lost() -> None:
+    def reply_to_registration_is_lost() -> None:
         session.before = others_move_after_the_loss
-        session.lose(Loss.REPLY)
+        session.lose(ConnectionFault.REPLY)
 
     def it_vanishes() -> None:
         session.after = None
         wait(admin.port.delete(paths.CONTROLLER))
 
     if asked.get("retryAfterConnectionLoss"):
-        session.before = reply_is_lost
+        session.before = reply_to_registration_is_lost
     else:
         session.before = others_move
         if holder == "exists then missing":

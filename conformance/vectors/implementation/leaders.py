@@ -15,7 +15,7 @@ from impl.core.fetcher_thread import EpochQuestion
 from impl.core.partition import (
     IsrAnswered,
     Partition,
-    Remote,
+    RemoteReplica,
     high_watermark,
     out_of_sync,
 )
@@ -73,7 +73,7 @@ class LeaderLife:
             replicas=asked["replicas"],
         )
         self._leads(asked["leaderEpoch"], asked["isr"])
-        self.last: Remote | None = None
+        self.last: RemoteReplica | None = None
         self.offsets: list[int | str] = []
 
     def _leads(self, epoch: int, isr: Sequence[int]) -> None:
@@ -127,7 +127,7 @@ class LeaderLife:
     def observe(self) -> dict[str, Any]:
         """The leader as it is now, with the follower that fetched last."""
         partition = self.partition
-        remote = self.last or next(iter(partition.remotes.values()), Remote())
+        remote = self.last or next(iter(partition.remotes.values()), RemoteReplica())
         return {
             "isr": list(partition.isr),
             "maximalIsr": list(partition.maximal_isr),
@@ -255,7 +255,7 @@ def hw(question: Question) -> dict[str, Any]:
 def out_of_sync_checks(question: Question) -> dict[str, Any]:
     """Who is out of sync, each time that somebody looks."""
     asked, now_ms = given(question), START_MS
-    remotes = {one: Remote(end=0) for one in asked["isr"] if one != asked["leader"]}
+    remotes = {one: RemoteReplica(end=0) for one in asked["isr"] if one != asked["leader"]}
     for remote in remotes.values():
         remote.fetched(0, 0, 0, now_ms)
     found = []

@@ -8,9 +8,9 @@ from typing import Any
 from conformance.vectors.implementation.batch_log import BatchLog, LogBatch
 from impl.core.fetcher_thread import (
     EARLIEST,
-    Answer,
     EpochQuestion,
     EpochReply,
+    FetcherError,
     FetcherThread,
     FetchQuestion,
     FetchReply,
@@ -36,30 +36,32 @@ class PlayedLeader:
         self.meanwhile: Callable[[], None] | None = None  # happens while a question is on its way
         self.also_about: str | None = None  # a partition that nobody asked about
         self.offset_errors: dict[
-            int, list[Answer]
+            int, list[FetcherError]
         ] = {}  # by timestamp, what ListOffsets says first
 
-    def _refusal(self, asked: int | None) -> Answer:
+    def _refusal(self, asked: int | None) -> FetcherError:
         if asked is None:
-            return Answer.NONE
+            return FetcherError.NONE
         if asked < self.epoch:
-            return Answer.FENCED_LEADER_EPOCH
-        return Answer.UNKNOWN_LEADER_EPOCH if asked > self.epoch else Answer.NONE
+            return FetcherError.FENCED_LEADER_EPOCH
+        return FetcherError.UNKNOWN_LEADER_EPOCH if asked > self.epoch else FetcherError.NONE
 
     async def epoch_ends(self, questions: Mapping[str, EpochQuestion]) -> dict[str, EpochReply]:
         """OffsetForLeaderEpoch."""
         self.epoch_fetches += 1
         replies = {key: self._epoch_end(key, one) for key, one in questions.items()}
         if self.also_about is not None:
-            replies[self.also_about] = EpochReply(Answer.NONE, EpochEnd(0, 0))
+            replies[self.also_about] = EpochReply(FetcherError.NONE, EpochEnd(0, 0))
         self._meanwhile()
         return replies
 
     def _epoch_end(self, key: str, question: EpochQuestion) -> EpochReply:
         refusal = self._refusal(question.leader_epoch)
-        if refusal is not Answer.NONE:
+        if refusal is not FetcherError.NONE:
             return EpochReply(refusal, _UNKNOWN)
-        return EpochReply(Answer.NONE, EpochEnd(*self.logs[key].end_offset_for(question.epoch)))
+        return EpochReply(
+            FetcherError.NONE, EpochEnd(*self.logs[key].end_offset_for(question.epoch))
+        )
 
     async def fetch(self, questions: Mapping[str, FetchQuestion]) -> dict[str, FetchReply]:
         """Fetch, one batch at a time."""
@@ -70,7 +72,7 @@ class PlayedLeader:
 
     def _fetched(self, key: str, question: FetchQuestion) -> FetchReply:
         refusal, log = self._refusal(question.leader_epoch), self.logs[key]
-        if refusal is not Answer.NONE:
+        if refusal is not FetcherError.NONE:
             return FetchReply(refusal)
         epoch = question.last_fetched_epoch
         try:
@@ -79,14 +81,14 @@ class PlayedLeader:
         except FetchOutOfRange:
             parts = None
         if parts:
-            return FetchReply(Answer.NONE, diverging=parts)
+            return FetchReply(FetcherError.NONE, diverging=parts)
         if not log.log_start <= question.offset <= log.log_end:
-            return FetchReply(Answer.OFFSET_OUT_OF_RANGE)
+            return FetchReply(FetcherError.OFFSET_OUT_OF_RANGE)
         if self.corrupt:
             self.corrupt -= 1
-            return FetchReply(Answer.CORRUPT_MESSAGE)
+            return FetchReply(FetcherError.CORRUPT_MESSAGE)
         batch = log.read(question.offset)
-        return FetchReply(Answer.NONE, batch, log.high_watermark, log.log_start)
+        return FetchReply(FetcherError.NONE, batch, log.high_watermark, log.log_start)
 
     def _meanwhile(self) -> None:
         if self.meanwhile is not None:
@@ -97,7 +99,7 @@ class PlayedLeader:
         """The log's start, or its end; after the errors that it is to answer first."""
         errors = self.offset_errors.get(question.timestamp, [])
         refusal = errors.pop(0) if errors else self._refusal(question.leader_epoch)
-        if refusal is not Answer.NONE:
+        if refusal is not FetcherError.NONE:
             raise OffsetUnknown(key, refusal)
         log = self.logs[key]
         return log.log_start if question.timestamp == EARLIEST else log.log_end
@@ -147,17 +149,17 @@ class SaidLeader(PlayedLeader):
     """A leader whose answers about epochs are given."""
 
     said: Mapping[str, EpochEnd] = {}
-    error = Answer.NONE
-    errors: Mapping[str, Answer] = {}
+    error = FetcherError.NONE
+    errors: Mapping[str, FetcherError] = {}
 
     def _epoch_end(self, key: str, question: EpochQuestion) -> EpochReply:
         error = self.errors.get(key, self.error)
-        if error is not Answer.NONE:
+        if error is not FetcherError.NONE:
             return EpochReply(error, _UNKNOWN)
-        return EpochReply(Answer.NONE, self.said.get(key, _UNKNOWN))
+        return EpochReply(FetcherError.NONE, self.said.get(key, _UNKNOWN))
 
     def _fetched(self, key: str, question: FetchQuestion) -> FetchReply:
-        return FetchReply(Answer.NONE, None, 0, 0)
+        return FetchReply(FetcherError.NONE, None, 0, 0)
 
 
 def said_pair(

@@ -29,11 +29,11 @@ from impl.znodes import (
     paths,
     topic_version,
 )
-from impl.znodes.access import ControllerMoved
 from impl.znodes.brokers import broker_version
 from impl.znodes.client import ZnodeClient
 from impl.znodes.partitions import encode_partition_set
 from impl.znodes.producer_ids import ProducerIdBlock, encode_block
+from impl.znodes.retrying_client import ControllerMoved
 from impl.znodes.states import decode_state
 from impl.znodes.topics import decode_topic
 from impl.zookeeper.errors import BadVersion, NodeExists, NoNode, ZooKeeperError

@@ -177,7 +177,8 @@ ASKS, CLEANS = "admin_asks_for_preferred_leaders", "controller_deletes_preferred
 ELECTS = (
     "controller_elects_leader", "controller_election_conflicts", "controller_election_is_fenced",
 )  # fmt: skip
-REPLACES, MISTAKES = "broker_replaces_its_old_node", "broker_keeps_registration_of_old_session"
+REPLACES = "broker_replaces_its_old_registration"
+MISTAKES = "broker_keeps_registration_of_old_session"
 STARTS = "broker_starts"
 ANY_VERSION = -1
 LOOKS_FOR_ITS_SESSIONS = (

@@ -28,8 +28,9 @@ BOUNDS = {
     "versions": 1,
 }  # fmt: skip
 STEPS = (
-    "follower_asks_epoch", "leader_answers_epoch", "leader_refuses_epoch", "follower_truncates",
-    "epoch_answer_is_ignored", "follower_asks_records", "leader_answers_fetch",
+    "follower_sends_epoch_request", "leader_answers_epoch", "leader_refuses_epoch",
+    "follower_truncates",
+    "epoch_answer_is_ignored", "follower_sends_fetch", "leader_answers_fetch",
     "leader_refuses_fetch", "follower_appends", "fetch_answer_is_ignored", "fetch_is_lost",
     "broker_becomes_follower", "older_epoch_is_refused",
 )  # fmt: skip
@@ -176,7 +177,7 @@ class ModelFetcher:
         """Send OffsetForLeaderEpoch for the last epoch of the log."""
         if not self.asks_epochs:
             raise NotInModel(ASKS_NOBODY)
-        self.either(("follower_asks_epoch", *SLOT))
+        self.either(("follower_sends_epoch_request", *SLOT))
 
     def hear(self) -> None:
         """Deliver OffsetForLeaderEpoch and its response."""
@@ -197,7 +198,7 @@ class ModelFetcher:
         begin = self.read("log.end", FOLLOWER)
         batch = next((one for one in self.leader_log if begin < one[0] + one[2]), [begin, 0, 1])
         for _ in range(batch[0] + batch[2] - begin):
-            self.either(("follower_asks_records", *SLOT))
+            self.either(("follower_sends_fetch", *SLOT))
             said = self.either(
                 ("leader_answers_fetch", LEADER, FOLLOWER),
                 ("leader_refuses_fetch", LEADER, FOLLOWER),
@@ -331,7 +332,7 @@ def _without_leader(question: Question) -> dict[str, Any]:
         fetcher.hear()
     else:
         fetcher.now = fetcher.stage.state({("replica.truncating", (FOLLOWER,)): False}, fetcher.now)
-        fetcher.either(("follower_asks_records", *SLOT))
+        fetcher.either(("follower_sends_fetch", *SLOT))
         fetcher.removed()
         fetcher.either(("leader_answers_fetch", LEADER, FOLLOWER))
         fetcher.either(("fetch_answer_is_ignored", *SLOT))

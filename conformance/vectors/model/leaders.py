@@ -434,10 +434,10 @@ def high_watermark(question: Question) -> dict[str, Any]:
 
 
 APPENDS, APPENDS_FOR_ISR, TOO_FEW = (
-    "leader_appends", "leader_appends_for_isr", "leader_answers_not_enough_replicas",
+    "leader_appends", "leader_appends_acks_all", "leader_answers_not_enough_replicas",
 )  # fmt: skip
 ACKNOWLEDGES, LEFT_WITH_TOO_FEW = (
-    "leader_acknowledges_for_isr",
+    "leader_acknowledges_acks_all",
     "leader_answers_not_enough_replicas_after_append",
 )
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from impl.core.api import PREFERRED_TYPE, UNCLEAN_TYPE
 from impl.error_codes import NONE
 from impl.server.apis import resources
-from impl.server.apis.asked import NO_OPERATIONS, ApiRequest, no_throttle
+from impl.server.apis.api_request import NO_OPERATIONS, ApiRequest, no_throttle
 from impl.server.control_messages import by_topic
 from impl.server.controller_api import wait_for_leaders
 from impl.server.topic_requests import Changed, TopicToGrow, TopicToMake
@@ -55,8 +55,8 @@ def _created(
     configs: list[Fields] = []
     if topic is not None and error == NONE:
         config = asked.shared.config
-        count = topic.partitions or config.whole("num.partitions")
-        factor = topic.factor or config.whole("default.replication.factor")
+        count = topic.partitions or config.whole_number("num.partitions")
+        factor = topic.factor or config.whole_number("default.replication.factor")
         if topic.by_hand is not None:
             each = topic.by_hand.split(",")
             count, factor = len(each), len(each[0].split(":"))

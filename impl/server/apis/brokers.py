@@ -14,7 +14,7 @@ from impl.core.answers import EpochFromTheFuture
 from impl.core.requests import UpdateMetadata
 from impl.error_codes import NONE
 from impl.server import control_messages
-from impl.server.apis.asked import ApiRequest, CloseConnection, Shared, no_throttle
+from impl.server.apis.api_request import ApiRequest, BrokerParts, CloseConnection, no_throttle
 from impl.server.control_messages import by_topic
 from impl.wire import Fields, api_name, error_code
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
@@ -47,7 +47,7 @@ def controlled(asked: ApiRequest) -> Fields:
             return control_messages.encode_answer(answered)
 
 
-def _forget_offsets(shared: Shared, request: UpdateMetadata) -> None:
+def _forget_offsets(shared: BrokerParts, request: UpdateMetadata) -> None:
     gone = {
         one
         for one, metadata in request.partitions.items()

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from impl.error_codes import NONE
 from impl.server.apis import topics
-from impl.server.apis.asked import NO_OPERATIONS, ApiRequest, no_throttle
+from impl.server.apis.api_request import NO_OPERATIONS, ApiRequest, no_throttle
 from impl.server.broker_lock import LOOK_S
 from impl.server.groups.coordinator import ANY_GENERATION, OFFSETS_TOPIC
-from impl.server.groups.group import Candidate, Group, GroupState, Joined, Synced
+from impl.server.groups.group import Group, GroupState, JoiningMember, JoinResponse, SyncResponse
 from impl.server.groups.records import CommittedOffset
 from impl.wire import Fields, error_code
 from impl.znodes import TopicPartition
@@ -23,7 +23,7 @@ GROUP = 0
 NO_NODE = -1
 NO_TRANSACTIONS = "There are no transactions here; a producer may be idempotent."
 
-Answered = TypeVar("Answered", Joined, Synced)
+Answered = TypeVar("Answered", JoinResponse, SyncResponse)
 
 
 def find_coordinator(asked: ApiRequest) -> Fields:
@@ -59,7 +59,7 @@ def join_group(asked: ApiRequest) -> Fields:
     body = asked.body
     session = _ms(body.session_timeout)
     rebalance = _ms(asked.get("rebalance_timeout", body.session_timeout))
-    who = Candidate(
+    who = JoiningMember(
         asked.header.client_id or "", f"/{asked.host}", asked.get("group_instance_id"), rebalance,
         session, body.protocol_type, {one.name: bytes(one.metadata) for one in body.protocols},
     )  # fmt: skip
@@ -140,7 +140,7 @@ def leave_group(asked: ApiRequest) -> Fields:
 def offset_commit(asked: ApiRequest) -> Fields:
     """Keep how far a group has read."""
     body = asked.body
-    largest = asked.shared.config.whole("offset.metadata.max.bytes")
+    largest = asked.shared.config.whole_number("offset.metadata.max.bytes")
     wanted: dict[TopicPartition, CommittedOffset] = {}
     errors: dict[TopicPartition, str] = {}
     for topic in body.topics:

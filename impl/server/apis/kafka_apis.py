@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from impl.server.apis import admin, brokers, groups, offsets, produce_and_fetch, topics
-from impl.server.apis.asked import ApiRequest, CloseConnection, Shared, no_throttle
+from impl.server.apis.api_request import ApiRequest, BrokerParts, CloseConnection, no_throttle
 from impl.server.apis.versions import newest, offered
 from impl.wire import (
     API_VERSIONS,
@@ -46,7 +46,7 @@ HANDLERS: dict[str, Handler] = {
 class KafkaApis:
     """One broker's. ``answer`` may be called by any thread."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: BrokerParts) -> None:
         self.shared = shared
         self.release = shared.release
 

@@ -6,7 +6,7 @@ from impl.core.fetcher_thread import EpochQuestion
 from impl.core.replica_manager import CONSUMER
 from impl.error_codes import NONE
 from impl.server import delete_records as deletion
-from impl.server.apis.asked import ApiRequest, no_throttle
+from impl.server.apis.api_request import ApiRequest, no_throttle
 from impl.wire import Fields, error_code
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait

@@ -14,13 +14,13 @@ from typing import Any
 from kio.schema.fetch.v12.response import EpochEndOffset, LeaderIdAndEpoch, SnapshotId
 
 from impl.core.fetcher_thread import FetchQuestion, FetchReply
-from impl.core.replica_manager import Produced
+from impl.core.replica_manager import ProduceOutcome
 from impl.error_codes import NONE
 from impl.log.config import LOG_APPEND_TIME
 from impl.log.errors import CorruptRecord, InvalidBatch
 from impl.log.legacy_messages import encode_message, encode_wrapper
 from impl.log.record_batch import batches_in, records_of, whole_batches
-from impl.server.apis.asked import ApiRequest, CloseConnection, FileRecords, no_throttle
+from impl.server.apis.api_request import ApiRequest, CloseConnection, FileRecords, no_throttle
 from impl.server.control_messages import by_topic
 from impl.server.fetch_sessions import FINAL_EPOCH, NO_SESSION, FetchedPart
 from impl.server.replicas import now_ms
@@ -97,10 +97,10 @@ def _wrong_records(asked: ApiRequest, records: bytes | None) -> tuple[str, str] 
 def _produced(
     asked: ApiRequest,
     partition: TopicPartition,
-    done: dict[TopicPartition, tuple[Produced, str]],
+    done: dict[TopicPartition, tuple[ProduceOutcome, str]],
     errors: dict[TopicPartition, tuple[str, str]],
 ) -> Fields:
-    came, error = done.get(partition, (Produced(NONE), NONE))
+    came, error = done.get(partition, (ProduceOutcome(NONE), NONE))
     text = came.message
     if partition in errors:
         error, text = errors[partition]

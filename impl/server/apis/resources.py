@@ -14,7 +14,7 @@ from typing import Any
 from impl.error_codes import NONE
 from impl.log.config import FIELDS, ONLY_KEPT
 from impl.server import config_requests
-from impl.server.apis.asked import ApiRequest, no_throttle
+from impl.server.apis.api_request import ApiRequest, no_throttle
 from impl.server.config_requests import keys_of, settings_of
 from impl.server.config_types import TYPES, ConfigType
 from impl.server.dynamic_configs import EVERY_BROKER

@@ -12,7 +12,7 @@ from impl.admin.topic_command import TopicCommand
 from impl.admin.topic_names import check_name
 from impl.core.requests import PartitionMetadata
 from impl.error_codes import NONE
-from impl.server.apis.asked import NO_OPERATIONS, ApiRequest, Shared, no_throttle
+from impl.server.apis.api_request import NO_OPERATIONS, ApiRequest, BrokerParts, no_throttle
 from impl.server.groups.coordinator import OFFSETS_TOPIC
 from impl.wire import Fields, error_code
 from impl.znodes import MalformedZnode
@@ -102,19 +102,19 @@ def _missing(asked: ApiRequest, name: str) -> str:
     return create(asked.shared, name)
 
 
-def create(shared: Shared, name: str) -> str:
+def create(shared: BrokerParts, name: str) -> str:
     """Make a topic as the broker's properties have it: the error of who asks for it meanwhile."""
     config = shared.config
     if name == OFFSETS_TOPIC:
-        partitions = config.whole("offsets.topic.num.partitions")
-        factor = config.whole("offsets.topic.replication.factor")
+        partitions = config.whole_number("offsets.topic.num.partitions")
+        factor = config.whole_number("offsets.topic.replication.factor")
         if not shared.release.since("0.11"):  # KIP-115: since then it waits for enough brokers
             factor = min(factor, len(shared.metadata.brokers))
         settings = {"cleanup.policy": "compact",
                     "segment.bytes": config.text("offsets.topic.segment.bytes")}  # fmt: skip
     else:
-        partitions = config.whole("num.partitions")
-        factor, settings = config.whole("default.replication.factor"), {}
+        partitions = config.whole_number("num.partitions")
+        factor, settings = config.whole_number("default.replication.factor"), {}
     try:
         TopicCommand(shared.client, "").create(name, partitions, factor, None, settings,
                                                if_not_exists=True)  # fmt: skip

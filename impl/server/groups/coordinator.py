@@ -17,7 +17,7 @@ from impl.error_codes import NONE
 from impl.log import StoredRecord, encode_batch
 from impl.log.errors import CorruptRecord, OffsetOutOfRange, StorageError
 from impl.log.record_batch import batches_in, records_of
-from impl.server.groups.group import Candidate, Group, GroupState, Joined, Synced
+from impl.server.groups.group import Group, GroupState, JoiningMember, JoinResponse, SyncResponse
 from impl.server.groups.records import (
     CommittedOffset,
     StoredGroup,
@@ -62,7 +62,7 @@ class GroupCoordinator:
         self.serving = serving
         self.replicas = serving.replicas
         self.config = config
-        self.delay_s = config.whole("group.initial.rebalance.delay.ms") / 1000
+        self.delay_s = config.whole_number("group.initial.rebalance.delay.ms") / 1000
         self.lock = threading.RLock()
         self._groups: dict[int, dict[str, Group]] = {}
         self._led: dict[int, tuple[Replica, int]] = {}
@@ -85,7 +85,7 @@ class GroupCoordinator:
         """The partition of ``__consumer_offsets`` that a group's records go to."""
         with self.replicas.lock:
             known = self.replicas.metadata.partitions_of(OFFSETS_TOPIC)
-        count = len(known) or self.config.whole("offsets.topic.num.partitions")
+        count = len(known) or self.config.whole_number("offsets.topic.num.partitions")
         return (java_hash(group) & 0x7FFFFFFF) % count
 
     def error_of(self, group: str, may_be_empty: bool = False) -> str:
@@ -188,51 +188,51 @@ class GroupCoordinator:
     # Members
 
     def join(
-        self, name: str, member_id: str, who: Candidate, ask_for_id: bool
-    ) -> Future[Joined] | Joined:
+        self, name: str, member_id: str, who: JoiningMember, ask_for_id: bool
+    ) -> Future[JoinResponse] | JoinResponse:
         """JoinGroup: the answer, or what it comes by."""
         error = self.error_of(name)
         if error != NONE:
-            return Joined(error, member_id)
-        least = self.config.whole("group.min.session.timeout.ms")
-        most = self.config.whole("group.max.session.timeout.ms")
+            return JoinResponse(error, member_id)
+        least = self.config.whole_number("group.min.session.timeout.ms")
+        most = self.config.whole_number("group.max.session.timeout.ms")
         if not least <= who.session_ms <= most:
-            return Joined("INVALID_SESSION_TIMEOUT", member_id)
+            return JoinResponse("INVALID_SESSION_TIMEOUT", member_id)
         now = time.monotonic()
         with self.lock:
             group = self.group(name)
             if group is None:
                 if member_id:
-                    return Joined("UNKNOWN_MEMBER_ID", member_id)
+                    return JoinResponse("UNKNOWN_MEMBER_ID", member_id)
                 group = self._made(name)
             if member_id:
                 return group.join(member_id, who, now)
-            if len(group.members) >= self.config.whole("group.max.size"):
-                return Joined("GROUP_MAX_SIZE_REACHED", member_id)
+            if len(group.members) >= self.config.whole_number("group.max.size"):
+                return JoinResponse("GROUP_MAX_SIZE_REACHED", member_id)
             return group.join_unknown(who, ask_for_id, now)
 
     def sync(
         self, name: str, member_id: str, instance_id: str | None, generation: int,
         assignment: Mapping[str, bytes],
-    ) -> Future[Synced] | Synced:  # fmt: skip
+    ) -> Future[SyncResponse] | SyncResponse:  # fmt: skip
         """SyncGroup: what a member is to read; the leader says it for everybody."""
         error = self.error_of(name)
         if error != NONE:
-            return Synced(error)
+            return SyncResponse(error)
         with self.lock:
             group = self.group(name)
             if group is None:
-                return Synced("UNKNOWN_MEMBER_ID")
+                return SyncResponse("UNKNOWN_MEMBER_ID")
             error = group.error_of(member_id, instance_id, generation)
             if error != NONE:
-                return Synced(error)
+                return SyncResponse(error)
             member = group.members[member_id]
             if group.state is GroupState.PREPARING:
-                return Synced("REBALANCE_IN_PROGRESS")
+                return SyncResponse("REBALANCE_IN_PROGRESS")
             if group.state is GroupState.STABLE:
                 member.heard(time.monotonic())
-                return Synced(NONE, member.assignment)
-            member.answer_sync(Synced("REBALANCE_IN_PROGRESS"))
+                return SyncResponse(NONE, member.assignment)
+            member.answer_sync(SyncResponse("REBALANCE_IN_PROGRESS"))
             waiting = member.syncing = Future()
             if group.leader != member_id:
                 return waiting
@@ -244,7 +244,7 @@ class GroupCoordinator:
                     group.assign(assignment, time.monotonic())
                 else:
                     for one in group.members.values():
-                        one.answer_sync(Synced(error))
+                        one.answer_sync(SyncResponse(error))
                     group.prepare_round(time.monotonic())
         return waiting
 
@@ -408,7 +408,7 @@ class GroupCoordinator:
         stamp = now_ms()
         records = [StoredRecord(at, stamp, key, value) for at, (key, value) in enumerate(pairs)]
         partition = TopicPartition(OFFSETS_TOPIC, self.partition_of(name))
-        timeout_ms = self.config.whole("offsets.commit.timeout.ms")
+        timeout_ms = self.config.whole_number("offsets.commit.timeout.ms")
         answers = self.serving.append({partition: encode_batch(records)}, acks, timeout_ms)
         done, error = answers[partition]
         return _OF_APPENDS.get(error, error), done.first_offset

@@ -36,7 +36,7 @@ class GroupState(Enum):
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinResponse:
     """The answer to JoinGroup; only the leader gets the members, with their metadata."""
 
     error: str
@@ -48,7 +48,7 @@ class Joined:
 
 
 @dataclass(frozen=True)
-class Synced:
+class SyncResponse:
     """The answer to SyncGroup: what the member is to read."""
 
     error: str
@@ -56,7 +56,7 @@ class Synced:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class JoiningMember:
     """Who wants to join: ``protocols`` are the ways to assign that it knows, the best first."""
 
     client_id: str
@@ -73,24 +73,24 @@ class GroupMember:
     """A member. ``joining`` and ``syncing``: it waits for an answer."""
 
     member_id: str
-    who: Candidate
+    who: JoiningMember
     expires: float
     assignment: bytes = b""
     is_new: bool = True
-    joining: Future[Joined] | None = None
-    syncing: Future[Synced] | None = None
+    joining: Future[JoinResponse] | None = None
+    syncing: Future[SyncResponse] | None = None
 
     def heard(self, now: float) -> None:
         """A sign of life."""
         self.expires = now + self.who.session_ms / 1000
 
-    def answer_join(self, answer: Joined) -> None:
+    def answer_join(self, answer: JoinResponse) -> None:
         """Let it go on, if it waits."""
         if self.joining is not None:
             self.joining.set_result(answer)
             self.joining = None
 
-    def answer_sync(self, answer: Synced) -> None:
+    def answer_sync(self, answer: SyncResponse) -> None:
         """Let it go on, if it waits."""
         if self.syncing is not None:
             self.syncing.set_result(answer)
@@ -98,7 +98,7 @@ class GroupMember:
 
 
 @dataclass
-class Round:
+class RebalanceRound:
     """Members join again until all have, or until ``deadline``.
 
     The first one of an empty group waits its whole time, and longer while others come (KIP-134).
@@ -125,14 +125,14 @@ class Group:
     static: dict[str, str] = field(default_factory=dict)
     pending: dict[str, float] = field(default_factory=dict)
     offsets: dict[TopicPartition, tuple[int, CommittedOffset]] = field(default_factory=dict)
-    round: Round | None = None
+    round: RebalanceRound | None = None
     new_member_added: bool = False
     to_store: bool = False
     """The generation that nobody is in has to be written."""
 
     # Who may do what
 
-    def accepts(self, who: Candidate) -> bool:
+    def accepts(self, who: JoiningMember) -> bool:
         """It is of the group's kind, and knows a way to assign that all members know."""
         if not who.protocol_type or not who.protocols:
             return False
@@ -160,33 +160,35 @@ class Group:
 
     # Joining
 
-    def join_unknown(self, who: Candidate, ask_for_id: bool, now: float) -> Future[Joined]:
+    def join_unknown(
+        self, who: JoiningMember, ask_for_id: bool, now: float
+    ) -> Future[JoinResponse]:
         """Somebody without a member id; ``ask_for_id``: it is given one, and has to join again."""
         if self.state is GroupState.DEAD:
-            return _answered(Joined("COORDINATOR_NOT_AVAILABLE"))
+            return _answered(JoinResponse("COORDINATOR_NOT_AVAILABLE"))
         if not self.accepts(who):
-            return _answered(Joined("INCONSISTENT_GROUP_PROTOCOL"))
+            return _answered(JoinResponse("INCONSISTENT_GROUP_PROTOCOL"))
         new_id = f"{who.instance_id or who.client_id}-{uuid.uuid4()}"
         if who.instance_id in self.static:
             return self._replace(self.static[who.instance_id], new_id, who, now)
         if ask_for_id and who.instance_id is None:
             self.pending[new_id] = now + who.session_ms / 1000
-            return _answered(Joined("MEMBER_ID_REQUIRED", new_id))
+            return _answered(JoinResponse("MEMBER_ID_REQUIRED", new_id))
         return self._add(new_id, who, now)
 
-    def join(self, member_id: str, who: Candidate, now: float) -> Future[Joined]:
+    def join(self, member_id: str, who: JoiningMember, now: float) -> Future[JoinResponse]:
         """A member joins (again)."""
         if self.state is GroupState.DEAD:
-            return _answered(Joined("COORDINATOR_NOT_AVAILABLE", member_id))
+            return _answered(JoinResponse("COORDINATOR_NOT_AVAILABLE", member_id))
         if not self.accepts(who):
-            return _answered(Joined("INCONSISTENT_GROUP_PROTOCOL", member_id))
+            return _answered(JoinResponse("INCONSISTENT_GROUP_PROTOCOL", member_id))
         if member_id in self.pending and member_id not in self.members:
             return self._add(member_id, who, now)
         if self.is_fenced(member_id, who.instance_id):
-            return _answered(Joined("FENCED_INSTANCE_ID", member_id))
+            return _answered(JoinResponse("FENCED_INSTANCE_ID", member_id))
         unknown = who.instance_id is not None and who.instance_id not in self.static
         if member_id not in self.members or unknown or self.state is GroupState.EMPTY:
-            return _answered(Joined("UNKNOWN_MEMBER_ID", member_id))
+            return _answered(JoinResponse("UNKNOWN_MEMBER_ID", member_id))
         member = self.members[member_id]
         same = member.who.protocols == who.protocols
         if self.state is GroupState.COMPLETING and same:
@@ -199,7 +201,7 @@ class Group:
         self.maybe_complete_round(now)
         return waiting
 
-    def _add(self, member_id: str, who: Candidate, now: float) -> Future[Joined]:
+    def _add(self, member_id: str, who: JoiningMember, now: float) -> Future[JoinResponse]:
         self.pending.pop(member_id, None)
         self.protocol_type = who.protocol_type
         member = GroupMember(member_id, who, now + NEW_MEMBER_S)
@@ -214,11 +216,13 @@ class Group:
         self.maybe_complete_round(now)
         return waiting
 
-    def _replace(self, old_id: str, new_id: str, who: Candidate, now: float) -> Future[Joined]:
+    def _replace(
+        self, old_id: str, new_id: str, who: JoiningMember, now: float
+    ) -> Future[JoinResponse]:
         """A static member is back in another process: it has its place, and its id is another."""
         member = self.members.pop(old_id)
-        member.answer_join(Joined("FENCED_INSTANCE_ID", old_id))
-        member.answer_sync(Synced("FENCED_INSTANCE_ID"))
+        member.answer_join(JoinResponse("FENCED_INSTANCE_ID", old_id))
+        member.answer_sync(SyncResponse("FENCED_INSTANCE_ID"))
         leader, same = self.leader or "", member.who.protocols == who.protocols
         member.member_id, member.who = new_id, who
         member.heard(now)
@@ -230,15 +234,15 @@ class Group:
         if self.state in (GroupState.STABLE, GroupState.COMPLETING) and same:
             # As the old leader is named, the member assigns nothing: nobody would get a partition.
             return _answered(
-                Joined(NONE, new_id, self.generation, self.protocol or "", leader or new_id)
+                JoinResponse(NONE, new_id, self.generation, self.protocol or "", leader or new_id)
             )
         waiting = self._wait_for_round(member)
         self.prepare_round(now)
         self.maybe_complete_round(now)
         return waiting
 
-    def _wait_for_round(self, member: GroupMember) -> Future[Joined]:
-        member.answer_join(Joined("UNKNOWN_MEMBER_ID", member.member_id))
+    def _wait_for_round(self, member: GroupMember) -> Future[JoinResponse]:
+        member.answer_join(JoinResponse("UNKNOWN_MEMBER_ID", member.member_id))
         member.joining = Future()
         return member.joining
 
@@ -251,13 +255,13 @@ class Group:
         if self.state is GroupState.COMPLETING:
             for member in self.members.values():
                 member.assignment = b""
-                member.answer_sync(Synced("REBALANCE_IN_PROGRESS"))
+                member.answer_sync(SyncResponse("REBALANCE_IN_PROGRESS"))
         longest = self._rebalance_s()
         if self.state is GroupState.EMPTY:
             remaining = max(longest - self.delay_s, 0.0)
-            self.round = Round(now + self.delay_s, True, self.delay_s, remaining)
+            self.round = RebalanceRound(now + self.delay_s, True, self.delay_s, remaining)
         else:
-            self.round = Round(now + longest)
+            self.round = RebalanceRound(now + longest)
         self.state = GroupState.PREPARING
 
     def _rebalance_s(self) -> float:
@@ -275,7 +279,7 @@ class Group:
                 self.new_member_added = False
                 delay = min(self.delay_s, self.round.remaining)
                 remaining = max(self.round.remaining - self.round.delay, 0.0)
-                self.round = Round(now + delay, True, delay, remaining)
+                self.round = RebalanceRound(now + delay, True, delay, remaining)
                 return
         elif not late and (self.pending or any(m.joining is None for m in self.members.values())):
             return
@@ -287,7 +291,7 @@ class Group:
             self._forget(member)
         back = [member for member in self.members.values() if member.joining is not None]
         if self.members and not back:
-            self.round = Round(now + self._rebalance_s())  # their sessions will end
+            self.round = RebalanceRound(now + self._rebalance_s())  # their sessions will end
             return
         if self.members and (self.leader is None or self.members[self.leader].joining is None):
             self.leader = back[0].member_id
@@ -312,7 +316,7 @@ class Group:
         )
         return votes.most_common(1)[0][0]
 
-    def _joined(self, member: GroupMember) -> Joined:
+    def _joined(self, member: GroupMember) -> JoinResponse:
         protocol = self.protocol or ""
         leads = member.member_id == self.leader
         members = tuple(
@@ -320,7 +324,7 @@ class Group:
             for one in self.members.values()
             if leads
         )
-        return Joined(
+        return JoinResponse(
             NONE, member.member_id, self.generation, protocol, self.leader or "", members
         )  # fmt: skip
 
@@ -331,7 +335,7 @@ class Group:
         for member in self.members.values():
             member.assignment = assignment.get(member.member_id, b"")
             member.heard(now)
-            member.answer_sync(Synced(NONE, member.assignment))
+            member.answer_sync(SyncResponse(NONE, member.assignment))
         self.state = GroupState.STABLE
 
     # Leaving
@@ -340,8 +344,8 @@ class Group:
         self.members.pop(member.member_id, None)
         if member.who.instance_id is not None:
             self.static.pop(member.who.instance_id, None)
-        member.answer_join(Joined("UNKNOWN_MEMBER_ID"))
-        member.answer_sync(Synced("UNKNOWN_MEMBER_ID"))
+        member.answer_join(JoinResponse("UNKNOWN_MEMBER_ID"))
+        member.answer_sync(SyncResponse("UNKNOWN_MEMBER_ID"))
         if self.leader == member.member_id:
             self.leader = next(iter(self.members), None)
 
@@ -365,8 +369,8 @@ class Group:
         """Somebody else coordinates the group from now on, or it is deleted."""
         self.state = GroupState.DEAD
         for member in self.members.values():
-            member.answer_join(Joined("NOT_COORDINATOR", member.member_id))
-            member.answer_sync(Synced("NOT_COORDINATOR"))
+            member.answer_join(JoinResponse("NOT_COORDINATOR", member.member_id))
+            member.answer_sync(SyncResponse("NOT_COORDINATOR"))
 
     # What outlasts the coordinator
 
@@ -391,7 +395,7 @@ class Group:
         self.protocol, self.leader = stored.protocol, stored.leader
         for one in stored.members:
             protocols = {stored.protocol or "": one.subscription}
-            who = Candidate(
+            who = JoiningMember(
                 one.client_id, one.client_host, one.instance_id, one.rebalance_ms, one.session_ms,
                 stored.protocol_type, protocols,
             )  # fmt: skip
@@ -403,7 +407,7 @@ class Group:
         self.state = GroupState.STABLE if self.members else GroupState.EMPTY
 
 
-def _answered(answer: Joined) -> Future[Joined]:
-    found: Future[Joined] = Future()
+def _answered(answer: JoinResponse) -> Future[JoinResponse]:
+    found: Future[JoinResponse] = Future()
     found.set_result(answer)
     return found

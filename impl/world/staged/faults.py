@@ -19,8 +19,8 @@ MIND = {
     "leader_looks_for_laggard": SELDOM,
     "leader_sees_fetch": USUAL,
     "controller_handles_event": 2 * USUAL,
-    "broker_replaces_its_old_node": USUAL // 2,
-    "node_of_an_ended_session_goes": USUAL // 2,
+    "broker_replaces_its_old_registration": USUAL // 2,
+    "node_of_expired_session_is_deleted": USUAL // 2,
 }
 """What brokers do of themselves more or less often than the rest."""
 
@@ -33,10 +33,11 @@ STAGED_PROFILES: dict[str, Weights] = {
         "session_expires": 6, "session_ends_before_its_nodes": 3, "controller_node_is_deleted": 3,
     },
     "lossy": {
-        "reply_is_lost": USUAL, "session_expires": 2, "controller_node_is_deleted": 6,
+        "reply_to_registration_is_lost": USUAL, "session_expires": 2,
+        "controller_node_is_deleted": 6,
     },
     "operators": {
-        "broker_asks_to_go": 10, "shutdown_request_arrives": USUAL,
+        "broker_asks_for_controlled_shutdown": 10, "shutdown_request_arrives": USUAL,
         "broker_changes_endpoints": 10, "preferred_election_is_requested": 10,
         "leaders_are_rebalanced": 10, "stop_replica_is_sent_again": USUAL, "broker_crashes": 2,
     },
@@ -46,7 +47,8 @@ STAGED_PROFILES: dict[str, Weights] = {
     },
     "everything": {
         "broker_crashes": 4, "session_expires": 4, "session_ends_before_its_nodes": 2,
-        "controller_node_is_deleted": 4, "reply_is_lost": SELDOM, "broker_asks_to_go": 4,
+        "controller_node_is_deleted": 4, "reply_to_registration_is_lost": SELDOM,
+        "broker_asks_for_controlled_shutdown": 4,
         "broker_changes_endpoints": 4, "preferred_election_is_requested": 8,
         "leaders_are_rebalanced": 8, "stop_replica_is_sent_again": SELDOM,
         "log_directory_fails": 4, "log_directory_is_repaired": USUAL // 2,
@@ -59,7 +61,8 @@ STAGED_PROFILES: dict[str, Weights] = {
 
 FAULTS = (
     "broker_crashes", "session_expires", "session_ends_before_its_nodes",
-    "controller_node_is_deleted", "reply_is_lost", "broker_asks_to_go",
+    "controller_node_is_deleted", "reply_to_registration_is_lost",
+    "broker_asks_for_controlled_shutdown",
     "broker_changes_endpoints", "preferred_election_is_requested", "leaders_are_rebalanced",
     "stop_replica_is_sent_again", "log_directory_fails", "log_directory_is_repaired",
 )  # fmt: skip

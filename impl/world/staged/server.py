@@ -19,7 +19,7 @@ from impl.disk import MemoryDisk
 from impl.log import LogConfig
 from impl.log.stored_log import StoredLog, StoredLogs
 from impl.releases import Release
-from impl.sim.effects import Ask, Report, Send
+from impl.sim.effects import JournalReport, SendRequests, ZkOperation
 from impl.sim.event_run import ControllerThread, Grain, WatchEvent
 from impl.world.simulated_broker import FOLDER, SimulatedBroker
 from impl.world.wide.ghosts import records_in
@@ -84,7 +84,7 @@ class StagedBroker(SimulatedBroker):
         release: Release,
         now_ms: Callable[[], int],
         grain: Grain,
-        carry_out: Callable[[int, Send | Report], None],
+        carry_out: Callable[[int, SendRequests | JournalReport], None],
         partitions: int = 1,
     ) -> None:
         super().__init__(broker, zookeeper, release, now_ms)
@@ -143,17 +143,17 @@ class StagedBroker(SimulatedBroker):
     def is_blocked(self) -> bool:
         """Its event is about to ask ZooKeeper, and waits for a session to ask on."""
         place = self.thread.place
-        asks = place is not None and isinstance(place.effect, Ask) and not place.is_done
+        asks = place is not None and isinstance(place.effect, ZkOperation) and not place.is_done
         return asks and not self.alive
 
     @property
     def waits_for_reply(self) -> bool:
         """ZooKeeper has carried out what its event asked; the answer is on its way, or lost."""
         place = self.thread.place
-        return place is not None and place.is_done and isinstance(place.effect, Ask)
+        return place is not None and place.is_done and isinstance(place.effect, ZkOperation)
 
     @property
-    def reply_is_lost(self) -> bool:
+    def reply_to_registration_is_lost(self) -> bool:
         """The answer that its event waits for will not come."""
         place = self.thread.place
         return place is not None and place.is_done and isinstance(place.answer, ConnectionLoss)

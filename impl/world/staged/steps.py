@@ -48,7 +48,7 @@ def broker_stands(world: StagedCluster, broker: int) -> None:
     world.nodes[broker].thread.begin(lambda controller: controller.elect(0))
 
 
-def reply_is_lost(world: StagedCluster, broker: int) -> None:
+def reply_to_registration_is_lost(world: StagedCluster, broker: int) -> None:
     """The connection breaks after ZooKeeper executed what was asked."""
     world.nodes[broker].thread.lose_answer()
 
@@ -199,7 +199,7 @@ def _may_ask(world: StagedCluster, server: StagedBroker) -> bool:
     return server.up and server.alive and server.departure == "stays" and not pending
 
 
-def broker_asks_to_go(world: StagedCluster, broker: int) -> None:
+def broker_asks_for_controlled_shutdown(world: StagedCluster, broker: int) -> None:
     """It is to be stopped, and sends ControlledShutdown with its registration's epoch."""
     world.nodes[broker].departure = "asks"
     world.asked[broker] = world.nodes[broker].epoch
@@ -254,9 +254,10 @@ def late_stop_replica_arrives(world: StagedCluster, broker: int) -> None:
 
 KINDS = (
     offered("broker_stands", "broker", _staged_that(_may_stand), broker_stands),
-    offered("reply_is_lost", "broker",
-                _staged_that(lambda _, one: one.waits_for_reply and not one.reply_is_lost),
-                reply_is_lost),
+    offered("reply_to_registration_is_lost", "broker",
+                _staged_that(lambda _,
+                             one: one.waits_for_reply and not one.reply_to_registration_is_lost),
+                reply_to_registration_is_lost),
     offered("controller_goes_on", "broker",
                 _staged_that(lambda _, one: one.thread.place is not None and not one.is_blocked),
                 controller_goes_on),
@@ -271,9 +272,9 @@ KINDS = (
     offered("session_ends_before_its_nodes", "broker",
             brokers_that(lambda one: one.up and one.alive and not one.lingers),
             session_ends_before_its_nodes),
-    offered("node_of_an_ended_session_goes", "broker", brokers_that(lambda one: one.lingers),
+    offered("node_of_expired_session_is_deleted", "broker", brokers_that(lambda one: one.lingers),
             session_expires),
-    offered("broker_replaces_its_old_node", "broker",
+    offered("broker_replaces_its_old_registration", "broker",
             _staged_that(_replaces), broker_reconnects),
     offered("log_directory_fails", "broker partition",
                 _replicas_that(lambda server, one: server.up and not server.has_failed(one)),
@@ -281,7 +282,8 @@ KINDS = (
     offered("log_directory_is_repaired", "broker partition",
                 _replicas_that(lambda server, one: not server.up and server.has_failed(one)),
                 log_directory_is_repaired),
-    offered("broker_asks_to_go", "broker", _staged_that(_may_ask), broker_asks_to_go),
+    offered("broker_asks_for_controlled_shutdown", "broker", _staged_that(_may_ask),
+            broker_asks_for_controlled_shutdown),
     offered("shutdown_request_arrives", "broker subject",
                 lambda world: product(_controllers(world), sorted(world.asked)),
                 shutdown_request_arrives),

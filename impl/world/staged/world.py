@@ -17,7 +17,7 @@ from impl.core.request_batch import NO_BROKER_EPOCH, RequestBatch, Round
 from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.checkpoint import keep, put_back
-from impl.sim.effects import Report, Send
+from impl.sim.effects import JournalReport, SendRequests
 from impl.sim.event_run import ControllerThread, Grain, SuspensionPoint, as_watch_event
 from impl.sim.steps import Step, StepKind
 from impl.world.simulated_broker import SentRequest
@@ -44,7 +44,7 @@ STAGED_KINDS: dict[str, StepKind] = {}
 
 def every_effect(thread: ControllerThread, place: SuspensionPoint) -> bool:
     """The finest grain: before each operation on ZooKeeper and each round, and after each multi."""
-    if isinstance(place.effect, Report):
+    if isinstance(place.effect, JournalReport):
         return False
     return not place.is_done or getattr(place.effect, "operation", "") == "multi"
 
@@ -132,9 +132,9 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
 
     # What is under way
 
-    def carry_out(self, controller: int, effect: Send | Report) -> None:
+    def carry_out(self, controller: int, effect: SendRequests | JournalReport) -> None:
         """What a controller does besides asking ZooKeeper."""
-        if isinstance(effect, Send):
+        if isinstance(effect, SendRequests):
             for to, sent in self.nodes[controller].sent(effect.requests):
                 self.send(controller, to, sent)
         elif effect.event == "brokers":  # the channels to those that bounced or died are closed

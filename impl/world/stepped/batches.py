@@ -16,14 +16,14 @@ from impl.core.partition_machine import PartitionMachine
 from impl.core.reassigner import Reassigner
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
-from impl.sim.effects import Ask, Effect, Report, Send
+from impl.sim.effects import Effect, JournalReport, SendRequests, ZkOperation
 from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.sim.suspension_points import STATE_NODE, frames_of, is_registered, is_to_be_fenced
 from impl.world.stepped.controller_run import HANDLERS, Grain, writes_state
 from impl.world.stepped.replica import ForgetfulReplica
 from impl.znodes import paths
-from impl.znodes.access import ZnodeAccess
 from impl.znodes.client import ZnodeClient
+from impl.znodes.retrying_client import RetryingZnodeClient
 from impl.zookeeper import BadVersion, Delete
 
 PARTITIONS = re.compile(re.escape(paths.TOPICS) + r"/[^/]+/partitions")
@@ -52,7 +52,7 @@ TRIES_TO_ELECT = name_of(PartitionMachine.trigger_online)
 PARTITIONS_CHANGE = name_of(PartitionMachine.handle)
 REPLICAS_CHANGE = name_of(ReplicaMachine.handle)
 REMOVES_NODES = name_of(ZnodeClient.delete_topic)
-DELETES_BELOW = name_of(ZnodeAccess.fenced_delete_below)
+DELETES_BELOW = name_of(RetryingZnodeClient.fenced_delete_below)
 
 # What a place is
 
@@ -60,12 +60,12 @@ DELETES_BELOW = name_of(ZnodeAccess.fenced_delete_below)
 def is_return(place: SuspensionPoint | None) -> bool:
     """Brokers that registered again, and so counted as failed, are about to be known as live."""
     effect = None if place is None else place.effect
-    return isinstance(effect, Report) and effect.event == "live_brokers_added"
+    return isinstance(effect, JournalReport) and effect.event == "live_brokers_added"
 
 
 def returned(place: SuspensionPoint) -> list[int]:
     """Who is about to be known again, where ``is_return``."""
-    assert isinstance(place.effect, Report), "brokers are about to be known again"
+    assert isinstance(place.effect, JournalReport), "brokers are about to be known again"
     brokers: list[int] = place.effect.arguments[0]
     return brokers
 
@@ -73,7 +73,7 @@ def returned(place: SuspensionPoint) -> list[int]:
 def removes_partitions(place: SuspensionPoint | None) -> bool:
     """The nodes of a topic's partitions are removed: all of them, or the next of them."""
     effect = None if place is None else place.effect
-    if not isinstance(effect, Ask):
+    if not isinstance(effect, ZkOperation):
         return False
     deleted = [op.path for op in effect.ops if isinstance(op, Delete)]
     return is_listing(effect) or any(path.startswith(f"{paths.TOPICS}/") for path in deleted)
@@ -81,7 +81,7 @@ def removes_partitions(place: SuspensionPoint | None) -> bool:
 
 def is_listing(effect: Effect) -> bool:
     """The partitions' nodes of a topic are listed."""
-    if not isinstance(effect, Ask) or effect.operation != "children":
+    if not isinstance(effect, ZkOperation) or effect.operation != "children":
         return False
     return PARTITIONS.fullmatch(effect.path) is not None
 
@@ -92,14 +92,14 @@ def is_listing(effect: Effect) -> bool:
 def is_suspended(thread: ControllerThread, place: SuspensionPoint) -> bool:
     """A batch begins here; or a write of a state was refused, and is to be tried again."""
     effect = place.effect
-    if isinstance(effect, Report):
+    if isinstance(effect, JournalReport):
         return not place.is_done and _begins(thread, effect)
-    if isinstance(effect, Send):
+    if isinstance(effect, SendRequests):
         frames = frames_of(thread)
         if place.is_done:  # replicas whose deletion had failed have gone offline
             return RETRIES in frames
         return STOPS_FOLLOWERS in frames and REPLICAS_CHANGE not in frames
-    assert isinstance(effect, Ask)
+    assert isinstance(effect, ZkOperation)
     if effect.operation == "set_data":  # up to 2.0 the epoch's write ends a registration
         return is_registered(place)
     if effect.operation == "multi":
@@ -107,7 +107,7 @@ def is_suspended(thread: ControllerThread, place: SuspensionPoint) -> bool:
     return place.is_done and is_listing(effect) and _has_states(thread, effect.path)
 
 
-def _begins(thread: ControllerThread, report: Report) -> bool:
+def _begins(thread: ControllerThread, report: JournalReport) -> bool:
     if report.event == "step":
         return report == HANDLERS
     if report.event == "deletions_handled":
@@ -143,7 +143,7 @@ def _stays(thread: ControllerThread) -> bool:
     return bool(context.assignments) and not context.queued_for_deletion
 
 
-def _removes(thread: ControllerThread, effect: Ask) -> bool:
+def _removes(thread: ControllerThread, effect: ZkOperation) -> bool:
     """Before the last nodes of a topic go, and before its config and the request do; and before a
     deposed controller is fenced at the end of its failover (2.1 to 2.3)."""
     if BEGINS_MOVES in frames_of(thread):
@@ -158,7 +158,7 @@ def _removes(thread: ControllerThread, effect: Ask) -> bool:
     return False
 
 
-def _has_answered(thread: ControllerThread, effect: Ask, place: SuspensionPoint) -> bool:
+def _has_answered(thread: ControllerThread, effect: ZkOperation, place: SuspensionPoint) -> bool:
     """ZooKeeper registered it, refused its write of a state, or removed a partition of some."""
     if not isinstance(place.answer, list):
         return False

@@ -10,7 +10,7 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.event_controller import EventController
 from impl.core.requests import Request
 from impl.releases import Release
-from impl.sim.effects import Ask, Report, Send
+from impl.sim.effects import JournalReport, SendRequests, ZkOperation
 from impl.sim.event_run import ControllerThread, SuspensionPoint, WatchEvent
 from impl.sim.suspension_points import states_written
 from impl.world.stepped.replica import SteppedReplica
@@ -44,11 +44,11 @@ TOPIC = "t"
 FIRST = TopicPartition(TOPIC, 0)
 """The partition that moves."""
 
-HANDLERS = Report("step", ("Registering handlers",))
+HANDLERS = JournalReport("step", ("Registering handlers",))
 """The first of a new controller: it is the controller, and watches nothing yet."""
 
 
-LOOKS_AGAIN = Ask("exists", (paths.REASSIGN_PARTITIONS, True))
+LOOKS_AGAIN = ZkOperation("exists", (paths.REASSIGN_PARTITIONS, True))
 """The first of the event that a request was created, or may have been."""
 
 
@@ -141,7 +141,7 @@ class ControllerRun(ControllerThread):
 
         ZooKeeper lists children in any order, and it is in that order that they are removed.
         """
-        listing = Ask("children", (paths.partitions(topic), False))
+        listing = ZkOperation("children", (paths.partitions(topic), False))
         nodes = self.zookeeper.nodes
         names = next(one.answer for one in self.reached() if one.effect == listing)
         gone = [one for one in names if paths.partition(topic, int(one)) not in nodes]
@@ -151,12 +151,12 @@ class ControllerRun(ControllerThread):
     def _is_suspended(self, thread: ControllerThread, place: SuspensionPoint) -> bool:
         return (self._to_write and writes_state(place)) or self.seen_as.suspends(self, place)
 
-    def _ask(self, effect: Ask) -> Any:
+    def _ask(self, effect: ZkOperation) -> Any:
         if self._deletes_unasked(effect):
             return [None, NoNode(paths.PREFERRED_ELECTION)]
         return super()._ask(effect)
 
-    def _deletes_unasked(self, effect: Ask) -> bool:
+    def _deletes_unasked(self, effect: ZkOperation) -> bool:
         """The last act of a failover: a request for preferred leaders goes, and there is none.
 
         In a stepped cluster nobody asks for any, and what is deleted so is never fenced, as though
@@ -174,8 +174,8 @@ class ControllerRun(ControllerThread):
             self.wrote = self.seen_as.tells(place) or self.wrote
         super()._answer(place)
 
-    def _collect(self, effect: Send | Report) -> None:
-        if not isinstance(effect, Send):
+    def _collect(self, effect: SendRequests | JournalReport) -> None:
+        if not isinstance(effect, SendRequests):
             return
         self.collected += tuple(effect.requests)
         if not self.seen_as.in_batches:

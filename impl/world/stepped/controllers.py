@@ -224,7 +224,7 @@ class Controllers(SteppedParts):
             lambda one: one.guarded(lambda: one.elect_preferred(elected))
         )
 
-    def _broker_asks_to_go_unmet(self, broker: int, subject: int) -> Unmet:
+    def _broker_asks_for_controlled_shutdown_unmet(self, broker: int, subject: int) -> Unmet:
         reason = self.must_wait(broker)
         if reason is not None:
             return reason
@@ -234,7 +234,7 @@ class Controllers(SteppedParts):
         return None if asks else "the broker runs, and is registered"
 
     @step(each_two)
-    def broker_asks_to_go(self, broker: int, subject: int) -> None:
+    def broker_asks_for_controlled_shutdown(self, broker: int, subject: int) -> None:
         """A broker's ControlledShutdown request reaches the controller."""
         self.controllers[broker].begin(
             lambda one: one.guarded(lambda: one.brokers.shut_down(subject))

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from impl.core.event_controller import EventController
 from impl.core.request_batch import NO_BROKER_EPOCH
-from impl.sim.effects import Ask
+from impl.sim.effects import ZkOperation
 from impl.sim.event_run import SuspensionPoint
 from impl.sim.suspension_points import is_claim, is_registered, registered_epoch
 from impl.world.processes import each_broker
@@ -40,7 +40,7 @@ def suspends(run: ControllerRun, place: SuspensionPoint) -> bool:
         return False
     if registered_epoch(place.effect) is None:
         return is_to_write(place) or (is_claim(place) and not place.is_done)
-    if isinstance(place.effect, Ask) and place.effect.operation == "set_data":
+    if isinstance(place.effect, ZkOperation) and place.effect.operation == "set_data":
         return is_registered(place)
     return not place.is_done or isinstance(place.answer, list)
 
@@ -83,7 +83,7 @@ class Candidates(SteppedParts):
     def under_way(self, broker: int) -> tuple[Op, ...]:
         """The write of the partition's state that ZooKeeper has not executed yet; or none."""
         place = self.place(broker)
-        if place is not None and is_to_write(place) and isinstance(place.effect, Ask):
+        if place is not None and is_to_write(place) and isinstance(place.effect, ZkOperation):
             return place.effect.ops
         return self.abandoned.get(broker, ())
 

@@ -59,14 +59,14 @@ class Faults(SteppedParts):
 
     # What is lost, or late
 
-    def _reply_is_lost_unmet(self, broker: int) -> Unmet:
+    def _reply_to_registration_is_lost_unmet(self, broker: int) -> Unmet:
         place = self.place(broker)
         if place is None or not place.is_done or registered_epoch(place.effect) is None:
             return "its registration was executed, and it has not heard of it"
         return "the reply is on its way" if is_lost(place) else None
 
     @step(each_broker)
-    def reply_is_lost(self, broker: int) -> None:
+    def reply_to_registration_is_lost(self, broker: int) -> None:
         """The connection breaks after ZooKeeper executed the registration."""
         self.controllers[broker].lose_answer()
 
@@ -83,13 +83,13 @@ class Faults(SteppedParts):
         self.connections.pop((controller, broker), None)
         self.answers.pop((controller, broker), None)
 
-    def _metadata_is_late_unmet(self, broker: int, controller: int) -> Unmet:
+    def _metadata_is_delayed_unmet(self, broker: int, controller: int) -> Unmet:
         if not 1 <= controller <= self.epoch():
             return "there was such a controller"
         return "the connection is not slow yet" if (controller, broker) in self.slow else None
 
     @step(each_term_and_broker)
-    def metadata_is_late(self, broker: int, controller: int) -> None:
+    def metadata_is_delayed(self, broker: int, controller: int) -> None:
         """The connection of a controller to a broker is slow: UpdateMetadata waits in its queue."""
         self.slow[controller, broker] = ()
 

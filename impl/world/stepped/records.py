@@ -116,7 +116,7 @@ class RecordSteps(RequestSteps):
     @step(each_two)
     def leader_shrinks_isr(self, leader: int, replica: int) -> None:
         """The leader checks its ISR and writes the smaller one, unless the check throws."""
-        if self.replica(leader).non_replica is None:
+        if self.replica(leader).isr_member_without_replica is None:
             self.replica(leader).write_isr(replica, joins=False)
 
     # Answers that are lost: what was written is done, and the leader sends it again
@@ -128,7 +128,7 @@ class RecordSteps(RequestSteps):
 
     def _leader_shrink_is_unheard_unmet(self, leader: int, replica: int) -> Unmet:
         unmet = self._leader_shrinks_isr_unmet(leader, replica)
-        if unmet is None and self.replica(leader).non_replica is not None:
+        if unmet is None and self.replica(leader).isr_member_without_replica is not None:
             return "the leader knows every member of the ISR as a replica"
         return unmet or self._version_unmet(leader)
 

@@ -73,7 +73,7 @@ class SteppedReplica(SteppedIsr[RecordLog]):
     def out_of_sync_replicas(self) -> list[int]:
         """Whom an ISR check finds, late enough for each of them; members that are no replicas, over
         one of whom it throws, are found alone."""
-        if self.non_replica is None:
+        if self.isr_member_without_replica is None:
             return self.lagging(2 * LONG_MS)
         return [one for one in self.isr if one not in (self.broker, *self.remotes)]
 

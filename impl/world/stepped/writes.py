@@ -21,7 +21,7 @@ from impl.core.partition_machine import OFFLINE, PartitionMachine
 from impl.core.reassigner import Reassigner
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
-from impl.sim.effects import Ask, Report, Send
+from impl.sim.effects import JournalReport, SendRequests, ZkOperation
 from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.sim.suspension_points import is_registered, is_to_be_fenced, state_read
 from impl.world.stepped.controller_run import (
@@ -76,7 +76,7 @@ def state_returned_by(place: SuspensionPoint) -> LeaderIsrAndControllerEpoch | N
     if reads_state(place):
         return decode_state(*FIRST, place.answer.data, place.answer.version)
     effect = place.effect
-    if isinstance(effect, Ask) and effect.operation == "multi":
+    if isinstance(effect, ZkOperation) and effect.operation == "multi":
         for op, outcome in zip(effect.ops, place.answer, strict=True):
             if isinstance(op, SetData) and op.path == STATE and isinstance(outcome, int):
                 return decode_state(*FIRST, op.data, outcome)
@@ -86,7 +86,7 @@ def state_returned_by(place: SuspensionPoint) -> LeaderIsrAndControllerEpoch | N
 def is_triggered(place: SuspensionPoint | None) -> bool:
     """A reassignment is looked at, to be begun or refused."""
     effect = None if place is None else place.effect
-    return isinstance(effect, Report) and effect.event == "reassignment_triggered"
+    return isinstance(effect, JournalReport) and effect.event == "reassignment_triggered"
 
 
 def last_state_returned(places: Iterable[SuspensionPoint]) -> LeaderIsrAndControllerEpoch | None:
@@ -109,7 +109,7 @@ def suspends(run: ControllerRun, place: SuspensionPoint) -> bool:
 
 def _was_refused(run: ControllerRun) -> bool:
     """A write of the state was refused right before: that and the read that follows are one."""
-    asked = next((one for one in reversed(run.passed) if isinstance(one.effect, Ask)), None)
+    asked = next((one for one in reversed(run.passed) if isinstance(one.effect, ZkOperation)), None)
     return asked is not None and writes_state(asked) and state_returned_by(asked) is None
 
 
@@ -142,15 +142,15 @@ def _tells_news(run: ControllerRun, place: SuspensionPoint) -> bool:
 
 def _is_suspended(thread: ControllerThread, place: SuspensionPoint) -> bool:
     effect = place.effect
-    if isinstance(effect, Report):
+    if isinstance(effect, JournalReport):
         return not place.is_done and _is_a_report(thread, effect)
-    if isinstance(effect, Send):
+    if isinstance(effect, SendRequests):
         return place.is_done and _ends_a_step(thread)
-    assert isinstance(effect, Ask), "the core awaits effects alone"
+    assert isinstance(effect, ZkOperation), "the core awaits effects alone"
     return _registers(place) if place.is_done else _is_about_to_write(thread, effect)
 
 
-def _is_a_report(thread: ControllerThread, effect: Report) -> bool:
+def _is_a_report(thread: ControllerThread, effect: JournalReport) -> bool:
     match effect.event:
         case "step":
             return effect == HANDLERS
@@ -180,11 +180,11 @@ def _ends_a_step(thread: ControllerThread) -> bool:
 def _registers(place: SuspensionPoint) -> bool:
     """In one with `/controller` (2.1); before, a write of its own that counts the epoch ends it."""
     effect = place.effect
-    counts = isinstance(effect, Ask) and effect.operation in ("multi", "set_data")
+    counts = isinstance(effect, ZkOperation) and effect.operation in ("multi", "set_data")
     return counts and is_registered(place)
 
 
-def _is_about_to_write(thread: ControllerThread, effect: Ask) -> bool:
+def _is_about_to_write(thread: ControllerThread, effect: ZkOperation) -> bool:
     if any(isinstance(op, SetData) and op.path == TOPIC for op in effect.ops):
         # What is asked of the controller itself is answered when the znode is written.
         return finishing(thread) or thread.frame_of(ControllerApi.alter_reassignments) is None

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from impl.core.events import RecordsAppended
-from impl.core.fetcher_thread import EARLIEST, LATEST, Answer, EpochQuestion, FetchQuestion
+from impl.core.fetcher_thread import EARLIEST, LATEST, EpochQuestion, FetcherError, FetchQuestion
 from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, Replica
 from impl.log.record import StoredRecord
 from impl.log.record_batch import batches_in, encode_batch, records_of
@@ -158,7 +158,7 @@ def _of_records(
                     marks = log.high_watermark, log.log_start
                     is_there = reader == UNASSIGNED or log.log_start <= offset <= log.log_end
                     wanted = (
-                        "NONE" if is_there else Answer.OFFSET_OUT_OF_RANGE.value,
+                        "NONE" if is_there else FetcherError.OFFSET_OUT_OF_RANGE.value,
                         marks,
                         reader == CONSUMER and is_there and offset < log.high_watermark,
                     )

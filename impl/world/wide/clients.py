@@ -234,7 +234,7 @@ def _to_be_asked(world: WideWorld) -> Args:
     return _with_states(world) if _active_controllers(world) else []
 
 
-def controller_is_asked_for_move(world: WideWorld, topic: int, partition: int) -> None:
+def controller_is_asked_to_reassign(world: WideWorld, topic: int, partition: int) -> None:
     """AlterPartitionReassignments: a move begins, or turns to another target.
 
     Every second target has a replica less, so that replicas leave and join where as many brokers
@@ -358,8 +358,8 @@ KINDS = (
         "many_moves_are_requested", "", _all_movable, many_moves_are_requested, 0, "many_moves",
     ),
     offered(
-        "controller_is_asked_for_move", "topic partition", _to_be_asked,
-        controller_is_asked_for_move, 0, "requests",
+        "controller_is_asked_to_reassign", "topic partition", _to_be_asked,
+        controller_is_asked_to_reassign, 0, "requests",
     ),
     offered(
         "move_is_cancelled", "topic partition", _moving, move_is_cancelled, 0, "cancellations",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from impl.core.answers import NONE
 from impl.core.cluster_context import ClusterContext
 from impl.core.fetcher_thread import FetchState, Phase, truncates_on_fetch
-from impl.core.partition import Remote
+from impl.core.partition import RemoteReplica
 from impl.core.replica_manager import STORAGE_ERROR, Answered, Replica
 from impl.core.requests import (
     LeaderAndIsr,
@@ -147,7 +147,7 @@ class _Hosted(NamedTuple):
 
     leader: int | None
     hw: int
-    remotes: dict[int, Remote]
+    remotes: dict[int, RemoteReplica]
 
 
 class Before:
@@ -158,7 +158,9 @@ class Before:
         self.controller_epoch = replicas.controller_epoch
         self.alive = {*replicas.metadata.alive}
         self.hosted = {
-            one: _Hosted(its.leader, its.hw, {broker: its.known(broker) for broker in its.remotes})
+            one: _Hosted(
+                its.leader, its.hw, {broker: its.follower_state(broker) for broker in its.remotes}
+            )
             for one in request.partitions
             if (its := replicas.partitions.get(one)) is not None
         }
@@ -262,9 +264,11 @@ def _leads(hosted: Replica, now_ms: int, was: _Hosted | None) -> Iterator[Differ
     wanted = {}
     led = was is not None and was.leader == hosted.broker
     for broker in {*hosted.replicas} - {hosted.broker}:
-        known = was.remotes.get(broker, Remote()) if was is not None and led else Remote()
+        known = (
+            was.remotes.get(broker, RemoteReplica()) if was is not None and led else RemoteReplica()
+        )
         caught_up = now_ms if broker in hosted.isr else 0
-        wanted[broker] = Remote(known.end, known.log_start, caught_up, end, now_ms)
+        wanted[broker] = RemoteReplica(known.end, known.log_start, caught_up, end, now_ms)
     known_of = {broker: its for broker, its in hosted.remotes.items() if broker in hosted.replicas}
     yield f"and knows of the followers in {one}", known_of, wanted
     ends = [
@@ -278,7 +282,7 @@ def _leads(hosted: Replica, now_ms: int, was: _Hosted | None) -> Iterator[Differ
         yield f"and has as high watermark of {one}", hosted.hw, reached
 
 
-def was_lately_caught_up(leader: Replica, its: Remote, now_ms: int) -> bool:
+def was_lately_caught_up(leader: Replica, its: RemoteReplica, now_ms: int) -> bool:
     """A follower for which a high watermark waits outside the ISR as well, since 0.10.2."""
     return leader.release.since("0.10.2") and now_ms - its.last_caught_up <= leader.lag_ms
 

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 from impl.core.fetcher_thread import (
     EARLIEST,
     LATEST,
-    Answer,
     EpochQuestion,
+    FetcherError,
     FetchQuestion,
     FetchState,
     Phase,
 )
-from impl.core.partition import Remote
+from impl.core.partition import RemoteReplica
 from impl.core.replica_manager import Replica
 from impl.core.truncation import EpochEnd
 from impl.log.record_batch import batches_in
@@ -101,7 +101,7 @@ def asked_otherwise(connection: FollowerConnection, begins: bool) -> Iterator[Di
 
 class _LeaderMemory(NamedTuple):
     replica: Replica
-    follower: Remote | None
+    follower: RemoteReplica | None
     isr: tuple[int, ...]
     pending: tuple[int, ...] | None
     hw: int
@@ -203,11 +203,11 @@ def _fetched(
     epoch, end = before.ends[one]
     if before.follower in known.replica.replicas:
         if last is not None and (end < 0 or offset < known.log_start):
-            error = Answer.OFFSET_OUT_OF_RANGE.value
+            error = FetcherError.OFFSET_OUT_OF_RANGE.value
         elif last is not None and (epoch < last or end < offset):
             diverging = EpochEnd(epoch, end)
         elif not is_in:
-            error = Answer.OFFSET_OUT_OF_RANGE.value
+            error = FetcherError.OFFSET_OUT_OF_RANGE.value
         else:
             has_records = offset < known.log_end
     said = reply.error.value, marks, reply.diverging
@@ -235,7 +235,7 @@ def _noted(
         return
     its, release = known.replica, before.node.release
     remote = its.remotes.get(before.follower)
-    is_read = reply.error is Answer.NONE and reply.diverging is None
+    is_read = reply.error is FetcherError.NONE and reply.diverging is None
     if known.follower is None or not is_read or before.follower not in its.replicas:
         yield f"and knows of it in {one}", remote, known.follower
         yield f"and has as ISR of {one}", (its.isr, its.pending), (known.isr, known.pending)
@@ -246,7 +246,11 @@ def _noted(
         caught_up = max(caught_up, now_ms)
     elif offset >= was.last_leader_end:
         caught_up = max(caught_up, was.last_fetch)
-    yield f"and knows of it in {one}", remote, Remote(offset, 0, caught_up, known.log_end, now_ms)
+    yield (
+        f"and knows of it in {one}",
+        remote,
+        RemoteReplica(offset, 0, caught_up, known.log_end, now_ms),
+    )
     joins = (
         before.follower not in known.isr
         and known.pending is None
@@ -344,9 +348,11 @@ def applied_otherwise(
         reply, wanted = before.replies.get(one), was
         marks, failed = (hw, start, end), False
         if reply is not None and before.fits(one):
-            error = Answer(reply.error)
-            failed = error is Answer.FENCED_LEADER_EPOCH
-            if error is Answer.NONE and (before.done.kind == EPOCHS or reply.diverging is not None):
+            error = FetcherError(reply.error)
+            failed = error is FetcherError.FENCED_LEADER_EPOCH
+            if error is FetcherError.NONE and (
+                before.done.kind == EPOCHS or reply.diverging is not None
+            ):
                 cut, done = before.cuts[one]
                 marks = min(hw, cut), start, min(cut, end)
                 done = done or before.done.kind == RECORDS
@@ -354,7 +360,7 @@ def applied_otherwise(
                 wanted = FetchState(
                     cut, was.leader_epoch, phase, _newest(log) if on_fetch else None
                 )
-            elif error is Answer.NONE:
+            elif error is FetcherError.NONE:
                 last = [batch.last_offset for _, batch in batches_in(reply.batch or b"")]
                 end = last[-1] + 1 if last else end
                 hw = max(start, min(reply.high_watermark, end))

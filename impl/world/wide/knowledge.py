@@ -260,7 +260,7 @@ def _of_leader(
     )
     yield f"the version that the leader of {one} knows", leader.zk_version, state.zk_version
     for follower in there.replicas(one):
-        end = leader.known(follower).end
+        end = leader.follower_state(follower).end
         if follower != leader.broker and end != UNKNOWN_END:  # it has not fetched in this epoch
             yield f"where the leader of {one} knows broker {follower} to be", end, leader.log_end
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from impl.core.broker_events import BrokerNotAvailable
 from impl.core.events import IsrShrinking
-from impl.core.partition import NotAssignedReplica, Remote
+from impl.core.partition import NotAssignedReplica, RemoteReplica
 from impl.core.replica_manager import Replica
 from impl.sim.steps import Act, Candidates, StepKind, offered
 from impl.world.simulated_cluster import (
@@ -134,7 +134,7 @@ def late_members(leader: Replica, now_ms: int) -> list[int]:
     return [
         one
         for one in members
-        if (its := known.get(one, Remote())) and now_ms - its.last_caught_up > leader.lag_ms
+        if (its := known.get(one, RemoteReplica())) and now_ms - its.last_caught_up > leader.lag_ms
         and not (release.since("2.1") and its.end == leader.log_end)
     ]  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 Coarser than `replication` where safety does not care: the controller is what its conditional write
 leaves behind, messages are never taken away, and the questions of KIP-279 are the answers that
-they lead to. What is abstracted stands with the proof, in `specs/proofs/no_message_loss.py`.
+they lead to. What is abstracted stands with the proof, in `specs/proofs/no_message_loss`.
 """
 
 from model.language import ALL, Bound, System, Version
@@ -29,7 +29,7 @@ from model.replication.history.leader_and_isr import (
 )
 from model.replication.history.records import (
     follower_appends,
-    follower_asks_records,
+    follower_sends_fetch,
     follower_takes_hw,
     leader_advances_hw,
     leader_appends,
@@ -70,7 +70,7 @@ SYSTEM = System(
         controller_resends_state, broker_leads_again,
         leader_answers_truncation_offset, leader_answers_unknown_epoch, follower_truncates,
         follower_truncates_and_asks_again, epoch_answer_is_lost, follower_truncates_to_hw,
-        leader_appends, follower_asks_records, leader_learns_end, leader_sends_record,
+        leader_appends, follower_sends_fetch, leader_learns_end, leader_sends_record,
         leader_sends_hw, follower_appends, follower_takes_hw, leader_advances_hw,
         leader_shrinks_isr, leader_expands_isr, isr_write_is_executed, isr_write_is_refused,
         isr_write_response_arrives, isr_answer_is_lost, leader_reads_its_isr_back,

@@ -41,7 +41,7 @@ def leader_appends(now, new, broker, record):
 
 
 @transition(broker=BROKERS)
-def follower_asks_records(now, new, broker):
+def follower_sends_fetch(now, new, broker):
     """A follower asks for what comes at the end of its log, and so tells how far it is."""
     epoch = now.replica[broker].epoch
     require_follows(now, broker)

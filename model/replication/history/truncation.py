@@ -20,7 +20,7 @@ from model.language import (
 from model.replication.history.state import BROKERS, ENDS, OFFSETS
 
 
-def asks_by_epoch(v):
+def truncates_by_epoch(v):
     return v.truncation != "hw"
 
 
@@ -47,7 +47,7 @@ def require_question(now, leader, follower, cut):
                                                     "nothing is cut that both logs have")
 
 
-@transition(only=asks_by_epoch, leader=BROKERS, follower=BROKERS, cut=ENDS)
+@transition(only=truncates_by_epoch, leader=BROKERS, follower=BROKERS, cut=ENDS)
 def leader_answers_truncation_offset(now, new, leader, follower, cut):
     """The leader's answer lets the follower find the end of what both logs have."""
     require_question(now, leader, follower, cut)
@@ -58,7 +58,7 @@ def leader_answers_truncation_offset(now, new, leader, follower, cut):
     new.answer[follower] = {"given": True, "agreed": True, "cut": cut}
 
 
-@transition(only=asks_by_epoch, leader=BROKERS, follower=BROKERS, cut=ENDS)
+@transition(only=truncates_by_epoch, leader=BROKERS, follower=BROKERS, cut=ENDS)
 def leader_answers_unknown_epoch(now, new, leader, follower, cut):
     """The answer is of an epoch that the follower does not know: it cuts, and will ask again.
 
@@ -77,7 +77,7 @@ def cut_log(now, new, follower, role):
     new.answer[follower]  = BLANK
 
 
-@transition(only=asks_by_epoch, follower=BROKERS)
+@transition(only=truncates_by_epoch, follower=BROKERS)
 def follower_truncates(now, new, follower):
     """The follower cuts its log by the answer, and begins to fetch."""
     require(now.answer[follower].given,             "the leader answered")
@@ -86,7 +86,7 @@ def follower_truncates(now, new, follower):
     cut_log(now, new, follower, "following")
 
 
-@transition(only=asks_by_epoch, follower=BROKERS)
+@transition(only=truncates_by_epoch, follower=BROKERS)
 def follower_truncates_and_asks_again(now, new, follower):
     """The follower cuts its log by the answer, and has to ask again."""
     require(now.answer[follower].given,             "the leader answered")
@@ -96,7 +96,7 @@ def follower_truncates_and_asks_again(now, new, follower):
     cut_log(now, new, follower, "truncating")
 
 
-@transition(ends="lost", fault=True, only=asks_by_epoch, follower=BROKERS)
+@transition(ends="lost", fault=True, only=truncates_by_epoch, follower=BROKERS)
 def epoch_answer_is_lost(now, new, follower):
     """The answer is lost; the follower will ask again."""
     # redundant because without an answer nothing is lost.
@@ -105,7 +105,7 @@ def epoch_answer_is_lost(now, new, follower):
     new.answer[follower] = BLANK
 
 
-@transition(only=lambda v: not asks_by_epoch(v), follower=BROKERS)
+@transition(only=lambda v: not truncates_by_epoch(v), follower=BROKERS)
 def follower_truncates_to_hw(now, new, follower):
     """The follower cuts its log to its high watermark, and asks nobody.
 

@@ -1,7 +1,7 @@
 """Why nothing is lost: invariants for any number of brokers, epochs, records and messages."""
 
 from model.replication.history.state import ENDS, EPOCHS
-from specs.invariants import Hint, Invariant, Proof
+from specs.invariants import Invariant, Proof, SolverHint
 from specs.proofs.no_message_loss import (
     ancestry,
     bookkeeping,
@@ -28,8 +28,8 @@ GROUPS: dict[str, tuple[Invariant, ...]] = {
 }
 
 CUT = (
-    Hint(lambda now, end, follower: [at(now.log[follower], end - 1)], over=ENDS),
-    Hint(lambda now, e, follower: [at(now.log[follower], now.asked[follower][e] - 1)],
+    SolverHint(lambda now, end, follower: [at(now.log[follower], end - 1)], over=ENDS),
+    SolverHint(lambda now, e, follower: [at(now.log[follower], now.asked[follower][e] - 1)],
          over=EPOCHS),
 )
 """Is a log still long enough after a cut? The last record that it must have is what to look at."""
@@ -45,7 +45,7 @@ PROOF = Proof(
     hints={
         "follower_truncates": CUT,
         "follower_truncates_and_asks_again": CUT,
-        "leader_advances_hw": (Hint(lambda now, broker, end: [
+        "leader_advances_hw": (SolverHint(lambda now, broker, end: [
             may_be_committed(now, now.replica[broker].epoch, end)]),),
     },
     assumes=(

@@ -59,7 +59,7 @@ def followers_are_in_epochs_that_began(now, b):
 @invariant("a broker whose own epoch names it the leader has led that epoch",
            over=(BROKERS,), triggers=lambda now, b: [given(b)],
            why="a leader that comes back from a crash finds the leadership that it held before")
-def who_is_named_has_led(now, b):
+def named_leaders_have_led(now, b):
     epoch = now.replica[b].epoch
     return implies(is_named(now, b), now.began[epoch])
 
@@ -97,5 +97,5 @@ def epochs_start_within_their_history(now, e):
 INVARIANTS = (
     requests_are_of_elected_epochs, the_registered_epoch_was_sent, led_epochs_were_sent,
     the_newest_was_led, brokers_know_sent_epochs, leaders_are_named,
-    followers_are_in_epochs_that_began, who_is_named_has_led, followers_are_not_named,
+    followers_are_in_epochs_that_began, named_leaders_have_led, followers_are_not_named,
     leaders_keep_their_epoch, hw_is_within_the_log, epochs_start_within_their_history)

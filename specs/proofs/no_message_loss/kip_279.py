@@ -43,7 +43,7 @@ def ends_at(now, broker, epoch, end):
         any_of(end == log.end, epoch_at(now, broker, end) > epoch))
 
 
-def is_asked(now, follower, leader):
+def asks_epoch_end(now, follower, leader):
     """The follower has records and does not know where to cut; it asks the leader of its epoch."""
     return all_of(
         truncates(now, follower), leads(now, leader), now.log[follower].end > 0,
@@ -75,7 +75,7 @@ BOTH = (*OF_LOGS, epochs_never_fall_along_a_log)
        why="the follower may cut everything, and is done")
 def an_unknown_epoch_leaves_nothing(now, follower, leader):
     return implies(
-        all_of(is_asked(now, follower, leader), is_answered(now, follower, leader, 0)),
+        all_of(asks_epoch_end(now, follower, leader), is_answered(now, follower, leader, 0)),
         keeps_what_is_common(now, leader, follower, 0))
 
 
@@ -88,7 +88,8 @@ def has_it(now, follower, leader, theirs, mine):
 def is_looked_up(now, follower, leader, theirs, mine):
     """The follower's epochs, up to that of the answer, end there."""
     return all_of(
-        is_asked(now, follower, leader), theirs > 0, is_answered(now, follower, leader, theirs),
+        asks_epoch_end(now, follower, leader), theirs > 0,
+        is_answered(now, follower, leader, theirs),
         ends_at(now, follower, epoch_at(now, leader, theirs - 1), mine))
 
 

@@ -9,7 +9,7 @@ which keep the order.
 from model.language import all_of, any_of, not_
 from model.replication.history.state import BROKERS, OFFSETS
 from specs.progress.after_faults import always_a_fault
-from specs.progress.ranking import Awaited, Rank
+from specs.progress.ranking import AwaitedStep, Rank
 from specs.proofs.no_message_loss.words import at
 from specs.proofs.progress import leaders
 from specs.proofs.progress.leaders import follows_now, is_dead, is_led, is_to_follow, nothing
@@ -77,12 +77,13 @@ def the_epoch(now):
 
 
 WRITES_AWAITED = (
-    Awaited("isr_write_is_executed", lambda now: all_of(is_sent(now), is_current(now)), the_epoch),
-    Awaited("isr_write_is_refused", lambda now: all_of(is_sent(now), not_(is_current(now))),
+    AwaitedStep("isr_write_is_executed", lambda now: all_of(is_sent(now), is_current(now)),
+                the_epoch),
+    AwaitedStep("isr_write_is_refused", lambda now: all_of(is_sent(now), not_(is_current(now))),
             the_epoch),
-    Awaited("isr_write_response_arrives", lambda now: all_of(
+    AwaitedStep("isr_write_response_arrives", lambda now: all_of(
         is_led(now), mine(now).write == "executed"), the_epoch),
-    Awaited("leader_gives_up_isr_write", lambda now: all_of(
+    AwaitedStep("leader_gives_up_isr_write", lambda now: all_of(
         is_led(now), mine(now).write == "unanswered"), the_epoch),
 )
 
@@ -122,24 +123,24 @@ def records_up_to(end):
                  broker, now.log[broker].end)},
              limits={1: lambda now, b: end(now)}),
         Rank("unasked", "live followers that have not asked for what comes then", (BROKERS,),
-             is_unasked, {"follower_asks_records": lambda now, broker: (broker,)}),
+             is_unasked, {"follower_sends_fetch": lambda now, broker: (broker,)}),
         Rank("unknown", "live followers of which the leader does not know that they have it",
              (BROKERS,), is_unknown,
              {"leader_learns_end": lambda now, broker, follower, epoch, end: (follower,)}),
     )
     awaited = (
-        Awaited("leader_sends_record", lambda now, o: all_of(
+        AwaitedStep("leader_sends_record", lambda now, o: all_of(
             is_unsent(now, o), o < now.log[now.zk.leader].end),
             lambda now, o: {"broker": now.zk.leader, "offset": o}, (OFFSETS,)),
-        Awaited("follower_appends", lambda now, b: all_of(
+        AwaitedStep("follower_appends", lambda now, b: all_of(
             fetches(now, b), now.log[b].end < end(now), now.answered.has(
                 now.zk.epoch, now.log[b].end, at(now.log[now.zk.leader], now.log[b].end))),
             lambda now, b: {"broker": b, "record": at(now.log[now.zk.leader], now.log[b].end)},
             (BROKERS,)),
-        Awaited("follower_asks_records", lambda now, b: all_of(
+        AwaitedStep("follower_sends_fetch", lambda now, b: all_of(
             fetches(now, b), end(now) <= now.log[b].end, now.asked[b][now.zk.epoch] < end(now)),
             lambda now, b: {"broker": b}, (BROKERS,)),
-        Awaited("leader_learns_end", lambda now, b: all_of(
+        AwaitedStep("leader_learns_end", lambda now, b: all_of(
             fetches(now, b), end(now) <= now.asked[b][now.zk.epoch],
             mine(now).known_end[b] < end(now)),
             lambda now, b: {"broker": now.zk.leader, "follower": b, "epoch": now.zk.epoch,

@@ -23,7 +23,7 @@ from model.language import (
 )
 from specs.invariants import Proof, invariant
 from specs.progress.after_faults import after_faults, always_a_fault
-from specs.progress.ranking import Awaited, Rank, Ranking
+from specs.progress.ranking import AwaitedStep, Rank, Ranking
 from specs.proofs import single_controller as controllership
 
 # -- faults ---------------------------------------------------------------------------------------
@@ -215,24 +215,25 @@ def of_nobody(condition):
 
 
 AWAITED = (
-    Awaited("session_expires", has_forgotten_its_win, the_broker, (BROKERS,)),
-    Awaited("write_is_applied", of_nobody(lambda now, b: all_of(
+    AwaitedStep("session_expires", has_forgotten_its_win, the_broker, (BROKERS,)),
+    AwaitedStep("write_is_applied", of_nobody(lambda now, b: all_of(
         now.pending[b].any, is_current(now, b))), the_broker, (BROKERS,)),
-    Awaited("controller_resigns", of_nobody(lambda now, b: all_of(
+    AwaitedStep("controller_resigns", of_nobody(lambda now, b: all_of(
         now.belief[b].held, not_(now.pending[b].any))), the_broker, (BROKERS,)),
-    Awaited("broker_loses_controller_election", of_nobody(has_run_in_vain), the_broker, (BROKERS,)),
-    Awaited("broker_connects", of_nobody(lambda now, b: all_of(
+    AwaitedStep("broker_loses_controller_election", of_nobody(has_run_in_vain), the_broker,
+                (BROKERS,)),
+    AwaitedStep("broker_connects", of_nobody(lambda now, b: all_of(
         not_(now.session[b]), not_(now.read[b].done))), the_broker, (BROKERS,)),
-    Awaited("broker_reads_epoch", of_nobody(lambda now, b: all_of(
+    AwaitedStep("broker_reads_epoch", of_nobody(lambda now, b: all_of(
         now.session[b], not_(now.belief[b].held), not_(now.pending[b].any),
         not_(now.read[b].done))), the_broker, (BROKERS,)),
-    Awaited("broker_wins_election", of_nobody(can_win), the_broker, (BROKERS,)),
-    Awaited("broker_learns_it_won", lambda now, b: all_of(
+    AwaitedStep("broker_wins_election", of_nobody(can_win), the_broker, (BROKERS,)),
+    AwaitedStep("broker_learns_it_won", lambda now, b: all_of(
         now.zk.controller == b, now.read[b].done), the_broker, (BROKERS,)),
-    Awaited("controller_sends_request", lambda now, b: all_of(
+    AwaitedStep("controller_sends_request", lambda now, b: all_of(
         now.zk.controller == b, now.belief[b].held, not_(now.sent.has(b, now.zk.epoch))),
         the_broker, (BROKERS,)),
-    Awaited("broker_handles_request", lambda now, b, sender: all_of(
+    AwaitedStep("broker_handles_request", lambda now, b, sender: all_of(
         now.zk.controller == sender, now.belief[sender].held,
         now.sent.has(sender, now.zk.epoch), now.seen[b] < now.zk.epoch),
         lambda now, b, sender: {"broker": b, "sender": sender, "epoch": now.zk.epoch},

@@ -57,19 +57,20 @@ def is_led_so(now, leader_holds):
 FAULTS = {
     **dict.fromkeys((
         "broker_crashes", "request_is_lost", "fetch_is_lost", "isr_answer_is_lost",
-        "reply_is_lost", "controller_node_is_deleted", "broker_starts", "leader_shrinks_isr",
+        "reply_to_registration_is_lost", "controller_node_is_deleted", "broker_starts",
+        "leader_shrinks_isr",
         "leader_shrink_is_refused", "leader_expand_is_refused"), always_a_fault),
     "session_expires": lambda now, broker: now.up.has(broker),
     "controller_resigns": lambda now, broker: now.zk.controller == broker,
     "controller_elects_leader": lambda now, broker, leader: any_of(
         not_(now.zk.registered.has(leader)), some(BROKERS, lambda b: all_of(
             now.zk.leader == b, now.zk.registered.has(b)))),
-    "controller_informs": lambda now, broker, replica: has_the_epoch(now, replica),
+    "controller_issues_leader_and_isr": lambda now, broker, replica: has_the_epoch(now, replica),
 }
 
 NOT_FAIR = (
-    "broker_checkpoints_hw", "leader_appends", "leader_appends_for_isr",
-    "leader_answers_not_enough_replicas", "leader_acknowledges", "leader_acknowledges_for_isr",
+    "broker_checkpoints_hw", "leader_appends", "leader_appends_acks_all",
+    "leader_answers_not_enough_replicas", "leader_acknowledges", "leader_acknowledges_acks_all",
     "leader_answers_not_enough_replicas_after_append", "consumer_reads",
     *(name for name, rule in FAULTS.items() if rule is always_a_fault))
 """What clients and the checkpointing thread do, and what happens no more."""

@@ -11,7 +11,7 @@ from model.replication.history import SYSTEM as HISTORY
 from model.replication.history.state import BROKERS
 from specs.invariants import Proof
 from specs.progress.after_faults import after_faults, always_a_fault
-from specs.progress.ranking import Awaited, Ranking
+from specs.progress.ranking import AwaitedStep, Ranking
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.progress import catching_up, leaders
 from specs.proofs.progress.catching_up import (
@@ -40,7 +40,7 @@ def isr_is_full(now):
 FAIR = (
     *leaders.FAIR, "isr_write_is_executed", "isr_write_is_refused", "isr_write_response_arrives",
     "leader_gives_up_isr_write", "leader_sends_record", "follower_appends",
-    "follower_asks_records", "leader_learns_end", "leader_expands_isr")
+    "follower_sends_fetch", "leader_learns_end", "leader_expands_isr")
 
 
 @eventually("once faults have ended and producers pause, every live replica is in the ISR of a "
@@ -64,7 +64,7 @@ RANKS, RECORDS_AWAITED = records_up_to(all_records)
 
 AWAITED = (
     *leaders.AWAITED, *WRITES_AWAITED, *RECORDS_AWAITED,
-    Awaited("leader_expands_isr", lambda now, b: all_of(
+    AwaitedStep("leader_expands_isr", lambda now, b: all_of(
         is_led(now), mine(now).write == "none", is_current(now), is_left_out(now, b),
         mine(now).known_end[b] >= all_records(now)),
         lambda now, b: {"broker": now.zk.leader, "follower": b}, (BROKERS,)),

@@ -26,7 +26,7 @@ from model.replication.history import SYSTEM as HISTORY
 from model.replication.history.state import BROKERS, ENDS, OFFSETS
 from specs.invariants import Proof, invariant
 from specs.progress.after_faults import after_faults, always_a_fault
-from specs.progress.ranking import Awaited, Least, Rank, Ranking
+from specs.progress.ranking import AwaitedStep, LeastNumber, Rank, Ranking
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.no_message_loss.words import at
 
@@ -46,7 +46,7 @@ def is_dead(now, broker, **others):
     return not_(now.live.has(broker))
 
 
-def answers_in_vain(now, leader, follower, **others):
+def epoch_answer_is_useless(now, leader, follower, **others):
     """One of them is dead, or the follower has an answer already."""
     return any_of(not_(now.live.has(leader)), not_(now.live.has(follower)),
                   now.answer[follower].given)
@@ -58,9 +58,9 @@ FAULTS = {
     "controller_elects_leader": lambda now, leader, isr: any_of(
         has_live_leader(now), not_(now.live.has(leader)), isr != now.zk.isr.within(now.live)),
     "controller_writes_no_leader": lambda now, isr: has_live_member(now),
-    "leader_answers_truncation_offset": answers_in_vain,
+    "leader_answers_truncation_offset": epoch_answer_is_useless,
     "leader_answers_unknown_epoch": lambda now, leader, follower, cut: any_of(
-        answers_in_vain(now, leader, follower), cut == now.log[follower].end),
+        epoch_answer_is_useless(now, leader, follower), cut == now.log[follower].end),
     "leader_shrinks_isr": is_dead,
     "leader_expands_isr": is_dead,
 }
@@ -218,27 +218,27 @@ def registered(now):
 
 
 AWAITED = (
-    Awaited("controller_elects_leader", lambda now, b: all_of(
+    AwaitedStep("controller_elects_leader", lambda now, b: all_of(
         not_(has_live_leader(now)), now.live.has(b), now.zk.isr.has(b)),
         lambda now, b: {"leader": b, "isr": now.zk.isr.within(now.live)}, (BROKERS,)),
-    Awaited("broker_becomes_leader", lambda now: all_of(
+    AwaitedStep("broker_becomes_leader", lambda now: all_of(
         has_live_leader(now), now.replica[now.zk.leader].epoch < now.zk.epoch), registered),
-    Awaited("broker_leads_again", lambda now: all_of(
+    AwaitedStep("broker_leads_again", lambda now: all_of(
         has_live_leader(now), now.replica[now.zk.leader].epoch == now.zk.epoch,
         now.replica[now.zk.leader].role == "down"), lambda now: {"broker": now.zk.leader}),
-    Awaited("broker_becomes_follower", lambda now, b: all_of(
+    AwaitedStep("broker_becomes_follower", lambda now, b: all_of(
         is_to_follow(now, b), any_of(
             now.replica[b].epoch < now.zk.epoch, now.replica[b].role == "down")),
         lambda now, b: {"broker": b, "epoch": now.zk.epoch}, (BROKERS,)),
-    Awaited("leader_answers_truncation_offset", is_the_cut,
+    AwaitedStep("leader_answers_truncation_offset", is_the_cut,
             lambda now, b, cut: {"leader": now.zk.leader, "follower": b, "cut": cut},
             (BROKERS, ENDS),
-            Least(is_beyond_what_is_common, lambda now, b: smaller(
+            LeastNumber(is_beyond_what_is_common, lambda now, b: smaller(
                 now.log[b].end, now.log[now.zk.leader].end))),
-    Awaited("follower_truncates", lambda now, b: all_of(
+    AwaitedStep("follower_truncates", lambda now, b: all_of(
         is_cutting(now, b), now.answer[b].given, now.answer[b].agreed),
         lambda now, b: {"follower": b}, (BROKERS,)),
-    Awaited("follower_truncates_and_asks_again", lambda now, b: all_of(
+    AwaitedStep("follower_truncates_and_asks_again", lambda now, b: all_of(
         is_cutting(now, b), now.answer[b].given, not_(now.answer[b].agreed)),
         lambda now, b: {"follower": b}, (BROKERS,)),
 )

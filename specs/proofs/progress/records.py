@@ -9,7 +9,7 @@ from model.replication.history import SYSTEM as HISTORY
 from model.replication.history.state import OFFSETS
 from specs.invariants import Proof
 from specs.progress.after_faults import after_faults
-from specs.progress.ranking import Awaited, Ranking
+from specs.progress.ranking import AwaitedStep, Ranking
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.progress import leaders
 from specs.proofs.progress.catching_up import (
@@ -38,7 +38,7 @@ def is_committed(now):
 FAIR = (
     *leaders.FAIR, "isr_write_is_executed", "isr_write_is_refused", "isr_write_response_arrives",
     "leader_gives_up_isr_write", "leader_sends_record", "follower_appends",
-    "follower_asks_records", "leader_learns_end", "leader_advances_hw")
+    "follower_sends_fetch", "leader_learns_end", "leader_advances_hw")
 
 
 @eventually("once faults have ended, a partition of which some ISR member is alive has a leader, "
@@ -63,7 +63,7 @@ RANKS, RECORDS_AWAITED = records_up_to(wanted)
 
 AWAITED = (
     *leaders.AWAITED, *WRITES_AWAITED, *RECORDS_AWAITED,
-    Awaited("leader_advances_hw", lambda now: all_of(
+    AwaitedStep("leader_advances_hw", lambda now: all_of(
         is_led(now), mine(now).write == "none", leaders.every_other_member(
             now, lambda b: mine(now).known_end[b] >= wanted(now))),
         lambda now: {"broker": now.zk.leader, "end": wanted(now)}),

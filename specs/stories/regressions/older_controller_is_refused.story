@@ -10,7 +10,7 @@ quietly controller_elects_leader broker=1 leader=1
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
-quietly controller_informs broker=2 replica=3
+quietly controller_issues_leader_and_isr broker=2 replica=3
 quietly broker_becomes_follower broker=3 epoch=1 controller=2
 older_controller_is_refused broker=3 epoch=1 controller=1
 check leader_unique

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from conformance.ingest.dialects import NOTE, dialect_for
 from conformance.ingest.files import discover
-from conformance.ingest.parse import Tally, batches, parsed_file, parsed_lines
+from conformance.ingest.parse import FileCounts, batches, parsed_file, parsed_lines
 from conformance.ingest.reader import lines_of
 from conformance.ingest.schema import EVENT, EVENTS, FILE, FILES, LINES, events_of
 from conformance.pipeline.history import History
@@ -41,7 +41,7 @@ def figures(folder: Path, rounds: int) -> dict[str, float]:
 
     def parse() -> None:
         for log, text in texts:
-            parsed = parsed_lines(log.cluster, log.name, text, dialect_for(None), Tally())
+            parsed = parsed_lines(log.cluster, log.name, text, dialect_for(None), FileCounts())
             for _ in batches(parsed):
                 pass
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
-from impl.core.careful_client import CarefulClient
+from impl.core.careful_client import LenientZnodeClient
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.journal import ControllerJournal
@@ -164,7 +164,7 @@ def test_a_broker_that_cannot_read_the_cluster_gives_the_controllership_up(
     async def refused(*_: object, **__: object) -> dict[int, object]:
         raise ZooKeeperError("NoAuth for /brokers/ids")
 
-    monkeypatch.setattr(CarefulClient, "brokers", refused)
+    monkeypatch.setattr(LenientZnodeClient, "brokers", refused)
     notes = MalformedNotes()
     controller = EventController(
         1, stage.sessions[1], stage.release, stage.send, ControllerConfig(), notes

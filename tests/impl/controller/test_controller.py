@@ -15,9 +15,9 @@ from impl.core.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadat
 from impl.core.states import PartitionState
 from impl.releases import PRESETS, Release
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
-from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
-from impl.zookeeper import EmbeddedSession, Loss, Znode
+from impl.znodes.retrying_client import ControllerMoved
+from impl.zookeeper import ConnectionFault, EmbeddedSession, Znode
 from impl.zookeeper.port import wait
 
 T0 = TopicPartition("t", 0)
@@ -98,7 +98,7 @@ def _with_a_lost_answer_to_the_epoch(release: str) -> tuple[ControllerStage, Eve
 
     async def losing(path: str, data: str, version: int = -1) -> Znode:
         session.set_data = asked  # type: ignore[method-assign]
-        session.lose(Loss.REPLY)
+        session.lose(ConnectionFault.REPLY)
         return await asked(path, data, version)
 
     session.set_data = losing  # type: ignore[method-assign]

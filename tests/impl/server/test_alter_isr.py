@@ -5,7 +5,7 @@ from typing import Any
 
 from impl.core.metadata_cache import MetadataCache
 from impl.releases import Release
-from impl.server.apis.asked import no_throttle
+from impl.server.apis.api_request import no_throttle
 from impl.server.broker_lock import BrokerLock
 from impl.server.clients import Producer
 from impl.server.cluster import Cluster

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from impl.releases import Release
-from impl.server.control import Control
+from impl.server.controller_event_thread import ControllerEventThread
 from impl.server.log4j_files import Log4jFiles
 from impl.server.properties import parse_properties
 from impl.server.topic_configs import TopicConfigs
@@ -24,7 +24,7 @@ class LoggedControl:
         version, session = Release.of(release), EmbeddedSession(ZooKeeper())
         info = BrokerInfo(("PLAINTEXT://h:9092",), 0)
         self.log = folder / "controller.log"
-        self.control = Control(
+        self.control = ControllerEventThread(
             4, session, parse_properties("p", PROPERTIES, version),
             Log4jFiles(folder, 4, version), info, TopicConfigs(print), lambda: session,
             lambda kind, name: None,
@@ -88,7 +88,7 @@ def test_every_broker_resigns_once_its_event_thread_has_stopped(
     tmp_path: Path, release: str, last: list[str], elected: bool
 ) -> None:
     broker = LoggedControl(tmp_path, release)
-    broker.control.controller.active = elected
+    broker.control.current_controller.active = elected
     broker.control.stop()
     broker.control.run()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.ingest.transaction_log import TransactionLogReader
-from impl.server.embedded_zookeeper import EmbeddedClient, EmbeddedServer
+from impl.server.embedded_zookeeper import EmbeddedClient, EmbeddedZooKeeperServer
 from impl.zookeeper.errors import (
     BadVersion,
     ConnectionLoss,
@@ -25,7 +25,7 @@ from impl.zookeeper.znode import Check, Create, Delete, EventType, SetData, Watc
 
 class RunningStore:
     def __init__(self, folder: Path, port: int = 0) -> None:
-        self.server = EmbeddedServer(("127.0.0.1", port), folder)
+        self.server = EmbeddedZooKeeperServer(("127.0.0.1", port), folder)
         self.thread = threading.Thread(target=self.server.serve)
         self.thread.start()
         self.address = self.server.listener.address

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from impl.releases import Release
-from impl.server.groups.group import Candidate, Group, GroupState
+from impl.server.groups.group import Group, GroupState, JoiningMember
 from impl.server.groups.records import (
     CommittedOffset,
     StoredGroup,
@@ -24,9 +24,9 @@ from impl.znodes import TopicPartition
 
 def who(
     name: str = "a", instance: str | None = None, *protocols: str, session: int = 10
-) -> Candidate:
+) -> JoiningMember:
     known = {one: name.encode() for one in protocols or ("range",)}
-    return Candidate(name, "/127.0.0.1", instance, 60_000, session * 1000, "consumer", known)
+    return JoiningMember(name, "/127.0.0.1", instance, 60_000, session * 1000, "consumer", known)
 
 
 def stable(*names: str) -> tuple[Group, list[str]]:

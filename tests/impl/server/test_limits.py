@@ -15,7 +15,13 @@ import pytest
 from impl.releases import Release
 from impl.server.broker_lock import AskedCondition, BrokerLock
 from impl.server.connection import Disconnected, FrameConnection
-from impl.server.limits import ConnectionQuotas, Limits, MemoryPool, Slots, TooManyConnections
+from impl.server.limits import (
+    ConnectionQuotas,
+    Limits,
+    MemoryPool,
+    RequestSlots,
+    TooManyConnections,
+)
 from impl.server.listener import Listener
 from impl.server.properties import WrongProperties, connections_by_address, parse_properties
 from tests.waiting import eventually
@@ -214,7 +220,7 @@ def test_a_pool_lets_small_requests_pass_and_large_ones_wait():
 
 
 def test_who_waits_for_the_world_lets_another_request_be_handled():
-    slots, lock = Slots(1), BrokerLock()
+    slots, lock = RequestSlots(1), BrokerLock()
     lock.about_to_wait = slots.let_go
     changed = threading.Condition(lock)  # type: ignore[arg-type]
     order: list[str] = []
@@ -259,8 +265,8 @@ def test_limits_are_properties():
     assert connections_by_address(found.text("max.connections.per.ip.overrides")) == {
         "127.0.0.1": 7, "host": 2
     }  # fmt: skip
-    assert found.whole("connections.max.idle.ms") == 5
-    assert found.whole("socket.request.max.bytes") == 104857600
+    assert found.whole_number("connections.max.idle.ms") == 5
+    assert found.whole_number("socket.request.max.bytes") == 104857600
     with pytest.raises(WrongProperties, match="HOST:COUNT"):
         parse_properties("p", f"{text}max.connections.per.ip.overrides=a\n", Release.of("2.4"))
 

@@ -21,7 +21,7 @@ from impl.core.requests import (
 from impl.disk import RealDisk
 from impl.log.region import Region
 from impl.server import control_messages
-from impl.server.apis.asked import FileRecords
+from impl.server.apis.api_request import FileRecords
 from impl.server.clients import murmur2
 from impl.server.connection import (
     Connection,

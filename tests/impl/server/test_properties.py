@@ -22,8 +22,8 @@ def test_defaults_are_those_of_the_release():
 
     assert not old.truth("delete.topic.enable")
     assert new.truth("delete.topic.enable")
-    assert old.whole("replica.lag.time.max.ms") == 10_000
-    assert new.whole("replica.lag.time.max.ms") == 30_000
+    assert old.whole_number("replica.lag.time.max.ms") == 10_000
+    assert new.whole_number("replica.lag.time.max.ms") == 30_000
     assert read("", "0.10").truth("unclean.leader.election.enable")
 
 
@@ -36,7 +36,7 @@ def test_kafkas_names_are_understood():
         "replica.high.watermark.checkpoint.interval.ms=100\n"
     )
 
-    assert (reported.whole("broker.id"), reported.text("broker.rack")) == (7, "east")
+    assert (reported.whole_number("broker.id"), reported.text("broker.rack")) == (7, "east")
     assert reported.log_dirs == ["a", "b"]
     assert reported.address == ("127.0.0.1", 9093)
     assert reported.log.segment_bytes == 1000

@@ -73,8 +73,8 @@ def test_what_a_broker_says_of_zookeeper_is_said_by_the_classes_of_its_release(
 ):
     files = Log4jFiles(tmp_path, 3, Release.of(release), lambda: 0)
 
-    files.registering()
-    files.registered("h", 9, 7)
+    files.broker_registering()
+    files.broker_registered("h", 9, 7)
     files.session_expired()
     files.close()
 

@@ -9,7 +9,7 @@ import pytest
 from impl.core.event_controller import EventController
 from impl.core.partition_machine import PartitionMachine
 from impl.releases import Release
-from impl.sim.effects import Ask, Report, Send
+from impl.sim.effects import JournalReport, SendRequests, ZkOperation
 from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
@@ -22,7 +22,7 @@ class SmallCluster:
     """Two brokers and a topic of two partitions; the controller of broker 1 is stepped."""
 
     def __init__(self, release: str, every_effect: bool = True) -> None:
-        self.zookeeper, self.done = ZooKeeper(), list[Send | Report]()
+        self.zookeeper, self.done = ZooKeeper(), list[SendRequests | JournalReport]()
         as_of = Release.of(release)
         self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), as_of)
         for path in paths.persistent(as_of):
@@ -51,7 +51,7 @@ class SmallCluster:
         return places
 
     def outcome(self) -> Any:
-        sent = [one for one in self.done if isinstance(one, Send)]
+        sent = [one for one in self.done if isinstance(one, SendRequests)]
         return self.zookeeper.save(), self.thread.controller.memory(), sent, self.done
 
 
@@ -90,7 +90,7 @@ def test_a_suspended_event_tells_which_procedures_it_is_in():
 
     def creates(thread: ControllerThread, place: SuspensionPoint) -> bool:
         effect = place.effect
-        return isinstance(effect, Ask) and any(op.path == created for op in effect.ops)
+        return isinstance(effect, ZkOperation) and any(op.path == created for op in effect.ops)
 
     cluster.thread.grain = creates
     cluster.thread.begin(elects)
@@ -106,7 +106,7 @@ def test_a_registration_whose_answer_is_lost_is_found_out_by_reading_back():
 
     def registers(thread: ControllerThread, place: SuspensionPoint) -> bool:
         effect = place.effect
-        is_multi = isinstance(effect, Ask) and effect.operation == "multi"
+        is_multi = isinstance(effect, ZkOperation) and effect.operation == "multi"
         return is_multi and place.is_done and not thread.controller.active
 
     cluster.thread.grain = registers
@@ -125,7 +125,7 @@ def removes_topic(controller: EventController) -> Any:
     return controller.core.client.delete_topic("t", version)
 
 
-LISTING = Ask("children", (paths.partitions("t"), False))
+LISTING = ZkOperation("children", (paths.partitions("t"), False))
 
 
 def with_a_topic_of_three() -> SmallCluster:
@@ -168,7 +168,7 @@ def test_an_answer_that_came_may_be_decided_as_late_as_it_first_matters():
     with pytest.raises(ValueError, match="would have done otherwise"):
         cluster.thread.answer_with(LISTING, ["1", "0", "2"])
     with pytest.raises(ValueError, match="was not carried out in this event"):
-        cluster.thread.answer_with(Ask("children", ("/", False)), [])
+        cluster.thread.answer_with(ZkOperation("children", ("/", False)), [])
     assert cluster.thread.place == place
     cluster.thread.answer_with(LISTING, ["0", "2", "1"])
 
@@ -206,7 +206,7 @@ def at_the_end_of_a_failover(release: str) -> SmallCluster:
     """A new controller that has looked for a request for preferred leaders, and found none."""
     cluster = SmallCluster(release)
     cluster.thread.begin(elects)
-    looks = Ask("exists", (paths.PREFERRED_ELECTION, True))
+    looks = ZkOperation("exists", (paths.PREFERRED_ELECTION, True))
     seen = 0  # once when it sets its watches, and once at the end
     while seen < 2:
         cluster.thread.go_on()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from impl.sim.effects import Ask
+from impl.sim.effects import ZkOperation
 from impl.sim.event_run import SuspensionPoint
 from impl.sim.suspension_points import (
     is_lost,
@@ -17,12 +17,14 @@ from impl.sim.suspension_points import (
 from impl.zookeeper import BadVersion, Check, ConnectionLoss, Create, SetData
 
 STATE = "/brokers/topics/t/partitions/0/state"
-REGISTERS = Ask("multi", ((Create("/controller", "{}", 7), SetData("/controller_epoch", "3", 2)),))
-COUNTS = Ask("set_data", ("/controller_epoch", "3", 2))
+REGISTERS = ZkOperation(
+    "multi", ((Create("/controller", "{}", 7), SetData("/controller_epoch", "3", 2)),)
+)
+COUNTS = ZkOperation("set_data", ("/controller_epoch", "3", 2))
 
 
 @pytest.mark.parametrize("effect", [REGISTERS, COUNTS])
-def test_a_registration_is_known_by_the_epoch_that_it_writes(effect: Ask) -> None:
+def test_a_registration_is_known_by_the_epoch_that_it_writes(effect: ZkOperation) -> None:
     assert registered_epoch(effect) == 3
     assert not is_registered(SuspensionPoint(effect))
 
@@ -45,10 +47,10 @@ def test_a_lost_answer_refuses_nothing(answer: object, registered: bool) -> None
 
 
 def test_a_state_is_read_and_written_by_its_path() -> None:
-    fenced = Ask("multi", ((Check("/controller_epoch", 3), SetData(STATE, "{}", 1)),))
+    fenced = ZkOperation("multi", ((Check("/controller_epoch", 3), SetData(STATE, "{}", 1)),))
 
     assert states_written(fenced) == [STATE]
     assert registered_epoch(fenced) is None
-    assert state_read(Ask("get", (STATE, False))) == STATE
-    assert state_read(Ask("exists", (STATE, True))) is None
+    assert state_read(ZkOperation("get", (STATE, False))) == STATE
+    assert state_read(ZkOperation("exists", (STATE, True))) is None
     assert states_written(REGISTERS) == []

@@ -11,12 +11,12 @@ from impl.zookeeper import (
     BadArguments,
     BadVersion,
     Check,
+    ConnectionFault,
     ConnectionLoss,
     Create,
     Delete,
     EmbeddedSession,
     EventType,
-    Loss,
     NoChildrenForEphemerals,
     NodeExists,
     NoNode,
@@ -202,7 +202,7 @@ def test_a_session_creates_for_itself_alone():
 
 def test_a_request_that_is_lost_does_nothing_and_a_reply_that_is_lost_undoes_nothing():
     mine, yours = two_sessions()
-    mine.lose(Loss.REQUEST, Loss.REPLY)
+    mine.lose(ConnectionFault.REQUEST, ConnectionFault.REPLY)
 
     with pytest.raises(ConnectionLoss):
         wait(mine.create("/never"))
@@ -216,7 +216,7 @@ def test_a_request_that_is_lost_does_nothing_and_a_reply_that_is_lost_undoes_not
 
 def test_a_refusal_may_be_lost_too():
     mine, _ = two_sessions()
-    mine.lose(Loss.REPLY)
+    mine.lose(ConnectionFault.REPLY)
 
     with pytest.raises(ConnectionLoss):
         wait(mine.delete("/missing"))

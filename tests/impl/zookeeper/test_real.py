@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.server.embedded_zookeeper import EmbeddedClient, EmbeddedServer
+from impl.server.embedded_zookeeper import EmbeddedClient, EmbeddedZooKeeperServer
 from impl.zookeeper import ConnectionLoss, EventType, SessionExpired, WatchEvent
 from impl.zookeeper.port import wait
 from impl.zookeeper.real import RealSession
@@ -36,7 +36,7 @@ class Recovering(ZooKeeperServer):
 def test_a_real_server_recovers_from_the_transactions_of_the_embedded_one(
     server: ZooKeeperServer, tmp_path: Path
 ):
-    ours = EmbeddedServer(("127.0.0.1", 0), tmp_path)
+    ours = EmbeddedZooKeeperServer(("127.0.0.1", 0), tmp_path)
     thread = threading.Thread(target=ours.serve)
     thread.start()
     client = EmbeddedClient(ours.listener.address, 60_000)

@@ -1,0 +1,428 @@
+"""Runs of `reassignment` replayed on real Kafka, whose own controller moves a partition.
+
+Every broker of the run is a process of the release. The proxies hold what a broker writes to
+ZooKeeper of the partition and of the request to move it, and what a controller orders brokers
+(LeaderAndIsr, StopReplica), until the run has the step; UpdateMetadata passes. After each step the
+assignment, the request and the state that are registered are compared with the model.
+
+A step of a controller that writes nothing is not seen by itself: what it does shows in the write
+that comes next. LeaderAndIsr in a leader epoch that its broker knows already is let through, and
+answered without effect; the model has each of them once. Real followers fetch without being asked,
+so that their logs may be further than the model's.
+
+Source: `KafkaController.onPartitionReassignment`, `KafkaZkClient`.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from conformance.kafka import zookeeper_client
+from conformance.kafka.carry_out_schedule import move_controller
+from conformance.kafka.disk import log_of
+from conformance.kafka.lab import LOOPBACK, Lab
+from conformance.kafka.messages import ANSWER, REQUEST, Message
+from conformance.kafka.proxy import HeldMessage, Proxies
+from conformance.kafka.releases import KafkaRelease
+from conformance.kafka.replay_loop import (
+    KafkaDiffers,
+    OnStep,
+    ReplayedOnKafka,
+    RunReplay,
+    StepNotForced,
+    lab_of_a_run,
+)
+from conformance.kafka.requests import produce
+from conformance.kafka.run import ModelRun, ModelStateView, ReplayStep
+from conformance.kafka.schedule import MessageFilter, MessageRule
+from impl.wire import error_name
+from impl.znodes.paths import CONTROLLER, REASSIGN_PARTITIONS, TOPICS
+from model.language.evaluate import SparseState
+
+TOPIC = "t"
+STATES = f"{TOPICS}/{TOPIC}/partitions"
+WRITES = ("SetData", "Multi", "Delete")
+ORDERS = ("LeaderAndIsr", "StopReplica")
+PATIENCE_S = 40.0
+TELLS_S = 5.0
+SETTINGS = {
+    "zookeeper.session.timeout.ms": "120000",
+    "controller.socket.timeout.ms": "120000",
+    "replica.lag.time.max.ms": "1000000",
+    "auto.leader.rebalance.enable": "false",
+}
+"""What is held long must not end a session, nor a controller's connection, nor shrink an ISR."""
+OBSERVED = (
+    "zk.assignment", "zk.requested", "zk.leader", "zk.leader_epoch", "zk.version", "zk.isr", "log",
+    "metadata_epoch", "replica.epoch",
+)  # fmt: skip
+
+
+class _Deletes(MessageFilter):
+    """What deletes. A controller of up to 2.3 also writes the request as it is, after each look."""
+
+    def fits(self, message: Message) -> bool:
+        """Is it a deletion?"""
+        return super().fits(message) and message.details.get("first") == "Delete"
+
+
+class MoveReplay(RunReplay):
+    """One run on one lab, whose brokers are up."""
+
+    observed = OBSERVED
+
+    def __init__(
+        self, run: ModelRun, lab: Lab, proxies: Proxies, zk: Any,
+        answers: dict[tuple[int, int], Message], sent_epochs: list[tuple[str, int]],
+    ) -> None:  # fmt: skip
+        super().__init__(run, lab.release.text)
+        self.sent_epochs = sent_epochs  # to whom, and leader epochs, as UpdateMetadata had them
+        self.lab, self.proxies, self.gate, self.zk = lab, proxies, proxies.gate, zk
+        self.answers = answers
+        self.obeyed: dict[int, int] = {}
+        self.records = 0
+        first = next((one.argument("broker") for one in run.steps
+                      if one.name == "broker_becomes_controller"), 0)  # fmt: skip
+        if first and self._controller() != first:
+            move_controller(lab, first)
+
+    def _controller(self) -> int:
+        return int(json.loads(self.zk.get(CONTROLLER)[0])["brokerid"])
+
+    def do(self, step: ReplayStep) -> str:
+        """By its lever."""
+        return LEVERS[step.name](self, step)
+
+    # What is registered
+
+    def registered(self) -> dict[str, Any]:
+        """The request, the assignment and the state; None where there is no such znode."""
+        found: dict[str, Any] = {"requested": None, "assigned": None, "state": None, "version": -1}
+        if self.zk.exists(REASSIGN_PARTITIONS):
+            rows = json.loads(self.zk.get(REASSIGN_PARTITIONS)[0])["partitions"]
+            found["requested"] = next((row["replicas"] for row in rows), None)
+        if self.zk.exists(f"{TOPICS}/{TOPIC}"):
+            parts = json.loads(self.zk.get(f"{TOPICS}/{TOPIC}")[0])["partitions"]
+            found["assigned"] = parts["0"]
+        if self.zk.exists(f"{STATES}/0/state"):
+            data, stat = self.zk.get(f"{STATES}/0/state")
+            found["state"], found["version"] = json.loads(data), int(stat.version)
+        return found
+
+    def compare(self, step: ReplayStep) -> None:
+        """What is registered becomes what the model has."""
+        view = step.after
+        wanted = _facts_of(view)
+        seen: list[dict[str, Any]] = [{}]
+
+        def agree() -> bool:
+            found = self.registered()
+            seen[0] = _facts(found)
+            return seen[0] == wanted
+
+        if not self.gate.wait_for(agree, PATIENCE_S):
+            other = [f"{name} is {seen[0][name]}, in the model {one}"
+                     for name, one in wanted.items() if seen[0][name] != one]  # fmt: skip
+            raise KafkaDiffers(f"{'; '.join(other)}; {self.gate.waiting()}")
+
+    def real(self, view: ModelStateView, claim: str) -> SparseState:
+        """Logs as they are on disk; what is registered was compared already."""
+        state = copy.deepcopy(view.state)
+        state["log"] = {
+            (broker, at): 1 for broker in self.lab.brokers
+            for at in range(len(log_of(self.lab.data(broker), TOPIC)))
+        }  # fmt: skip
+        state["metadata_epoch"] = {(): self.sent_epochs[-1][1]} if self.sent_epochs else {}
+        state["replica.epoch"] = {(one,): epoch for one, epoch in self.obeyed.items()}
+        return {name: cells for name, cells in state.items() if cells}
+
+    def finish(self, report: ReplayedOnKafka) -> None:
+        """Logs, and what is registered, in the end."""
+        report.logs = {
+            str(one): [record.value for record in log_of(self.lab.data(one), TOPIC)]
+            for one in self.lab.brokers if (self.lab.data(one) / f"{TOPIC}-0").is_dir()
+        }  # fmt: skip
+        report.state = _facts(self.registered())
+
+    # Messages
+
+    def _await(self, found: Callable[[], HeldMessage | None], what: str) -> HeldMessage:
+        held = self.gate.await_found(found, PATIENCE_S)
+        if held is None:
+            raise KafkaDiffers(f"{what} within {PATIENCE_S:.0f} s; {self.gate.waiting()}")
+        return held
+
+    def _passes(self, held: HeldMessage) -> Message | None:
+        """Let it go, and wait for its answer."""
+        message = held.message
+        key = message.connection, message.correlation
+        self.answers.pop(key, None)
+        self.gate.settle(held, "pass")
+        self.gate.wait_for(lambda: key in self.answers, PATIENCE_S)
+        return self.answers.get(key)
+
+    def _write(self, path: str, what: str, by: int | None = None) -> str:
+        """The next write of a path (and of nothing below it, but for states) goes on."""
+
+        def first() -> HeldMessage | None:
+            for api in WRITES:
+                sender = None if by is None else str(by)
+                for one in self.gate.held(MessageFilter(api, sender=sender, path=path)):
+                    there = one.message.details["path"]
+                    if there == path or path == STATES:
+                        return one
+            return None
+
+        held = self._await(first, f"{what} is not written")
+        self._passes(held)
+        return f"let go: {held.message.in_words()}"
+
+    # Steps
+
+    def creates(self, step: ReplayStep) -> str:
+        """The topic, by the run's first controller; from then on messages are held."""
+        replicas = [one for name in ("first", "second", "third")
+                    if (one := step.command.arguments[name])]  # fmt: skip
+        self.zk.ensure_path("/config/topics")
+        self.zk.create(f"/config/topics/{TOPIC}", b'{"version":1,"config":{}}')
+        text = json.dumps({"version": 1, "partitions": {"0": replicas}})
+        self.zk.create(f"{TOPICS}/{TOPIC}", text.encode())
+        if not self.gate.wait_for(lambda: self.registered()["state"] is not None, PATIENCE_S):
+            raise StepNotForced(f"topic {TOPIC} has no state")
+        self.obeyed = dict.fromkeys((one for one in replicas if isinstance(one, int)), 0)
+        self._hold()
+        return f"/brokers/topics/{TOPIC} is there, with {replicas}"
+
+    def becomes_controller(self, step: ReplayStep) -> str:
+        """It is the controller since before the topic was made."""
+        broker = step.argument("broker")
+        if self._controller() != broker:
+            raise StepNotForced(f"/controller names {self._controller()}")
+        return f"/controller names {broker}, which is ready"
+
+    def _hold(self) -> None:
+        for one in self.lab.brokers:
+            for api in WRITES:
+                self.gate.add(
+                    MessageRule(
+                        "hold", MessageFilter(api, sender=str(one), path=f"{TOPICS}/{TOPIC}")
+                    )
+                )
+            for api in ("Multi", "Delete"):
+                self.gate.add(MessageRule("hold", _Deletes(api, sender=str(one),
+                                                    path=REASSIGN_PARTITIONS)))  # fmt: skip
+        for api in ORDERS:
+            self.gate.add(MessageRule("hold", MessageFilter(api, sender="controller")))
+
+    def asks(self, step: ReplayStep) -> str:
+        """The request of an administrator."""
+        replicas = [one for name in ("first", "second", "third")
+                    if (one := step.command.arguments[name])]  # fmt: skip
+        row = {"topic": TOPIC, "partition": 0, "replicas": replicas}
+        text = json.dumps({"version": 1, "partitions": [row]})
+        self.zk.create(REASSIGN_PARTITIONS, text.encode())
+        return f"{REASSIGN_PARTITIONS} asks for {replicas}"
+
+    def assigns(self, step: ReplayStep) -> str:
+        """The controller writes the assignment."""
+        return self._write(f"{TOPICS}/{TOPIC}", "the assignment", step.argument("broker"))
+
+    def writes_state(self, step: ReplayStep) -> str:
+        """The controller writes the state."""
+        return self._write(STATES, "a state", step.argument("broker"))
+
+    def expands(self, step: ReplayStep) -> str:
+        """The leader writes the ISR."""
+        return self._write(STATES, "the ISR", step.argument("leader"))
+
+    def closes(self, step: ReplayStep) -> str:
+        """The controller deletes the request, or its entry."""
+        return self._write(REASSIGN_PARTITIONS, "the request", step.argument("broker"))
+
+    def goes_on(self, _step: ReplayStep) -> str:
+        """What the controller does without a write shows in the next one."""
+        return "no write: seen by the next one"
+
+    def obeys(self, step: ReplayStep) -> str:
+        """LeaderAndIsr of the leader epoch goes on; those of epochs known already do before."""
+        broker, epoch = step.argument("broker"), step.argument("epoch")
+        passed = 0
+        if epoch <= self.obeyed.get(broker, -1):
+            return "known already: it passed with an earlier step"
+        while True:
+            held = self._await(lambda: self._order("LeaderAndIsr", broker),
+                               f"broker {broker} is sent no LeaderAndIsr")  # fmt: skip
+            its = max(held.message.epochs, default=-1)
+            if its > epoch and self.obeyed.get(broker, -1) < epoch:
+                raise KafkaDiffers(f"{held.message.in_words()} of leader epoch {its} comes, "
+                                f"before any of {epoch}")  # fmt: skip
+            before = self._updates_sent(broker)
+            answer = self._passes(held)
+            self._await_update(broker, before)
+            self.obeyed[broker] = max(self.obeyed.get(broker, -1), its)
+            if its >= epoch:
+                others = f", after {passed} that it knew" if passed else ""
+                return f"answered {_errors(answer)}{others}"
+            passed += 1
+
+    def _await_update(self, broker: int, before: int) -> None:
+        """A controller sends the partition, too, in the next request to the broker."""
+        self.gate.wait_for(lambda: self._updates_sent(broker) > before, TELLS_S)
+
+    def _updates_sent(self, broker: int) -> int:
+        return sum(1 for to, _ in list(self.sent_epochs) if to == str(broker))
+
+    def _order(self, api: str, broker: int) -> HeldMessage | None:
+        there = self.gate.held(MessageFilter(api, sender="controller", to=str(broker)))
+        return there[0] if there else None
+
+    def stops(self, step: ReplayStep) -> str:
+        """StopReplica goes on."""
+        return self._stop(step.argument("broker"), False)
+
+    def deletes(self, step: ReplayStep) -> str:
+        """StopReplica with delete goes on, after the one without."""
+        broker = step.argument("broker")
+        stopped = self._stop(broker, True)
+        folder = self.lab.data(broker) / f"{TOPIC}-0"
+        if not self.gate.wait_for(lambda: not folder.exists(), PATIENCE_S):
+            raise KafkaDiffers(f"broker {broker} keeps {TOPIC}-0")
+        return f"{stopped}; its log is gone"
+
+    def _stop(self, broker: int, with_delete: bool) -> str:
+        while True:
+            known = self._order("LeaderAndIsr", broker)
+            if known is not None and max(known.message.epochs, default=-1) <= self.obeyed.get(
+                broker, -1
+            ):
+                self._passes(known)
+            held = self._await(lambda: self._order("StopReplica", broker),
+                               f"broker {broker} is sent no StopReplica")  # fmt: skip
+            deletes = _deletes(held.message.body)
+            answer = self._passes(held)
+            if deletes or not with_delete:
+                return f"answered {_errors(answer)}"
+
+    def appends(self, step: ReplayStep) -> str:
+        """A producer writes one record, with acks=1."""
+        leader = step.argument("leader")
+        value = f"r{self.records}".encode()
+        code = -1
+
+        def written() -> bool:
+            nonlocal code
+            code, _ = produce(self.lab.release, self.lab.own_port(leader), TOPIC, value, 1)
+            return code == 0
+
+        if not self.gate.wait_for(written, PATIENCE_S, 0.5):
+            raise KafkaDiffers(f"broker {leader} answers {error_name(code)}")
+        self.records += 1
+        return f"broker {leader} took r{self.records - 1}"
+
+    def catches_up(self, step: ReplayStep) -> str:
+        """The follower's log becomes the leader's."""
+        leader, follower = step.argument("leader"), step.argument("follower")
+
+        def same() -> bool:
+            return log_of(self.lab.data(leader), TOPIC) == log_of(self.lab.data(follower), TOPIC)
+
+        if not self.gate.wait_for(same, PATIENCE_S, 0.2):
+            raise KafkaDiffers(f"the log of broker {follower} is not that of broker {leader}")
+        return f"its log has {len(log_of(self.lab.data(follower), TOPIC))} records, as the leader's"
+
+
+def _facts_of(view: ModelStateView) -> dict[str, Any]:
+    def listed(name: str) -> list[int] | None:
+        places = {view.at(name, one): one for one in view.brokers if view.at(name, one) is not None}
+        return [places[at] for at in sorted(places)] or None
+
+    return {
+        "assignment": listed("zk.assignment"), "request": listed("zk.requested"),
+        "leader": view.at("zk.leader"), "leader epoch": view.at("zk.leader_epoch"),
+        "version": view.at("zk.version"), "ISR": sorted(view.members("zk.isr")),
+    }  # fmt: skip
+
+
+def _facts(found: dict[str, Any]) -> dict[str, Any]:
+    state = found["state"] or {"leader": -1, "leader_epoch": 0, "isr": []}
+    return {
+        "assignment": found["assigned"], "request": found["requested"],
+        "leader": state["leader"] if state["leader"] >= 0 else None,
+        "leader epoch": state["leader_epoch"], "version": found["version"],
+        "ISR": sorted(state["isr"]),
+    }  # fmt: skip
+
+
+def _deletes(body: Any) -> bool:
+    """Does a StopReplica delete: up to 2.5 as a whole, later a partition at a time?"""
+    if getattr(body, "delete_partitions", None) is not None:
+        return bool(body.delete_partitions)
+    states = getattr(body, "topic_states", None) or ()
+    return any(part.delete_partition for one in states for part in one.partition_states)
+
+
+def _errors(answer: Message | None) -> str:
+    if answer is None or answer.body is None:
+        return "nothing in time"
+    return error_name(int(answer.body.error_code))
+
+
+def replay_move(
+    run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, on_step: OnStep
+) -> ReplayedOnKafka:
+    """Replay a run of `reassignment` on a new cluster in ``folder``; nothing runs afterwards."""
+    answers: dict[tuple[int, int], Message] = {}
+    epochs: list[tuple[str, int]] = []
+
+    def heard(what: str, message: Message) -> None:
+        if message.kind == ANSWER and what == "passed":
+            answers[message.connection, message.correlation] = message
+        tells = message.kind == REQUEST and message.api == "UpdateMetadata"
+        if tells and what == "passed" and TOPIC in message.topics:
+            epochs.append((message.to, max(message.epochs, default=0)))
+
+    with lab_of_a_run(run, release, folder, home, SETTINGS, heard) as (lab, proxies):
+        lab.start_brokers()
+        zk = zookeeper_client.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
+        try:
+            return MoveReplay(run, lab, proxies, zk, answers, epochs).report(on_step)
+        finally:
+            zookeeper_client.disconnect(zk)
+
+
+Lever = Callable[[MoveReplay, ReplayStep], str]
+
+LEVERS: dict[str, Lever] = {
+    "topic_is_created": MoveReplay.creates,
+    "broker_becomes_controller": MoveReplay.becomes_controller,
+    "admin_requests_reassignment": MoveReplay.asks,
+    "controller_writes_union_of_replicas": MoveReplay.assigns,
+    "controller_writes_target_replicas": MoveReplay.assigns,
+    "controller_drops_request_already_assigned": MoveReplay.closes,
+    "controller_removes_request_entry": MoveReplay.closes,
+    "leader_expands_isr": MoveReplay.expands,
+    "broker_becomes_leader": MoveReplay.obeys,
+    "broker_becomes_follower": MoveReplay.obeys,
+    "older_epoch_is_refused": MoveReplay.obeys,
+    "broker_stops_replica": MoveReplay.stops,
+    "broker_deletes_replica": MoveReplay.deletes,
+    "leader_appends": MoveReplay.appends,
+    "follower_catches_up": MoveReplay.catches_up,
+    **dict.fromkeys((
+        "controller_bumps_epoch", "controller_moves_leader", "controller_keeps_leader",
+        "controller_takes_old_replica_offline",
+    ), MoveReplay.writes_state),
+    **dict.fromkeys((
+        "broker_learns_it_won", "controller_reads_context", "controller_begins_move",
+        "controller_sees_targets_in_sync", "controller_sets_target_in_memory",
+        "controller_skips_old_replica_outside_isr", "controller_deletes_old_replicas",
+        "controller_sends_final_update_metadata", "broker_updates_metadata", "metadata_is_delayed",
+    ), MoveReplay.goes_on),
+}  # fmt: skip
+"""Transition of `reassignment` -> its lever."""
+
+__all__ = ["LEVERS", "MoveReplay", "replay_move"]

@@ -1,0 +1,211 @@
+"""Partial traces: `insync.trace/1` whose header says `"partial": true`.
+
+The header needs `run`, `brokers`, `version` and `system`; it may say `"hidden": n`, how many steps
+may be missing before a line (8 unless said), and `initial` may have any leaves. A line needs `run`,
+`node` and `seq`; `clock`, where it is given, grows. `step` and `args` may be missing, in whole or
+in part, and `observed` has those leaves that were seen after the line: one that is missing there
+says nothing, not that it stayed as it was.
+
+Each node numbers what it wrote, so a gap in `seq` is a lost line, never a hidden step. The end line
+is needed too. All is refused by file and line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from conformance.mapping import ROWS
+from conformance.partial.leaves import observed_leaves
+from conformance.trace_report import UnknownLeaf
+from impl.world.trace import FORMAT, TraceError, opened
+from model.language import ProtocolError
+from model.systems import SYSTEMS
+from specs.partial.ways import MOST_HIDDEN
+
+SYSTEM = "replication"
+MOST_BROKERS = 9
+
+
+@dataclass(frozen=True)
+class PartialEvent:
+    """One line: what was written down of a step, and what was seen after it."""
+
+    line: int
+    node: int | str
+    step: str | None
+    args: dict[str, int]
+    observed: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PartialTrace:
+    """What the header says, and the lines."""
+
+    run: str
+    brokers: int
+    version: str
+    hidden: int
+    initial: dict[str, Any]
+    events: tuple[PartialEvent, ...] = field(default=())
+
+
+def is_partial(path: str | Path) -> bool:
+    """Does the file's header say that parts are missing? False for what cannot be read."""
+    try:
+        with opened(Path(path)) as lines:
+            header = json.loads(next(iter(lines), "null"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(header, dict) and header.get("partial") is True
+
+
+def read_partial(path: str | Path) -> PartialTrace:
+    """Read a file. TraceError names file, line, fault, and what is right."""
+    where = Path(path)
+    with opened(where) as lines:
+        return parse_partial(lines, where)
+
+
+def parse_partial(lines: Iterable[str], path: Path) -> PartialTrace:
+    """Read the lines of a file; `path` is for the errors."""
+    reader = _PartialReader(path)
+    number = 0
+    try:
+        for number, text in enumerate(lines, 1):
+            reader.take(number, text)
+    except UnicodeDecodeError as error:
+        raise TraceError(path, number + 1, "not text in UTF-8; a trace is NDJSON") from error
+    return reader.done(number)
+
+
+class _PartialReader:
+    def __init__(self, path: Path) -> None:
+        self.path, self.line = path, 0
+        self.header: dict[str, Any] | None = None
+        self.events: list[PartialEvent] = []
+        self.seq: dict[int | str, int] = {}
+        self.clock: int | None = None
+        self.ended = False
+
+    def fail(self, message: str) -> TraceError:
+        return TraceError(self.path, self.line, message)
+
+    def take(self, number: int, text: str) -> None:
+        self.line = number
+        if not text.endswith("\n"):
+            raise self.fail("truncated in the middle of a line")
+        try:
+            fields = json.loads(text)
+        except ValueError as error:
+            raise self.fail(f"not JSON ({error}); each line is one object") from error
+        if not isinstance(fields, dict):
+            raise self.fail("not a JSON object; each line is one object")
+        if self.ended:
+            raise self.fail("a line after the end; a trace holds one run")
+        if self.header is None:
+            self.header = self._header(fields)
+            return
+        if "format" in fields or fields.get("run") != self.header["run"]:
+            raise self.fail(
+                f"two runs mixed: {fields.get('run')!r} in the trace of {self.header['run']!r}; "
+                "one file a run"
+            )
+        if fields.get("end") is True:
+            if fields.get("events") != len(self.events):
+                raise self.fail(
+                    f"the end counts {fields.get('events')} events, there are {len(self.events)}"
+                )
+            self.ended = True
+            return
+        self.events.append(self._event(fields))
+
+    def _header(self, fields: dict[str, Any]) -> dict[str, Any]:
+        if fields.get("format") != FORMAT:
+            raise self.fail(
+                f"unknown format {fields.get('format')!r}; this reader knows {FORMAT} alone"
+            )
+        if fields.get("system", SYSTEM) != SYSTEM:
+            raise self.fail(f"system {fields['system']!r}; partial traces are of {SYSTEM}")
+        brokers = fields.get("brokers")
+        if not _is_number(brokers) or not 1 <= brokers <= MOST_BROKERS:
+            raise self.fail(f"brokers is {brokers!r}; write a number from 1 to {MOST_BROKERS}")
+        if not isinstance(fields.get("run"), str):
+            raise self.fail(f"run is {fields.get('run')!r}; write the id of the run as text")
+        try:
+            SYSTEMS[SYSTEM].recorded(fields.get("version"))
+        except (ProtocolError, TypeError) as error:
+            raise self.fail(f"unknown version {fields.get('version')!r}: {error}") from error
+        hidden = fields.get("hidden", MOST_HIDDEN)
+        if not _is_number(hidden) or hidden < 0:
+            raise self.fail(f"hidden is {hidden!r}; write how many steps may be missing, 0 or more")
+        self._leaves(fields.get("initial", {}), brokers, "initial")
+        return {"initial": {}, **fields, "hidden": hidden}
+
+    def _event(self, fields: dict[str, Any]) -> PartialEvent:
+        assert self.header is not None
+        node, seq, clock = fields.get("node"), fields.get("seq"), fields.get("clock")
+        if not isinstance(node, int | str):
+            raise self.fail(f"node is {node!r}; write who saw this: a broker's id, or a name")
+        expected = self.seq.get(node, 0) + 1
+        if not _is_number(seq):
+            raise self.fail(f"seq of node {node} is {seq!r}, where {expected} is next")
+        if seq != expected:
+            order = "out of order" if seq < expected else "gap"
+            raise self.fail(f"{order}: seq {seq} of node {node} where {expected} is next")
+        self.seq[node] = seq
+        if clock is not None:
+            if not _is_number(clock) or (self.clock is not None and clock <= self.clock):
+                raise self.fail(f"out of order: clock {clock} after {self.clock}; clocks grow")
+            self.clock = clock
+        step, args = fields.get("step"), fields.get("args") or {}
+        observed = fields.get("observed") or {}
+        self._step(step, args)
+        self._leaves(observed, self.header["brokers"], "observed")
+        return PartialEvent(self.line, node, step, args, observed)
+
+    def _step(self, step: Any, args: Any) -> None:
+        if not isinstance(args, dict) or not all(_is_number(value) for value in args.values()):
+            raise self.fail(f"args is {args!r}; write numbers by the names of the step's arguments")
+        if step is None:
+            if args:
+                raise self.fail("args without a step; name the step, or leave both out")
+            return
+        if step not in ROWS:
+            raise self.fail(f"unknown step {step!r}; one of {', '.join(sorted(ROWS))}")
+        strange = sorted(set(args) - set(ROWS[step].parameters))
+        if strange:
+            raise self.fail(
+                f"{step} has no argument {strange[0]}; it takes {', '.join(ROWS[step].parameters)}"
+            )
+
+    def _leaves(self, leaves: Any, brokers: int, what: str) -> None:
+        if not isinstance(leaves, dict):
+            raise self.fail(f"{what} is {leaves!r}; write values by the paths of leaves")
+        try:
+            observed_leaves(leaves, brokers)
+        except UnknownLeaf as error:
+            raise self.fail(f"{what}: {error}") from error
+
+    def done(self, last: int) -> PartialTrace:
+        if self.header is None:
+            raise TraceError(
+                self.path, 1, f"empty; a trace begins with a header of format {FORMAT}"
+            )
+        if not self.ended:
+            self.line = last
+            raise self.fail(
+                f"truncated after {len(self.events)} events; a trace ends with an end line"
+            )
+        head = self.header
+        return PartialTrace(
+            head["run"], head["brokers"], head["version"], head["hidden"], head["initial"],
+            tuple(self.events),
+        )  # fmt: skip
+
+
+def _is_number(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,235 @@
+"""Simulated clusters that write Kafka's log lines, judged as the logs of real brokers are.
+
+A wide world has what no system of the model has at once: topics that are deleted while their
+partitions move, brokers that go meanwhile, controllers that take over in the middle of it. Its
+brokers report what they do to the writers that running brokers have, and the pipeline asks the
+model about each write, request and epoch of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from conformance.ingest.files import discover
+from conformance.pipeline.corpus import Corpus, Judged
+from conformance.pipeline.local import LocalEngine
+from conformance.pipeline.rules import BREAKS, Finding, FindingKind
+from impl.core.event_controller import EventController
+from impl.core.events import LogTruncating, ReplicaEvent
+from impl.releases import DEFAULT
+from impl.server.controller_lines import ControllerLines
+from impl.server.log4j_files import Log4jFiles
+from impl.server.replica_lines import ReplicaLines
+from impl.sim.steps import Step
+from impl.world.simulated_broker import FOLDER
+from impl.world.simulated_cluster import STEP_MS as WIDE_STEP_MS
+from impl.world.wide.node import WideBroker
+from impl.world.wide.runs import run_wide, world_of
+from impl.world.wide.world import FIRST_INSTANT_MS, WideWorld
+from impl.znodes import TopicPartition, paths
+from impl.zookeeper.port import wait
+from specs.verdict import Verdict
+
+PORT = 9092
+
+STEP_MS = 200
+"""In logs a step takes so long, and each line of it one of them: what a broker wrote in one step is
+in order in its several files, and lines of different terms are not close by."""
+
+
+class _LoggingBroker(WideBroker):
+    """Writes its lines to ``brokerN`` in a folder."""
+
+    folder: Path
+    files: Log4jFiles
+    written = 0, 0
+    """The step in which it wrote last, and how many lines."""
+    log_starts: dict[tuple[str, int, str], int]
+    """By partition and directory, as they were."""
+
+    def stamped_ms(self) -> int:
+        """When its next line is written."""
+        step, lines = (self.now_ms() - FIRST_INSTANT_MS) // WIDE_STEP_MS, self.written[1]
+        self.written = step, lines + 1 if step == self.written[0] else 0
+        return FIRST_INSTANT_MS + step * STEP_MS + min(self.written[1], STEP_MS - 1)
+
+    def _start_process(self) -> None:
+        if not self.started:
+            place = self.folder / f"broker{self.broker}"
+            self.files = Log4jFiles(place, self.broker, self.release, self.stamped_ms)
+            self.lines = ReplicaLines(self.files)
+        self.log_starts = {}
+        self.files.starting()
+        super()._start_process()
+        for partition in self.logs.partitions:
+            log = self.logs.log(partition)
+            assert log is not None, "a partition that is listed has a log"
+            named, segments = TopicPartition(*partition), len(log.segments)
+            folder = log.directory.rpartition("/")[0]
+            self.files.loaded(named, folder, segments, log.log_start, log.log_end)
+
+    def _controller_of_session(self) -> EventController:
+        return self._controller(ControllerLines(self.files))
+
+    def register(self, earlier: int = 0) -> None:
+        """Up, or up again in another session."""
+        is_start = not self.up
+        self.files.broker_registering()
+        super().register(earlier)
+        if is_start:
+            self.files.server("started")
+
+    def _registered(self) -> None:
+        self.files.broker_registered(f"b{self.broker}", PORT, self.epoch)
+
+    def reconnect(self) -> None:
+        """A new session."""
+        self.files.session_expired()
+        super().reconnect()
+
+    def observe(self, event: ReplicaEvent) -> None:
+        super().observe(event)
+        if isinstance(event, LogTruncating):
+            replica = self.replicas.partitions.get(event.partition)
+            leader = -1 if replica is None or replica.leader is None else replica.leader
+            place = FOLDER if replica is None else replica.log.directory
+            self.lines.truncating(event, place, leader, 0)
+        else:
+            self.lines(event)
+
+    def note_log_starts(self) -> None:
+        """Lines of logs that begin later than they did."""
+        for partition in self.logs.partitions:
+            log = self.logs.log(partition)
+            assert log is not None, "a partition that is listed has a log"
+            before = self.log_starts.get((*partition, log.directory), log.log_start)
+            self.log_starts[(*partition, log.directory)] = log.log_start
+            if before < log.log_start:
+                self.lines.log_start_raised(partition, log.log_start, log.directory)
+
+    def _event_failed(self, name: str, error: Exception) -> None:
+        super()._event_failed(name, error)
+        why = f"{type(error).__name__}: {error}"
+        wait(ControllerLines(self.files).event_failed(name, why))
+
+
+class LogWritingWorld(WideWorld):
+    """A wide world whose brokers write Kafka's log lines into a folder."""
+
+    nodes: dict[int, _LoggingBroker]  # type: ignore[assignment]
+
+    def __init__(self, folder: Path, **given: Any) -> None:
+        self.folder = folder
+        super().__init__(**given)
+
+    def _broker_type(self) -> type[WideBroker]:
+        return type("LoggingBroker", (_LoggingBroker,), {"folder": self.folder})
+
+    def take(self, step: Step) -> None:
+        """Take a step; a broker that goes by itself says so."""
+        leaves = self.nodes[step.args[0]].files if step.name == "broker_shuts_down" else None
+        if leaves is not None:
+            leaves.server("shutting down")
+        super().take(step)
+        if leaves is not None:
+            leaves.server("shut down completed")
+        for node in self.nodes.values():
+            if node.up:
+                node.note_log_starts()
+
+    def close(self) -> None:
+        """No more lines."""
+        for node in self.nodes.values():
+            node.files.close()
+
+
+def run_with_log_files(
+    folder: Path, seed: int, steps: int, faults: str = "everything", release: str = DEFAULT,
+    brokers: int = 4, topics: int = 2, partitions: int = 2, settles: bool = False,
+) -> tuple[int, str]:  # fmt: skip
+    """Run a cluster, and leave its logs in ``folder``; how many steps it took.
+
+    The second answer is what does not hold of the run itself, else empty: a claim of the simulator;
+    and with ``settles``, for which faults end then, all brokers are alive, and it is left alone,
+    which of the model's claims about what happens in the end.
+    """
+    world = LogWritingWorld(
+        folder, brokers=brokers, topics=topics, partitions=partitions, release=release, seed=seed,
+        **world_of(faults, brokers),
+    )  # fmt: skip
+    with closing(world):
+        run = run_wide(seed, steps, faults, brokers, settle=settles, world=world)
+        return run.steps, run.broken or _unfinished(world, run.goes_on)
+
+
+def _unfinished(world: LogWritingWorld, goes_on: str) -> str:
+    """Which of the model's claims does not hold of a cluster that does not come to rest."""
+    nodes = world.zookeeper.nodes
+    if not goes_on:
+        return ""
+    if paths.CONTROLLER not in nodes:
+        return "newest_controller_becomes_known: nobody is in /controller"
+    if wait(world.admin.deletions()):
+        return "no_wedge: a topic is still to be deleted"
+    if paths.REASSIGN_PARTITIONS in nodes:
+        return "moves_finish: a move is still under way"
+    return f"the_cluster_comes_to_rest: {goes_on}"
+
+
+WRONG = {kind.value for kind in (*BREAKS, FindingKind.KNOWN_BUG)}
+"""Findings that no log of a sound cluster may have. What a rule cannot place for want of a line is
+none: of leader epochs that a broker was notified of it asks for lines that Kafka does not write."""
+
+
+@dataclass
+class LogsReport:
+    """What was found in the logs of a run. ``checked``: by rule, how often it compared."""
+
+    steps: int
+    lines: int
+    rejected: int
+    findings: list[Finding]
+    broken_claim: str = ""
+    checked: Counter[str] = field(default_factory=Counter)
+    fired: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Broken by a finding or a claim; not checked where nothing was compared. Lines that no
+        template knows are counted, and break nothing."""
+        if self.findings or self.broken_claim:
+            return Verdict.BROKEN
+        return Verdict.HOLDS if sum(self.checked.values()) else Verdict.NOT_CHECKED
+
+    @property
+    def first(self) -> str:
+        """The first finding in a line, else the claim that does not hold; empty if none."""
+        return next((f"{one.rule}: {one.why}" for one in self.findings), self.broken_claim)
+
+
+def judge_logs(folder: Path, steps: int = 0, broken_claim: str = "") -> LogsReport:
+    """Judge the logs of one cluster by every rule."""
+    engine = LocalEngine()
+    corpus: Corpus = engine.ingest(discover([str(folder)]), None)
+    judged: Judged = engine.judge(corpus)
+    rejected = sum(one.count for one in corpus.figures.unknown)
+    wrong = [one for one in judged.findings if one.kind in WRONG]
+    return LogsReport(
+        steps, corpus.figures.distinct, rejected, wrong, broken_claim, Counter(judged.checked),
+        Counter(judged.fired) + Counter(judged.election_steps),
+    )  # fmt: skip
+
+
+def judged_logs(
+    seed: int, steps: int, faults: str = "everything", release: str = DEFAULT, settles: bool = True
+) -> LogsReport:
+    """Run a cluster, and judge its logs, and with ``settles`` what it comes to in the end.
+    ValueError for a profile that there is not."""
+    with TemporaryDirectory(prefix="insync-logged-") as folder:
+        run = run_with_log_files(Path(folder), seed, steps, faults, release, settles=settles)
+        return judge_logs(Path(folder), *run)

@@ -1,0 +1,36 @@
+"""Claims about single steps of controllers: resigned, without a session, or deposed."""
+
+from model.language import all_of, any_of, some, sometimes
+from model.protocol.controller_claims import cut_off, who_has_a_task, who_is_cut_off, who_is_deposed
+from model.protocol.state import BROKERS
+from model.reassignment.replica_lists import is_same
+
+NO_TASK = "none"
+AT_WORK = "a_deposed_controller_is_at_work"
+
+
+def goes_on(now, after, broker):
+    """The broker acts as a controller: a task begins or ends, or a replica of it is done."""
+    before, then = now.cache[broker], after.cache[broker]
+    return all_of(
+        now.belief[broker] > 0, now.belief[broker] == after.belief[broker],
+        any_of(before.task != then.task, before.leaving != then.leaving))
+
+
+def untouched(now, after):
+    return all_of(
+        now.zk.version == after.zk.version, now.zk.other == after.zk.other,
+        is_same(now.zk.assignment, after.zk.assignment),
+        is_same(now.zk.requested, after.zk.requested))
+
+
+@sometimes("a controller that is deposed is in the middle of a move")
+def a_deposed_controller_is_at_work(now):
+    return some(BROKERS, lambda b: all_of(
+        now.belief[b] < now.zk.epoch, now.cache[b].task != NO_TASK, now.cache[b].task != "idle"))
+
+
+CONDUCT = (
+    who_has_a_task(NO_TASK, companion=AT_WORK), who_is_cut_off(goes_on),
+    who_is_deposed(goes_on, untouched, companion=AT_WORK), cut_off(NO_TASK),
+    a_deposed_controller_is_at_work)
