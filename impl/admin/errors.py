@@ -25,7 +25,7 @@ class AdminError(Exception):
 
 @contextlib.contextmanager
 def after(lines: Sequence[str]) -> Iterator[None]:
-    """What is refused in here is refused after these lines, as they are then, were printed."""
+    """An AdminError raised inside gets these lines, which the tool printed before it failed."""
     try:
         yield
     except AdminError as error:

@@ -24,7 +24,7 @@ class MetadataCache:
 
     @property
     def alive(self) -> set[int]:
-        """The brokers that live, as far as is known."""
+        """The live brokers of the last UpdateMetadata."""
         return set(self.brokers)
 
     def leader(self, partition: TopicPartition) -> int | None:

@@ -60,7 +60,7 @@ class RequestBatch:
         self.metadata: dict[TopicPartition, PartitionMetadata] = {}
 
     def begin(self) -> None:
-        """A new round; BatchNotSent if the last one still holds something."""
+        """Begin a new batch; BatchNotSent if the last one was not sent."""
         for held, kind in (
             (self.orders, "leaderAndIsr"),
             (self.stops, "stopReplica"),

@@ -237,7 +237,7 @@ class Log:
         return FetchedRegion(at, self.active.region(at.position, 0))
 
     def position_of(self, offset: int) -> LogOffset:
-        """Where an offset lies; OffsetOutOfRange if it is not within the log."""
+        """The file position of an offset; OffsetOutOfRange if it is not within the log."""
         if not self.log_start <= offset <= self.log_end:
             raise OffsetOutOfRange(offset, self.log_start, self.log_end)
         if offset == self.log_end:
@@ -265,7 +265,8 @@ class Log:
         return None
 
     def offsets_before(self, timestamp: int, most: int) -> list[int]:
-        """Where segments begin that were changed last at that time (ms) or before, and the log end
+        """The base offsets of the segments last modified at that time (ms) or before, and the log
+        end
         if that is now; the latest first. LATEST and EARLIEST as elsewhere.
 
         What ListOffsets of version 0 knows of times. Source: Log.getOffsetsBefore,
@@ -447,7 +448,7 @@ class Log:
 
     @property
     def keeps_epochs(self) -> bool:
-        """It has an epoch cache: by its message format since 2.1.1, whatever that is before."""
+        """Whether the log has an epoch cache: since 2.1.1 by its message format, before always."""
         return self.config.message_format >= 2 or not self.config.epochs_by_format
 
     def reconfigure(self, config: LogConfig) -> None:

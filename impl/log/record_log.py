@@ -21,7 +21,7 @@ class Records(tuple[Record, ...]):
 
 
 class LogAppendInfo(NamedTuple):
-    """Where a producer's records are."""
+    """The offsets that a producer's records were given."""
 
     first_offset: int
     last_offset: int

@@ -235,7 +235,9 @@ class Segment:
         return None
 
     def largest_timestamp(self) -> int:
-        """Of the records; when the file was changed if they have none, or no time index."""
+        """The largest timestamp of the records; without one, or without a time index, the file's
+        mtime.
+        """
         if self.config.time_index and self.max_timestamp >= 0:
             return self.max_timestamp
         return self.modified_ms
@@ -246,7 +248,9 @@ class Segment:
         return self.disk.modified_ms(self.path(LOG))
 
     def load_max_timestamp(self) -> None:
-        """Find the greatest timestamp again: the last time entry, and what came after it."""
+        """Find the largest timestamp again, from the last time index entry and the records after
+        it.
+        """
         last = self.time_index.last
         self.max_timestamp, self.offset_of_max = NO_TIMESTAMP, self.base_offset
         if last is not None:

@@ -47,7 +47,7 @@ class StoredLog:
 
     @property
     def directory(self) -> str:
-        """Where its files are."""
+        """The directory of its files."""
         return self.log.directory
 
     @property
@@ -57,7 +57,7 @@ class StoredLog:
 
     @property
     def log_start(self) -> int:
-        """Where the log begins; raising it drops what comes before. StorageError."""
+        """The log start offset; raising it deletes the records below. StorageError."""
         return self.log.log_start
 
     @log_start.setter
@@ -112,7 +112,7 @@ class StoredLog:
     async def read(
         self, offset: int, max_bytes: int, up_to: int | None, at_least_one: bool
     ) -> Region:
-        """Where the records from an offset on lie. OffsetOutOfRange, StorageError."""
+        """The region of the records from an offset on. OffsetOutOfRange, StorageError."""
         with self._using() as log:
             return log.read(offset, max_bytes, up_to, at_least_one).region
 

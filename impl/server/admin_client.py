@@ -312,7 +312,7 @@ class AdminClient(Client):
 
 
 def _asked(connection: Connection, api: str, known: int, body: Fields, oldest: int = 0) -> Any:
-    """In the newest version that both sides know; RequestFailed UNSUPPORTED_VERSION."""
+    """Ask in the newest version that both sides know; RequestFailed UNSUPPORTED_VERSION."""
     try:
         version = connection.newest(api, known)
         if version < oldest:

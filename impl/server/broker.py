@@ -257,7 +257,7 @@ class Broker:
         threading.Thread(target=self._schedule_isr, name="isr-expiration", daemon=True).start()
 
     def _limits(self) -> Limits:
-        """Of connections and requests, by the properties."""
+        """The limits of connections and requests that the properties set."""
         largest = self.config.whole_number("socket.request.max.bytes")
         memory = self.config.whole_number("queued.max.request.bytes")
         return Limits(

@@ -98,7 +98,7 @@ class AskedCondition(threading.Condition):
         self._of = lock
 
     def wait(self, timeout: float | None = None) -> bool:
-        """As Condition's. Whatever ``still_asked`` raises."""
+        """Like ``Condition.wait``; raises what ``still_asked`` raises."""
         left = threading.TIMEOUT_MAX if timeout is None else timeout
         while left > LOOK_S:
             if super().wait(LOOK_S):
@@ -127,50 +127,50 @@ class PatientPort:
 
     @property
     def zxid(self) -> int:
-        """As the port knows it."""
+        """See `Port`."""
         return self.port.zxid
 
     async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
     ) -> Created:
-        """As the port does."""
+        """See `Port`."""
         with self.lock.released():
             return await self.port.create(path, data, ephemeral, sequential)
 
     async def get(self, path: str, watch: bool = False) -> Znode:
-        """As the port does."""
+        """See `Port`."""
         with self.lock.released():
             return await self.port.get(path, watch)
 
     async def exists(self, path: str, watch: bool = False) -> Znode | None:
-        """As the port does."""
+        """See `Port`."""
         with self.lock.released():
             return await self.port.exists(path, watch)
 
     async def children(self, path: str, watch: bool = False) -> list[str]:
-        """As the port does."""
+        """See `Port`."""
         with self.lock.released():
             return await self.port.children(path, watch)
 
     async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
-        """As the port does."""
+        """See `Port`."""
         with self.lock.released():
             return await self.port.set_data(path, data, version)
 
     async def delete(self, path: str, version: int = ANY_VERSION) -> None:
-        """As the port does."""
+        """See `Port`."""
         with self.lock.released():
             await self.port.delete(path, version)
 
     async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
-        """As the port does."""
+        """See `Port`."""
         with self.lock.released():
             return await self.port.multi(ops)
 
     def events(self) -> list[WatchEvent]:
-        """As the port does."""
+        """See `Port`."""
         return self.port.events()
 
     def close(self) -> None:
-        """As the port does."""
+        """See `Port`."""
         self.port.close()

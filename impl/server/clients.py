@@ -50,7 +50,7 @@ class ClientError(Exception):
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record went."""
+    """The partition and offset of a record that was produced."""
 
     partition: int
     offset: int
@@ -200,7 +200,7 @@ class ProducerBatch:
         self._bytes: dict[int, bytes] = {}
 
     def encoded(self, version: int) -> bytes:
-        """In the format that a version of Produce carries: the same bytes each time."""
+        """The batch in the message format of a version of Produce: the same bytes each time."""
         magic = 2 if version >= 3 else 1 if version == 2 else 0
         if magic not in self._bytes:
             self._bytes[magic] = (
@@ -380,7 +380,7 @@ class Consumer(Client):
         return next(iter(row.old_style_offsets), -1)
 
     def offsets_before(self, topic: str, partition: int, timestamp: int, most: int) -> list[int]:
-        """As clients before 0.10.1 asked: beginnings of segments up to a time, latest first."""
+        """Version 0 of ListOffsets: base offsets of segments up to a time, the latest first."""
         row = self._list_offsets(topic, partition, timestamp, most)
         return [int(one) for one in row.old_style_offsets]
 

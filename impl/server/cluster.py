@@ -129,7 +129,7 @@ class Cluster(Processes):
 
     @property
     def own_zookeeper(self) -> bool:
-        """ZooKeeper is one of its processes."""
+        """Whether the cluster runs its own ZooKeeper process."""
         return self.state.zookeeper in KINDS
 
     def names(self) -> list[str]:
@@ -142,18 +142,18 @@ class Cluster(Processes):
         return [name for name in self.names() if self.pid(name) is not None]
 
     def addresses(self) -> list[tuple[str, int]]:
-        """Where its brokers listen, or say that they do."""
+        """The advertised addresses of its brokers."""
         found = {one: self._address(one) for one in self.state.ports}
         found |= {one: (LOOPBACK, port) for one, port in self.state.advertised.items()}
         return [found[one] for one in sorted(found)]
 
     def _address(self, broker: int) -> tuple[str, int]:
-        """Where it listens itself."""
+        """The address on which the broker itself listens."""
         return self.state.hosts.get(broker, LOOPBACK), self.state.ports[broker]
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where its brokers listen, as Kafka's clients need it."""
+        """The brokers' addresses as `bootstrap.servers` of Kafka's clients."""
         return ",".join(f"{host}:{port}" for host, port in self.addresses())
 
     def session(self, timeout_ms: int = 6000) -> Port:
@@ -363,7 +363,7 @@ def remove(folder: Path) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """So many different ports on which nobody listens at this moment."""
+    """That many different ports on which nobody listens now."""
     with contextlib.ExitStack() as held:
         probes = [held.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:

@@ -155,7 +155,7 @@ class Connection(FrameConnection):
         timeout_s: float | None = None,
         correlation: int | None = None,
     ) -> Any:
-        """The body of the answer to a request in some version. Disconnected.
+        """Send a request in a version, and return the body of its response. Disconnected.
 
         Requests are numbered unless they have a number.
         """

@@ -31,7 +31,7 @@ _CAPS = {"LeaderAndIsr": 4, "UpdateMetadata": 6}
 
 
 class LiveBrokers(NamedTuple):
-    """Where the brokers listen that an UpdateMetadata mentions, and in which racks they are."""
+    """Endpoints and racks of the live brokers of an UpdateMetadata."""
 
     endpoints: Endpoints = {}
     racks: Mapping[int, str | None] = {}

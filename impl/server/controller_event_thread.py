@@ -210,7 +210,7 @@ class ControllerEventThread(threading.Thread):
         self.put("request", lambda: work(self.current_controller))
 
     def _event_failed(self, name: str, error: Exception) -> None:
-        """As Kafka's event thread: logged, and the next one comes."""
+        """An event failed: it is logged, and the thread takes the next one, as in Kafka."""
         wait(self.lines.event_failed(name, f"{type(error).__name__}: {error}"))
 
     def _rebalance(self) -> None:

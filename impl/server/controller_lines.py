@@ -17,7 +17,7 @@ _LISTENERS = "kafka.controller."
 
 
 class ControllerLines(ControllerJournal):
-    """Writes what a controller tells, in the words of its release."""
+    """Writes a controller's log lines, in the words of its release."""
 
     def __init__(self, files: Log4jFiles) -> None:
         self.files = files
@@ -500,7 +500,7 @@ _OF_NODES = {paths.BROKER_IDS: "BrokerModifications", paths.TOPICS: "PartitionMo
 
 
 def _event(name: str) -> str:
-    """The name of Kafka's event, of the work that is done or of the node that was heard of."""
+    """The name of Kafka's event for a task, or for a znode whose watch fired."""
     if name in _EVENTS:
         return _EVENTS[name]
     parent, _, last = name.rpartition("/")

@@ -116,7 +116,7 @@ class DynamicConfigs:
         return self.config.whole_number(name)
 
     def synonyms(self, name: str) -> list[tuple[str, str]]:
-        """Where a property has which value, the one that holds first (``ConfigSource``)."""
+        """The values of a property by source, the one in force first (``ConfigSource``)."""
         layers: list[tuple[str, Mapping[str, str]]] = [
             ("DYNAMIC_BROKER_CONFIG", self.own),
             ("DYNAMIC_DEFAULT_BROKER_CONFIG", self.of_all),

@@ -48,7 +48,7 @@ class FetchedPart(NamedTuple):
 
 
 def next_epoch(epoch: int) -> int:
-    """Of the fetch after one of this epoch: round and round, but never 0 again."""
+    """The session epoch of the next fetch: it wraps around, but never to 0."""
     if epoch < 0:
         return FINAL_EPOCH
     return 1 if epoch == 2**31 - 1 else epoch + 1
@@ -302,7 +302,7 @@ class FetchSessionHandler(Generic[Key]):
         return ""
 
     def failed(self) -> None:
-        """There was no answer: the next fetch ends this session, if the leader still has it."""
+        """A fetch got no response: the next one closes this session, if the leader still has it."""
         self._full(self.number)
 
     def _full(self, number: int) -> None:

@@ -53,7 +53,7 @@ _SESSION_HANDLER = "org.apache.kafka.clients.FetchSessionHandler"
 
 
 class FetcherVersions(NamedTuple):
-    """Of a follower's requests, by inter.broker.protocol.version."""
+    """The versions of a follower's requests, by inter.broker.protocol.version."""
 
     fetch: int
     epochs: int
@@ -61,7 +61,7 @@ class FetcherVersions(NamedTuple):
 
     @classmethod
     def of(cls, protocol: Release) -> FetcherVersions:
-        """As ``ReplicaFetcherThread`` has them."""
+        """The versions that ``ReplicaFetcherThread`` uses."""
         return cls(*(
             next(version for version, since in history if protocol.since(since))
             for history in (_FETCH, _EPOCHS, _OFFSETS)
@@ -237,7 +237,9 @@ class RemoteLeader:
         return answer
 
     def _tell_of_error(self, partition: TopicPartition, error: str, offset: int) -> None:
-        """In Kafka's words; since 2.1 a leader that moved is a line of DEBUG, and not written."""
+        """Log an error in Kafka's words; since 2.1 a leader that moved is logged at DEBUG: not
+        here.
+        """
         release = self.manager.release
         if not release.since("1.1"):
             self.tell(f"Error for partition {partition} to broker {self.leader}:{error}")
@@ -301,7 +303,9 @@ def _or_none(epoch: int | None) -> int:
 
 
 def _diverging(row: Any) -> EpochEnd | None:
-    """Where the logs diverge, which answers tell since version 12 (2.7)."""
+    """The epoch and end offset where the logs diverge: in fetch responses since version 12
+    (2.7).
+    """
     found = getattr(row, "diverging_epoch", None)
     if found is None or found.epoch < 0:
         return None
@@ -394,7 +398,9 @@ class FetcherManager:
         self._close_idle()
 
     def _tell_of_added(self, followed: Mapping[Places, Sequence[TopicPartition]]) -> None:
-        """In Kafka's words: up to 2.0 all in one line, later a line for each fetcher."""
+        """Log added partitions in Kafka's words: up to 2.0 in one line, later one line per
+        fetcher.
+        """
         release, files = self.manager.release, self.manager.files
         added: list[str] = []
         for who, partitions in sorted(followed.items()):

@@ -58,7 +58,7 @@ class GroupConsumer(Consumer):
 
     @property
     def joined(self) -> bool:
-        """It belongs to the group, as far as it knows."""
+        """Whether the member believes that it belongs to the group."""
         return self.generation != NO_GENERATION
 
     # Asking the coordinator

@@ -84,7 +84,7 @@ class IsrRequests(threading.Thread):
             self._deal_with(changes, answer)
 
     def _sent(self, address: Address | None, changes: list[IsrChange]) -> tuple[str, Answers]:
-        """The error of the whole request, and what came of each change."""
+        """Send AlterIsr: the error of the whole request, and the result of each change."""
         if address is None:
             return "NOT_CONTROLLER", {}
         if self._connection is None or self._connection.address != address:

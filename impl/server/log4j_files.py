@@ -87,13 +87,13 @@ class Log4jFiles:
         self.line(SERVER, "INFO", version, "org.apache.kafka.common.utils.AppInfoParser")
 
     def broker_registering(self) -> None:
-        """It is about to create its znode."""
+        """Log that the broker is about to create its znode."""
         path = paths.broker(self.broker)
         logger = _ZK_CLIENT if self.release.since("1.1") else "kafka.utils.ZKCheckedEphemeral"
         self.line(SERVER, "INFO", f"Creating {path} (is it secure? false)", logger)
 
     def broker_registered(self, host: str | None, port: int, epoch: int) -> None:
-        """Its znode is there: with its address and (2.2) its broker epoch."""
+        """Log that the broker has registered: with its address and (2.2) its broker epoch."""
         where = f"EndPoint({host},{port},ListenerName(PLAINTEXT),PLAINTEXT)"
         if self.release.since("1.1"):
             where = f"ArrayBuffer({where})"

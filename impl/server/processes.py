@@ -183,7 +183,7 @@ def _process_state(pid: int) -> str:
 
 
 def _python_path() -> str:
-    """Where ``impl`` is imported from, for a process that starts elsewhere."""
+    """The path from which a process that starts elsewhere imports ``impl``."""
     root = str(Path(__file__).resolve().parents[2])
     before = os.environ.get("PYTHONPATH")
     return root if not before else f"{root}{os.pathsep}{before}"

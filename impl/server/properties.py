@@ -221,7 +221,7 @@ class BrokerProperties:
         return {name: REASON_OF[name] for name in sorted(self.given) if name in REASON_OF}
 
     def whole_number(self, name: str) -> int:
-        """A whole number."""
+        """The value of a property that is an integer."""
         value = self.values[name]
         assert isinstance(value, int), f"{name} is no number"
         return value
@@ -242,13 +242,13 @@ class BrokerProperties:
 
     @property
     def log_dirs(self) -> list[str]:
-        """Where the logs are kept: ``log.dirs``, else ``log.dir``, parted by commas."""
+        """The log directories: ``log.dirs``, else ``log.dir``, separated by commas."""
         chosen = self.text("log.dirs") or self.text("log.dir")
         return [part.strip() for part in chosen.split(",") if part.strip()]
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where the broker listens."""
+        """The host and port on which the broker listens."""
         return _address(self.text("listeners"))
 
     @property

@@ -47,7 +47,7 @@ class ReplicationQuota:
         return chosen is None or partition.partition in chosen
 
     def record(self, size: int) -> None:
-        """So many bytes were copied now."""
+        """Count bytes that were copied now."""
         now = self.clock()
         if not self._samples or now - self._samples[-1][0] >= self.window_s:
             self._samples.append([now, 0.0])

@@ -75,7 +75,7 @@ class ReplicaLines:
         return self.files.name(partition)
 
     def _handled(self, partition: TopicPartition) -> str:
-        """As what is carried out names it: ``t-0`` from 0.10.2 on."""
+        """A partition as lines of handled requests name it: ``t-0`` since 0.10.2."""
         return str(partition) if self.release.since("0.10.2") else self._name(partition)
 
     # A leader and its ISR

@@ -157,7 +157,7 @@ class Serving:
     def offsets_before(
         self, partition: TopicPartition, timestamp: int, most: int, consumer: bool
     ) -> tuple[str, list[int]]:
-        """As clients before 0.10.1 asked: beginnings of segments up to a time, latest first."""
+        """Version 0 of ListOffsets: base offsets of segments up to a time, the latest first."""
         with self.replicas.lock:
             leads = wait(self.core.list_offset(partition, EARLIEST, consumer))
             if leads.error != NONE:

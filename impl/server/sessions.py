@@ -49,52 +49,52 @@ class SharedPort:
 
     @property
     def zxid(self) -> int:
-        """As the port knows it."""
+        """See `Port`."""
         return self._port.zxid
 
     async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
     ) -> Created:
-        """As the port does."""
+        """See `Port`."""
         with self._lock:
             return await self._port.create(path, data, ephemeral, sequential)
 
     async def get(self, path: str, watch: bool = False) -> Znode:
-        """As the port does."""
+        """See `Port`."""
         with self._lock:
             return await self._port.get(path, watch)
 
     async def exists(self, path: str, watch: bool = False) -> Znode | None:
-        """As the port does."""
+        """See `Port`."""
         with self._lock:
             return await self._port.exists(path, watch)
 
     async def children(self, path: str, watch: bool = False) -> list[str]:
-        """As the port does."""
+        """See `Port`."""
         with self._lock:
             return await self._port.children(path, watch)
 
     async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
-        """As the port does."""
+        """See `Port`."""
         with self._lock:
             return await self._port.set_data(path, data, version)
 
     async def delete(self, path: str, version: int = ANY_VERSION) -> None:
-        """As the port does."""
+        """See `Port`."""
         with self._lock:
             await self._port.delete(path, version)
 
     async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
-        """As the port does."""
+        """See `Port`."""
         with self._lock:
             return await self._port.multi(ops)
 
     def events(self) -> list[WatchEvent]:
-        """As the port does."""
+        """See `Port`."""
         with self._lock:
             return self._port.events()
 
     def close(self) -> None:
-        """As the port does."""
+        """See `Port`."""
         with self._lock:
             self._port.close()

@@ -30,13 +30,13 @@ class TracedTerms(ControllerJournal):
         self.controller: EventController | None = None
 
     async def elected(self, epoch: int, epoch_version: int) -> None:
-        """It became controller."""
+        """Write that the broker became controller."""
         args = {"epoch": epoch, "epoch_version": epoch_version}
         self._line("controller_elected", args)
         await super().elected(epoch, epoch_version)
 
     async def resigned(self) -> None:
-        """It is no longer the controller."""
+        """Write that the broker is no longer the controller."""
         self._line("controller_resigned", {})
         await super().resigned()
 

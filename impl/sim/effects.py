@@ -174,7 +174,7 @@ class AskLeader(Effect):
 
 
 class LeaderByEffect:
-    """The port that a round speaks to: every question is an effect."""
+    """The leader's end point of a fetcher whose requests are effects."""
 
     async def epoch_ends(
         self, questions: Mapping[TopicPartition, EpochQuestion]

@@ -47,7 +47,7 @@ class SteppedIsr(Partition[SomeLog]):
         """The handler of the fetch stands still here: Kafka joins it under another lock."""
 
     async def expand_now(self, replica: int) -> None:
-        """It goes on."""
+        """Begin the ISR write; the answer comes by a later step."""
         await super().expand(replica, 0)
 
     async def shrink_now(self, replica: int) -> None:

@@ -27,7 +27,7 @@ class CompletedWork(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class WaitingForZooKeeper:
-    """The work waits for this; ``memory`` is what there was to be kept of it then."""
+    """Work that waits for the answer to an operation; ``memory`` is its state at that moment."""
 
     ask: ZkOperation
     memory: Any

@@ -98,7 +98,7 @@ class PartitionCluster(WorldOfProcesses):
 
     @property
     def registered_controller(self) -> int | None:
-        """Who is registered as controller, None if nobody is."""
+        """The broker that /controller names, None if there is no such znode."""
         node = self.zookeeper.nodes.get(paths.CONTROLLER)
         return None if node is None else decode_controller(node.data)
 

@@ -98,7 +98,7 @@ class FollowerConnection(LeaderByEffect, FetcherListener):
         self._go_on({} if done.is_lost else done.replies)
 
     def close(self) -> None:
-        """The round ends where it stands: nothing comes of what was asked."""
+        """End the round: no reply of a request under way is used."""
         if self.round is not None:
             self.round.close()
         self.round = self.exchange = None
@@ -121,7 +121,7 @@ class FollowerConnection(LeaderByEffect, FetcherListener):
     def truncating(
         self, key: TopicPartition, offset: int, log_end: int, high_watermark: int
     ) -> None:
-        """A log is about to be cut."""
+        """Called before a follower truncates its log."""
         self.observer(LogTruncating(key, offset, log_end, high_watermark))
 
     def append_failed(self, key: TopicPartition, error: str) -> None:
@@ -194,14 +194,14 @@ class SimulatedFetchers:
                 del self.connections[leader]
 
     def is_following(self, partition: TopicPartition) -> bool:
-        """It fetches a partition, from whomever."""
+        """Whether the broker fetches the partition from some leader."""
         return any(partition in one.rounds.states for one in self.connections.values())
 
     def exchange(
         self, partition: TopicPartition, leader: ReplicaManager, now_ms: int,
         loses_fetch: bool = False,
     ) -> str:  # fmt: skip
-        """A question about one partition and the leader's answer; returns what was asked.
+        """Ask the leader about one partition, and take its reply; returns the request.
 
         A fetch whose answer is lost is only heard by the leader.
         """

@@ -37,7 +37,7 @@ class OrderInFlight:
 
     @property
     def state(self) -> LeaderIsrAndControllerEpoch:
-        """The state that it tells of."""
+        """The partition state that the request carries."""
         return self.order.state
 
     @property

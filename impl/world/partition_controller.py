@@ -46,7 +46,7 @@ class Reply(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Candidacy:
-    """A registration that got these answers.
+    """A registration as controller, and the answers it has got so far.
 
     ``answer`` is what ZooKeeper made of it, None before; ``reply`` is what comes of the answer.
     """
@@ -80,7 +80,7 @@ class Cached:
 
     @property
     def live_ids(self) -> tuple[int, ...]:
-        """Who was registered."""
+        """The ids of the brokers that were registered."""
         return tuple(broker for broker, _ in self.live)
 
 
@@ -107,12 +107,12 @@ class PartitionController:
 
     @property
     def unclean(self) -> bool:
-        """Who is not in sync may be elected when nobody is: the default up to 0.10."""
+        """Whether unclean leader election is allowed: the default up to 0.10."""
         return ControllerConfig().unclean_allowed("", self.release)
 
     @property
     def client(self) -> ZnodeClient:
-        """Of the session that the broker has now; it is answered at once."""
+        """The znode client of the broker's current session; it is answered at once."""
         return ZnodeClient(self.port.embedded, self.release)
 
     @property
@@ -162,7 +162,7 @@ class PartitionController:
         self.candidacy = replace(self._candidacy(), reply=Reply.LOST)
 
     def check_outcome(self) -> None:
-        """It registers again, is refused, and looks whether the controllership is its own."""
+        """Register again, be refused, and read /controller to see who was elected."""
         self._ends(ConnectionLoss("the connection broke before the reply came"))
 
     def _ends(self, answer: Any) -> None:
@@ -257,7 +257,7 @@ class PartitionController:
         return self._batch(self.cached, recipients)
 
     def inform(self, replica: int) -> list[OrderInFlight]:
-        """A request that tells a registered replica the state of this moment."""
+        """Send a registered replica a LeaderAndIsr with the state that is registered now."""
         return self._batch(Cached(self._registered_state(), self._live()), [replica])
 
     def _context(

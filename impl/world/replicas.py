@@ -76,7 +76,7 @@ class SteppedPartition(SteppedIsr[HostedLog]):
         """Whoever is about to raise the high watermark stands still here."""
 
     def advance_now(self) -> None:
-        """It goes on, when nobody outside the ISR was caught up lately."""
+        """Advance the high watermark, unless a replica outside the ISR was caught up lately."""
         super().advance(LATE_MS)
 
 
@@ -157,7 +157,7 @@ class Replicas:
 
     @property
     def truncating(self) -> bool:
-        """It has yet to compare its epochs with its leader's."""
+        """Whether the follower has not yet compared its epochs with the leader's."""
         leader = self.partition.leader
         if leader is None or self.partition.leads:
             return False

@@ -84,7 +84,7 @@ class SimulatedBroker(SimulatedFetchers, ABC):
 
     @property
     def has_begun(self) -> bool:
-        """It acts as the controller: it has read who lives, and its watches are set."""
+        """Whether it acts as controller: it has read the live brokers and set its watches."""
         return self.controller.active and bool(self.controller.core.context.broker_epochs)
 
     @abstractmethod

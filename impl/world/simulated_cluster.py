@@ -109,7 +109,7 @@ def brokers_that(rule: Callable[[SimulatedBroker], object]) -> Callable[[Cluster
 
 
 def broker_stops(world: Cluster, broker: int) -> None:
-    """It goes in order, and its session with it."""
+    """A broker shuts down cleanly, and closes its session."""
     world.crash(broker)
     world.expire(broker)
 

@@ -162,7 +162,7 @@ class ZnodeClient(ControllerZnodes):
     async def delete_notifications(
         self, parent: str, names: Iterable[str], epoch_version: int
     ) -> None:
-        """Notifications that have been heard; one that is gone already is fine."""
+        """Delete notifications that were handled; one that is gone already is no error."""
         for name in names:
             await self.fenced_delete(f"{parent}/{name}", epoch_version)
 

@@ -68,7 +68,7 @@ class ControllerZnodes(RetryingZnodeClient):
     # The controller
 
     async def controller(self, watch: bool = False) -> int | None:
-        """Who is registered as controller."""
+        """The broker that /controller names, None without the znode."""
         node = await self.read(paths.CONTROLLER, watch)
         return None if node is None else decode_controller(node.data)
 
@@ -82,7 +82,7 @@ class ControllerZnodes(RetryingZnodeClient):
         )
 
     async def create_controller_epoch(self, epoch: int) -> ControllerEpoch:
-        """Create the epoch znode; if somebody was faster, what they wrote."""
+        """Create /controller_epoch; if it exists by now, return what it holds."""
         try:
             await self.retry(lambda: self.port.create(paths.CONTROLLER_EPOCH, str(epoch)))
         except NodeExists:

@@ -81,7 +81,7 @@ class RetryingZnodeClient:
         return outcome
 
     async def fenced_outcome(self, op: Op, epoch_version: int | None) -> ZooKeeperError | OpOutcome:
-        """As ``fenced``, and an error of the whole request is its outcome; None: no fence."""
+        """Like ``fenced``, but an error of the whole multi is the outcome; epoch None: no fence."""
         try:
             if epoch_version is None:
                 return (await self.retry(lambda: self.port.multi([op])))[0]
@@ -90,7 +90,7 @@ class RetryingZnodeClient:
             return error
 
     async def fenced_or_raise(self, op: Op, epoch_version: int) -> OpOutcome:
-        """As ``fenced``, and the write's own error is raised."""
+        """Like ``fenced``, but the write's own error is raised."""
         outcome = await self.fenced(op, epoch_version)
         if isinstance(outcome, ZooKeeperError):
             raise outcome

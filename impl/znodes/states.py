@@ -27,7 +27,7 @@ class LeaderIsrAndControllerEpoch:
     zk_version: int = 0
 
     def with_zk_version(self, version: int) -> LeaderIsrAndControllerEpoch:
-        """The same state, as it was written or read under this version."""
+        """The same state under this zkVersion."""
         return replace(self, zk_version=version)
 
 

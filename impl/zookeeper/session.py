@@ -70,7 +70,7 @@ class EmbeddedSession:
         self.losses.extend(losses)
 
     def deny(self, after: int) -> None:
-        """So many operations are done; the one that comes then is refused with NoAuth."""
+        """Refuse one operation with NoAuth, after that many others."""
         self.losses += [*[None] * after, ConnectionFault.DENIAL]
 
     async def create(

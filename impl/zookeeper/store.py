@@ -146,7 +146,7 @@ class ZooKeeper:
     def create_at(
         self, path: str, data: str, owner: int = NO_SESSION, sequential: bool = False
     ) -> Created:
-        """As ``create``, and say where: a sequential znode's name has its number at the end."""
+        """Like ``create``; returns the path, which of a sequential znode ends with its number."""
         return self._one(Create(path, data, owner, sequential))
 
     def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
@@ -175,7 +175,7 @@ class ZooKeeper:
         ]
 
     def multi_at(self, ops: Sequence[Op]) -> list[Created | ZooKeeperError | None]:
-        """As ``multi``, and say for each written znode where it is."""
+        """Like ``multi``; returns the path of each written znode."""
         try:
             return list(self._transact(ops))
         except _OpFailed as failed:

@@ -17,7 +17,7 @@ Change = tuple[EventType, str]
 
 
 class Watches:
-    """Who waits for what, and the notifications that each session has not taken yet."""
+    """The watches that sessions have set, and the events that each has not taken yet."""
 
     def __init__(self) -> None:
         self.data: dict[str, set[int]] = {}

@@ -89,7 +89,7 @@ class Created(NamedTuple):
 
 
 class EventType(Enum):
-    """What a watch tells (``Watcher.Event.EventType``)."""
+    """The type of a watch event (``Watcher.Event.EventType``)."""
 
     CREATED = "NodeCreated"
     DELETED = "NodeDeleted"

@@ -50,7 +50,9 @@ def create_topics(asked: ApiRequest) -> Fields:
 def _created(
     asked: ApiRequest, name: str, error: str, text: str, topic: TopicToMake | None
 ) -> Fields:
-    """One topic; since version 5 (KIP-525) with what came of the defaults, made or validated."""
+    """Create or validate one topic; since version 5 (KIP-525) the answer has its counts and
+    configs.
+    """
     count = factor = -1
     configs: list[Fields] = []
     if topic is not None and error == NONE:

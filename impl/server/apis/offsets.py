@@ -13,7 +13,7 @@ from impl.zookeeper.port import wait
 
 
 def list_offsets(asked: ApiRequest) -> Fields:
-    """Of some partitions the earliest (-2), the latest (-1), or the first offset of a time (ms)."""
+    """ListOffsets: the earliest (-2) or latest (-1) offset, or the first one of a time (ms)."""
     consumer = asked.body.replica_id == CONSUMER
     topics = []
     for topic in asked.body.topics:
@@ -53,7 +53,7 @@ def _offset(asked: ApiRequest, partition: TopicPartition, one: Fields, consumer:
 
 
 def _segments(asked: ApiRequest, partition: TopicPartition, one: Fields, consumer: bool) -> Fields:
-    """Version 0 tells where segments begin, which is all that was known of times before 0.10.1."""
+    """Version 0 answers base offsets of segments: before 0.10.1 there was no time index."""
     error, found = asked.shared.serving.offsets_before(
         partition, one.timestamp, one.max_num_offsets, consumer
     )
@@ -65,7 +65,7 @@ def _segments(asked: ApiRequest, partition: TopicPartition, one: Fields, consume
 
 
 def offset_for_leader_epoch(asked: ApiRequest) -> Fields:
-    """Where leader epochs end."""
+    """OffsetForLeaderEpoch: the end offsets of leader epochs."""
     questions = {
         TopicPartition(topic.topic, one.partition): EpochQuestion(
             _epoch(getattr(one, "current_leader_epoch", -1)), one.leader_epoch

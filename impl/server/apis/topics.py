@@ -20,7 +20,7 @@ from impl.zookeeper.errors import ZooKeeperError
 
 
 def metadata(asked: ApiRequest) -> Fields:
-    """Of all topics, or of those that are named; up to version 0 an empty list names all."""
+    """Metadata of the topics that are named, or of all; in version 0 an empty list names all."""
     shared, cache = asked.shared, asked.shared.metadata
     wanted = asked.body.topics
     with shared.replicas.lock:

@@ -26,7 +26,9 @@ NO_GENERATION = -1
 
 
 class GroupState(Enum):
-    """As tools show it; CompletingRebalance is AwaitingSync up to 1.0."""
+    """A group's state by the name that tools show; up to 1.0 CompletingRebalance is
+    AwaitingSync.
+    """
 
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"
@@ -57,7 +59,9 @@ class SyncResponse:
 
 @dataclass(frozen=True)
 class JoiningMember:
-    """Who wants to join: ``protocols`` are the ways to assign that it knows, the best first."""
+    """A JoinGroup request: ``protocols`` are the assignors that the member knows, the best
+    first.
+    """
 
     client_id: str
     client_host: str
@@ -133,7 +137,7 @@ class Group:
     # Who may do what
 
     def accepts(self, who: JoiningMember) -> bool:
-        """It is of the group's kind, and knows a way to assign that all members know."""
+        """Whether the protocol type fits, and some assignor is known to all members."""
         if not who.protocol_type or not who.protocols:
             return False
         if self.state in (GroupState.EMPTY, GroupState.DEAD) or not self.members:

@@ -62,7 +62,7 @@ class StagedPartition(Partition[HostedLog]):
     joining: int | None = None
 
     async def expand(self, replica: int, now_ms: int) -> None:
-        """As Kafka, when it is time to."""
+        """Expand the ISR when Kafka would."""
         if replica == self.joining:
             await super().expand(replica, now_ms)
 
@@ -179,7 +179,7 @@ class StagedBroker(SimulatedBroker):
         self.put(ANSWER, _is_heard, broker)
 
     def answer_of(self, broker: int) -> WatchEvent:
-        """The event that a broker's answers are heard: refusals that are news, or all of them."""
+        """The controller event for a broker's responses: new errors only, or all of them."""
         context = self.thread.controller.core.context
         refused, obeyed = self.answered.pop(broker, (frozenset(), frozenset()))
         errors = dict.fromkeys(refused, STORAGE_ERROR)
@@ -222,7 +222,7 @@ class StagedBroker(SimulatedBroker):
         )  # fmt: skip
 
     def compares(self, partition: TopicPartition, leader: int) -> bool:
-        """It has yet to compare its log with its leader's."""
+        """Whether the follower has not yet compared its log with the leader's."""
         state = self.connections[leader].rounds.states[partition]
         return state.phase is Phase.TRUNCATING
 

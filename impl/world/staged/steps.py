@@ -44,7 +44,7 @@ def _may_stand(world: StagedCluster, server: StagedBroker) -> bool:
 
 
 def broker_stands(world: StagedCluster, broker: int) -> None:
-    """It registers as the controller, since there is none."""
+    """A broker tries to become controller, since /controller is missing."""
     world.nodes[broker].thread.begin(lambda controller: controller.elect(0))
 
 
@@ -200,7 +200,7 @@ def _may_ask(world: StagedCluster, server: StagedBroker) -> bool:
 
 
 def broker_asks_for_controlled_shutdown(world: StagedCluster, broker: int) -> None:
-    """It is to be stopped, and sends ControlledShutdown with its registration's epoch."""
+    """A broker that is to stop sends ControlledShutdown with its broker epoch."""
     world.nodes[broker].departure = "asks"
     world.asked[broker] = world.nodes[broker].epoch
 
@@ -210,7 +210,7 @@ def _controllers(world: StagedCluster) -> list[int]:
 
 
 def shutdown_request_arrives(world: StagedCluster, broker: int, subject: int) -> None:
-    """It takes its place in a controller's queue."""
+    """A ControlledShutdown request enters a controller's event queue."""
     epoch = world.asked.pop(subject)
 
     async def shut_down(controller: EventController) -> None:

@@ -138,7 +138,7 @@ def _replicas_begin(thread: ControllerThread, target: ReplicaState) -> bool:
 
 
 def _stays(thread: ControllerThread) -> bool:
-    """There is a topic that brokers come and go for, and it is not to be deleted."""
+    """The topic exists and is not to be deleted, so that broker changes concern it."""
     context = thread.controller.core.context
     return bool(context.assignments) and not context.queued_for_deletion
 

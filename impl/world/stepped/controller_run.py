@@ -20,7 +20,7 @@ from impl.zookeeper import Delete, NoNode, ZooKeeper
 
 @dataclass(frozen=True)
 class Grain:
-    """How finely a stepped cluster is seen.
+    """The suspension granularity of a stepped cluster: at which effects an event is suspended.
 
     ``suspends`` says where an event of a controller is suspended. ``in_batches``: what a controller
     sends in a batch goes out when that is over, and requests of one kind that come one after the
@@ -79,7 +79,7 @@ class ControllerRun(ControllerThread):
 
     @property
     def takes_up_work(self) -> bool:
-        """It has learned that it is the controller, and read nothing yet."""
+        """Whether it knows that it is controller and has read nothing yet."""
         return self.place is not None and self.place.effect == HANDLERS
 
     @property
@@ -126,7 +126,7 @@ class ControllerRun(ControllerThread):
         self.go_on(to_write=True)
 
     def break_off(self) -> None:
-        """It is no longer the controller, whatever it was about to do."""
+        """Stop being controller, and drop the event under way."""
         self.abandon()
         self.collected, self.wrote = (), None
         self.begin(lambda controller: controller.resign())
@@ -137,7 +137,7 @@ class ControllerRun(ControllerThread):
         self.collected, self.wrote = (), None
 
     def lists_first(self, topic: str, number: int) -> None:
-        """Of the partitions whose nodes are left this one was listed first.
+        """Whether this one was listed first of the partitions whose znodes are left.
 
         ZooKeeper lists children in any order, and it is in that order that they are removed.
         """

@@ -88,7 +88,7 @@ class Candidates(SteppedParts):
         return self.abandoned.get(broker, ())
 
     def election_of(self, broker: int) -> SuspensionPoint | None:
-        """Where its registration as the controller stands: sent, or answered."""
+        """The progress of its registration as controller: sent, or answered."""
         place = self.place(broker)
         asks = place is not None and registered_epoch(place.effect) is not None
         return place if asks or is_claim(place) else None

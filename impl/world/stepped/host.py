@@ -51,7 +51,7 @@ class LogsInMemory:
         self.disk_fails = False
 
     def has(self, partition: TopicPartition) -> bool:
-        """There is a directory."""
+        """Whether the partition has a log directory."""
         return partition in self.held
 
     def is_offline(self, partition: TopicPartition) -> bool:

@@ -139,7 +139,9 @@ class SteppedMoves(SteppedParts):
 
     @step(each_list)
     def admin_asks_for_two_moves(self, *args: int) -> None:
-        """It names another partition too, which goes to another broker."""
+        """A reassignment request that also names another partition, which moves to another
+        broker.
+        """
         node = wait(self.admin.topic(OTHER.topic))
         assert node is not None, "the other topic exists"
         other = 2 if node.partitions[OTHER.partition].replicas == (1,) else 1
@@ -174,7 +176,9 @@ class SteppedMoves(SteppedParts):
 
     @step(each_two)
     def dead_replica_is_reassigned(self, broker: int, replica: int) -> None:
-        """It is asked for, begun and done, and what its controller sends is obeyed, in one step."""
+        """A reassignment is requested, begun and completed, and its requests are handled, in one
+        step.
+        """
         known, context = self.known(broker), self.context(broker)
         self._request({
             TopicPartition(TOPIC, number): [one for one in ids if one != replica]
@@ -259,7 +263,7 @@ class SteppedMoves(SteppedParts):
 
     @step(each_broker)
     def controller_hears_of_moves(self, broker: int) -> None:
-        """It looks at what is asked for, and begins or refuses the move."""
+        """The controller reads the request, and begins or refuses the reassignment."""
         self.hears(broker, "moves")
         if is_triggered(self.place(broker)):
             self.controllers[broker].go_on()

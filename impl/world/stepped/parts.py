@@ -276,7 +276,7 @@ class SteppedParts(WorldOfProcesses):
         return self.controllers[broker].controller.core.context
 
     def place(self, broker: int) -> SuspensionPoint | None:
-        """Where a broker's controller is suspended; None if it is in the middle of nothing."""
+        """Where a broker's controller is suspended; None if no event is under way."""
         return self.controllers[broker].place
 
     def is_active(self, broker: int) -> bool:

@@ -71,7 +71,7 @@ class RecordSteps(RequestSteps):
 
     @step(each_two)
     def follower_catches_up(self, leader: int, follower: int) -> None:
-        """It fetches until it has all that its leader has, and the leader knows it."""
+        """A follower fetches until it has all of its leader's records, and the leader knows it."""
         mine, theirs = self.replica(leader), self.replica(follower)
         for _ in range(MOST_ROUNDS):
             self.hosts[follower].fetch(FIRST, self.hosts[leader].manager, 0)

@@ -60,7 +60,7 @@ class SteppedReplica(SteppedIsr[RecordLog]):
         return self.log.log.records
 
     def has_log_of(self, other: SteppedReplica) -> bool:
-        """It has the other's records, and no more."""
+        """Whether the replica has exactly the other's records."""
         return self.records == other.records
 
     def knows_caught_up(self, follower: int) -> bool:
@@ -94,6 +94,6 @@ class ForgetfulReplica(SteppedReplica):
     Kafka's broker keeps it, and ignores requests of the same epoch, nobody counts them."""
 
     def stop(self) -> None:
-        """It does nothing for the partition any more."""
+        """Stop leading and following the partition."""
         Partition.stop(self)
         self.leader_epoch = NO_EPOCH

@@ -178,7 +178,7 @@ def _ends_a_step(thread: ControllerThread) -> bool:
 
 
 def _registers(place: SuspensionPoint) -> bool:
-    """In one with `/controller` (2.1); before, a write of its own that counts the epoch ends it."""
+    """Whether the epoch is written: since 2.1 in one multi with `/controller`, before by itself."""
     effect = place.effect
     counts = isinstance(effect, ZkOperation) and effect.operation in ("multi", "set_data")
     return counts and is_registered(place)

@@ -166,7 +166,9 @@ def _there(world: WideWorld) -> Args:
 
 
 def topic_is_deleted(world: WideWorld, topic: int) -> None:
-    """Asked for; what was answered about it before counts no more."""
+    """A client requests the deletion; what was acknowledged of the topic before is not claimed any
+    more.
+    """
     world.forget(f"t{topic}")
     world.to_be_deleted.add(f"t{topic}")
     wait(world.admin.request_deletion(f"t{topic}"))
@@ -192,7 +194,7 @@ def reassignment_is_requested(world: WideWorld, topic: int, partition: int) -> N
 
 
 def unknown_move_is_requested(world: WideWorld, topic: int, partition: int) -> None:
-    """So is one that is not there: it is dropped from the request."""
+    """The request also names a partition that does not exist: the controller drops it."""
     target = _target(world, world.factor)
     numbers = world.partitions, partition
     _request_moves(world, {TopicPartition(f"t{topic}", one): target for one in numbers})
@@ -223,7 +225,9 @@ def _target(world: WideWorld, replicas: int) -> list[int]:
 
 
 def _active_controllers(world: WideWorld) -> list[WideBroker]:
-    """Who takes requests of administrators (KIP-455, KIP-460): the last that was elected."""
+    """The controllers that accept requests of administrators (KIP-455, KIP-460): the last
+    elected.
+    """
     active = [node for _, node in world.running() if node.controller.active]
     if not world.release.since("2.4") or not active:
         return []

@@ -84,7 +84,7 @@ class MovesAnswered:
 
     @property
     def whole_is_wrong(self) -> str:
-        """It is answered with another error; empty if all is well."""
+        """How the error of the whole response is wrong; empty if it is right."""
         if self.error != self.whole:
             return f"{self.error} to whoever wants moves, and not {self.whole}"
         for one, error in self.needed.items() if self.error == NONE else ():
@@ -127,7 +127,7 @@ class MovesListed:
 
     @property
     def whole_is_wrong(self) -> str:
-        """It is answered with another error; empty if all is well."""
+        """How the error of the whole response is wrong; empty if it is right."""
         if self.error != self.whole:
             return f"{self.error} to whoever lists moves, and not {self.whole}"
         return ""

@@ -143,7 +143,7 @@ def _stops(
 
 
 class _Hosted(NamedTuple):
-    """A replica as it was: whom it followed, its high watermark, and what it knew of others."""
+    """A replica before the request: its leader, its high watermark, and what it knew of others."""
 
     leader: int | None
     hw: int

@@ -77,7 +77,8 @@ def _named(epoch: int, release: Release) -> int | None:
 
 
 def asked_otherwise(connection: FollowerConnection, begins: bool) -> Iterator[Difference]:
-    """The question that is on its way; of a round that ``begins`` epochs come first, if any is to
+    """How a follower's request differs from what it should ask; a round that ``begins`` asks for
+    epochs first, if any is to
     be compared."""
     rounds, exchange = connection.rounds, connection.exchange
     if exchange is None or exchange.kind == PLACES:

@@ -55,7 +55,9 @@ def _sent(world: WideWorld) -> One:
 
 
 def isr_request_arrives(world: WideWorld, broker: int) -> None:
-    """It is an event of whoever the broker takes for the controller."""
+    """An AlterIsr request enters the event queue of the broker that the sender believes is
+    controller.
+    """
     asked = world.nodes[broker].isr_request
     assert asked is not None, "a request is under way"
     asked.is_handled = True
@@ -115,7 +117,7 @@ def _under_way(world: WideWorld) -> One:
 
 
 def isr_request_is_lost(world: WideWorld, broker: int) -> None:
-    """The connection breaks: nobody knows whether the controller heard."""
+    """The connection breaks: it is not known whether the controller received the request."""
     world.nodes[broker].isr_request = None
 
 

@@ -86,7 +86,8 @@ class _Registered:
     def reported(
         self, known: LeaderIsrAndControllerEpoch | None, state: LeaderIsrAndControllerEpoch
     ) -> object:
-        """A state as a controller has it in memory and tells clients, where another is registered.
+        """A state that a controller has in memory and sends to clients while another one is
+        registered.
 
         Up to 2.3 the leader epoch may be the one before a move raised it (KAFKA-9212).
         """

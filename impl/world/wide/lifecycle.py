@@ -64,7 +64,7 @@ def broker_pauses(world: WideWorld, broker: int) -> None:
 
 
 def broker_resumes(world: WideWorld, broker: int) -> None:
-    """It goes on, and believes what it believed."""
+    """A paused broker resumes, with its beliefs unchanged."""
     world.nodes[broker].paused = False
 
 

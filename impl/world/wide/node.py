@@ -92,7 +92,9 @@ class WideBroker(SimulatedBroker):
         self.disk = MemoryDisk(self.now_ms, chance)
 
     def born(self, topic: str) -> int:
-        """The czxid of a topic's znode, 0 if there is none: tells topics of one name apart."""
+        """The czxid of a topic's znode, 0 if there is none: it identifies a topic among those of
+        one name.
+        """
         node = self.zookeeper.nodes.get(paths.topic(topic))
         return 0 if node is None else node.czxid
 

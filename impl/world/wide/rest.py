@@ -71,7 +71,7 @@ def _is_in_sync(leader: Replica | None) -> bool:
 
 
 def _active_controller(world: WideWorld) -> WideBroker | None:
-    """Who is in /controller, and believes it."""
+    """The broker that /controller names and that believes it is controller."""
     active = [node for node in world.nodes.values() if node.controller.active]
     return max(active, key=lambda node: node.controller.core.context.epoch, default=None)
 

@@ -120,7 +120,7 @@ class WideSimulator:
         return [(name, weight) for name, weight in self._weights.items() if weight]
 
     def calm_down(self) -> None:
-        """From now on nothing goes wrong, and nobody asks for anything.
+        """From now on no fault happens and no client sends anything.
 
         Brokers of which a disk has failed, or which ZooKeeper refused something, are started again,
         on disks that are replaced.

@@ -167,7 +167,9 @@ class WideWorld(SimulatedCluster[WideBroker]):
     # Topics
 
     def create_topic(self, topic: int) -> None:
-        """As the tool does: replicas round robin, the first broker shifted by topic."""
+        """Create a topic as the tool does: replicas round robin, the first broker shifted by
+        topic.
+        """
         ids = sorted(self.nodes)
         assignment = {
             number: [ids[(topic + number + one) % len(ids)] for one in range(self.factor)]
