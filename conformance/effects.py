@@ -44,7 +44,7 @@ class RequestHeard(NamedTuple):
 
 
 class Effects(ABC):
-    """Watches the steps of a world; `writes` and `requests` count what was heard."""
+    """Records the writes and requests of a world's steps; `writes` and `requests` count them."""
 
     def __init__(self) -> None:
         self.writes = self.requests = 0
@@ -82,7 +82,7 @@ class Effects(ABC):
     def differences(
         self, writes: list[Change], sent: list[RequestHeard], before: Facts, after: Facts
     ) -> Iterator[str]:
-        """What was heard and does not show, and what shows and was not heard."""
+        """Effects that no changed field shows, and changed fields that no effect explains."""
 
 
 def _is_write_of_state(heard: Change | RequestHeard) -> bool:
@@ -90,7 +90,7 @@ def _is_write_of_state(heard: Change | RequestHeard) -> bool:
 
 
 class EffectsOfOnePartition(Effects):
-    """Of the steps of `impl.World`."""
+    """The effects of steps of `impl.World`."""
 
     def differences(
         self, writes: list[Change], sent: list[RequestHeard], before: Facts, after: Facts

@@ -33,7 +33,7 @@ KINDS: dict[type, str] = {LeaderAndIsr: "leader_and_isr", UpdateMetadata: "updat
 
 
 class EffectsOfCluster(Effects):
-    """Of the steps of `StagedCluster`."""
+    """The effects of steps of `StagedCluster`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -56,7 +56,7 @@ class WalkProgress:
 
 
 class Lockstep:
-    """One run of both sides. A `watcher` looks at every step of the implementation while it acts,
+    """One run of both sides. A `watcher` is called at every step of the implementation,
     and tells in sentences what it finds wrong."""
 
     def __init__(

@@ -20,7 +20,7 @@ class NoStory(Exception):
 def as_story(
     title: str, shows: str, heading: str, lines: Sequence[str], then: Sequence[str] = ()
 ) -> str:
-    """The text of a story that takes steps quietly, and then tries others, which it tells.
+    """A story that takes some steps quietly, and then others with their output.
 
     What the model refuses becomes a `refused` line, with the reason; among the first it is the
     last. It ends with a claim about states. Raises NoStory.

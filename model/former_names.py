@@ -187,22 +187,22 @@ def switch_now(name: str) -> str:
 
 
 def step_now(name: str) -> str:
-    """The name of a step likewise."""
+    """The name of a step, where it may be given by the one that it had."""
     return STEPS.get(name, name)
 
 
 def claim_now(name: str) -> str:
-    """The name of a claim or a theorem likewise."""
+    """The name of a claim or a theorem, where it may be given by the one that it had."""
     return CLAIMS.get(name, name)
 
 
 def family_now(system: str, name: str) -> str:
-    """The name of a part of a system's graph likewise."""
+    """The name of a family of a system, where it may be given by the one that it had."""
     return FAMILIES.get(system, {}).get(name, name)
 
 
 def field_now(system: str, path: str) -> str:
-    """The path of a field without indices likewise: `cache.told.topics` is `cache.fired.topics`."""
+    """The path of a field, without indices: `cache.told.topics` is `cache.fired.topics` now."""
     for old, new in FIELDS.get(system, {}).items():
         if path == old or path.startswith(f"{old}."):
             return new + path[len(old) :]

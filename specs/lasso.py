@@ -32,7 +32,7 @@ class LassoResult:
 
 
 def unknown_beyond_bounds(grounded: Grounded, instances: Iterable[int]) -> LassoResult:
-    """There are loops that are unfair only to these instances, which lead beyond a bound."""
+    """Loops exist that are unfair only to these instances, which lead beyond a bound: unknown."""
     names = sorted({grounded.instances[n].step.transition.name for n in instances})
     return LassoResult(
         Verdict.UNKNOWN,
@@ -68,7 +68,7 @@ class _LassoWalk:
         self._spare = [0] * len(grounded.instances), bytearray(len(grounded.reasons))
 
     def around(self, start: State, missing: set[int]) -> list[int]:
-        """From the start through all that is missing, and back."""
+        """A loop from the start through all instances that fairness requires, and back."""
         missing -= self._impossible(start, missing)
         state, taken = start, list[int]()
         while missing:

@@ -100,7 +100,7 @@ def prove(
     export: Callable[[str, str, SolverQuery], None] | None = None,
     needs: Callable[[str, str, set[str]], None] | None = None,
 ) -> ProofResult:
-    """Discharges every obligation; `brokers` None is any number of them.
+    """Proves every obligation; `brokers` None is any number of brokers.
 
     A number too small to mean anything is refused: of no brokers everything is true. With `steps`
     only their obligations are asked (LEMMA: those of the lemmas), which proves nothing by itself.

@@ -85,7 +85,7 @@ def _parameters(step: Recorded | None) -> dict[str, str]:
 
 
 def _guards(inside: Mapping[str, Recorded]) -> tuple[RefusalReason, ...]:
-    """In the order in which they are asked, as the newest version has them, the others after."""
+    """The guards in the order in which they are checked, those of the newest version first."""
     where: dict[str, list[str]] = {}
     for step in reversed(list(inside.values())):
         for requirement in step.requires:

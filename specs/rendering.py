@@ -57,17 +57,17 @@ def rounded(digits: int) -> Metadata:
 
 
 def picked(*keys: str) -> Metadata:
-    """Of the report in the field, or of each in a list, only these keys."""
+    """Shows only these keys of the report in the field, or of each report in a list."""
     return {"picked": keys}
 
 
 def only_attribute(attribute: str) -> Metadata:
-    """Of the object in the field only this attribute is shown; None stays None."""
+    """Shows only this attribute of the object in the field; None stays None."""
     return {"its": attribute}
 
 
 def at(path: str, *more: Metadata) -> Metadata:
-    """For `parts`: where the value stands in the report, as `recorded.system.name`."""
+    """For `parts`: the path of the value in the report, such as `recorded.system.name`."""
     return _joined({"at": path}, *more)
 
 
@@ -77,7 +77,7 @@ def under_key(key: str, *more: Metadata) -> Metadata:
 
 
 def parts(*names: str, **others: Metadata) -> Mapping[str, Metadata]:
-    """For `ALSO` and `SHOWN`: properties by their names, and other things by their keys."""
+    """The value of `ALSO` or `SHOWN`: properties by name, other values by key."""
     return {**{name: {} for name in names}, **others}
 
 
@@ -112,7 +112,7 @@ def rows(reports: Iterable[object], **beside: object) -> list[dict[str, Any]]:
 
 
 def keys_of(report: Any) -> list[str]:
-    """The keys of a report, or of a class of reports; of what is flat in it, that part's name."""
+    """The JSON keys of a report or a class of reports; flattened parts by the part's name."""
     return [key for key, _, _ in _named(report)]
 
 

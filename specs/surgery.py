@@ -86,7 +86,7 @@ class GuardTrial:
 
     @property
     def changes_nothing(self) -> bool:
-        """In every state within the bounds other guards imply it: without it no step is added."""
+        """Whether other guards imply it in every state within the bounds: it can be removed."""
         return self.more_states == 0 and self.more_steps == 0
 
 
@@ -168,7 +168,7 @@ class Surgery:
         return same and play(story).verdict is Verdict.HOLDS
 
     def findings(self, guards: Sequence[Guard]) -> Iterator[GuardTrial]:
-        """What became of the system without each guard, one by one."""
+        """Tries the system without each guard, one by one, and yields the results."""
         whole = self._explore(self._whole())
         broken = _broken(whole)
         if broken:

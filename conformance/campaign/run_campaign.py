@@ -21,7 +21,7 @@ PART = 128
 
 
 class CampaignEngine(Protocol):
-    """Where runs are made."""
+    """What makes the runs: this machine, or Spark."""
 
     def run(self, cells: Sequence[CampaignRun], plan: CampaignPlan, folder: Path) -> None:
         """Records and judges runs; writes the tables `traces` and `verdicts` below a folder."""

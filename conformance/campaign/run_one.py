@@ -25,7 +25,7 @@ _ABSENT = object()
 
 @contextlib.contextmanager
 def with_planted(bug: str) -> Iterator[None]:
-    """The implementation of this process with a bug of the zoo, and afterwards as it was.
+    """Plants a bug of the zoo in this process's implementation, and takes it out afterwards.
 
     KeyError for a bug that cannot be planted.
     """

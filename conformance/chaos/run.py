@@ -101,7 +101,7 @@ class ChaosReport:
 
     @property
     def verdict(self) -> Verdict:
-        """That of the clients' history, and of the trace if there is one."""
+        """The combined verdict of the clients' history and, if there is one, the trace."""
         found = verdict_on(self.history, self.anomalies, self.unfinished)
         return combine([found] if self.trace is None else [found, self.trace.verdict])
 
@@ -443,7 +443,7 @@ def _on_disks(cluster: Cluster) -> Iterator[Anomaly]:
 
 @dataclass(frozen=True)
 class LoggedTruncation:
-    """A line of a broker's log that tells of a cut."""
+    """A line of a broker's log that reports a truncation."""
 
     where: str
     topic: str

@@ -40,7 +40,7 @@ class ChaosFault(NamedTuple):
 def faults(
     rounds: int, seed: int, brokers: int, kinds: Sequence[str] = tuple(KINDS)
 ) -> Iterator[ChaosFault]:
-    """So many of these kinds, one after the other; more rounds begin with the same ones."""
+    """That many faults of these kinds in turn; a longer schedule begins with a shorter one."""
     chance = random.Random(f"chaos {seed}")
     for _ in range(rounds):
         kind = chance.choice(list(kinds))

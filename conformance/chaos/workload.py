@@ -223,12 +223,12 @@ def patience_of(writer: ProducerKind) -> int:
 
 
 def servers_of(addresses: Sequence[Address]) -> str:
-    """As clients of Kafka's are given them."""
+    """The cluster's addresses as `bootstrap.servers`."""
     return ",".join(f"{host}:{port}" for host, port in addresses)
 
 
 def silence_loggers(*names: str) -> None:
-    """Libraries say nothing on standard error: that brokers fail is what the run is about."""
+    """Silence these libraries' loggers: that brokers fail is expected in a chaos run."""
     for name in names:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 

@@ -36,7 +36,7 @@ class ToolRefused(click.ClickException):
 
 
 class ToolFailed(click.ClickException):
-    """What fails at work: Kafka's lines, on the stream and with the exit code of its tool."""
+    """A failure during work: Kafka's lines, on its tool's stream and with its exit code."""
 
     exit_code: int  # type: ignore[misc]  # of each, where click has one a class
 
@@ -78,7 +78,9 @@ INT, LONG = _Whole(32), _Whole(64)
 
 @contextlib.contextmanager
 def refusals(ending: FailureOutput) -> Iterator[None]:
-    """Admin errors, and what brokers and ZooKeeper refuse, end the tool as Kafka's ends."""
+    """Ends the tool as Kafka's tool ends, on an admin error or a refusal of brokers or
+    ZooKeeper.
+    """
     try:
         yield
     except AdminError as error:

@@ -149,7 +149,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, but an unknown command is answered with the nearest name."""
+        """Like click, but an unknown command is answered with the nearest name."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             raise unknown("command", args[0], COMMANDS)
         return super().resolve_command(ctx, args)
@@ -204,7 +204,7 @@ class LazyGroup(click.Group):
             sys.exit(DEFECT)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """As click does; here it prints help and version, to a reader that may leave."""
+        """Like click; prints help and version, to a reader that may close the pipe."""
         with _reader_may_leave(), output():
             return super().make_context(*args, **extra)
 

@@ -23,7 +23,7 @@ SHARDS = 8
 
 @dataclass(frozen=True)
 class OnSpark:
-    """Where a distributed visit runs, and where its states lie."""
+    """The options of a distributed search: where it runs, and where its states are kept."""
 
     master: str | None
     shards: int | None

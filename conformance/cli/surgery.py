@@ -54,7 +54,7 @@ def surgery(
     opens: bool,
     json_target: str | None,
 ) -> None:
-    """Take each guard (`require`) of SYSTEM out in turn, and say who notices.
+    """Remove each guard (`require`) of SYSTEM in turn, and say which claims or stories notice.
 
     A claim may break, a step may leave a field's domain, a story may go otherwise. A guard that
     nobody notices is either marked `# redundant because …` in the code, or a claim is missing.

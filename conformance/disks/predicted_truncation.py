@@ -60,7 +60,7 @@ def _number(release: str) -> tuple[int, ...]:
 
 
 def truncated_end(follower: EpochRuns, leader: EpochRuns, preset: str) -> int:
-    """Where the log of `follower` ends once it may fetch from `leader`, under a release's rules.
+    """The log end of `follower` once it may fetch from `leader`, by a release's rules.
 
     Logs with batches that name no epoch are cut to the high watermark, as up to 0.10.
     """

@@ -87,7 +87,7 @@ class ReplicaOnDisk:
 
     @property
     def name(self) -> str:
-        """As Kafka names partitions."""
+        """The partition, such as `orders-0`."""
         return f"{self.topic}-{self.partition}"
 
     @property
@@ -110,7 +110,7 @@ class ReplicaOnDisk:
 
     @property
     def held(self) -> EpochRuns:
-        """As the model is asked."""
+        """The replica's log as epoch runs, for the question to the model."""
         return EpochRuns(self.runs, self.start, self.end, max(self.start, self.hw or 0))
 
     def found(self, kind: Severity, rule: str, file: str, place: str, why: str) -> None:
@@ -516,7 +516,7 @@ Progress = Callable[[str], None]
 def replicas_by_partition(
     directories: Iterable[InspectedDirectory],
 ) -> Mapping[TopicPartition, list[InspectedDirectory]]:
-    """Where each partition lies."""
+    """The replicas of each partition in these directories."""
     found: dict[TopicPartition, list[InspectedDirectory]] = {}
     for directory in directories:
         for tp in directory.replicas:

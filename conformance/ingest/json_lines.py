@@ -78,7 +78,7 @@ def json_layout(lines: Iterable[str]) -> Callable[[Iterable[str]], Iterator[str]
 
 @dataclass(frozen=True)
 class _Fields:
-    """Where the parts of a record are."""
+    """The JSON paths of the parts of a record."""
 
     date: Path
     level: Path | None

@@ -71,7 +71,7 @@ def bytes_of(path: str, *, checked: bool = True) -> Iterator[bytes]:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether the beginning of a file is no text: NUL bytes, and no stamped line among them.
+    """Whether a file begins with NUL bytes and has no line with a timestamp among them.
 
     A file system that lost power may leave a block of NUL bytes in a log; it is a log all the same.
     """

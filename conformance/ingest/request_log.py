@@ -39,7 +39,8 @@ class RequestTemplate(Template):
     """A line of the request log; `kind` says of which requests."""
 
     def match(self, text: str) -> tuple[str, ...] | None:
-        """Who asked, its correlation id, and a row a partition; None for another request or form.
+        """The client, the correlation id and one row per partition; None for another request or
+        form.
 
         They stand for what is in the holes of ``text``.
         """

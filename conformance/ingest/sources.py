@@ -38,7 +38,7 @@ class Sources:
 
 
 def sources_of(path: str, layout: str | None = None) -> Sources | None:
-    """The processes of a file in which several brokers wrote, as what stands around lines tells.
+    """The processes that wrote one file, told apart by the text around the lines.
 
     None where it holds the lines of one, where nothing tells them apart, and for a file in Kafka's
     own layout. Damage ends the lines, as it does where they are read.

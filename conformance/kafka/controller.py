@@ -47,7 +47,7 @@ class LabController:
     # Znodes
 
     def become_controller(self) -> int:
-        """Become controller, in the next controller epoch; that epoch."""
+        """Become controller, in the next controller epoch, which is returned."""
         self.epoch += 1
         text = str(self.epoch).encode()
         if self.zk.exists("/controller_epoch"):

@@ -27,7 +27,9 @@ class NotDownloaded(RuntimeError):
 
 
 def cache_folder() -> Path:
-    """Where releases are kept: $INSYNC_KAFKA_CACHE, else insync/kafka in the user's cache."""
+    """The folder of downloaded releases: $INSYNC_KAFKA_CACHE, else insync/kafka in the user's
+    cache.
+    """
     named = os.environ.get(CACHE)
     if named:
         return Path(named).expanduser().resolve()
@@ -72,7 +74,9 @@ def downloaded_releases(cache: Path | None = None) -> list[KafkaRelease]:
 
 
 def libs_of(release: KafkaRelease, home: Path | None = None, cache: Path | None = None) -> Path:
-    """Where a release's jars are; NotFetched if they are not there, or are another release's."""
+    """The folder of a release's jars; NotDownloaded if they are missing, or are another
+    release's.
+    """
     if home is None:
         libs = (cache or cache_folder()) / release.text / "libs"
         if not libs.is_dir():

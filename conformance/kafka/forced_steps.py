@@ -428,7 +428,7 @@ class StepForcer:
         return f"r{record} is acknowledged"
 
     def acknowledged(self) -> list[str]:
-        """The records of which a producer with acks=all heard that they are written."""
+        """The records that were acknowledged to a producer with acks=all."""
         return [
             f"r{record}"
             for record, (_, answer) in sorted(self.writers.items())

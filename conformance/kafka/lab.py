@@ -182,7 +182,7 @@ class Lab(Processes):
         return {one: (ports[1], ports[0], ports[2]) for one, ports in self.state.ports.items()}
 
     def own_port(self, broker: int) -> int:
-        """Where the broker itself listens."""
+        """The port on which the broker itself listens, behind the proxy."""
         return self.state.ports[broker][0]
 
     def data(self, broker: int) -> Path:
@@ -190,7 +190,7 @@ class Lab(Processes):
         return self.folder / f"broker{broker}" / "data"
 
     def logs(self, broker: int) -> Path:
-        """Where it writes what it does."""
+        """The folder of the broker's log files."""
         return self.folder / "logs" / f"broker{broker}"
 
     def name_of(self, process: int | str) -> str:
@@ -374,7 +374,7 @@ class Lab(Processes):
         time.sleep(0.05)
 
     def last_lines(self, name: str) -> str:
-        """What a process said last, in one line: from the first error of its last start on."""
+        """The last output of a process, in one line: from the first error of its last start on."""
         found: list[str] = []
         for path in (self.folder / "logs" / name / "server.log",
                      self.folder / name / "printed.out"):  # fmt: skip

@@ -50,7 +50,7 @@ class Message:
     details: dict[str, Any] = field(default_factory=dict)
 
     def in_words(self) -> str:
-        """In a line: `Fetch request 2 -> 1 (t-0 at 1)`."""
+        """The message as one line: `Fetch request 2 -> 1 (t-0 at 1)`."""
         about = self.details.get("about", "")
         way = (
             f"{self.sender} -> {self.to}" if self.kind == REQUEST else f"{self.to} -> {self.sender}"
@@ -59,7 +59,7 @@ class Message:
 
 
 class KafkaReader:
-    """What one connection to a broker carries; it remembers who speaks, and what was asked.
+    """Decodes one connection to a broker; it remembers the client and the open requests.
 
     ``claimed``: a request on it was, so that it is answered even if its sender is gone.
     """

@@ -215,7 +215,7 @@ class MixedClusterSteps:
             })  # fmt: skip
 
     def acknowledged_count(self) -> int:
-        """How many records were, so far."""
+        """How many records have been acknowledged so far."""
         return sum(len(one.acknowledged) for one in self.writers)
 
     # ZooKeeper
@@ -246,7 +246,7 @@ class MixedClusterSteps:
         )
 
     def make_topic(self, topic: str, places: Sequence[Sequence[int]]) -> None:
-        """As Kafka's own tool makes it; returns once all replicas are in the ISR."""
+        """Create a topic as Kafka's tool does; returns once all replicas are in the ISR."""
         self.zk.ensure_path("/config/topics")
         self.zk.create(f"/config/topics/{topic}", b'{"version":1,"config":{}}')
         text = json.dumps({"version": 1, "partitions": {

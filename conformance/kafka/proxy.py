@@ -26,7 +26,7 @@ Heard = Callable[[str, Message], None]
 
 
 class HeldMessage:
-    """A message that waits at the gate; ``verdict`` is what becomes of it.
+    """A message that waits at the gate; ``verdict`` says whether it is to pass or to be dropped.
 
     One that is ``claimed`` stays though its sender has closed the connection: it was under way. It
     does not outlive the process that it is for.
@@ -39,7 +39,7 @@ class HeldMessage:
 
 
 class MessageGate:
-    """Where messages pass. Its rules may be changed at any time, from any thread.
+    """Passes, holds or drops messages by its rules, which any thread may change at any time.
 
     ``heard`` receives each message that passes (`passed`), is held or dropped, in order.
     """
@@ -373,7 +373,7 @@ class Proxies:
                 reader.claimed = True
 
     def claim_oldest(self, which: MessageFilter) -> None:
-        """That of the oldest such message that is held. LookupError if there is none."""
+        """Claim the oldest such message that is held. LookupError if there is none."""
         there = self.gate.held(which)
         if not there:
             raise LookupError("no such message is held")

@@ -16,7 +16,7 @@ class ScheduledFault(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """In a line."""
+        """The fault as one line of text."""
         return f"{'; '.join(self.begins)} for {self.lasts:.1f} s"
 
 
@@ -28,7 +28,7 @@ WEIGHTS = (3, 2, 2, 2, 2, 2, 1, 1, 1)
 
 
 def faults(count: int, seed: int, brokers: Sequence[int]) -> Iterator[ScheduledFault]:
-    """So many, by a seed: the same seed gives the same ones."""
+    """That many faults by a seed: the same seed gives the same ones."""
     chance = random.Random(seed)
     for _ in range(count):
         yield _fault(chance, brokers)

@@ -198,7 +198,7 @@ class MoveReplay(RunReplay):
         return f"/brokers/topics/{TOPIC} is there, with {replicas}"
 
     def becomes_controller(self, step: ReplayStep) -> str:
-        """It is the controller since before the topic was made."""
+        """The broker is the controller since before the topic was created: nothing to force."""
         broker = step.argument("broker")
         if self._controller() != broker:
             raise StepNotForced(f"/controller names {self._controller()}")

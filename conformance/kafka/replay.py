@@ -149,7 +149,7 @@ class ReplicationReplay(RunReplay):
         self._note_commits(step)
 
     def finish(self, report: ReplayedOnKafka) -> None:
-        """Logs, the registered state, and what producers heard."""
+        """Compare logs, the registered state, and what was acknowledged to producers."""
         for one in self.lab.brokers:
             report.logs[str(one)] = [
                 text.value if text.epoch is None else f"{text.value} epoch {text.epoch}"

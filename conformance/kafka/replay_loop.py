@@ -68,7 +68,7 @@ class ReplayedStep:
 
 @dataclass
 class ReplayedOnKafka:
-    """How a replay went. ``stopped``: the first step that did not follow, and what was seen.
+    """The result of a replay. ``stopped``: the first step that Kafka did not follow, and why.
 
     ``acknowledged``: records of which a producer with acks=all heard that they are written.
     """

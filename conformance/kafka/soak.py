@@ -389,5 +389,5 @@ def summary(plan: SoakPlan, done: list[SoakRound]) -> dict[str, Any]:
 
 
 def verdict_of(done: list[SoakRound]) -> Verdict:
-    """Of all rounds; none is not checked."""
+    """The combined verdict of all rounds; without any round, not checked."""
     return combine(Verdict(one.verdict) for one in done)

@@ -41,7 +41,7 @@ def await_gone(hosts: str, path: str, patience_s: float) -> None:
 
 
 def controller_of(hosts: str) -> int | None:
-    """Who is controller; None if nobody is, or ZooKeeper does not answer."""
+    """The registered controller; None if there is none, or ZooKeeper does not answer."""
     from kazoo.exceptions import KazooException  # type: ignore[import-untyped]
     from kazoo.handlers.threading import KazooTimeoutError  # type: ignore[import-untyped]
 

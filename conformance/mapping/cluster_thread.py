@@ -156,7 +156,7 @@ def _tells_nothing(report: JournalReport, at: Frames) -> str:
 
 @dataclass
 class EventProgress:
-    """What an event has done and has still to do; of no event: nothing.
+    """What an event has done and still has to do; nothing without an event.
 
     ``read`` and ``written`` are zkVersions by partition; ``found`` are the partitions that the
     batch tells of; ``going`` the brokers whose replicas are to go offline, by partition;
@@ -184,7 +184,7 @@ class EventProgress:
 
 
 def standing(thread: ControllerThread) -> EventProgress:
-    """Where a controller's thread stands."""
+    """The task of the model at which a controller's thread is."""
     place = thread.place
     if place is None:
         return EventProgress()

@@ -215,6 +215,6 @@ class FactTable:
             self.found[field, index] = int(code)
 
     def members(self, field: str, index: tuple[int, ...], members: Any) -> None:
-        """Who is in a set."""
+        """Put the members of a set."""
         for member in members:
             self.found[field, (*index, int(member))] = 1

@@ -173,7 +173,7 @@ class Judge:
 
     @property
     def is_beside_the_model(self) -> bool:
-        """It asks rules of logs, or claims of the simulator."""
+        """Whether it compares by rules of logs or claims of the simulator, not by the model."""
         return self.kind.startswith((OF_LOGS, OF_CLAIMS))
 
     def judge(self) -> Judgement:
@@ -405,7 +405,7 @@ def reach(
 
 
 class CaughtByModule:
-    """Who noticed how many mutants of which module so far."""
+    """Counts how many mutants of each module each judge has caught."""
 
     def __init__(self) -> None:
         self._of: Counter[tuple[str, str]] = Counter()

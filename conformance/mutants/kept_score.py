@@ -37,12 +37,12 @@ class KeptScore:
 
 
 def digest_of(module: str) -> str:
-    """Of a module's code."""
+    """The digest of a module's code."""
     return digest_of_text(inspect.getsource(import_module(module)))
 
 
 def digest_of_text(text: str) -> str:
-    """Of the code in it: comments, docstrings and layout are not mutated, and may be rewritten."""
+    """The digest of the code in a text, without comments, docstrings and layout."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
@@ -78,7 +78,7 @@ def keep_score(trials: Iterable[MutantTrial], population: int, file: Path = FILE
 
 
 def kept_score(file: Path = FILE) -> KeptScore:
-    """What is kept of the modules whose code is as it was measured. NoScore."""
+    """The saved score of the modules whose code has not changed since. NoScore."""
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

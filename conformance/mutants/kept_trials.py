@@ -26,7 +26,7 @@ class NoSuchTrials(ValueError):
 
 
 def digest() -> str:
-    """Of the text that is mutated."""
+    """The digest of the text that is mutated."""
     texts = [inspect.getsource(importlib.import_module(module)) for module in MODULES]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 

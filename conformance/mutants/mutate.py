@@ -277,7 +277,7 @@ def _code(module: CodeType, name: str) -> CodeType:
 
 
 def sample(mutants: list[Mutant], size: int, seed: int) -> list[Mutant]:
-    """So many mutants, drawn from every module and kind in proportion; all if there are fewer.
+    """That many mutants, drawn from modules and kinds in proportion; all if there are fewer.
 
     In the order in which they are drawn: the first of them are a smaller sample.
     """

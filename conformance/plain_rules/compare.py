@@ -119,7 +119,7 @@ def _replicas(broker: int = 1) -> Replicas:
 
 
 def follower_cuts() -> Iterator[Case]:
-    """Where a follower cuts its log, for every small log and every answer of its leader."""
+    """Compares where a follower truncates, for every small log and every answer of its leader."""
     release = Release.of(DEFAULT)
     for length in range(4):
         for records in combinations_with_replacement(EPOCHS, length):
@@ -157,7 +157,9 @@ def _in_role(broker: int, role: str, epoch: int) -> Replicas:
 
 
 def fetches() -> Iterator[Case]:
-    """Who may fetch, by leader epoch, role and offset; and which answers are appended."""
+    """Compares which fetches are served, by epoch, role and offset, and which replies are
+    appended.
+    """
     for own, sent, role in product(range(3), range(-1, 4), ROLES):
         replicas = _in_role(1, role, own)
         mine = answers.of_leader_epoch(
@@ -226,7 +228,7 @@ def producers() -> Iterator[Case]:
 
 
 def elections() -> Iterator[Case]:
-    """Who is elected of three replicas, for every order, ISR and set of living brokers."""
+    """Compares who is elected of three replicas, for every order, ISR and set of live brokers."""
     everybody = (1, 2, 3)
     sets = [tuple(b for b in everybody if mask >> b & 1) for mask in range(0, 16, 2)]
     for order, isr, live in product(permutations(everybody), sets, sets):
@@ -293,7 +295,7 @@ def versions() -> Iterator[Case]:
 
 
 def placements() -> Iterator[Case]:
-    """Where replicas of new and of added partitions go, with and without racks, for every draw."""
+    """Compares the placement of replicas, with and without racks, for every draw."""
     release = Release.of(DEFAULT)
     of_racks: tuple[dict[int, str | None], ...] = (
         {1: None, 2: None, 3: None}, {1: "a", 2: "b", 3: "a"}, {1: "a", 2: "b", 3: "c", 4: "a"},

@@ -57,7 +57,9 @@ def assigned(entries: Entries, epoch: int, start: int) -> Entries:
 
 
 def assigned_before(entries: Entries, epoch: int, start: int) -> Entries:
-    """As KIP-101 had it: an epoch is entered if it is newer and begins no earlier than the last."""
+    """`assigned` by KIP-101: an epoch is entered if it is newer and begins no earlier than the
+    last.
+    """
     newest, begun = entries[-1] if entries else (NONE, 0)
     return (*entries, (epoch, start)) if epoch > newest and start >= begun else entries
 
@@ -76,7 +78,7 @@ def end_of(entries: Entries, epoch: int, log_end: int) -> End:
 
 
 def end_before(entries: Entries, epoch: int, log_end: int) -> int:
-    """As KIP-101 had it: the offset alone, and none for an epoch from before the first entry."""
+    """`end_of` by KIP-101: the offset alone, none for an epoch older than the first entry."""
     if not entries or epoch < entries[0][0]:
         return NONE
     return end_of(entries, epoch, log_end).end
@@ -94,7 +96,7 @@ def cut_at_start(entries: Entries, start: int) -> Entries:
 
 
 def cut_at_start_before(entries: Entries, start: int) -> Entries:
-    """As KIP-101 had it, where two epochs may begin at one offset: both of them stay."""
+    """`cut_at_start` by KIP-101, where two epochs may begin at one offset: both of them stay."""
     gone = [entry for entry in entries if entry[1] < start]
     kept = entries[len(gone) :]
     covered = bool(kept) and kept[0][1] == start
@@ -104,7 +106,7 @@ def cut_at_start_before(entries: Entries, start: int) -> Entries:
 def leaves(
     entries: Sequence[tuple[int, int]], log: tuple[int, int], fetched: int, offset: int
 ) -> End | None:
-    """Where a follower's log leaves the leader's, reported in a fetch response (KIP-595, 2.7);
+    """Where a follower's log diverges from the leader's, as a fetch response says (KIP-595, 2.7);
     None: nowhere.
 
     `log` is the leader's, from its start to its end; `fetched` the epoch of the follower's last
@@ -120,7 +122,7 @@ def leaves(
 def where_to_cut(
     answer: End, log_end: int, hw: int, latest_epoch: int | None, mine: Callable[[int], End]
 ) -> tuple[int, bool]:
-    """Where a follower cuts its log after its leader's answer, and whether that settles it.
+    """Where a follower truncates after its leader's answer, and whether it is done then.
 
     `mine` is the end of an epoch in the follower's own log. Where nothing can be compared, its high
     watermark counts. An epoch that it does not know either makes it ask once more (KIP-279).

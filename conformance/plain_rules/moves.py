@@ -57,6 +57,6 @@ def refusal(target: Sequence[int], origin: Sequence[int], live: Collection[int])
 
 
 def throttled(existing: Sequence[int], proposed: Sequence[int]) -> tuple[Brokers, Brokers]:
-    """Whose traffic a move throttles: the old replicas as leaders, the new as followers."""
+    """The replicas whose traffic is throttled: the old ones as leaders, the new as followers."""
     coming = tuple(one for one in proposed if one not in existing)
     return (tuple(existing) if coming else ()), coming

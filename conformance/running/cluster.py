@@ -295,7 +295,7 @@ class ClusterReplay(ModelDriver):
         return move is not None and move.refusal(*arguments) < 0
 
     def stage(self, c: int) -> str:
-        """Where a controller's thread is."""
+        """The model's task of a controller's thread."""
         return STAGES.show(self.read("cache.stage", c))
 
     def held(self, name: str, *index: int) -> frozenset[int]:

@@ -33,7 +33,7 @@ MARK = 4
 
 @dataclass(frozen=True)
 class OpenedGame:
-    """The game of an address. `said` is what is not as it was when the address was made.
+    """The run of an address. `said` lists what has changed since the address was made.
 
     Then heading and lines are the nearest game: another version, or the run up to a line.
     """

@@ -67,7 +67,7 @@ def at(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def opening(asked: dict[str, Any]) -> dict[str, Any]:
-    """The game of an address, how many of its lines are possible, and what is not as it was."""
+    """The run of an address, how many of its lines are possible, and what has changed since."""
     found = open_address(str(asked.get("address", "")))
     count, refused = _possible(board(found.heading), found.lines)
     said = ", and ".join(filter(None, [found.said, refused])) or None

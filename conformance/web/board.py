@@ -40,7 +40,7 @@ MOST_THINGS, MOST_NUMBERS = 9, 999
 
 @dataclass(frozen=True)
 class StepCard:
-    """A step that can happen now: its line, and what it would change.
+    """A step that is possible now: its line, and what it would change.
 
     `words` and `actor` say it plainly. `fresh`: it could not happen before the last step, so that
     it is likely what comes next; `fault`: it goes wrong by itself, and can at nearly any time.
@@ -210,7 +210,9 @@ class Board:
     # -- what can happen --------------------------------------------------------------------------
 
     def choices(self, lines: Sequence[str]) -> tuple[list[StepCard], list[RefusedStep]]:
-        """As `cards`, after these lines, the likeliest first: what the last step made possible."""
+        """Like `cards`, after these lines, the likeliest first: those that the last step made
+        possible.
+        """
         path = self._known.path(lines)
         possible, refused = self._cards_at(path[-1])
         if len(path) > 1:

@@ -96,7 +96,7 @@ class DroppedFiles:
         return {"verdict": verdict, "output": output, "report": shown}
 
     def report(self, name: str) -> Path:
-        """Where the report of a set stands."""
+        """The path of the report of a set of files."""
         return self._folder(name) / "report.html"
 
     def _folder(self, name: str) -> Path:

@@ -216,7 +216,7 @@ class _GoalReader:
 
 
 def possible(step: Recorded, arguments: Arguments) -> t.Term:
-    """That a step with these parameters is possible. Raises ProtocolError for one with a set."""
+    """A goal: a step with these parameters is possible. Raises ProtocolError for one with a set."""
     values = {}
     for name, sort in step.parameters.items():
         given = arguments[name]

@@ -45,7 +45,7 @@ class MessageReader:
         return plain(leaf.sort, self._twin.read(self._state, name, keys))
 
     def cells(self, name: str) -> list[tuple[int, ...]]:
-        """Where a field is not blank, in order."""
+        """The indices at which a field is not blank, in order."""
         return sorted(self._state.get(name, {}))
 
     def members(self, name: str, *keys: int) -> str:

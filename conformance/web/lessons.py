@@ -111,7 +111,9 @@ class Lesson:
         return [self._story(block) for block in self.of("story")]
 
     def check(self) -> list[str]:
-        """What is not as the lesson says: empty where every story tells just what stands there."""
+        """The differences to the lesson's text: empty if every story's output is as it stands
+        there.
+        """
         wrong = []
         for block in self.of("diagram"):
             try:
@@ -216,7 +218,7 @@ def lessons(folder: Path = FOLDER) -> list[Lesson]:
 
 @dataclass(frozen=True)
 class PageContext:
-    """Where a page stands: what its links begin with, and whether a server answers it.
+    """The place of a page: the prefix of its links, and whether a server is there.
 
     `ending` is what an address of a lesson ends in.
     """

@@ -55,7 +55,7 @@ class PictureMoment:
 
     @property
     def path(self) -> str:
-        """Where the page shows it."""
+        """The address at which the page shows it."""
         run = self.run()
         if self.under is None:
             return f"/play#{address(run.heading, run.lines)}"
@@ -88,7 +88,7 @@ MOMENTS = (
 
 
 def digest(moment: PictureMoment) -> str:
-    """Of what is to be seen: the last state on each side, and the page's own files."""
+    """The digest of what the picture shows: the last state of each side, and the page's files."""
     run = moment.run()
     frame = board(run.heading).frame(run.lines)
     page = sha256()

@@ -37,7 +37,7 @@ def follows_the_epoch(now, leader, follower):
 
 
 def is_true_leader(now, replica):
-    """It believes that it leads, and what is registered agrees."""
+    """The broker believes that it leads, and ZooKeeper agrees."""
     return all_of(
         now.quorum.leader == replica,
         presumes_leadership(now, replica),

@@ -56,7 +56,7 @@ def is_at_rest(now, controller):
 
 
 def stays(now, broker):
-    """It is live, was not asked to go, and its log directory of the partition works."""
+    """The broker is live, is not shutting down, and the partition's log directory works."""
     return all_of(has_its_log(now, broker), now.leaving[broker] == "stays")
 
 

@@ -47,7 +47,7 @@ def would_write(now, broker):
 
 @transition(shows="read", broker=BROKERS)
 def controller_reads_state(now, new, broker):
-    """It reads the partition's state, and its zkVersion."""
+    """The controller reads the partition's state and its zkVersion."""
     require_controllership(now, broker)
     require(has_pending_state_write(now, broker),               "it is about to write the state")
     require(is_none(now.context[broker].read),      "it has not read the state yet")

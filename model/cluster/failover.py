@@ -25,7 +25,8 @@ from model.protocol.state import BROKERS
 
 @transition(shows="read", broker=BROKERS)
 def controller_reads_context(now, new, broker):
-    """It sets its watches, drops all notifications, and reads who is alive and every partition's
+    """The controller sets its watches, deletes all notifications, and reads the live brokers and
+    every partition's
     state.
 
     Why:   what a notification would have said, it reads anyway. Its own deletion fires the

@@ -33,12 +33,12 @@ def write_isr(now, new, leader, isr):
 
 
 def is_laggard(now, leader, replica):
-    """It does not fetch, or is not there yet; who has all of an idle log is left alone (2.1)."""
+    """The replica does not fetch, or lags; one that has all of an idle log is not dropped (2.1)."""
     return not_(all_of(fetches_from(now, replica, leader), now.complete.has(replica)))
 
 
 def may_join(now, leader, replica):
-    """It fetches, and has all that was committed; from 3.3 the leader asks who is alive, too."""
+    """The replica fetches and has all committed records; since 3.3 it must be live, too."""
     joins = all_of(
         now.replicas.has(replica), not_(mine(now, leader).isr.has(replica)),
         fetches_from(now, replica, leader), now.complete.has(replica))
@@ -48,7 +48,7 @@ def may_join(now, leader, replica):
 
 
 def is_to_leave(now, leader, replica):
-    """It is in the ISR, and lags behind."""
+    """The replica is in the ISR and lags."""
     return all_of(leader != replica, mine(now, leader).isr.has(replica),
                   is_laggard(now, leader, replica))
 

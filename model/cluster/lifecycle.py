@@ -71,7 +71,7 @@ def end_session(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
-    """A process starts, and registers; it knows nothing until a controller tells it.
+    """A process starts and registers; it hosts nothing until it gets a LeaderAndIsr.
 
     Why:   so it obeys a deposed controller too, if that one is the first to notice it
            (`controller_epoch_kept`).
@@ -87,7 +87,8 @@ def broker_starts(now, new, broker):
 
 
 def outdate(now, new, broker):
-    """What is under way names the last registration: a ControlledShutdown from it, a copy of a
+    """Marks as outdated what is in flight with the last broker epoch: a ControlledShutdown, a copy
+    of a
     request to it, which is refused from 2.2 (KIP-380)."""
     pending = any_of(now.asked.has(broker), some(BROKERS, lambda one: is_queued(
         now.cache[one].events, "controlled_shutdown", broker)))

@@ -25,7 +25,7 @@ def broker_changes_endpoints(now, new, broker):
 
 
 def is_elsewhere(now, broker, subject):
-    """The broker is there, known, and not where the controller takes it to be."""
+    """The controller knows the broker under other endpoints than those that are registered."""
     cache = now.cache[broker]
     return all_of(now.zk.registered.has(subject), cache.live.has(subject),
                   now.zk.endpoints[subject] != cache.endpoints[subject])
@@ -33,7 +33,9 @@ def is_elsewhere(now, broker, subject):
 
 @transition(shows="read", broker=BROKERS, subject=BROKERS)
 def controller_reads_endpoints(now, new, broker, subject):
-    """It reads the node's data, which sets the watch again, and sends UpdateMetadata to all."""
+    """The controller reads the broker's znode, which sets the watch again, and sends
+    UpdateMetadata.
+    """
     cache = now.cache[broker]
     require_controllership(now, broker)
     require_next(now, broker, "broker_modification", MODIFIED, subject)

@@ -32,7 +32,8 @@ def broker_reports_isr_change(now, new, broker):
 
 @transition(shows="read", broker=BROKERS)
 def controller_reads_isr_changes(now, new, broker):
-    """It reads the states that notifications name, tells all brokers, and deletes what it read.
+    """The controller reads the states that notifications name, sends UpdateMetadata, and deletes
+    them.
     The deletion fires the watch again, which was set by the reading.
 
     Why: a crash before the deletion leaves the notifications to the next controller, which reads

@@ -75,7 +75,7 @@ def looked(cache):
 
 
 def leads_as_preferred(now, broker, partition):
-    """As far as the controller knows."""
+    """The preferred replica leads, as far as the controller knows."""
     mine = now.partition[partition]
     leader = mine.state[own(now, broker, partition).version].leader
     return some(BROKERS, lambda one: all_of(leader == one, mine.place[one] == 0))
@@ -105,7 +105,7 @@ def controller_begins_preferred_election(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_finds_no_request(now, new, broker):
-    """It looks once more after each request, for one that came before the watch was set again.
+    """The controller reads the path again after each request, and finds no further one.
 
     Why:   at the end of its failover it deletes the request even where there is none: nothing
            goes, and one that is deposed is fenced. Kafka looks and deletes in two steps.
@@ -181,7 +181,7 @@ def controller_begins_rebalance(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_finds_no_imbalance(now, new, broker):
-    """Who is preferred leads, or cannot."""
+    """Each preferred replica leads, or cannot lead."""
     require_acting(now, broker)
     require_next(now, broker, "rebalance",          TIMER)
     require(unbalanced(now, broker).is_empty(),     "no partition is led by another than preferred")

@@ -48,7 +48,7 @@ FAIR = (*CONTROLLERSHIP_STEPS, *SESSION_STEPS, *THREAD_STEPS, *BROKER_STEPS)
 
 
 def faults_are_over(now):
-    """Who is registered runs, under a session that goes on; who runs is not to be stopped."""
+    """Registered brokers run and keep their sessions; running brokers are not stopped."""
     return all_of(
         now.up == now.zk.registered, now.zk.outlived.is_empty(),
         every(BROKERS, lambda one: now.leaving[one] == "stays"))

@@ -21,7 +21,7 @@ from model.protocol.state import BROKERS
 
 
 def require_acting(now, broker):
-    """In memory only: a deposed controller whose session is gone goes on with that."""
+    """The controller acts in memory only, which a deposed one without a session may still do."""
     require(now.belief[broker] > 0,                 "the broker believes it is the controller")
 
 

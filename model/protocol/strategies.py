@@ -95,7 +95,9 @@ def preferred_replica(order, isr, live, needs_isr=True):
 
 
 def controlled_shutdown(order, isr, live_or_shutting_down, shutting_down):
-    """ControlledShutdown: the first ISR member who stays; who goes leaves the ISR."""
+    """ControlledShutdown: the first ISR member that is not shutting down; those that are leave the
+    ISR.
+    """
     def stays(one):
         return not_(shutting_down.has(one))
 

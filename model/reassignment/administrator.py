@@ -67,7 +67,7 @@ def ask(now, new, places):
 
 
 def outside(now):
-    """Who was dropped, and who is assigned and never was in the ISR: no safe copies."""
+    """Replicas that the ISR dropped or never had: their copies are not safe."""
     return those(lambda b: any_of(
         now.dropped.has(b), all_of(listed(now.zk.assignment, b), not_(now.zk.isr.has(b)))))
 

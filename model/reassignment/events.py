@@ -89,7 +89,7 @@ def first_task(zk, then):
 
 
 def known_target(now, broker):
-    """Where the partition goes by what is read with the cluster.
+    """The target replicas by what the controller reads at failover.
 
     Up to 2.3 that is what the request asks for; it is in memory from here on, whatever becomes of
     the znode. Since 2.4 it is what the topic's znode says.

@@ -61,7 +61,7 @@ def moves(zk):
 
 
 def target_of(zk):
-    """Where the znode says that the partition goes: nowhere if nothing is added or removed."""
+    """The target replicas in the topic's znode: none if nothing is added or removed."""
     return left(zk.assignment, those(lambda b: any_of(not_(moves(zk)), zk.removing.has(b))))
 
 
@@ -129,7 +129,7 @@ def controller_is_asked_to_reassign(now, new, broker, first, second, third):
 
 
 def when_moving(cache):
-    """Where the partition goes, or is."""
+    """The target replicas while the partition is reassigned, else the assigned ones."""
     return chosen(is_empty(cache.target), cache.assignment, cache.target)
 
 

@@ -37,7 +37,9 @@ def require_update(now, broker, controller):
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
 def broker_updates_metadata(now, new, broker, controller):
-    """What was late arrives: the broker is notified of the leader, and tells clients."""
+    """A delayed UpdateMetadata arrives: the broker learns the leader, and answers clients with
+    it.
+    """
     require_update(now, broker, controller)
     require(not_(is_outdated(now, broker, controller)),
                                                "the broker has seen no newer controller")

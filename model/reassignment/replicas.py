@@ -92,7 +92,7 @@ def follower_catches_up(now, new, leader, follower):
 
 
 def note_fetch(now, new, leader, follower):
-    """Where a follower fetches is noted before anything comes of it."""
+    """Records from where a follower fetches, before the fetch has an effect."""
     mine = now.replica[leader]
     caught_up = mine.caught_up.including(follower)
     new.replica[leader].caught_up = caught_up

@@ -75,7 +75,7 @@ def take_up(now, new, broker, then):
 
 @transition(broker=BROKERS)
 def controller_begins_move(now, new, broker):
-    """A request is taken up, and not every target is in the ISR: it begins with step 1.
+    """The controller handles a request, and not every target is in the ISR: it begins with step 1.
 
     Since 2.4 it begins with what the topic's znode is to say, unless that says the same already:
     then the partition is where it is to go, and gets a new leader epoch all the same.

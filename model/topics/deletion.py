@@ -91,7 +91,7 @@ def require_resumed(now, broker):
 
 
 def is_retried(now, broker):
-    """It is about to try the deletions again that failed."""
+    """The controller is about to retry failed deletions."""
     cache = now.cache[broker]
     return all_of(
         cache.task == "resumes", not_(all_deleted(cache)),

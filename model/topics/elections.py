@@ -81,7 +81,7 @@ def choice(now, broker, partition):
 
 
 def leader_of(replicas, choice):
-    """Who is elected, or none: a value, for partitions that are written together."""
+    """The elected leader, or none: a value, for partitions that are written together."""
     def leads(at):
         return some(BROKERS, lambda b: all_of(replicas[at] == b, choice.leads(b)))
 
@@ -91,12 +91,12 @@ def leader_of(replicas, choice):
 
 
 def is_to_create(now, broker, partition):
-    """It is new, and somebody may lead it: its first state is created, if there is none."""
+    """The partition is new and has an eligible leader: its state znode is created, if missing."""
     return all_of(is_new(now, broker, partition), choice(now, broker, partition).exists)
 
 
 def is_to_elect(now, broker, partition):
-    """It is offline, and somebody may lead it: its state is written over."""
+    """The partition is offline and has an eligible leader: its state is written."""
     may_write, _ = state_writer(now, broker)
     return all_of(
         now.cache[broker].partition[partition] == "OfflinePartition",

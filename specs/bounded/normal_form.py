@@ -43,7 +43,7 @@ def _reads(instance: Instance) -> frozenset[int]:
 
 
 class Introductions:
-    """Brokers that cannot be distinguished are taken in the order of their names.
+    """Rules that interchangeable brokers first occur in a run in the order of their names.
 
     `all` has every broker, or nobody where the text tells them apart.
     """

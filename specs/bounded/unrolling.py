@@ -124,7 +124,7 @@ class Unrolling:
         self._order(number - 1 if self._about_steps else number)
 
     def _order(self, second: int) -> None:
-        """Of two neighbouring steps that may be exchanged, the one with the lower number first."""
+        """Rules that of two neighbouring independent steps the lower-numbered comes first."""
         if second < 1:
             return
         first = self.chosen[second - 1]
@@ -148,7 +148,7 @@ class Unrolling:
     # -- questions ------------------------------------------------------------------------------
 
     def settled_here(self) -> Any:
-        """That the claim is settled where the runs end."""
+        """A formula: the claim is settled in the last state of the runs."""
         last = self.frames[-1]
         if self.claim == DEADLOCK:
             return z3.Not(any_of([self._is_possible(one) for one in self.instances]))
@@ -162,7 +162,7 @@ class Unrolling:
         return z3.Not(Frame(self.bits, [*self.frames[-2].cells, *last.cells]).formula(term))
 
     def leaves_domains(self) -> Any:
-        """That some step from where the runs end would make an impossible value; None: never."""
+        """A formula: some step from the last state makes an impossible value; None if none can."""
         last = self.frames[-1]
         leaving = [
             z3.And(self._is_possible(one), z3.Not(last.formula(check.fine)))
@@ -173,7 +173,7 @@ class Unrolling:
         return any_of(leaving) if leaving else None
 
     def _is_possible(self, instance: Instance) -> Any:
-        """That an instance's requirements hold where the runs end, within bounds or beyond."""
+        """A formula: an instance's requirements hold in the last state, within bounds or beyond."""
         last = self.frames[-1]
         asked = [last.formula(condition) for condition, _ in instance.requires]
         return z3.And(asked) if asked else self.bits.literal(True)
@@ -211,7 +211,7 @@ class Unrolling:
         ]
 
     def first_run(self, mark: Any) -> list[int]:
-        """Of the runs with a mark the first in the order of the instances, as instance numbers.
+        """The first run with a mark, in the order of instances, as instance numbers.
 
         So the same question has the same answer, whatever the solver came upon first. Where the
         work does not suffice, it is one of the others, as short.

@@ -42,7 +42,9 @@ SENTENCES = {
 
 @dataclass(frozen=True)
 class StateRule:
-    """One thing that is asked of every state: in which claim it is, and what it says."""
+    """One condition that is checked in every state: the claim that it belongs to, and its
+    sentence.
+    """
 
     name: str
     sentence: str
@@ -133,7 +135,7 @@ class ChainResult:
 
     @property
     def states(self) -> int:
-        """Of both sides together; modulo the names of brokers, if so explored."""
+        """How many states of both systems together; modulo the names of brokers, if so explored."""
         return self.exploration.distinct
 
     @property

@@ -341,7 +341,7 @@ def has_the_version(now: Any, e: Any, c: Any, b: Any, again: Scalar) -> Scalar:
 
 
 def has_the_isr(now: Any, e: Any, c: Any, b: Any, m: Any, again: Scalar) -> Scalar:
-    """As `has_the_version`, of whether one broker is in its ISR."""
+    """Like `has_the_version`, for whether one broker is in its ISR."""
     isr = now.request[e][c][b].isr
     fresh = now.there.replica[b].epoch < e
     return implies(is_for_its_leader(now, e, c, b), all_of(

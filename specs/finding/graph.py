@@ -46,7 +46,7 @@ def as_graph(needs: Mapping[str, set[str]]) -> nx.DiGraph:
 
 
 def dot(needs: Mapping[str, set[str]], title: str) -> str:
-    """As Graphviz reads it."""
+    """The graph in Graphviz's language."""
     graph = as_graph(needs)
     lines = [f'digraph "{title}" {{', "  rankdir=LR;", '  node [shape=box, fontname="Helvetica"];']
     lines += [f'  "{name}";' for name in graph.nodes]

@@ -59,7 +59,9 @@ class InvariantCandidate:
 
     @property
     def closed(self) -> Term:
-        """For all values of its variables, with definitions written out."""
+        """The candidate as a closed term: for all values of its variables, definitions written
+        out.
+        """
         term = self.plain
         if self.whole is None:
             for variable in reversed(self.slice.variables):
@@ -132,7 +134,9 @@ class BoundedSteps(GroundedSteps):
         return self.lower_after(self.ground(one), written, memo)
 
     def failing(self, instance: Instance | None, one: InvariantCandidate) -> list[Any]:
-        """That an instance is possible and a candidate not so after it; without one: not so now."""
+        """A formula: an instance is possible and a candidate fails after it; without an instance:
+        now.
+        """
         if instance is None:
             return [z3.Not(self.lower(self.ground(one)))]
         return [*self.guard(instance), z3.Not(self.after(instance, one))]

@@ -211,7 +211,9 @@ def _is_first_of_its_orbit(one: SliceVariables, chosen: Mapping[str, Term]) -> b
 
 
 class SliceSample:
-    """Rows of a slice for any literals: a sample, and what spoke against clauses of before."""
+    """Rows of a slice for any literals: a random sample, and the states that refuted earlier
+    clauses.
+    """
 
     def __init__(self, blocks: Sequence[StateRows], one: SliceVariables, most: int) -> None:
         self._slice, self._looked_at = one, [*blocks]

@@ -89,7 +89,7 @@ def find_invariants(
     resume: Path | None = None,
     solvers: Sequence[str] = ("z3",),
 ) -> InvariantSearchResult:
-    """Looks for what is missing in a proof: with no invariants given, from the claim alone.
+    """Searches the invariants that a proof lacks; with none given, from the claim alone.
 
     `resume` names a file where the candidates that are left are kept after each round, and from
     which a search of the same question goes on. Raises ProtocolError where it is of another.

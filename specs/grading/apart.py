@@ -27,7 +27,7 @@ LIMIT_S = 60.0
 
 
 def grade_apart(path: Path, report: Report = lambda line: None, limit_s: float = LIMIT_S) -> Grade:
-    """As `grade`, in a process that is ended after `limit_s` seconds: then it is unknown.
+    """Like `grade`, in a process that is ended after `limit_s` seconds: then unknown.
 
     Raises ExerciseError as `grade` does, and for a program that ends its process; OSError.
     """

@@ -61,7 +61,7 @@ class QuickEvaluator(Evaluator):
     def _written(
         self, state: SparseState, writes: Iterable[Write], environment: Environment
     ) -> SparseState:
-        """As the plain twin writes; only what is written is copied, and only that is checked."""
+        """The state after the writes; only what is written is copied and checked."""
         new: SparseState = dict(state)
         copied: set[str] = set()
         for write in writes:

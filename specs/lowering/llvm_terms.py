@@ -90,7 +90,7 @@ class TermWriter:
         return self.emit(f"icmp {word} {self._kind_of(args[0])} {left}, {right}")
 
     def negated(self, truth: str) -> str:
-        """Not this."""
+        """The name of the negated value."""
         return self.emit(f"xor {self.kind('i1')} {truth}, {self.literal('i1', 1)}")
 
     def fold(self, op: str, operands: list[str], kind: str) -> str:

@@ -119,7 +119,7 @@ class PackedWriter(TermWriter):
         return self.emit(f"icmp ne i{self.lanes} {bits}, 0")
 
     def how_many(self, truth: str, lanes: int | None = None) -> str:
-        """In how many lanes this is true."""
+        """The number of lanes in which this is true."""
         lanes = lanes or self.lanes
         bits = self.emit(f"bitcast <{lanes} x i1> {truth} to i{lanes}")
         wide = self.emit(f"zext i{lanes} {bits} to i64")

@@ -25,7 +25,7 @@ class TooWide(ProtocolError):
 
 @dataclass(frozen=True)
 class BitPlace:
-    """Where a cell lies: bits `shift` to `shift + width` of word `word`."""
+    """The bits of a cell: `shift` to `shift + width` of word `word`."""
 
     word: int
     shift: int

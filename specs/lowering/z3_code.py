@@ -164,7 +164,7 @@ class Z3Code:
         return lambda *index: function(*index)
 
     def domains(self, state: State, leaf: Field) -> Any:
-        """That a field's values are in its sort's domain (upper bounds do not exist here)."""
+        """A formula: a field's values are in its sort's domain (upper bounds do not exist here)."""
         variables = [self.constant("d", dim) for dim in leaf.dims]
         value = state[leaf.name](*variables)
         facts = self.in_domain(leaf.sort, value)

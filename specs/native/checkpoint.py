@@ -31,7 +31,7 @@ EVERY_SECONDS = 60.0
 
 
 class ResumableSearch(Protocol):
-    """What a search tells a checkpoint, and takes back from it: whole levels and their counts."""
+    """What a search gives to a checkpoint and takes back: whole levels and their counts."""
 
     store: StateStore
     levels: list[Spans]
@@ -77,7 +77,7 @@ class Checkpoint:
         }
 
     def _hash_of_code(self) -> str:
-        """Of all that decides what a stored state means and which states there are."""
+        """The hash of all that decides what a stored state means and which states exist."""
         kernel = self.kernel
         least = canonical_text(kernel.packing) if kernel.symmetry else ""
         parts = (kernel.code.text, least, str(kernel.grounded.initial))
@@ -204,7 +204,7 @@ class Checkpoint:
 
 
 def _save(file: Any, parts: list[Words]) -> None:
-    """As `np.save`, part by part: joined, they would take as much memory again."""
+    """Like `np.save`, part by part: joined, the parts would take as much memory again."""
     size = sum(part.size for part in parts)
     head = {"descr": "<u8", "fortran_order": False, "shape": (size,)}
     np.lib.format.write_array_header_1_0(file, head)

@@ -39,7 +39,7 @@ def loops_folder() -> Path:
 
 @functools.cache
 def keep_loops() -> None:
-    """To be called before any loop is declared. Where nothing can be kept, this process compiles
+    """Call this before any loop is declared. Where nothing can be cached, this process compiles
     for itself alone."""
     folder = loops_folder()
     try:

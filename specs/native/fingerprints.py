@@ -215,7 +215,7 @@ class FingerprintSearch:
         self._take_over(one)
 
     def _make_room(self, found: int) -> None:
-        """For one more block of successors; stops where a limit forbids it."""
+        """Make room for one more block of successors; stops where a limit forbids it."""
         kernel, words = self.kernel, self.kernel.words
         if self.count + found > (self.max_states or self.count + found):
             self.stopped = f"the bound of {self.max_states} states is reached"

@@ -27,7 +27,7 @@ code of `expand` is no more than a fifteenth faster for it: the text has little 
 
 
 def cache_folder() -> Path:
-    """Where machine code is kept: INSYNC_CACHE, else the user's cache folder."""
+    """The folder of cached machine code: INSYNC_CACHE, else the user's cache folder."""
     chosen = os.environ.get("INSYNC_CACHE")
     if chosen:
         return Path(chosen)

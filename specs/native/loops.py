@@ -33,7 +33,7 @@ def words_for(kernel: Kernel) -> int:
 
 @dataclass
 class LoopSearch:
-    """Answers about `eventually` claims, over all states of a search that ended by itself."""
+    """Answers `eventually` claims, over all states of a complete search."""
 
     kernel: Kernel
     store: StateStore

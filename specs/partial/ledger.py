@@ -104,7 +104,7 @@ class Ledger:
             self._sum = (self._sum + _hash(number, index, code)) & (_WORD << 64 | _WORD)
 
     def mark(self) -> int:
-        """Where the journal stands now."""
+        """The current position of the journal, for `undo`."""
         return len(self.journal)
 
     def undo(self, mark: int) -> None:

@@ -231,7 +231,7 @@ class PartialSearch(LineExplanations):
 def find_run(
     moves: CompiledSteps, lines: list[PartialLine], hidden: int, tried: int, changes: Changes
 ) -> tuple[PartialSearch, FittingRun]:
-    """The answer, and a search that has the furthest state.
+    """Searches a run that fits; the answer, and the search with the furthest state.
 
     Where steps are not named, mostly each line is one of them all the same: that is tried first,
     as long as it gets on, because it leaves far less to guess than steps that may be hidden. If no

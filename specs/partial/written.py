@@ -119,7 +119,7 @@ def limited(sort: Sort, twin: Evaluator) -> range | None:
 def candidates_of(
     variable: Term, body: Term, twin: Evaluator
 ) -> tuple[Term, range, Term, list[Term]] | None:
-    """Of `least x: some member: others and x = point`: member, its values, point, others.
+    """The parts of `least x: some member: others and x = point`: member, values, point, others.
 
     None where `x` need not be one of so few values.
     """
@@ -154,7 +154,7 @@ def repeated(terms: list[Term]) -> list[Term]:
 
 
 def same_cell(write: Write, term: Term) -> bool:
-    """Is the term the very cell that is written, as it was?"""
+    """Whether the term is the cell that is written, before the write."""
     return term.op == "get" and term.args == (write.field, *write.keys, *write.variables)
 
 

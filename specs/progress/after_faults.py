@@ -76,7 +76,7 @@ def after_faults(
 
 def _faults_end(parameters: Mapping[str, Parameter]) -> Transition:
     def faults_end(now: Any, new: Any, **given: Any) -> None:
-        """From here on nothing that is a fault happens."""
+        """A step after which no fault happens."""
         require(not_(now.faults_ended), "faults have not ended")
 
         new.faults_ended = True

@@ -21,7 +21,7 @@ def visible_records_are_committed(now):
 
 
 def sent_high_watermark_never_falls(now, after):
-    """What the leader of an epoch tells, and has while it leads, is never less than before."""
+    """The high watermark that the leader of an epoch has and sends never falls."""
     return all_of(
         every(EPOCHS, lambda e: now.sent_hw[e] <= after.sent_hw[e]),
         every(BROKERS, lambda b: implies(

@@ -25,7 +25,7 @@ from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 
 
 def may_be_counted_on(leader, broker):
-    """In the ISR that the leader has, or in the other one of a write under way.
+    """The replica is in the leader's ISR, or in the ISR of a write under way.
 
     Kafka: PendingExpandIsr.maximalIsr, PendingShrinkIsr.maximalIsr
     """

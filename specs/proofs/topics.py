@@ -16,7 +16,7 @@ BLANK_TASK = "reads_zookeeper"
 
 
 def is_newest(now, b):
-    """It believes that it is the controller, under the epoch that ZooKeeper has."""
+    """The broker believes that it is controller, under the epoch that ZooKeeper has."""
     return all_of(now.belief[b] > 0, now.belief[b] == now.zk.epoch)
 
 
@@ -230,7 +230,7 @@ def only_what_is_to_be_written_is_outdated(now, b):
 
 
 def retries(now, b):
-    """It is about to retry a deletion, and has to read a state again."""
+    """The controller is about to retry a deletion, or has to read a state again."""
     return all_of(now.cache[b].outdated, is_at(now, b, "resumes"))
 
 
@@ -340,7 +340,7 @@ def stops_are_to_who_goes_or_deletes(now, c, b, replica, p):
 
 
 def as_invariant(claim) -> Invariant:
-    """A claim that steps keep by itself, or with others."""
+    """The claim as an invariant, inductive by itself or with others."""
     return Invariant(f"{claim.name}_is_kept", claim.sentence, "the claim", claim.function)
 
 

@@ -38,7 +38,7 @@ class StoryHeading:
 
     @cached_property
     def step_bounds(self) -> dict[str, int]:
-        """For steps: sizes, and what a guard names; numbers have no limit that was not given."""
+        """The bounds for steps: sizes, and bounds that guards name; other numbers have no limit."""
         own = self.recorded.system
         named = {*_enumerated(self.recorded), *_named_at_first(self.recorded)}
         sizes = {name: own.bounds[name].default or ROOM for name in sorted(named)}
@@ -46,7 +46,9 @@ class StoryHeading:
         return {**limits, **sizes, **self.given}
 
     def claim_bounds(self, greatest: int) -> dict[str, int]:
-        """For claims, which may range over all numbers: beyond the greatest, all is blank."""
+        """The bounds for claims, which range over all numbers: beyond the greatest, all is
+        blank.
+        """
         room = dict.fromkeys(self.recorded.system.bounds, max(ROOM, greatest + 1))
         return {**room, **self.step_bounds}
 

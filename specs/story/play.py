@@ -129,7 +129,7 @@ class _StoryStage:
         return self.states[-1]
 
     def play(self, command: StoryCommand) -> list[str]:
-        """What the command tells."""
+        """Plays the command; the lines of its output."""
         if command.verb in (STEP, "quietly"):
             return self._step(command)
         if command.verb == "refused":

@@ -133,7 +133,8 @@ def _history_is_the_log(it: _Step) -> list[Any]:
 
 
 def batches(version: str | None, switches: Switches, once: bool = True) -> Iterator[Part]:
-    """Of a leader's batch, and of a fetch response with several records. Without `once`, wrongly, a
+    """Obligations about a leader's batch and a fetch response of several records. Without `once`,
+    wrongly, a
     record may be in a batch twice."""
     recorded = system(SYSTEM).recorded(version, switches)
     yield from _parts("leader_appends", recorded, _history_is_the_log, once)

@@ -25,7 +25,7 @@ class Export:
 def exported(
     recorded: RecordedSystem, bounds: Mapping[str, int], *, symmetry: bool = False
 ) -> Export:
-    """The module and its configuration at these bounds (`system.limits(...)`).
+    """The TLA+ module and its configuration at these bounds (`system.limits(...)`).
 
     With `symmetry`, brokers are model values that TLC takes for alike: fewer states, the same
     verdicts. Raises ProtocolError where the text itself tells brokers apart.

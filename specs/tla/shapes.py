@@ -84,7 +84,7 @@ class Shapes:
         return Parenthesised(Word(r" \X ".join(domain.flat() for domain in domains)))
 
     def blank(self, schema: Schema, name: str, used: tuple[str, ...] = ()) -> LayoutNode:
-        """The value that a node has where the initial state does not say otherwise."""
+        """The initial value of a node of the schema, unless the initial state sets another."""
         if isinstance(schema, Leaf):
             return self._names.value(schema.sort, blank_term(schema.sort).args[0])
         if isinstance(schema, (SetOf, Relation)):

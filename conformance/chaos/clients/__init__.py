@@ -28,7 +28,7 @@ class ChaosClient(NamedTuple):
 
     @property
     def is_installed(self) -> bool:
-        """It can be imported."""
+        """Whether the client library can be imported."""
         return not self.imported or find_spec(self.imported) is not None
 
     @property

@@ -12,7 +12,7 @@ from model.replication.history.state import BROKERS, EPOCHS
 
 
 def require_free(now, broker):
-    """It leads, and no ISR write of it is under way."""
+    """The broker leads, and none of its ISR writes is under way."""
     require(now.replica[broker].role == "leading",          "the broker believes it leads")
     require(now.leader[now.replica[broker].epoch].write == "none",
                                                             "no ISR write of it is under way")

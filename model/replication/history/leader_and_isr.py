@@ -104,7 +104,7 @@ def broker_becomes_follower(now, new, broker, epoch):
 
 @transition()
 def controller_resends_state(now, new):
-    """The leader's process died, and nobody noticed: the controller tells its next one the state.
+    """The leader's process died unnoticed: the controller sends its next process the state.
 
     As nobody leads the epoch meanwhile, what it is sent may stand there at once.
     Kafka: ReplicaStateMachine.startup, KafkaController.onBrokerStartup

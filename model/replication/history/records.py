@@ -42,7 +42,7 @@ def leader_appends(now, new, broker, record):
 
 @transition(broker=BROKERS)
 def follower_sends_fetch(now, new, broker):
-    """A follower asks for what comes at the end of its log, and so tells how far it is."""
+    """A follower fetches from its log end, and so reports how far it is."""
     epoch = now.replica[broker].epoch
     require_follows(now, broker)
 
@@ -77,7 +77,7 @@ def leader_sends_record(now, new, broker, offset):
 
 @transition(broker=BROKERS)
 def leader_sends_hw(now, new, broker):
-    """The leader tells its followers its high watermark, which may be old when it arrives."""
+    """The leader sends its followers its high watermark, which may be outdated when it arrives."""
     mine = now.replica[broker]
     require_leads(now, broker)
 

@@ -54,7 +54,9 @@ def members_have_it(now, b, e, end, o):
 
 
 def is_unaware_member(now, b, e, later):
-    """In the ISR of a later request, and not sent it yet: it may lead or follow any time"""
+    """The broker is in the ISR of a later request that it has not got yet: it may lead or follow
+    any time
+    """
     return all_of(now.request[later].sent, now.request[later].isr.has(b),
                   now.replica[b].epoch < later, e < later)
 

@@ -35,7 +35,7 @@ def epoch_at(now, broker, offset):
 
 
 def ends_at(now, broker, epoch, end):
-    """In this log the records of that epoch, and of all before it, end there."""
+    """In this log, the records of that epoch and of all older epochs end there."""
     log = now.log[broker]
     return all_of(
         end <= log.end,

@@ -34,7 +34,7 @@ def has_died_leading(now, broker):
 
 
 def is_reached_without(now, broker, epoch):
-    """The broker has not heard of the epoch, or nobody leads one as new: it may not know yet."""
+    """The broker does not know the epoch yet, or nobody leads an epoch as new."""
     return any_of(now.replica[broker].epoch < epoch, now.newest < epoch)
 
 

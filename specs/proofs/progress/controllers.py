@@ -30,7 +30,7 @@ from specs.proofs import single_controller as controllership
 
 
 def has_forgotten_its_win(now, broker):
-    """It owns /controller, and its process, a new one, neither knows nor is about to hear."""
+    """The broker owns /controller, but its new process does not know it and will not be told."""
     return all_of(
         now.zk.controller == broker, not_(now.belief[broker].held), not_(now.read[broker].done))
 
@@ -210,7 +210,7 @@ def the_broker(now, b):
 
 
 def of_nobody(condition):
-    """Awaited of a broker while nobody is registered."""
+    """An awaited step of some broker while /controller is missing."""
     return lambda now, b: all_of(nobody_is_registered(now), condition(now, b))
 
 

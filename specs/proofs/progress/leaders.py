@@ -143,7 +143,7 @@ def every_other_member(now, holds):
 
 
 def is_cutting(now, b):
-    """It is to follow, has the registered epoch, and does not know yet where to cut its log."""
+    """A follower of the registered epoch that does not know yet where to truncate."""
     return all_of(is_to_follow(now, b), now.replica[b].role == "truncating",
                   now.replica[b].epoch == now.zk.epoch)
 
@@ -203,7 +203,7 @@ def is_beyond_what_is_common(now, b, o):
 
 
 def is_the_cut(now, b, cut):
-    """Where the follower's log leaves the leader's."""
+    """The offset at which the follower's log diverges from the leader's."""
     theirs, mine = now.log[now.zk.leader], now.log[b]
     return all_of(
         is_led(now), is_cutting(now, b), not_(now.answer[b].given),
