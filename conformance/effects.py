@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from conformance.mapping import Facts, SystemMap
 from impl.sim.suspension_points import STATE_NODE
 from impl.world.cluster import STATE
-from impl.world.network import OrderInFlight
+from impl.world.network import LeaderAndIsrInFlight
 from impl.znodes import paths
 from impl.zookeeper.watches import Change, Watches
 from impl.zookeeper.znode import EventType
@@ -112,7 +112,7 @@ def _differs(what: str, heard: Sequence[str], expected: Iterator[str]) -> Iterat
         yield f"no {what} {one}, which shows"
 
 
-def _order(sent: OrderInFlight) -> str:
+def _order(sent: LeaderAndIsrInFlight) -> str:
     return _named(sent.state.leader_epoch, sent.controller_epoch, sent.target)
 
 

@@ -35,7 +35,7 @@ from impl.core.requests import LeaderAndIsrPartitionState, request_version
 from impl.core.truncation import EpochEnd, follower_truncation
 from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from impl.releases import DEFAULT, Release
-from impl.world.network import PARTITION, Fetch, OrderInFlight
+from impl.world.network import PARTITION, Fetch, LeaderAndIsrInFlight
 from impl.world.replicas import Replicas
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.states import NO_LEADER
@@ -209,7 +209,7 @@ def requests() -> Iterator[Case]:
             replicas.manager.controller_epoch = 1
             state = LeaderIsrAndControllerEpoch(named, leader, (1, 2), controller)
             order = LeaderAndIsrPartitionState(state, (1, 2), is_new=False)
-            sent = OrderInFlight(1, 2, 2, controller, broker_epoch, order, (2,))
+            sent = LeaderAndIsrInFlight(1, 2, 2, controller, broker_epoch, order, (2,))
             error, by_partition = replicas.hear(sent, 5)
             asked = f"LeaderAndIsr of {controller} in {leader} for registration {broker_epoch}"
             asked += "" if named == 2 else ", no leader"

@@ -216,11 +216,11 @@ class Partition(Generic[SomeLog]):
 
     # LeaderAndIsr, StopReplica
 
-    def become_leader(self, order: LeaderAndIsrPartitionState, now_ms: int) -> bool:
+    def become_leader(self, entry: LeaderAndIsrPartitionState, now_ms: int) -> bool:
         """Lead as a LeaderAndIsr says; True if somebody else led before."""
-        previous, start, state = self.leader_epoch, self.log_end, order.state
-        self._take(order)
-        known = {*order.replicas}
+        previous, start, state = self.leader_epoch, self.log_end, entry.state
+        self._take(entry)
+        known = {*entry.replicas}
         if not self.release.since("2.4"):  # who is in the ISR alone keeps what is known of it
             known.update(state.isr)
         self.remotes = {one: held for one, held in self.remotes.items() if one in known}
@@ -229,19 +229,19 @@ class Partition(Generic[SomeLog]):
         self.advance(now_ms)
         return new
 
-    def become_follower(self, order: LeaderAndIsrPartitionState) -> bool:
+    def become_follower(self, entry: LeaderAndIsrPartitionState) -> bool:
         """Follow as a LeaderAndIsr says; False if the fetcher may go on as it is."""
-        self._take(order)
-        new = self.make_follower(order.state.leader, order.state.leader_epoch)
-        self.observer(BecameFollower(self.partition, order.state.leader, self.leader_epoch))
+        self._take(entry)
+        new = self.make_follower(entry.state.leader, entry.state.leader_epoch)
+        self.observer(BecameFollower(self.partition, entry.state.leader, self.leader_epoch))
         return new
 
-    def _take(self, order: LeaderAndIsrPartitionState) -> None:
+    def _take(self, entry: LeaderAndIsrPartitionState) -> None:
         if self.isr_requests is not None:
             self.isr_requests.clear(self.partition)
-        self.replicas = order.replicas
-        self.controller_epoch = order.state.controller_epoch
-        self.zk_version = order.state.zk_version
+        self.replicas = entry.replicas
+        self.controller_epoch = entry.state.controller_epoch
+        self.zk_version = entry.state.zk_version
 
     def stop(self) -> None:
         """It neither leads nor follows any more."""

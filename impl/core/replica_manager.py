@@ -253,8 +253,8 @@ class ReplicaManager:
         sender = Sender(request.controller, request.controller_epoch, correlation)
         self.observer(RequestReceived(kind_of(request), sender, request.broker_epoch))
         if isinstance(request, LeaderAndIsr):
-            for partition, order in request.partitions.items():
-                self.observer(LeaderAndIsrReceived(partition, order, sender))
+            for partition, entry in request.partitions.items():
+                self.observer(LeaderAndIsrReceived(partition, entry, sender))
         error = answers.controller_epoch_error(request.controller_epoch, self.controller_epoch)
         if error != NONE:
             self.observer(RequestRefused(kind_of(request), sender, self.controller_epoch))
@@ -271,7 +271,7 @@ class ReplicaManager:
 
     async def _leader_and_isr(self, request: LeaderAndIsr, sender: Sender, now_ms: int) -> Errors:
         """``becomeLeaderOrFollower``: the error of each partition."""
-        errors = {one: self.check(one, order, sender) for one, order in request.partitions.items()}
+        errors = {one: self.check(one, entry, sender) for one, entry in request.partitions.items()}
         accepted = {one: o for one, o in request.partitions.items() if errors[one] == NONE}
         leads = {one: o for one, o in accepted.items() if o.state.leader == self.broker}
         follows = {one: o for one, o in accepted.items() if one not in leads}
@@ -280,20 +280,20 @@ class ReplicaManager:
         return errors
 
     def check(
-        self, partition: TopicPartition, order: LeaderAndIsrPartitionState, sender: Sender
+        self, partition: TopicPartition, entry: LeaderAndIsrPartitionState, sender: Sender
     ) -> str:
         """The error of one partition of a LeaderAndIsr, NONE if it is carried out."""
         hosted = self.partitions.get(partition)
         current = -1 if hosted is None else hosted.leader_epoch
         error = answers.leader_and_isr_error(
             current,
-            order.state.leader_epoch,
-            self.broker in order.replicas,
+            entry.state.leader_epoch,
+            self.broker in entry.replicas,
             self.logs.is_offline(partition),
             self.release,
         )
         if error != NONE:
-            self.observer(LeaderAndIsrIgnored(partition, order, sender, current, error))
+            self.observer(LeaderAndIsrIgnored(partition, entry, sender, current, error))
         return error
 
     async def host(self, partition: TopicPartition, may_be_made: bool = True) -> Replica:
@@ -320,60 +320,60 @@ class ReplicaManager:
         self.partitions[partition] = made
         return made
 
-    def _may_be_made(self, order: LeaderAndIsrPartitionState) -> bool:
+    def _may_be_made(self, entry: LeaderAndIsrPartitionState) -> bool:
         """Requests say since 1.0 whether a replica is new."""
-        return order.is_new or not self.release.since("1.0")
+        return entry.is_new or not self.release.since("1.0")
 
     async def _make_leaders(
         self,
-        orders: Mapping[TopicPartition, LeaderAndIsrPartitionState],
+        entries: Mapping[TopicPartition, LeaderAndIsrPartitionState],
         sender: Sender,
         errors: Errors,
         now_ms: int,
     ) -> None:
-        for partition in orders:
+        for partition in entries:
             self.observer(TransitionBegun(partition, sender, None))
-        self._stop_fetching(list(orders))
-        for partition, order in orders.items():
+        self._stop_fetching(list(entries))
+        for partition, entry in entries.items():
             before = self.partitions.get(partition)
             known = None if before is None else before.leader
             try:
-                hosted = await self.host(partition, self._may_be_made(order))
+                hosted = await self.host(partition, self._may_be_made(entry))
                 await self.idle(hosted)
-                is_new = hosted.become_leader(order, now_ms)
+                is_new = hosted.become_leader(entry, now_ms)
             except (StorageError, ZooKeeperError) as error:
-                errors[partition] = self._not_taken(partition, order, sender, before, error)
+                errors[partition] = self._not_taken(partition, entry, sender, before, error)
                 continue
             if not is_new:
-                self.observer(TransitionSkipped(partition, order, sender, True, known))
-        for partition in orders:
+                self.observer(TransitionSkipped(partition, entry, sender, True, known))
+        for partition in entries:
             self.observer(TransitionCompleted(partition, sender, None))
 
     async def _make_followers(
         self,
-        orders: Mapping[TopicPartition, LeaderAndIsrPartitionState],
+        entries: Mapping[TopicPartition, LeaderAndIsrPartitionState],
         sender: Sender,
         errors: Errors,
     ) -> None:
         changed: dict[TopicPartition, Replica] = {}
-        for partition, order in orders.items():
-            self.observer(TransitionBegun(partition, sender, order.state.leader))
-        for partition, order in orders.items():
+        for partition, entry in entries.items():
+            self.observer(TransitionBegun(partition, sender, entry.state.leader))
+        for partition, entry in entries.items():
             before = self.partitions.get(partition)
             try:
-                hosted = await self.host(partition, self._may_be_made(order))
+                hosted = await self.host(partition, self._may_be_made(entry))
             except (StorageError, ZooKeeperError) as error:
-                errors[partition] = self._not_taken(partition, order, sender, before, error)
+                errors[partition] = self._not_taken(partition, entry, sender, before, error)
                 continue
-            if not answers.leader_is_known(order.state.leader, self.metadata.alive):
-                self.observer(LeaderUnavailable(partition, order, sender))
+            if not answers.leader_is_known(entry.state.leader, self.metadata.alive):
+                self.observer(LeaderUnavailable(partition, entry, sender))
                 continue
             await self.idle(hosted)
             known = hosted.leader
-            if hosted.become_follower(order):
+            if hosted.become_follower(entry):
                 changed[partition] = hosted
             else:
-                self.observer(TransitionSkipped(partition, order, sender, False, known))
+                self.observer(TransitionSkipped(partition, entry, sender, False, known))
         self._stop_fetching(list(changed))
         if not self.release.since("0.11"):  # later its fetcher cuts, when it has asked (KIP-101)
             for hosted in changed.values():
@@ -382,21 +382,21 @@ class ReplicaManager:
         here = {one: held for one, held in changed.items() if self.partitions.get(one) is held}
         if self.fetchers is not None and here:
             self.fetchers.add(here)
-        for partition, order in orders.items():
-            self.observer(TransitionCompleted(partition, sender, order.state.leader))
+        for partition, entry in entries.items():
+            self.observer(TransitionCompleted(partition, sender, entry.state.leader))
 
     def _not_taken(
         self,
         partition: TopicPartition,
-        order: LeaderAndIsrPartitionState,
+        entry: LeaderAndIsrPartitionState,
         sender: Sender,
         before: Replica | None,
         error: Exception,
     ) -> str:
         known, directory = (None, "") if before is None else (before.leader, before.log.directory)
-        leads = order.state.leader == self.broker
+        leads = entry.state.leader == self.broker
         self.observer(
-            TransitionSkipped(partition, order, sender, leads, known, str(error), directory)
+            TransitionSkipped(partition, entry, sender, leads, known, str(error), directory)
         )
         return self._storage_failed(partition, error)
 

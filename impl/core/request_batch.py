@@ -54,7 +54,7 @@ class RequestBatch:
         self.release = release
         self.protocol = protocol or release
         self.send = send
-        self.orders: dict[int, dict[TopicPartition, LeaderAndIsrPartitionState]] = {}
+        self.leader_and_isrs: dict[int, dict[TopicPartition, LeaderAndIsrPartitionState]] = {}
         self.stops: dict[int, list[tuple[TopicPartition, PartitionStop]]] = {}
         self.metadata_to: set[int] = set()
         self.metadata: dict[TopicPartition, PartitionMetadata] = {}
@@ -62,7 +62,7 @@ class RequestBatch:
     def begin(self) -> None:
         """Begin a new batch; BatchNotSent if the last one was not sent."""
         for held, kind in (
-            (self.orders, "leaderAndIsr"),
+            (self.leader_and_isrs, "leaderAndIsr"),
             (self.stops, "stopReplica"),
             (self.metadata_to, "updateMetadata"),
         ):
@@ -74,7 +74,7 @@ class RequestBatch:
 
     def clear(self) -> None:
         """Drop what was collected."""
-        self.orders, self.stops = {}, {}
+        self.leader_and_isrs, self.stops = {}, {}
         self.metadata_to, self.metadata = set(), {}
 
     # Collecting
@@ -91,9 +91,9 @@ class RequestBatch:
         for broker in brokers:
             if broker < 0:
                 continue
-            orders = self.orders.setdefault(broker, {})
-            was_new = partition in orders and orders[partition].is_new
-            orders[partition] = LeaderAndIsrPartitionState(
+            entries = self.leader_and_isrs.setdefault(broker, {})
+            was_new = partition in entries and entries[partition].is_new
+            entries[partition] = LeaderAndIsrPartitionState(
                 state, tuple(replicas), is_new or was_new
             )
         self.add_update_metadata(self.context.live_or_shutting_down, [partition])
@@ -170,9 +170,9 @@ class RequestBatch:
         Since 2.2 nothing is sent to brokers that are gone; before, the channel drops it there.
         """
         journal, requests = self.context.journal, list[tuple[int, Request]]()
-        for broker, orders in sorted(self.orders.items()):
+        for broker, entries in sorted(self.leader_and_isrs.items()):
             if self._reachable(broker):
-                request = self._leader_and_isr(broker, orders, epoch)
+                request = self._leader_and_isr(broker, entries, epoch)
                 await journal.sends_leader_and_isr(broker, request)
                 requests.append((broker, request))
         recipients = [broker for broker in sorted(self.metadata_to) if self._reachable(broker)]
@@ -192,15 +192,15 @@ class RequestBatch:
         return broker in self.context.broker_epochs or not self.release.since("2.2")
 
     def _leader_and_isr(
-        self, broker: int, orders: dict[TopicPartition, LeaderAndIsrPartitionState], epoch: int
+        self, broker: int, entries: dict[TopicPartition, LeaderAndIsrPartitionState], epoch: int
     ) -> LeaderAndIsr:
-        leaders = {order.state.leader for order in orders.values()}
+        leaders = {entry.state.leader for entry in entries.values()}
         return LeaderAndIsr(
             self._version("LeaderAndIsr"),
             self.controller,
             epoch,
             self._broker_epoch(broker),
-            dict(orders),
+            dict(entries),
             tuple(sorted(leaders & self.context.live_or_shutting_down)),
         )
 

@@ -48,7 +48,7 @@ def encode(request: Request, live: LiveBrokers) -> Fields:
               "broker_epoch": request.broker_epoch}  # fmt: skip
     match request:
         case LeaderAndIsr():
-            rows = [_order(one, order) for one, order in request.partitions.items()]
+            rows = [_order(one, entry) for one, entry in request.partitions.items()]
             leaders = [
                 Fields(broker_id=one, host_name=host, port=port)
                 for one in request.live_leaders
@@ -85,10 +85,10 @@ def encode(request: Request, live: LiveBrokers) -> Fields:
             )  # fmt: skip
 
 
-def _order(partition: TopicPartition, order: LeaderAndIsrPartitionState) -> Fields:
+def _order(partition: TopicPartition, entry: LeaderAndIsrPartitionState) -> Fields:
     return Fields(
-        **_state(partition, order.state), partition_epoch=order.state.zk_version,
-        replicas=order.replicas, adding_replicas=(), removing_replicas=(), is_new=order.is_new,
+        **_state(partition, entry.state), partition_epoch=entry.state.zk_version,
+        replicas=entry.replicas, adding_replicas=(), removing_replicas=(), is_new=entry.is_new,
     )  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def decode(api: str, version: int, body: Any) -> tuple[Request, LiveBrokers]:
     )  # fmt: skip
     match api:
         case "LeaderAndIsr":
-            orders = {
+            entries = {
                 one: LeaderAndIsrPartitionState(
                     _read(row, row.partition_epoch), tuple(row.replicas),
                     bool(getattr(row, "is_new", False)),
@@ -146,7 +146,7 @@ def decode(api: str, version: int, body: Any) -> tuple[Request, LiveBrokers]:
                 for one, row in _partition_states(body)
             }  # fmt: skip
             leaders = tuple(one.broker_id for one in body.live_leaders)
-            return LeaderAndIsr(*common, orders, leaders), LiveBrokers()
+            return LeaderAndIsr(*common, entries, leaders), LiveBrokers()
         case "UpdateMetadata":
             partitions = {
                 one: PartitionMetadata(

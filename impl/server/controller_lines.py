@@ -10,7 +10,7 @@ from impl.core.reassigner import ASSIGNED, DEAD, DELETED, UNKNOWN
 from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.core.states import PartitionState, ReplicaState
 from impl.server.log4j_files import CONTROLLER, SERVER, Log4jFiles
-from impl.server.state_texts import ids, metadata, order_sent
+from impl.server.state_texts import ids, metadata, sent_state_text
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
 
 _LISTENERS = "kafka.controller."
@@ -437,13 +437,13 @@ class ControllerLines(ControllerJournal):
     # Requests
 
     async def sends_leader_and_isr(self, broker: int, request: LeaderAndIsr) -> None:
-        for partition, order in request.partitions.items():
-            role = "leader" if order.state.leader == broker else "follower"
+        for partition, entry in request.partitions.items():
+            role = "leader" if entry.state.leader == broker else "follower"
             self.files.controller_state_change(
                 self.epoch,
                 f"Sending become-{role} LeaderAndIsr request "
-                f"{order_sent(partition, order, self.release)} to broker {broker} for partition "
-                f"{self.files.name(partition)}",
+                f"{sent_state_text(partition, entry, self.release)} to broker {broker} "
+                f"for partition {self.files.name(partition)}",
             )
 
     async def sends_metadata(

@@ -34,7 +34,7 @@ from impl.core.events import (
 from impl.log import LogRemoval, StorageError
 from impl.releases import Release
 from impl.server.log4j_files import Log4jFiles
-from impl.server.state_texts import ids, metadata, order_received, short
+from impl.server.state_texts import ids, metadata, received_state_text, short
 from impl.znodes import TopicPartition
 
 _LOG_MANAGER = "kafka.log.LogManager"
@@ -170,8 +170,8 @@ class ReplicaLines:
         self, event: LeaderAndIsrReceived | LeaderAndIsrIgnored | LeaderUnavailable
     ) -> None:
         match event:
-            case LeaderAndIsrReceived(partition, order, by):
-                shown = order_received(partition, order, self.release)
+            case LeaderAndIsrReceived(partition, entry, by):
+                shown = received_state_text(partition, entry, self.release)
                 named = f" for partition {self._name(partition)}"
                 named = "" if self.release.since("2.4") else named
                 self.files.change(
@@ -180,8 +180,8 @@ class ReplicaLines:
                 )
             case LeaderAndIsrIgnored():
                 self._ignored(event)
-            case LeaderUnavailable(partition, order, by):
-                last = order.state.controller_epoch
+            case LeaderUnavailable(partition, entry, by):
+                last = entry.state.controller_epoch
                 newer = self.release.since("2.0")
                 since = f" (last update controller epoch {last})" if newer else ""
                 shown = str(by.epoch if newer else last)
@@ -189,7 +189,7 @@ class ReplicaLines:
                     f"Received LeaderAndIsrRequest with correlation id {by.correlation} from "
                     f"controller {by.controller} epoch {shown} for partition "
                     f"{self._handled(partition)}{since} but cannot become follower since the new "
-                    f"leader {order.state.leader} is unavailable.",
+                    f"leader {entry.state.leader} is unavailable.",
                     "ERROR",
                 )
 
@@ -249,9 +249,9 @@ class ReplicaLines:
 
     def _not_taken(self, event: TransitionSkipped, about: str) -> None:
         """A log that cannot be used; up to 0.11 it ended the process."""
-        by, order, role = event.sender, event.order, "leader" if event.leads else "follower"
+        by, entry, role = event.sender, event.order, "leader" if event.leads else "follower"
         led = not event.leads and self.release.since("2.0")
-        with_leader = f" with leader {order.state.leader}" if led else ""
+        with_leader = f" with leader {entry.state.leader}" if led else ""
         thrown = f"org.apache.kafka.common.errors.KafkaStorageException: {event.error}"
         self.files.change(
             f"Skipped the become-{role} state change with correlation id {by.correlation} from "
@@ -264,7 +264,7 @@ class ReplicaLines:
         leader = "None" if event.before is None else f"Some({event.before})"
         shown = (
             f"Topic: {partition.topic}; Partition: {partition.partition}; Leader: {leader}; "
-            f"{replicas}: {','.join(map(str, order.replicas))}; {isr}: {ids(order.state.isr)}"
+            f"{replicas}: {','.join(map(str, entry.replicas))}; {isr}: {ids(entry.state.isr)}"
         )
         where = f"Some({event.directory.rpartition('/')[0]})" if event.directory else "None"
         text = f"Error while making broker the {role} for partition {shown}{with_leader} in dir "

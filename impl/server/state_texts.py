@@ -22,27 +22,27 @@ def short(state: LeaderIsrAndControllerEpoch) -> str:
     )
 
 
-def order_sent(
-    partition: TopicPartition, order: LeaderAndIsrPartitionState, release: Release
+def sent_state_text(
+    partition: TopicPartition, entry: LeaderAndIsrPartitionState, release: Release
 ) -> str:
     """One partition of a LeaderAndIsr, as the controller shows it."""
     if not release.since("1.0"):
-        return short(order.state)
-    return order_received(partition, order, release)
+        return short(entry.state)
+    return received_state_text(partition, entry, release)
 
 
-def order_received(
-    partition: TopicPartition, order: LeaderAndIsrPartitionState, release: Release
+def received_state_text(
+    partition: TopicPartition, entry: LeaderAndIsrPartitionState, release: Release
 ) -> str:
     """One partition of a LeaderAndIsr, as the broker shows it."""
     if not release.since("1.0"):
-        return f"PartitionState({_fields(order.state, order.replicas, bracketed=True)})"
-    new = "true" if order.is_new else "false"
+        return f"PartitionState({_fields(entry.state, entry.replicas, bracketed=True)})"
+    new = "true" if entry.is_new else "false"
     if not release.since("2.4"):
-        return f"PartitionState({_fields(order.state, order.replicas)}, isNew={new})"
+        return f"PartitionState({_fields(entry.state, entry.replicas)}, isNew={new})"
     return (
         f"LeaderAndIsrPartitionState({_named(partition)}"
-        f"{_fields(order.state, order.replicas, bracketed=True)}, addingReplicas=[], "
+        f"{_fields(entry.state, entry.replicas, bracketed=True)}, addingReplicas=[], "
         f"removingReplicas=[], isNew={new})"
     )
 

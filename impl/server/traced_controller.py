@@ -76,9 +76,9 @@ class TracedTerms(ControllerJournal):
 
     async def sends_leader_and_isr(self, broker: int, request: LeaderAndIsr) -> None:
         """A LeaderAndIsr request is handed to a broker's channel."""
-        states = {str(one): order.state for one, order in request.partitions.items()}
+        states = {str(one): entry.state for one, entry in request.partitions.items()}
         self._sends(broker, "LeaderAndIsr", states, new=[
-            str(one) for one, order in request.partitions.items() if order.is_new
+            str(one) for one, entry in request.partitions.items() if entry.is_new
         ])  # fmt: skip
         await super().sends_leader_and_isr(broker, request)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from impl.releases import DEFAULT, Release
 from impl.world.broker import PartitionBroker, SavedBroker
-from impl.world.network import PARTITION, Network, OrderInFlight, SavedNetwork
+from impl.world.network import PARTITION, LeaderAndIsrInFlight, Network, SavedNetwork
 from impl.world.processes import Process, WorldOfProcesses
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
@@ -59,7 +59,7 @@ class PartitionCluster(WorldOfProcesses):
             raise ValueError(f"a world has 1 to {MOST_BROKERS} brokers, not {brokers}; try 3")
         self.release = Release.of(version)
         self.seed = seed
-        self.hears: Callable[[int, int, OrderInFlight], None] = lambda controller, to, sent: None
+        self.hears: Callable[[int, int, LeaderAndIsrInFlight], None] = lambda *_: None
         self.assignment = tuple(range(1, brokers + 1))
         self.zookeeper = ZooKeeper(first_zxid=seed % 1000, first_session=seed % 1000 + 1)
         self._make_znodes()

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from impl.core.request_batch import NO_BROKER_EPOCH
 from impl.sim.steps import refusable
 from impl.world.cluster import PartitionCluster
-from impl.world.network import OrderInFlight
+from impl.world.network import LeaderAndIsrInFlight
 from impl.world.partition_controller import Reply
 from impl.world.processes import PROCESS_IS_UP, SESSION_IS_ALIVE, each_broker
 from impl.world.steps import (
@@ -183,7 +183,7 @@ def controller_issues_leader_and_isr(world: PartitionCluster, broker: int, repli
     send_each(world, world.brokers[broker].controller.inform(replica))
 
 
-def send_each(world: PartitionCluster, requests: Iterable[OrderInFlight]) -> None:
+def send_each(world: PartitionCluster, requests: Iterable[LeaderAndIsrInFlight]) -> None:
     """Put requests in flight, but none for a registration that is over (it would be dead).
 
     Up to 2.1 they name no registration, and reach whoever is registered under that id (KIP-380).

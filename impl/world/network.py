@@ -24,7 +24,7 @@ MOST_BYTES = 1
 
 
 @dataclass(frozen=True, order=True, slots=True)
-class OrderInFlight:
+class LeaderAndIsrInFlight:
     """A LeaderAndIsr request of one partition on its way to its target, as plain data."""
 
     target: int
@@ -59,11 +59,11 @@ class OrderInFlight:
         )  # fmt: skip
 
 
-def orders_in(requests: Round) -> Iterator[OrderInFlight]:
+def leader_and_isr_in(requests: Round) -> Iterator[LeaderAndIsrInFlight]:
     """The LeaderAndIsr requests of a round. Of the others nobody here needs to hear."""
     for target, request in requests:
         if isinstance(request, LeaderAndIsr):
-            yield OrderInFlight(
+            yield LeaderAndIsrInFlight(
                 target, request.version, request.controller, request.controller_epoch,
                 request.broker_epoch, request.partitions[PARTITION], request.live_leaders,
             )  # fmt: skip
@@ -88,7 +88,9 @@ class Fetch:
         return isinstance(self.question, EpochQuestion)
 
 
-SavedNetwork = tuple[tuple[OrderInFlight, ...], tuple[tuple[tuple[int, int], Fetch | None], ...]]
+SavedNetwork = tuple[
+    tuple[LeaderAndIsrInFlight, ...], tuple[tuple[tuple[int, int], Fetch | None], ...]
+]
 
 
 class Network:
@@ -98,7 +100,7 @@ class Network:
     """
 
     def __init__(self, brokers: tuple[int, ...]) -> None:
-        self.leader_and_isr: dict[tuple[int, int, int], OrderInFlight] = {}
+        self.leader_and_isr: dict[tuple[int, int, int], LeaderAndIsrInFlight] = {}
         self.fetch: dict[tuple[int, int], Fetch | None] = {
             (follower, leader): None
             for follower in brokers
@@ -106,12 +108,12 @@ class Network:
             if follower != leader
         }
 
-    def send(self, request: OrderInFlight) -> None:
+    def send(self, request: LeaderAndIsrInFlight) -> None:
         """Put a LeaderAndIsr request in flight; its key must be free."""
         assert request.key not in self.leader_and_isr, f"in flight already: {request}"
         self.leader_and_isr[request.key] = request
 
-    def take(self, key: tuple[int, int, int]) -> OrderInFlight:
+    def take(self, key: tuple[int, int, int]) -> LeaderAndIsrInFlight:
         """Take a LeaderAndIsr request out of the network."""
         return self.leader_and_isr.pop(key)
 

@@ -33,7 +33,7 @@ from impl.core.fetcher_thread import EpochQuestion, EpochReply, FetchQuestion, F
 from impl.core.partition import UNKNOWN_END
 from impl.world.broker import PartitionBroker
 from impl.world.cluster import PartitionCluster
-from impl.world.network import Fetch, OrderInFlight
+from impl.world.network import Fetch, LeaderAndIsrInFlight
 from impl.world.partition_controller import Cached
 from impl.world.replicas import Replicas
 from impl.znodes import LeaderIsrAndControllerEpoch
@@ -165,7 +165,7 @@ def _cached(cached: Cached) -> Observation:
     return {**_state(state), "version": state.zk_version, "live": dict(cached.live)}
 
 
-def _leader_and_isr(request: OrderInFlight) -> Observation:
+def _leader_and_isr(request: LeaderAndIsrInFlight) -> Observation:
     return {
         "target": request.target,
         "controller": request.controller,

@@ -22,7 +22,7 @@ from impl.releases import Release
 from impl.sim.effects import EffectPort
 from impl.sim.pending import CompletedWork, as_far_as, carry_out
 from impl.sim.suspension_points import registered_epoch
-from impl.world.network import PARTITION, OrderInFlight, orders_in
+from impl.world.network import PARTITION, LeaderAndIsrInFlight, leader_and_isr_in
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
     decode_controller_epoch,
@@ -206,7 +206,7 @@ class PartitionController:
     def _live(self) -> tuple[tuple[int, int], ...]:
         return tuple((one, epoch) for one, (_, epoch) in wait(self.client.brokers()).items())
 
-    def elect_leader(self, leader: int) -> list[OrderInFlight]:
+    def elect_leader(self, leader: int) -> list[LeaderAndIsrInFlight]:
         """Elect one that may lead; what is to be sent, nothing if the write was refused.
 
         The core elects the first that may lead: it is given an assignment in which this one is.
@@ -229,7 +229,7 @@ class PartitionController:
         )
         return self._write(cached, state, elected.recipients)
 
-    def remove_replica(self, replica: int) -> list[OrderInFlight]:
+    def remove_replica(self, replica: int) -> list[LeaderAndIsrInFlight]:
         """Take a dead replica off the ISR; what is to be sent to the other ones."""
         cached = self._cached()
         context, batch = self._context(cached, self.assignment)
@@ -243,7 +243,7 @@ class PartitionController:
         cached: Cached,
         state: LeaderIsrAndControllerEpoch,
         recipients: Collection[int],
-    ) -> list[OrderInFlight]:
+    ) -> list[LeaderAndIsrInFlight]:
         won = self._belief()
         try:
             updated = wait(self.client.update_states({PARTITION: state}, won.epoch_version))
@@ -256,7 +256,7 @@ class PartitionController:
         self.cached = replace(cached, state=updated.done[PARTITION])
         return self._batch(self.cached, recipients)
 
-    def inform(self, replica: int) -> list[OrderInFlight]:
+    def inform(self, replica: int) -> list[LeaderAndIsrInFlight]:
         """Send a registered replica a LeaderAndIsr with the state that is registered now."""
         return self._batch(Cached(self._registered_state(), self._live()), [replica])
 
@@ -271,12 +271,12 @@ class PartitionController:
         context.leadership[PARTITION] = known.state
         return context, RequestBatch(self.broker, context, self.release, unsent)
 
-    def _batch(self, known: Cached, recipients: Collection[int]) -> list[OrderInFlight]:
+    def _batch(self, known: Cached, recipients: Collection[int]) -> list[LeaderAndIsrInFlight]:
         context, batch = self._context(known, self.assignment)
-        sent: list[OrderInFlight] = []
+        sent: list[LeaderAndIsrInFlight] = []
 
         async def send(requests: Round) -> None:
-            sent.extend(orders_in(requests))
+            sent.extend(leader_and_isr_in(requests))
 
         batch.send = send
         batch.begin()

@@ -40,7 +40,7 @@ from impl.log.record_log import RecordLog
 from impl.releases import Release
 from impl.sim.effects import EffectPort, LeaderByEffect
 from impl.sim.isr_write import IsrWrite, SteppedIsr
-from impl.world.network import MOST_BYTES, PARTITION, Fetch, OrderInFlight
+from impl.world.network import MOST_BYTES, PARTITION, Fetch, LeaderAndIsrInFlight
 from impl.znodes import TopicPartition
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
@@ -167,7 +167,7 @@ class Replicas:
 
     # LeaderAndIsr
 
-    def waits_for_isr_lock(self, sent: OrderInFlight, broker_epoch: int) -> bool:
+    def waits_for_isr_lock(self, sent: LeaderAndIsrInFlight, broker_epoch: int) -> bool:
         """The request would change the partition, whose lock an ISR write holds (to 2.6).
 
         Epochs are checked before the lock is asked for, so a refusal does not wait.
@@ -184,7 +184,7 @@ class Replicas:
         known = answers.leader_is_known(state.leader, self.manager.metadata.alive)
         return self.locked and known and all(error == NONE for error in errors)
 
-    def hear(self, sent: OrderInFlight, broker_epoch: int) -> Answered:
+    def hear(self, sent: LeaderAndIsrInFlight, broker_epoch: int) -> Answered:
         """Carry out a LeaderAndIsr, or refuse it."""
         return wait(self.manager.handle(sent.request, broker_epoch, 0))
 

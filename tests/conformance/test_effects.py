@@ -15,7 +15,7 @@ from conformance.walks import walk
 from impl import Step, World
 from impl.world import control
 from impl.world.faults import PROFILES, SWARM
-from impl.world.network import OrderInFlight
+from impl.world.network import LeaderAndIsrInFlight
 from impl.znodes.client import States, UpdatedStates, ZnodeClient
 from tests.planting import commits_alone
 
@@ -69,7 +69,7 @@ def test_a_znode_that_is_written_on_the_side_is_a_mismatch(monkeypatch: pytest.M
 def test_a_request_that_is_reported_and_never_sent_is_a_mismatch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def drops(world: World, requests: Iterable[OrderInFlight]) -> None:
+    def drops(world: World, requests: Iterable[LeaderAndIsrInFlight]) -> None:
         for request in requests:
             world.hears(request.controller, request.target, request)
 
@@ -85,7 +85,7 @@ def test_requests_that_go_out_in_another_order_are_a_mismatch(
 ) -> None:
     sends = control.send_each
 
-    def backwards(world: World, requests: Iterable[OrderInFlight]) -> None:
+    def backwards(world: World, requests: Iterable[LeaderAndIsrInFlight]) -> None:
         sends(world, reversed(list(requests)))
 
     monkeypatch.setattr(control, "send_each", backwards)

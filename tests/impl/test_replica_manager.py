@@ -18,7 +18,7 @@ from impl.disk import MemoryDisk
 from impl.log import LogConfig, LogManager, LogSettings
 from impl.log.stored_log import StoredLogs
 from impl.releases import Release
-from impl.world.network import PARTITION, OrderInFlight
+from impl.world.network import PARTITION, LeaderAndIsrInFlight
 from impl.world.replicas import Replicas
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait
@@ -29,7 +29,7 @@ BROKER_EPOCH = 10
 def receives(replicas: Replicas, leader: int = 1, leader_epoch: int = 1) -> str:
     state = LeaderIsrAndControllerEpoch(leader, leader_epoch, (1, 2, 3), 1, 4)
     order = LeaderAndIsrPartitionState(state, (1, 2, 3), is_new=False)
-    sent = OrderInFlight(1, 2, 2, 1, BROKER_EPOCH, order, (leader,))
+    sent = LeaderAndIsrInFlight(1, 2, 2, 1, BROKER_EPOCH, order, (leader,))
     error, by_partition = replicas.hear(sent, BROKER_EPOCH)
     return by_partition.get(PARTITION, error)
 

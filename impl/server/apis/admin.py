@@ -27,28 +27,28 @@ MISSING_CONTROLLER = "This is not the correct controller for this cluster."
 # Topics
 
 
-def create_topics(asked: ApiRequest) -> Fields:
+def create_topics(request: ApiRequest) -> Fields:
     """Create topics, and wait until their partitions have leaders."""
-    validate = bool(asked.get("validate_only", False))
-    named, twice = _once(asked.body.topics)
+    validate = bool(request.get("validate_only", False))
+    named, twice = _once(request.body.topics)
     wrong = {one.name: _wrong_assignment(one) for one in named if _wrong_assignment(one)}
     topics = [_creatable(one) for one in named if one.name not in wrong]
     found = _or_not_controller(
-        asked.shared.topics.create(topics, validate), (one.name for one in topics)
+        request.shared.topics.create(topics, validate), (one.name for one in topics)
     )
     found |= {name: ("INVALID_REQUEST", text) for name, text in wrong.items()}
     found |= dict.fromkeys(twice, ("INVALID_REQUEST", "Duplicate topic name."))
     if not validate:
         made = [name for name, (error, _) in found.items() if error == NONE]
-        for name in _unfinished(asked, made, _has_leaders):
+        for name in _unfinished(request, made, _has_leaders):
             found[name] = "REQUEST_TIMED_OUT", "The topic is made, and has no leaders yet."
     wanted = {one.name: one for one in topics}
-    rows = [_created(asked, name, *came, wanted.get(name)) for name, came in found.items()]
+    rows = [_created(request, name, *came, wanted.get(name)) for name, came in found.items()]
     return Fields(throttle_time=no_throttle(), topics=rows)
 
 
 def _created(
-    asked: ApiRequest, name: str, error: str, text: str, topic: TopicToMake | None
+    request: ApiRequest, name: str, error: str, text: str, topic: TopicToMake | None
 ) -> Fields:
     """Create or validate one topic; since version 5 (KIP-525) the answer has its counts and
     configs.
@@ -56,13 +56,13 @@ def _created(
     count = factor = -1
     configs: list[Fields] = []
     if topic is not None and error == NONE:
-        config = asked.shared.config
+        config = request.shared.config
         count = topic.partitions or config.whole_number("num.partitions")
         factor = topic.factor or config.whole_number("default.replication.factor")
         if topic.by_hand is not None:
             each = topic.by_hand.split(",")
             count, factor = len(each), len(each[0].split(":"))
-        configs = resources.settings_of_topic(asked, dict(topic.configs))
+        configs = resources.settings_of_topic(request, dict(topic.configs))
     return Fields(
         name=name,
         error_code=error_code(error),
@@ -112,16 +112,16 @@ def _text(replicas: Iterable[Iterable[int]]) -> str:
     return ",".join(":".join(map(str, one)) for one in replicas)
 
 
-def create_partitions(asked: ApiRequest) -> Fields:
+def create_partitions(request: ApiRequest) -> Fields:
     """Grow topics; assignments are of the new partitions alone."""
-    validate = bool(asked.body.validate_only)
-    rows, twice = _once(asked.body.topics)
+    validate = bool(request.body.validate_only)
+    rows, twice = _once(request.body.topics)
     topics: list[TopicToGrow] = []
     wrong: Changed = {}
     for one in rows:
         by_hand = None
         if one.assignments is not None:
-            known = asked.shared.partitions_of(one.name)
+            known = request.shared.partitions_of(one.name)
             if known and one.count > len(known) and len(one.assignments) != one.count - len(known):
                 wrong[one.name] = (
                     "INVALID_REPLICA_ASSIGNMENT",
@@ -133,7 +133,7 @@ def create_partitions(asked: ApiRequest) -> Fields:
             by_hand = _text([*old, *(list(new.broker_ids) for new in one.assignments)])
         topics.append(TopicToGrow(one.name, one.count, by_hand))
     found = _or_not_controller(
-        asked.shared.topics.grow(topics, validate), (one.name for one in topics)
+        request.shared.topics.grow(topics, validate), (one.name for one in topics)
     )
     found |= wrong
     found |= dict.fromkeys(twice, ("INVALID_REQUEST", "Duplicate topic in request."))
@@ -141,7 +141,7 @@ def create_partitions(asked: ApiRequest) -> Fields:
         counts = {one.name: one.count for one in rows}
         grown = [name for name, (error, _) in found.items() if error == NONE]
         for name in _unfinished(
-            asked,
+            request,
             grown,
             lambda one, known: len(known) >= counts[one] and _has_leaders(one, known),
         ):
@@ -149,12 +149,12 @@ def create_partitions(asked: ApiRequest) -> Fields:
     return Fields(throttle_time=no_throttle(), results=_results(found))
 
 
-def delete_topics(asked: ApiRequest) -> Fields:
+def delete_topics(request: ApiRequest) -> Fields:
     """Delete topics, and wait until they are gone from the metadata."""
-    names = list(dict.fromkeys(asked.body.topic_names))
-    found = _or_not_controller(asked.shared.topics.delete(names), names)
+    names = list(dict.fromkeys(request.body.topic_names))
+    found = _or_not_controller(request.shared.topics.delete(names), names)
     deleted = [name for name, (error, _) in found.items() if error == NONE]
-    for name in _unfinished(asked, deleted, lambda one, known: not known):
+    for name in _unfinished(request, deleted, lambda one, known: not known):
         found[name] = "REQUEST_TIMED_OUT", "The deletion has been asked for, and goes on."
     return Fields(throttle_time=no_throttle(), responses=_results(found))
 
@@ -177,11 +177,11 @@ def _has_leaders(name: str, known: Mapping[int, Any]) -> bool:
 
 
 def _unfinished(
-    asked: ApiRequest, names: list[str], done: Callable[[str, Mapping[int, Any]], bool]
+    request: ApiRequest, names: list[str], done: Callable[[str, Mapping[int, Any]], bool]
 ) -> list[str]:
     """Wait until the metadata tell that it is done: the topics of which it is not, in time."""
-    shared = asked.shared
-    deadline = time.monotonic() + asked.body.timeout.total_seconds()
+    shared = request.shared
+    deadline = time.monotonic() + request.body.timeout.total_seconds()
 
     def left() -> list[str]:
         return [one for one in names if not done(one, shared.partitions_of(one))]
@@ -195,10 +195,10 @@ def _unfinished(
 # Elections and moves
 
 
-def elect_leaders(asked: ApiRequest) -> Fields:
+def elect_leaders(request: ApiRequest) -> Fields:
     """Elect preferred leaders, or (since version 1) unclean ones."""
-    shared, kind = asked.shared, KINDS.get(asked.get("election_type", 0))
-    named = asked.body.topic_partitions
+    shared, kind = request.shared, KINDS.get(request.get("election_type", 0))
+    named = request.body.topic_partitions
     wanted = None
     if named is not None:
         wanted = [TopicPartition(one.topic, number) for one in named for number in one.partitions]
@@ -208,7 +208,7 @@ def elect_leaders(asked: ApiRequest) -> Fields:
         error, errors, leaders = shared.control().requests.elect_leaders(kind, wanted)
         errors = wait_for_leaders(
             errors, leaders, shared.metadata, shared.replicas.changed,
-            asked.body.timeout.total_seconds(),
+            request.body.timeout.total_seconds(),
         )  # fmt: skip
     if error != NONE and wanted is not None:
         errors = dict.fromkeys(wanted, error)
@@ -232,17 +232,17 @@ def _parted(rows: Mapping[TopicPartition, Value]) -> dict[str, list[tuple[int, V
     return by_topic((one.topic, (one.partition, value)) for one, value in rows.items())
 
 
-def alter_partition_reassignments(asked: ApiRequest) -> Fields:
+def alter_partition_reassignments(request: ApiRequest) -> Fields:
     """Begin moves, turn them, or (without replicas) cancel them (KIP-455)."""
     targets = {
         TopicPartition(topic.name, one.partition_index): (
             None if one.replicas is None else tuple(one.replicas)
         )
-        for topic in asked.body.topics
+        for topic in request.body.topics
         for one in topic.partitions
     }
-    asked.shared.about_to_wait()
-    error, errors = asked.shared.control().requests.alter_reassignments(targets)
+    request.shared.about_to_wait()
+    error, errors = request.shared.control().requests.alter_reassignments(targets)
     return Fields(
         throttle_time=no_throttle(), error_code=error_code(error), error_message=None,
         responses=[
@@ -258,16 +258,16 @@ def alter_partition_reassignments(asked: ApiRequest) -> Fields:
     )  # fmt: skip
 
 
-def list_partition_reassignments(asked: ApiRequest) -> Fields:
+def list_partition_reassignments(request: ApiRequest) -> Fields:
     """The moves that are under way."""
-    named = asked.body.topics
+    named = request.body.topics
     wanted = None
     if named is not None:
         wanted = [
             TopicPartition(one.name, number) for one in named for number in one.partition_indexes
         ]
-    asked.shared.about_to_wait()
-    error, moving = asked.shared.control().requests.list_reassignments(wanted)
+    request.shared.about_to_wait()
+    error, moving = request.shared.control().requests.list_reassignments(wanted)
     return Fields(
         throttle_time=no_throttle(), error_code=error_code(error), error_message=None,
         topics=[
@@ -289,14 +289,14 @@ def list_partition_reassignments(asked: ApiRequest) -> Fields:
 # Directories and brokers
 
 
-def describe_log_dirs(asked: ApiRequest) -> Fields:
+def describe_log_dirs(request: ApiRequest) -> Fields:
     """The directories of this broker, with the replicas that are asked for, or all."""
-    named = asked.body.topics
+    named = request.body.topics
     wanted = None
     if named is not None:
         wanted = {TopicPartition(one.topic, number) for one in named for number in one.partitions}
-    with asked.shared.replicas.lock:
-        described = asked.shared.log_dirs.describe()
+    with request.shared.replicas.lock:
+        described = request.shared.log_dirs.describe()
     results = []
     for one in described:
         rows = [row for row in one.replicas if wanted is None or row.partition in wanted]
@@ -321,16 +321,16 @@ def describe_log_dirs(asked: ApiRequest) -> Fields:
     return Fields(throttle_time=no_throttle(), results=results)
 
 
-def alter_replica_log_dirs(asked: ApiRequest) -> Fields:
+def alter_replica_log_dirs(request: ApiRequest) -> Fields:
     """Have replicas moved to other directories of this broker."""
     wanted = {
         TopicPartition(topic.name, number): str(one.path)
-        for one in asked.body.dirs
+        for one in request.body.dirs
         for topic in one.topics
         for number in topic.partitions
     }
-    with asked.shared.replicas.lock:
-        errors = asked.shared.log_dirs.alter(wanted)
+    with request.shared.replicas.lock:
+        errors = request.shared.log_dirs.alter(wanted)
     return Fields(
         throttle_time=no_throttle(),
         results=[
@@ -346,9 +346,9 @@ def alter_replica_log_dirs(asked: ApiRequest) -> Fields:
     )
 
 
-def describe_cluster(asked: ApiRequest) -> Fields:
+def describe_cluster(request: ApiRequest) -> Fields:
     """The brokers that live, and who is controller (KIP-700)."""
-    shared = asked.shared
+    shared = request.shared
     with shared.replicas.lock:
         brokers, controller = dict(shared.metadata.brokers), shared.metadata.controller
         racks = shared.replicas.racks

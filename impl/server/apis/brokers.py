@@ -25,25 +25,27 @@ NO_EPOCH = -1
 NO_STATE = LeaderIsrAndControllerEpoch(-1, NO_EPOCH, (), NO_EPOCH, -1)
 
 
-def controlled(asked: ApiRequest) -> Fields:
+def controlled(request: ApiRequest) -> Fields:
     """LeaderAndIsr, UpdateMetadata, StopReplica."""
-    shared = asked.shared
+    shared = request.shared
     if shared.stopping.is_set():
         raise CloseConnection("the broker is about to end")
-    request, live = control_messages.decode(api_name(asked.header.key), asked.version, asked.body)
+    control, live = control_messages.decode(
+        api_name(request.header.key), request.version, request.body
+    )
     deadline = time.monotonic() + EPOCH_PATIENCE_S
     while True:
         try:
             answered = shared.replicas.handle(
-                request, lambda: shared.control().epoch, asked.header.correlation, live
+                control, lambda: shared.control().epoch, request.header.correlation, live
             )
         except EpochFromTheFuture as error:
             if time.monotonic() > deadline:
                 raise CloseConnection(str(error)) from error
             time.sleep(0.02)
         else:
-            if isinstance(request, UpdateMetadata) and answered[0] == NONE:
-                _forget_offsets(shared, request)
+            if isinstance(control, UpdateMetadata) and answered[0] == NONE:
+                _forget_offsets(shared, control)
             return control_messages.encode_answer(answered)
 
 
@@ -57,19 +59,19 @@ def _forget_offsets(shared: BrokerParts, request: UpdateMetadata) -> None:
         shared.coordinator.forget(gone)
 
 
-def controlled_shutdown(asked: ApiRequest) -> Fields:
+def controlled_shutdown(request: ApiRequest) -> Fields:
     """A broker wants to go: leaders are moved away from it."""
-    asked.shared.about_to_wait()
-    error, kept = asked.shared.control().requests.controlled_shutdown(
-        asked.body.broker_id, asked.get("broker_epoch", NO_EPOCH)
+    request.shared.about_to_wait()
+    error, kept = request.shared.control().requests.controlled_shutdown(
+        request.body.broker_id, request.get("broker_epoch", NO_EPOCH)
     )
     remaining = [Fields(topic_name=one.topic, partition_index=one.partition) for one in kept]
     return Fields(error_code=error_code(error), remaining_partitions=remaining)
 
 
-def alter_isr(asked: ApiRequest) -> Fields:
+def alter_isr(request: ApiRequest) -> Fields:
     """A leader, which is who asks, wants other ISRs (KIP-497)."""
-    body = asked.body
+    body = request.body
     wanted = {
         TopicPartition(topic.topic_name, one.partition_index): LeaderIsrAndControllerEpoch(
             body.broker_id, one.leader_epoch, tuple(one.new_isr), NO_EPOCH, one.partition_epoch
@@ -77,8 +79,8 @@ def alter_isr(asked: ApiRequest) -> Fields:
         for topic in body.topics
         for one in topic.partitions
     }
-    asked.shared.about_to_wait()
-    error, found = asked.shared.control().requests.alter_isr(
+    request.shared.about_to_wait()
+    error, found = request.shared.control().requests.alter_isr(
         body.broker_id, body.broker_epoch, wanted
     )
     rows = []

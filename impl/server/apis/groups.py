@@ -26,12 +26,12 @@ NO_TRANSACTIONS = "There are no transactions here; a producer may be idempotent.
 Answered = TypeVar("Answered", JoinResponse, SyncResponse)
 
 
-def find_coordinator(asked: ApiRequest) -> Fields:
+def find_coordinator(request: ApiRequest) -> Fields:
     """The leader of the group's partition of ``__consumer_offsets``, which is made at first use."""
-    shared = asked.shared
-    if asked.get("key_type", GROUP) != GROUP:
+    shared = request.shared
+    if request.get("key_type", GROUP) != GROUP:
         return _coordinator("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", NO_TRANSACTIONS)
-    group = asked.body.key
+    group = request.body.key
     with shared.replicas.lock:
         partitions = shared.metadata.partitions_of(OFFSETS_TOPIC)
         brokers = dict(shared.metadata.brokers)
@@ -54,24 +54,25 @@ def _coordinator(
     )  # fmt: skip
 
 
-def join_group(asked: ApiRequest) -> Fields:
+def join_group(request: ApiRequest) -> Fields:
     """Join, and wait until everybody of the group has."""
-    body = asked.body
+    body = request.body
     session = _ms(body.session_timeout)
-    rebalance = _ms(asked.get("rebalance_timeout", body.session_timeout))
+    rebalance = _ms(request.get("rebalance_timeout", body.session_timeout))
     who = JoiningMember(
-        asked.header.client_id or "", f"/{asked.host}", asked.get("group_instance_id"), rebalance,
+        request.header.client_id or "", f"/{request.host}", request.get("group_instance_id"),
+        rebalance,
         session, body.protocol_type, {one.name: bytes(one.metadata) for one in body.protocols},
     )  # fmt: skip
-    first = asked.version >= 4 and who.instance_id is None
-    came = asked.shared.coordinator.join(body.group_id, body.member_id, who, ask_for_id=first)
-    joined = _waited(asked, came)
+    first = request.version >= 4 and who.instance_id is None
+    came = request.shared.coordinator.join(body.group_id, body.member_id, who, ask_for_id=first)
+    joined = _waited(request, came)
     return Fields(
         throttle_time=no_throttle(),
         error_code=error_code(joined.error),
         generation_id=joined.generation,
         protocol_type=body.protocol_type,
-        protocol_name=joined.protocol if joined.error == NONE or asked.version < 7 else None,
+        protocol_name=joined.protocol if joined.error == NONE or request.version < 7 else None,
         leader=joined.leader,
         member_id=joined.member_id,
         members=[
@@ -81,54 +82,54 @@ def join_group(asked: ApiRequest) -> Fields:
     )
 
 
-def sync_group(asked: ApiRequest) -> Fields:
+def sync_group(request: ApiRequest) -> Fields:
     """What the member is to read; who leads says it for all."""
-    body = asked.body
+    body = request.body
     assignment = {one.member_id: bytes(one.assignment) for one in body.assignments}
-    came = asked.shared.coordinator.sync(
-        body.group_id, body.member_id, asked.get("group_instance_id"), body.generation_id,
+    came = request.shared.coordinator.sync(
+        body.group_id, body.member_id, request.get("group_instance_id"), body.generation_id,
         assignment,
     )  # fmt: skip
-    synced = _waited(asked, came)
+    synced = _waited(request, came)
     return Fields(
         throttle_time=no_throttle(), error_code=error_code(synced.error),
-        protocol_type=asked.get("protocol_type"), protocol_name=asked.get("protocol_name"),
+        protocol_type=request.get("protocol_type"), protocol_name=request.get("protocol_name"),
         assignment=synced.assignment,
     )  # fmt: skip
 
 
-def _waited(asked: ApiRequest, came: Future[Answered] | Answered) -> Answered:
+def _waited(request: ApiRequest, came: Future[Answered] | Answered) -> Answered:
     """The answer; who waits for it leaves its place to others."""
     if not isinstance(came, Future):
         return came
     if not came.done():
-        asked.shared.about_to_wait()
+        request.shared.about_to_wait()
     while True:
         try:
             return came.result(LOOK_S)
         except TimeoutError:
-            asked.shared.replicas.lock.still_asked()
+            request.shared.replicas.lock.still_asked()
 
 
-def heartbeat(asked: ApiRequest) -> Fields:
+def heartbeat(request: ApiRequest) -> Fields:
     """A sign of life."""
-    body = asked.body
-    error = asked.shared.coordinator.heartbeat(
-        body.group_id, body.member_id, asked.get("group_instance_id"), body.generation_id
+    body = request.body
+    error = request.shared.coordinator.heartbeat(
+        body.group_id, body.member_id, request.get("group_instance_id"), body.generation_id
     )
     return Fields(throttle_time=no_throttle(), error_code=error_code(error))
 
 
-def leave_group(asked: ApiRequest) -> Fields:
+def leave_group(request: ApiRequest) -> Fields:
     """Leave: one member up to version 2, then any number."""
-    body = asked.body
+    body = request.body
     members: list[tuple[str, str | None]]
-    if asked.version < 3:
+    if request.version < 3:
         members = [(body.member_id, None)]
     else:
         members = [(one.member_id, one.group_instance_id) for one in body.members]
-    error, errors = asked.shared.coordinator.leave(body.group_id, members)
-    if asked.version < 3 and error == NONE:
+    error, errors = request.shared.coordinator.leave(body.group_id, members)
+    if request.version < 3 and error == NONE:
         error = errors[0]
     rows = [
         Fields(member_id=member, group_instance_id=instance, error_code=error_code(one))
@@ -137,29 +138,29 @@ def leave_group(asked: ApiRequest) -> Fields:
     return Fields(throttle_time=no_throttle(), error_code=error_code(error), members=rows)
 
 
-def offset_commit(asked: ApiRequest) -> Fields:
+def offset_commit(request: ApiRequest) -> Fields:
     """Keep how far a group has read."""
-    body = asked.body
-    largest = asked.shared.config.whole_number("offset.metadata.max.bytes")
+    body = request.body
+    largest = request.shared.config.whole_number("offset.metadata.max.bytes")
     wanted: dict[TopicPartition, CommittedOffset] = {}
     errors: dict[TopicPartition, str] = {}
     for topic in body.topics:
         for one in topic.partitions:
             partition = TopicPartition(topic.name, one.partition_index)
             metadata = one.committed_metadata or ""
-            if partition not in asked.shared.metadata.partitions:
+            if partition not in request.shared.metadata.partitions:
                 errors[partition] = "UNKNOWN_TOPIC_OR_PARTITION"
             elif len(metadata.encode()) > largest:
                 errors[partition] = "OFFSET_METADATA_TOO_LARGE"
             else:
                 epoch = getattr(one, "committed_leader_epoch", -1)
                 wanted[partition] = CommittedOffset(one.committed_offset, epoch, metadata)
-    if asked.version == 0:
-        error = _keep_in_zookeeper(asked, wanted)
+    if request.version == 0:
+        error = _keep_in_zookeeper(request, wanted)
     else:
-        error = asked.shared.coordinator.commit(
-            body.group_id, asked.get("member_id", ""), asked.get("group_instance_id"),
-            asked.get("generation_id_or_member_epoch", ANY_GENERATION), wanted,
+        error = request.shared.coordinator.commit(
+            body.group_id, request.get("member_id", ""), request.get("group_instance_id"),
+            request.get("generation_id_or_member_epoch", ANY_GENERATION), wanted,
         )  # fmt: skip
     return Fields(
         throttle_time=no_throttle(),
@@ -181,8 +182,8 @@ def offset_commit(asked: ApiRequest) -> Fields:
     )
 
 
-def _keep_in_zookeeper(asked: ApiRequest, wanted: dict[TopicPartition, CommittedOffset]) -> str:
-    client, group = asked.shared.client, asked.body.group_id
+def _keep_in_zookeeper(request: ApiRequest, wanted: dict[TopicPartition, CommittedOffset]) -> str:
+    client, group = request.shared.client, request.body.group_id
     try:
         for partition, committed in wanted.items():
             wait(keep_offset(client, group, partition, committed.offset))
@@ -191,24 +192,24 @@ def _keep_in_zookeeper(asked: ApiRequest, wanted: dict[TopicPartition, Committed
     return NONE
 
 
-def _offset_in_zookeeper(asked: ApiRequest, partition: TopicPartition) -> tuple[str, int]:
+def _offset_in_zookeeper(request: ApiRequest, partition: TopicPartition) -> tuple[str, int]:
     """An error, and the offset; that there is none is an error in version 0."""
     unknown = "UNKNOWN_TOPIC_OR_PARTITION", -1
-    if partition not in asked.shared.metadata.partitions:
+    if partition not in request.shared.metadata.partitions:
         return unknown
     try:
-        found = wait(kept_offset(asked.shared.client, asked.body.group_id, partition))
+        found = wait(kept_offset(request.shared.client, request.body.group_id, partition))
     except (ZooKeeperError, ValueError):
         return "UNKNOWN_SERVER_ERROR", -1
     return unknown if found is None else (NONE, found)
 
 
-def _offsets_in_zookeeper(asked: ApiRequest) -> Fields:
+def _offsets_in_zookeeper(request: ApiRequest) -> Fields:
     topics = []
-    for topic in asked.body.topics:
+    for topic in request.body.topics:
         parts = []
         for number in topic.partition_indexes:
-            error, offset = _offset_in_zookeeper(asked, TopicPartition(topic.name, number))
+            error, offset = _offset_in_zookeeper(request, TopicPartition(topic.name, number))
             parts.append(
                 Fields(partition_index=number, committed_offset=offset, metadata="",
                        error_code=error_code(error))
@@ -217,17 +218,17 @@ def _offsets_in_zookeeper(asked: ApiRequest) -> Fields:
     return Fields(topics=topics)
 
 
-def offset_fetch(asked: ApiRequest) -> Fields:
+def offset_fetch(request: ApiRequest) -> Fields:
     """How far a group has read: of some partitions, or (since version 2) of all that it keeps."""
-    if asked.version == 0:
-        return _offsets_in_zookeeper(asked)
-    error, known = asked.shared.coordinator.committed(asked.body.group_id)
+    if request.version == 0:
+        return _offsets_in_zookeeper(request)
+    error, known = request.shared.coordinator.committed(request.body.group_id)
     wanted: dict[str, list[int]] = {}
-    if asked.body.topics is None:
+    if request.body.topics is None:
         for one in sorted(known):
             wanted.setdefault(one.topic, []).append(one.partition)
     else:
-        for topic in asked.body.topics:
+        for topic in request.body.topics:
             wanted[topic.name] = list(topic.partition_indexes)
     nothing = CommittedOffset(-1)
     rows = []
@@ -246,37 +247,38 @@ def offset_fetch(asked: ApiRequest) -> Fields:
     return Fields(throttle_time=no_throttle(), topics=rows, error_code=error_code(error))
 
 
-def list_groups(asked: ApiRequest) -> Fields:
+def list_groups(request: ApiRequest) -> Fields:
     """The groups that this broker coordinates."""
-    states = set(asked.get("states_filter", ()) or ())
-    coordinator = asked.shared.coordinator
+    states = set(request.get("states_filter", ()) or ())
+    coordinator = request.shared.coordinator
     with coordinator.lock:
         found = [
             Fields(
                 group_id=group.name, protocol_type=group.protocol_type,
-                group_state=_state(asked, group),
+                group_state=_state(request, group),
             )
             for group in coordinator.groups()
-            if not states or _state(asked, group) in states
+            if not states or _state(request, group) in states
         ]  # fmt: skip
     return Fields(throttle_time=no_throttle(), error_code=error_code(NONE), groups=found)
 
 
-def _state(asked: ApiRequest, group: Group) -> str:
-    if group.state is GroupState.COMPLETING and not asked.shared.release.since("1.1"):
+def _state(request: ApiRequest, group: Group) -> str:
+    if group.state is GroupState.COMPLETING and not request.shared.release.since("1.1"):
         return "AwaitingSync"
     return group.state.value
 
 
-def describe_groups(asked: ApiRequest) -> Fields:
+def describe_groups(request: ApiRequest) -> Fields:
     """Groups with their members; one that is not there is Dead."""
     return Fields(
-        throttle_time=no_throttle(), groups=[_described(asked, name) for name in asked.body.groups]
+        throttle_time=no_throttle(),
+        groups=[_described(request, name) for name in request.body.groups],
     )
 
 
-def _described(asked: ApiRequest, name: str) -> Fields:
-    coordinator = asked.shared.coordinator
+def _described(request: ApiRequest, name: str) -> Fields:
+    coordinator = request.shared.coordinator
     error = coordinator.error_of(name, may_be_empty=True)
     with coordinator.lock:
         group = coordinator.group(name) if error == NONE else None
@@ -287,7 +289,7 @@ def _described(asked: ApiRequest, name: str) -> Fields:
         return Fields(
             error_code=error_code(error),
             group_id=name,
-            group_state=gone if group is None else _state(asked, group),
+            group_state=gone if group is None else _state(request, group),
             protocol_type="" if group is None else group.protocol_type,
             protocol_data=protocol,
             members=[
@@ -303,11 +305,11 @@ def _described(asked: ApiRequest, name: str) -> Fields:
         )  # fmt: skip
 
 
-def delete_groups(asked: ApiRequest) -> Fields:
+def delete_groups(request: ApiRequest) -> Fields:
     """Delete groups in which nobody is, with their offsets."""
     rows = [
-        Fields(group_id=name, error_code=error_code(asked.shared.coordinator.delete(name)))
-        for name in asked.body.groups_names
+        Fields(group_id=name, error_code=error_code(request.shared.coordinator.delete(name)))
+        for name in request.body.groups_names
     ]
     return Fields(throttle_time=no_throttle(), results=rows)
 

@@ -12,25 +12,25 @@ from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
 
-def list_offsets(asked: ApiRequest) -> Fields:
+def list_offsets(request: ApiRequest) -> Fields:
     """ListOffsets: the earliest (-2) or latest (-1) offset, or the first one of a time (ms)."""
-    consumer = asked.body.replica_id == CONSUMER
+    consumer = request.body.replica_id == CONSUMER
     topics = []
-    for topic in asked.body.topics:
+    for topic in request.body.topics:
         rows = []
         for one in topic.partitions:
             partition = TopicPartition(topic.name, one.partition_index)
             rows.append(
-                _segments(asked, partition, one, consumer)
-                if asked.version == 0
-                else _offset(asked, partition, one, consumer)
+                _segments(request, partition, one, consumer)
+                if request.version == 0
+                else _offset(request, partition, one, consumer)
             )
         topics.append(Fields(name=topic.name, partitions=rows))
     return Fields(throttle_time=no_throttle(), topics=topics)
 
 
-def _offset(asked: ApiRequest, partition: TopicPartition, one: Fields, consumer: bool) -> Fields:
-    replicas = asked.shared.replicas
+def _offset(request: ApiRequest, partition: TopicPartition, one: Fields, consumer: bool) -> Fields:
+    replicas = request.shared.replicas
     epoch = getattr(one, "current_leader_epoch", -1)
     with replicas.lock:
         found = wait(
@@ -40,8 +40,8 @@ def _offset(asked: ApiRequest, partition: TopicPartition, one: Fields, consumer:
         )
         log = replicas.logs.log(partition)
         leader_epoch = -1 if log is None or found.offset < 0 else log.epoch_at(found.offset)
-    error = asked.error_at(partition, found.error)
-    if error == "OFFSET_NOT_AVAILABLE" and asked.version < 5:
+    error = request.error_at(partition, found.error)
+    if error == "OFFSET_NOT_AVAILABLE" and request.version < 5:
         error = "LEADER_NOT_AVAILABLE"
     return Fields(
         partition_index=partition.partition,
@@ -52,37 +52,39 @@ def _offset(asked: ApiRequest, partition: TopicPartition, one: Fields, consumer:
     )
 
 
-def _segments(asked: ApiRequest, partition: TopicPartition, one: Fields, consumer: bool) -> Fields:
+def _segments(
+    request: ApiRequest, partition: TopicPartition, one: Fields, consumer: bool
+) -> Fields:
     """Version 0 answers base offsets of segments: before 0.10.1 there was no time index."""
-    error, found = asked.shared.serving.offsets_before(
+    error, found = request.shared.serving.offsets_before(
         partition, one.timestamp, one.max_num_offsets, consumer
     )
     return Fields(
         partition_index=partition.partition,
-        error_code=error_code(asked.error_at(partition, error)),
+        error_code=error_code(request.error_at(partition, error)),
         old_style_offsets=tuple(found),
     )
 
 
-def offset_for_leader_epoch(asked: ApiRequest) -> Fields:
+def offset_for_leader_epoch(request: ApiRequest) -> Fields:
     """OffsetForLeaderEpoch: the end offsets of leader epochs."""
     questions = {
         TopicPartition(topic.topic, one.partition): EpochQuestion(
             _epoch(getattr(one, "current_leader_epoch", -1)), one.leader_epoch
         )
-        for topic in asked.body.topics
+        for topic in request.body.topics
         for one in topic.partitions
     }
-    replicas = asked.shared.replicas
+    replicas = request.shared.replicas
     with replicas.lock:
         found = wait(replicas.core.epoch_ends(questions))
     topics = []
-    for topic in asked.body.topics:
+    for topic in request.body.topics:
         rows = []
         for one in topic.partitions:
             partition = TopicPartition(topic.topic, one.partition)
             reply = found[partition]
-            error = asked.error_at(partition, reply.error.value)
+            error = request.error_at(partition, reply.error.value)
             rows.append(
                 Fields(
                     error_code=error_code(error),
@@ -95,22 +97,22 @@ def offset_for_leader_epoch(asked: ApiRequest) -> Fields:
     return Fields(throttle_time=no_throttle(), topics=topics)
 
 
-def delete_records(asked: ApiRequest) -> Fields:
+def delete_records(request: ApiRequest) -> Fields:
     """Have logs begin at offsets, or at their high watermarks (-1)."""
     offsets = {
         TopicPartition(topic.name, one.partition_index): one.offset
-        for topic in asked.body.topics
+        for topic in request.body.topics
         for one in topic.partitions
     }
-    wait_ms = round(asked.body.timeout.total_seconds() * 1000)
-    found = deletion.delete_records(asked.shared.replicas, offsets, wait_ms)
+    wait_ms = round(request.body.timeout.total_seconds() * 1000)
+    found = deletion.delete_records(request.shared.replicas, offsets, wait_ms)
     topics = []
-    for topic in asked.body.topics:
+    for topic in request.body.topics:
         rows = []
         for one in topic.partitions:
             partition = TopicPartition(topic.name, one.partition_index)
             low, error = found[partition]
-            code = error_code(asked.error_at(partition, error))
+            code = error_code(request.error_at(partition, error))
             rows.append(
                 Fields(partition_index=one.partition_index, low_watermark=low, error_code=code)
             )

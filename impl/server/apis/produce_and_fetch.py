@@ -38,20 +38,20 @@ ZSTD = "zstd"
 # Producers
 
 
-def produce(asked: ApiRequest) -> Fields | None:
+def produce(request: ApiRequest) -> Fields | None:
     """Append to some partitions; with acks=0 without an answer: an error ends the connection."""
-    acks, wait_ms = asked.body.acks, _ms(asked.body.timeout)
+    acks, wait_ms = request.body.acks, _ms(request.body.timeout)
     errors: dict[TopicPartition, tuple[str, str]] = {}
     records: dict[TopicPartition, bytes] = {}
-    for topic in asked.body.topic_data:
+    for topic in request.body.topic_data:
         for one in topic.partition_data:
             partition = TopicPartition(topic.name, one.index)
-            wrong = _wrong_records(asked, one.records)
+            wrong = _wrong_records(request, one.records)
             if wrong is None:
                 records[partition] = bytes(one.records)
             else:
                 errors[partition] = wrong
-    done = asked.shared.serving.append(records, acks, wait_ms)
+    done = request.shared.serving.append(records, acks, wait_ms)
     if acks == 0:
         failed = [f"{one}: {error}" for one, (_, error) in done.items() if error != NONE]
         failed += [f"{one}: {error}" for one, (error, _) in errors.items() if error != NONE]
@@ -64,38 +64,38 @@ def produce(asked: ApiRequest) -> Fields | None:
             Fields(
                 name=topic.name,
                 partition_responses=[
-                    _produced(asked, TopicPartition(topic.name, one.index), done, errors)
+                    _produced(request, TopicPartition(topic.name, one.index), done, errors)
                     for one in topic.partition_data
                 ],
             )
-            for topic in asked.body.topic_data
+            for topic in request.body.topic_data
         ],
     )
 
 
-def _wrong_records(asked: ApiRequest, records: bytes | None) -> tuple[str, str] | None:
+def _wrong_records(request: ApiRequest, records: bytes | None) -> tuple[str, str] | None:
     """An error and its message; None where the records may be appended.
 
     Source: ProduceRequest.validateRecords; KIP-110 for zstd.
     """
-    if asked.get("transactional_id") is not None:
+    if request.get("transactional_id") is not None:
         return "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "there are no transactions here"
     if not records:
-        return ("INVALID_RECORD" if asked.version >= 3 else NONE), "no batch at all"
+        return ("INVALID_RECORD" if request.version >= 3 else NONE), "no batch at all"
     try:
         batches = [batch for _, batch in batches_in(records)]
     except CorruptRecord as error:
         return "CORRUPT_MESSAGE", str(error)
-    if asked.version >= 3 and (len(batches) != 1 or batches[0].magic != 2):
-        why = f"version {asked.version} takes exactly one batch of format 2 for a partition"
+    if request.version >= 3 and (len(batches) != 1 or batches[0].magic != 2):
+        why = f"version {request.version} takes exactly one batch of format 2 for a partition"
         return ("INVALID_RECORD" if batches else "CORRUPT_MESSAGE"), why
-    if asked.version < 7 and any(batch.codec == ZSTD for batch in batches):
+    if request.version < 7 and any(batch.codec == ZSTD for batch in batches):
         return "UNSUPPORTED_COMPRESSION_TYPE", "zstd needs version 7 of Produce"
     return None
 
 
 def _produced(
-    asked: ApiRequest,
+    request: ApiRequest,
     partition: TopicPartition,
     done: dict[TopicPartition, tuple[ProduceOutcome, str]],
     errors: dict[TopicPartition, tuple[str, str]],
@@ -104,8 +104,8 @@ def _produced(
     text = came.message
     if partition in errors:
         error, text = errors[partition]
-    error = asked.error_at(partition, _code_of(asked, error))
-    log = asked.shared.replicas.logs.log(partition) if error == NONE else None
+    error = request.error_at(partition, _code_of(request, error))
+    log = request.shared.replicas.logs.log(partition) if error == NONE else None
     appended_at: datetime | None = None
     if log is not None and log.config.message_timestamp_type == LOG_APPEND_TIME:
         appended_at = datetime.fromtimestamp(log.active.max_timestamp / 1000, UTC)
@@ -120,29 +120,29 @@ def _produced(
     )
 
 
-def _code_of(asked: ApiRequest, error: str) -> str:
+def _code_of(request: ApiRequest, error: str) -> str:
     """The name of an error of the log in the words of the protocol, and of the release."""
     if error == "RECORD_TOO_LARGE":
         return "MESSAGE_TOO_LARGE"
-    if error == "INVALID_RECORD" and not asked.shared.release.since("2.4"):
+    if error == "INVALID_RECORD" and not request.shared.release.since("2.4"):
         return "CORRUPT_MESSAGE"  # KIP-467 gave it a code of its own
     return error
 
 
-def init_producer_id(asked: ApiRequest) -> Fields:
+def init_producer_id(request: ApiRequest) -> Fields:
     """An id for an idempotent producer."""
     number, error = -1, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
-    if asked.body.transactional_id is None:
-        number, error = _producer_id(asked)
+    if request.body.transactional_id is None:
+        number, error = _producer_id(request)
     return Fields(
         throttle_time=no_throttle(), error_code=error_code(error), producer_id=number,
         producer_epoch=0 if error == NONE else -1,
     )  # fmt: skip
 
 
-def _producer_id(asked: ApiRequest) -> tuple[int, str]:
+def _producer_id(request: ApiRequest) -> tuple[int, str]:
     """An id that nobody has; those of transactions would have a coordinator."""
-    shared = asked.shared
+    shared = request.shared
     try:
         with shared.giving_ids:
             return wait(shared.producer_ids.generate(shared.client)), NONE
@@ -155,17 +155,17 @@ def _producer_id(asked: ApiRequest) -> tuple[int, str]:
 # Consumers and followers
 
 
-def fetch(asked: ApiRequest) -> Fields:
+def fetch(request: ApiRequest) -> Fields:
     """Read from some partitions, below the high watermark unless a follower asks.
 
     Which they are, in a session, the broker knows from earlier fetches (KIP-227).
     """
-    shared, body = asked.shared, asked.body
-    most = max(0, asked.get("max_bytes", FOLLOWER_MAX_BYTES))
+    shared, body = request.shared, request.body
+    most = max(0, request.get("max_bytes", FOLLOWER_MAX_BYTES))
     with shared.replicas.lock:
         context = shared.fetch_sessions.context(
-            asked.get("session_id", NO_SESSION), asked.get("session_epoch", FINAL_EPOCH),
-            _fetched_parts(asked), _forgotten(asked), body.replica_id >= 0, now_ms(),
+            request.get("session_id", NO_SESSION), request.get("session_epoch", FINAL_EPOCH),
+            _fetched_parts(request), _forgotten(request), body.replica_id >= 0, now_ms(),
         )  # fmt: skip
         if context.error != NONE:
             return _fetched(context.error, NO_SESSION, ())
@@ -176,14 +176,14 @@ def fetch(asked: ApiRequest) -> Fields:
                 context.limits, context.log_starts,
             )  # fmt: skip
         error, session, named = context.answered(replies)
-        rows = by_topic((one.topic, _partition(asked, one, replies[one])) for one in named)
+        rows = by_topic((one.topic, _partition(request, one, replies[one])) for one in named)
     return _fetched(error, session, [Fields(topic=topic, partitions=rows[topic]) for topic in rows])
 
 
-def _fetched_parts(asked: ApiRequest) -> dict[TopicPartition, FetchedPart]:
+def _fetched_parts(request: ApiRequest) -> dict[TopicPartition, FetchedPart]:
     """What a fetch says of the partitions that it names."""
     found = {}
-    for topic in asked.body.topics:
+    for topic in request.body.topics:
         for one in topic.partitions:
             epoch = _epoch(getattr(one, "current_leader_epoch", -1))
             last = _epoch(getattr(one, "last_fetched_epoch", -1))
@@ -193,11 +193,11 @@ def _fetched_parts(asked: ApiRequest) -> dict[TopicPartition, FetchedPart]:
     return found
 
 
-def _forgotten(asked: ApiRequest) -> list[TopicPartition]:
+def _forgotten(request: ApiRequest) -> list[TopicPartition]:
     """The partitions that a session has no more."""
     return [
         TopicPartition(topic.topic, partition)
-        for topic in asked.get("forgotten_topics_data", ())
+        for topic in request.get("forgotten_topics_data", ())
         for partition in topic.partitions
     ]
 
@@ -209,15 +209,15 @@ def _fetched(error: str, session: int, responses: Sequence[Fields]) -> Fields:
     )  # fmt: skip
 
 
-def _partition(asked: ApiRequest, partition: TopicPartition, reply: FetchReply) -> Fields:
-    error = asked.error_at(partition, reply.error.value)
+def _partition(request: ApiRequest, partition: TopicPartition, reply: FetchReply) -> Fields:
+    error = request.error_at(partition, reply.error.value)
     records: Any = b""
     if reply.batch is not None and reply.batch.length:
         try:
-            records = _records(asked, reply.batch)
+            records = _records(request, reply.batch)
         except InvalidBatch as refused:
             error = refused.code
-    committed = asked.get("isolation_level", 0) == READ_COMMITTED
+    committed = request.get("isolation_level", 0) == READ_COMMITTED
     end = EpochEndOffset()
     if reply.diverging is not None:
         end = EpochEndOffset(epoch=reply.diverging.epoch, end_offset=reply.diverging.end)  # type: ignore[arg-type]
@@ -236,14 +236,14 @@ def _partition(asked: ApiRequest, partition: TopicPartition, reply: FetchReply) 
     )
 
 
-def _records(asked: ApiRequest, region: Any) -> Any:
+def _records(request: ApiRequest, region: Any) -> Any:
     """A region as it is, or in the format that a version of Fetch can carry (KIP-31, KIP-98).
 
     InvalidBatch UNSUPPORTED_COMPRESSION_TYPE for zstd before version 10.
     """
-    if asked.version >= 10 or asked.body.replica_id >= 0:
+    if request.version >= 10 or request.body.replica_id >= 0:
         return FileRecords(region.held())
-    newest = 0 if asked.version < 2 else 1 if asked.version < 4 else 2
+    newest = 0 if request.version < 2 else 1 if request.version < 4 else 2
     data = region.read()
     try:
         batches = list(batches_in(data))

@@ -38,14 +38,14 @@ Layers = list[tuple[str, str]]
 """(source, value) of a config at each level, the effective one first."""
 
 
-def describe_configs(asked: ApiRequest) -> Fields:
+def describe_configs(request: ApiRequest) -> Fields:
     """Topics, and this broker (or what is set for every one)."""
     results = []
-    for one in asked.body.resources:
-        error, text, found = _described(asked, one.resource_type, one.resource_name)
+    for one in request.body.resources:
+        error, text, found = _described(request, one.resource_type, one.resource_name)
         keys = one.configuration_keys
         rows = [
-            _setting(asked, name, layers, one.resource_type == TOPIC)
+            _setting(request, name, layers, one.resource_type == TOPIC)
             for name, layers in sorted(found.items())
             if keys is None or name in keys
         ]
@@ -58,8 +58,8 @@ def describe_configs(asked: ApiRequest) -> Fields:
     return Fields(throttle_time=no_throttle(), results=results)
 
 
-def _described(asked: ApiRequest, kind: int, name: str) -> tuple[str, str, dict[str, Layers]]:
-    shared = asked.shared
+def _described(request: ApiRequest, kind: int, name: str) -> tuple[str, str, dict[str, Layers]]:
+    shared = request.shared
     if kind == TOPIC:
         if not shared.partitions_of(name):
             return "UNKNOWN_TOPIC_OR_PARTITION", "", {}
@@ -67,7 +67,7 @@ def _described(asked: ApiRequest, kind: int, name: str) -> tuple[str, str, dict[
             own = settings_of(shared.client, "topics", name)
         except MalformedZnode as error:
             return "UNKNOWN_SERVER_ERROR", str(error), {}
-        return NONE, "", {key: _of_topic(asked, key, own) for key in TOPIC_KEYS}
+        return NONE, "", {key: _of_topic(request, key, own) for key in TOPIC_KEYS}
     if kind != BROKER:
         return "INVALID_REQUEST", f"Unsupported resource type: {_resource(kind)}", {}
     dynamic = shared.dynamic
@@ -83,33 +83,35 @@ def _described(asked: ApiRequest, kind: int, name: str) -> tuple[str, str, dict[
         why = f"Unexpected broker id, expected {wanted}, but received {name}"
         return "INVALID_REQUEST", why, {}
     keys = {*KNOWN, *LOG_KEYS, *dynamic.without_effect}
-    return NONE, "", {key: _of_broker(asked, key) for key in keys}
+    return NONE, "", {key: _of_broker(request, key) for key in keys}
 
 
-def settings_of_topic(asked: ApiRequest, own: dict[str, str]) -> list[Fields]:
+def settings_of_topic(request: ApiRequest, own: dict[str, str]) -> list[Fields]:
     """Every config of a topic; `own` are the ones that were set on the topic itself."""
-    return [_setting(asked, key, _of_topic(asked, key, own), True) for key in sorted(TOPIC_KEYS)]
+    return [
+        _setting(request, key, _of_topic(request, key, own), True) for key in sorted(TOPIC_KEYS)
+    ]
 
 
-def _of_broker(asked: ApiRequest, key: str) -> Layers:
-    layers = asked.shared.dynamic.synonyms(key)
+def _of_broker(request: ApiRequest, key: str) -> Layers:
+    layers = request.shared.dynamic.synonyms(key)
     if not layers and key in KNOWN:
-        layers = [("DEFAULT_CONFIG", str(asked.shared.config.values[key] or ""))]
+        layers = [("DEFAULT_CONFIG", str(request.shared.config.values[key] or ""))]
     return [(source, _plain(key, value)) for source, value in layers]
 
 
-def _of_topic(asked: ApiRequest, key: str, own: dict[str, str]) -> Layers:
+def _of_topic(request: ApiRequest, key: str, own: dict[str, str]) -> Layers:
     """A topic config, followed by the broker config that applies if the topic has none."""
     layers = [("DYNAMIC_TOPIC_CONFIG", own[key])] if key in own else []
     of_broker = _broker_name(key)
     if of_broker is not None:
-        layers += _of_broker(asked, of_broker)
+        layers += _of_broker(request, of_broker)
     elif key.endswith("throttled.replicas"):
         layers.append(("DEFAULT_CONFIG", ""))
     elif key in ONLY_KEPT:
         layers.append(("DEFAULT_CONFIG", ONLY_KEPT[key]))
     else:
-        settings = asked.shared.replicas.logs.settings.config
+        settings = request.shared.replicas.logs.settings.config
         value = str(getattr(settings, FIELDS[key]))
         layers.append(("DEFAULT_CONFIG", _plain(key, value)))
     return layers
@@ -130,12 +132,12 @@ def _plain(key: str, value: str) -> str:
     return value.lower() if value in ("True", "False") else value
 
 
-def _setting(asked: ApiRequest, name: str, layers: Layers, of_topic: bool) -> Fields:
+def _setting(request: ApiRequest, name: str, layers: Layers, of_topic: bool) -> Fields:
     source, value = layers[0] if layers else ("DEFAULT_CONFIG", "")
-    with_synonyms = bool(asked.get("include_synonyms", False))
-    settable = keys_of("brokers", asked.shared.release) | TOPIC_KEYS
+    with_synonyms = bool(request.get("include_synonyms", False))
+    settable = keys_of("brokers", request.shared.release) | TOPIC_KEYS
     # Up to 1.0 a topic's setting is a default unless the topic itself has it.
-    is_old = of_topic and not asked.shared.release.since("1.1")
+    is_old = of_topic and not request.shared.release.since("1.1")
     defaults = ("DEFAULT_CONFIG", "STATIC_BROKER_CONFIG") if is_old else ("DEFAULT_CONFIG",)
     return Fields(
         name=name, value=value, read_only=name not in settable,
@@ -155,21 +157,21 @@ def _resource(kind: int) -> str:
     return RESOURCES.get(kind, "UNKNOWN")
 
 
-def alter_configs(asked: ApiRequest) -> Fields:
+def alter_configs(request: ApiRequest) -> Fields:
     """AlterConfigs: configs that the request does not name are reset to their default."""
     wanted = [
-        (one, {each.name: each.value for each in one.configs}, "") for one in asked.body.resources
+        (one, {each.name: each.value for each in one.configs}, "") for one in request.body.resources
     ]
-    return _altered(asked, wanted, replaces=True)
+    return _altered(request, wanted, replaces=True)
 
 
-def incremental_alter_configs(asked: ApiRequest) -> Fields:
+def incremental_alter_configs(request: ApiRequest) -> Fields:
     """Set, unset, and add to or take from lists."""
-    wanted = [(one, *_changes(asked, one)) for one in asked.body.resources]
-    return _altered(asked, wanted, replaces=False)
+    wanted = [(one, *_changes(request, one)) for one in request.body.resources]
+    return _altered(request, wanted, replaces=False)
 
 
-def _changes(asked: ApiRequest, resource: Any) -> tuple[dict[str, str | None], str]:
+def _changes(request: ApiRequest, resource: Any) -> tuple[dict[str, str | None], str]:
     """The changed configs (None: deleted), and an error message, empty if the request is valid."""
     changes: dict[str, str | None] = {}
     times = Counter(each.name for each in resource.configs)
@@ -187,14 +189,14 @@ def _changes(asked: ApiRequest, resource: Any) -> tuple[dict[str, str | None], s
             verb = VERBS[operation]
             return {}, f"Config value {verb} is not allowed for config key: {each.name}"
         else:
-            changes[each.name] = _list_with(asked, resource, each)
+            changes[each.name] = _list_with(request, resource, each)
     return changes, ""
 
 
-def _list_with(asked: ApiRequest, resource: Any, each: Any) -> str:
+def _list_with(request: ApiRequest, resource: Any, each: Any) -> str:
     """The list with values added, or each of them taken out once. What a topic or broker has not
     set itself begins as Kafka's default, whatever brokers set (prepareIncrementalConfigs)."""
-    _, _, found = _described(asked, resource.resource_type, resource.resource_name)
+    _, _, found = _described(request, resource.resource_type, resource.resource_name)
     layers = found.get(each.name, [])
     own = "DYNAMIC_BROKER_CONFIG" if resource.resource_name else "DYNAMIC_DEFAULT_BROKER_CONFIG"
     if resource.resource_type == TOPIC:
@@ -210,7 +212,7 @@ def _list_with(asked: ApiRequest, resource: Any, each: Any) -> str:
 
 
 def _altered(
-    asked: ApiRequest, wanted: list[tuple[Any, dict[str, str | None], str]], replaces: bool
+    request: ApiRequest, wanted: list[tuple[Any, dict[str, str | None], str]], replaces: bool
 ) -> Fields:
     rows = []
     for resource, changes, wrong in wanted:
@@ -224,7 +226,12 @@ def _altered(
         elif not wrong:
             entity = EVERY_BROKER if kind == "brokers" and not name else name
             error, text = config_requests.alter(
-                asked.shared.client, kind, entity, changes, replaces, bool(asked.body.validate_only)
+                request.shared.client,
+                kind,
+                entity,
+                changes,
+                replaces,
+                bool(request.body.validate_only),
             )
         rows.append(
             Fields(

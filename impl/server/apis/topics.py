@@ -19,10 +19,10 @@ from impl.znodes import MalformedZnode
 from impl.zookeeper.errors import ZooKeeperError
 
 
-def metadata(asked: ApiRequest) -> Fields:
+def metadata(request: ApiRequest) -> Fields:
     """Metadata of the topics that are named, or of all; in version 0 an empty list names all."""
-    shared, cache = asked.shared, asked.shared.metadata
-    wanted = asked.body.topics
+    shared, cache = request.shared, request.shared.metadata
+    wanted = request.body.topics
     with shared.replicas.lock:
         brokers = dict(cache.brokers)
         controller = -1 if cache.controller is None else cache.controller
@@ -30,16 +30,16 @@ def metadata(asked: ApiRequest) -> Fields:
         for one, metadata in cache.partitions.items():
             known.setdefault(one.topic, {})[one.partition] = metadata
         racks = shared.replicas.racks
-    if wanted is None or (asked.version == 0 and not wanted):
+    if wanted is None or (request.version == 0 and not wanted):
         names = sorted(known)
     else:
         names = list(dict.fromkeys(topic.name for topic in wanted))
     topics = []
     for name in names:
         partitions = known.get(name)
-        error = NONE if partitions is not None else _missing(asked, name)
+        error = NONE if partitions is not None else _missing(request, name)
         rows = [
-            _partition(asked, number, metadata, brokers)
+            _partition(request, number, metadata, brokers)
             for number, metadata in sorted((partitions or {}).items())
         ]
         topics.append(
@@ -62,7 +62,7 @@ def metadata(asked: ApiRequest) -> Fields:
 
 
 def _partition(
-    asked: ApiRequest, number: int, metadata: PartitionMetadata, brokers: dict[int, Any]
+    request: ApiRequest, number: int, metadata: PartitionMetadata, brokers: dict[int, Any]
 ) -> Fields:
     """One partition. Version 0 names only brokers that live, and says so where some do not."""
     leader, epoch = metadata.state.leader, metadata.state.leader_epoch
@@ -70,9 +70,9 @@ def _partition(
     replicas, isr = list(metadata.replicas), list(metadata.state.isr)
     if leader not in brokers:
         error = "LEADER_NOT_AVAILABLE"
-        if asked.version == 0 or leader < 0:
+        if request.version == 0 or leader < 0:
             leader = -1
-    if asked.version == 0:
+    if request.version == 0:
         if error == NONE and not set(replicas) | set(isr) <= set(brokers):
             error = "REPLICA_NOT_AVAILABLE"
         replicas = [one for one in replicas if one in brokers]
@@ -87,19 +87,19 @@ def _partition(
     )  # fmt: skip
 
 
-def _missing(asked: ApiRequest, name: str) -> str:
+def _missing(request: ApiRequest, name: str) -> str:
     """The error about a topic that is not known, which may be made now."""
     try:
         check_name(name)
     except AdminError:
         return "INVALID_TOPIC_EXCEPTION"
-    allowed = asked.get("allow_auto_topic_creation", True)
-    config = asked.shared.config
+    allowed = request.get("allow_auto_topic_creation", True)
+    config = request.shared.config
     if not allowed or not (name == OFFSETS_TOPIC or config.truth("auto.create.topics.enable")):
         return "UNKNOWN_TOPIC_OR_PARTITION"
-    if not asked.shared.metadata.brokers:
+    if not request.shared.metadata.brokers:
         return "LEADER_NOT_AVAILABLE"  # this broker has no metadata yet
-    return create(asked.shared, name)
+    return create(request.shared, name)
 
 
 def create(shared: BrokerParts, name: str) -> str:

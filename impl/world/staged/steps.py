@@ -108,19 +108,19 @@ def leader_and_isr_arrives(
     assert sent is not None, "a request is under way"
     request = sent.request
     assert isinstance(request, LeaderAndIsr), "it is a LeaderAndIsr"
-    orders = dict(request.partitions)
-    order = orders.pop(one)
-    error, errors = server.hear(sent, replace(request, partitions={one: order}))
+    entries = dict(request.partitions)
+    entry = entries.pop(one)
+    error, errors = server.hear(sent, replace(request, partitions={one: entry}))
     server.look(one)
-    if orders and error == NONE:
-        channel.under_way = replace(sent, request=replace(request, partitions=orders))
+    if entries and error == NONE:
+        channel.under_way = replace(sent, request=replace(request, partitions=entries))
     else:
         channel.done()
     if error != NONE:
         return
     controller = world.nodes[sender]
     controller.note(broker, one, errors[one])
-    if not orders and broker in controller.answered:
+    if not entries and broker in controller.answered:
         controller.hears_answer(broker)
 
 

@@ -71,17 +71,17 @@ def _orders(
     """Up to 2.3 a move sends the state that it has just written, before it is known (KAFKA-9212).
     Who leaves the ISR is not sent what that writes, and may be sent what was noted before.
     """
-    named = {order.state.leader for order in request.partitions.values()}
+    named = {entry.state.leader for entry in request.partitions.values()}
     leaders = sorted(named & {*context.broker_epochs})
     yield "the live leaders", list(request.live_leaders), leaders
-    for one, order in request.partitions.items():
+    for one, entry in request.partitions.items():
         known = context.leadership.get(one)
-        ahead = 0 if known is None else order.state.zk_version - known.zk_version
+        ahead = 0 if known is None else entry.state.zk_version - known.zk_version
         is_ahead = ahead > 0 and not release.since("2.4")
         is_behind = ahead < 0 and known is not None and (to not in known.isr or known.isr == (to,))
         if not (is_ahead or is_behind):
-            yield f"the state of {one}", order.state, known
-        yield f"the replicas of {one}", order.replicas, _replicas(context, one)
+            yield f"the state of {one}", entry.state, known
+        yield f"the replicas of {one}", entry.replicas, _replicas(context, one)
 
 
 def _replicas(context: ClusterContext, one: TopicPartition) -> tuple[int, ...]:
@@ -184,21 +184,21 @@ def obeyed_otherwise(
         case UpdateMetadata():
             yield from _cached(node, request)
         case LeaderAndIsr():
-            for one, order in request.partitions.items():
-                asked = order.state.leader_epoch
+            for one, entry in request.partitions.items():
+                asked = entry.state.leader_epoch
                 found, expected = errors.get(one), NONE
                 if one in before.offline:
                     expected = STORAGE_ERROR
                 elif asked <= before.epochs.get(one, -1):
                     expected = "STALE_CONTROLLER_EPOCH"
-                elif node.broker not in order.replicas:
+                elif node.broker not in entry.replicas:
                     expected = "UNKNOWN_TOPIC_OR_PARTITION"
                 elif found == STORAGE_ERROR and (node.logs.offline or node.disk.failing):
                     expected = STORAGE_ERROR  # a log directory has failed just now
                 yield f"of {one}", found, expected
                 # Another partition of the request may have shown that its log directory has failed.
                 if expected == NONE and one not in node.logs.offline:
-                    yield from _obeys(node, one, order, before)
+                    yield from _obeys(node, one, entry, before)
         case StopReplica():
             for one, stop in request.partitions.items():
                 yield f"of {one}", errors.get(one), _stopped(node, one, stop.leader_epoch, before)
@@ -229,10 +229,10 @@ def _cached(node: SimulatedBroker, request: UpdateMetadata) -> Iterator[Differen
 
 
 def _obeys(
-    node: SimulatedBroker, one: TopicPartition, order: LeaderAndIsrPartitionState, before: Before
+    node: SimulatedBroker, one: TopicPartition, entry: LeaderAndIsrPartitionState, before: Before
 ) -> Iterator[Difference]:
     """Who is to follow a broker that it does not know of waits for another request."""
-    hosted, state = node.replicas.partitions.get(one), order.state
+    hosted, state = node.replicas.partitions.get(one), entry.state
     leader, epoch = state.leader, state.leader_epoch
     is_in = None if hosted is None else (hosted.leader_epoch, hosted.leads)
     if leader != node.broker and leader not in before.alive:
@@ -242,7 +242,7 @@ def _obeys(
     yield f"and leads, in its leader epoch, {one}:", is_in, (epoch, leader == node.broker)
     assert hosted is not None, "it is in a leader epoch"
     said = hosted.leader, hosted.replicas, hosted.controller_epoch, hosted.zk_version
-    wanted = leader, order.replicas, state.controller_epoch, state.zk_version
+    wanted = leader, entry.replicas, state.controller_epoch, state.zk_version
     yield f"and knows the leader, replicas and versions of {one}", said, wanted
     isr = state.isr if hosted.leads else ()
     yield f"and has as ISR of {one}", (hosted.isr, hosted.pending), (isr, None)
