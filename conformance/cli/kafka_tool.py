@@ -150,7 +150,7 @@ def zookeeper(where: str | None, version: str | None) -> Iterator[ZnodeClient]:
     try:
         port = open_session(connect, 6000, answer_ms=5000)
     except ConnectionLoss as error:
-        raise Refused(nobody_answers(release)) from error
+        raise ToolRefused(nobody_answers(release)) from error
     except (ValueError, ImportError) as error:
         raise WrongUse(f"--zookeeper {where}: {error}") from error
     try:

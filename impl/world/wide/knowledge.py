@@ -141,7 +141,12 @@ def _of_whole_memory(controller: EventController, there: _Registered) -> Iterato
     if there.release.since("2.1"):  # the first controller had a constant for it
         known_version = context.epoch_version
         yield "the version of the controller's epoch", known_version, there.epoch_version
-    batch = core.batch.leader_and_isrs, core.batch.stops, core.batch.metadata_to, core.batch.metadata
+    batch = (
+        core.batch.leader_and_isrs,
+        core.batch.stops,
+        core.batch.metadata_to,
+        core.batch.metadata,
+    )
     yield "requests that were not sent", batch, ({}, {}, set(), {})
     yield "the topics whose deletion has begun", context.deletion_started - there.queued, set()
     infos = {
