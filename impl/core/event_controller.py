@@ -95,8 +95,6 @@ class EventController:
         self.active = True
         try:
             await self.guarded(self.fail_over)  # the answer may be late, and the session over
-            if self.active:
-                await self.journal.event_done("failover")
         except Exception as error:  # half initialised it is of no use: another broker may try
             await self.journal.log_line(
                 f"Error while electing or becoming controller on broker {self.broker}. Trigger "
