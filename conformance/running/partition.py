@@ -156,7 +156,7 @@ class PartitionReplay(ModelDriver):
 
     def _bounds(self) -> list[int]:
         """Offsets that lines tell apart: where a record of the model ends, and the next begins."""
-        found = {0}
+        found, begun = {0}, set[tuple[int, int]]()
         for line in self._mine():
             args = line.args
             match line.step:
@@ -171,7 +171,10 @@ class PartitionReplay(ModelDriver):
                 case "producer_answered":
                     found |= {args["end"]} if args["acks"] == -1 else set()
                 case "records_appended":
-                    pass
+                    epoch = line.broker, args["leader_epoch"]
+                    if epoch not in begun:  # in which epoch a log ends may be asked later
+                        found |= {args["first"], args["end"]}
+                    begun.add(epoch)
                 case _:
                     names = ("offset", "log_end", "high_watermark", "start", "before", "now")
                     found |= {args[name] for name in names if isinstance(args.get(name), int)}
