@@ -16,7 +16,7 @@ import pytest
 from impl.core import answers, imbalance, leader_election
 from impl.core.api import ControllerApi
 from impl.core.broker_events import BrokerEvents
-from impl.core.channels import Channel
+from impl.core.channels import Channel, Channels
 from impl.core.event_controller import EventController
 from impl.core.event_manager import ControllerEventManager
 from impl.core.fetcher_thread import FetcherThread
@@ -162,6 +162,10 @@ PLANTED = {
     "a controller does not fence a leader of an older leader epoch (KIP-497)": Fault(
         ControllerApi._altered, "elif state.leader_epoch < known.leader_epoch:", "elif False:",
         "the controller on broker .* answers INVALID_UPDATE_VERSION to a leader", "failures", "2.7",
+    ),
+    "what is under way when a controller resigns is lost": Fault(
+        Channels.close, "if channel.under_way is not None", "if False",
+        "has forgotten what is under way", "deposed",
     ),
     "a move that begins is said to have failed (KIP-455)": Fault(
         ControllerApi.alter_reassignments, "and not await self", "and await self",

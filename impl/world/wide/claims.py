@@ -6,7 +6,10 @@ With ``power`` or ``disks`` among the faults it may, as in Kafka, where a write 
 
 from __future__ import annotations
 
+from typing import Any
+
 from impl.core.answers import NONE
+from impl.core.channels import Channel
 from impl.core.events import IsrUpdated, LogLoaded, LogTruncating
 from impl.core.replica_manager import Replica
 from impl.core.requests import kind_of
@@ -60,6 +63,7 @@ class WideClaims:
         self.read: dict[tuple[TopicPartition, int], dict[int, int]] = {}
         self.unannounced: dict[int, tuple[int, set[TopicPartition]]] = {}
         self._states: dict[str, tuple[int, int, tuple[int, ...]]] = {}
+        self.under_way: dict[int, tuple[object, list[Channel[Any]]]] = {}
 
     def look(self) -> None:
         """What is cheap to see after a step; ClusterClaimBroken says which claim does not hold."""
@@ -139,13 +143,20 @@ class WideClaims:
 
     def _channels(self, number: int, node: WideBroker) -> None:
         """A controller has channels to brokers that are registered as it knows them, and whoever
-        is none has no channel open."""
+        is none has no channel open; what is under way on one that it closes is not forgotten."""
         controller = node.controller
         known = controller.core.context.broker_epochs if controller.active else {}
         for broker, channel in node.channels.open.items():
             epoch = known.get(broker)
             _claim(channel.epoch == epoch, f"broker {number} has a channel to broker {broker} of "
                    f"epoch {channel.epoch}, and knows it as {epoch}")  # fmt: skip
+        there = [*node.channels.open.values(), *node.channels.orphans.values()]
+        of, busy = self.under_way.get(number, (None, []))
+        for one in busy if of is node.channels else ():
+            _claim(one.under_way is None or any(one is each for each in there),
+                   f"broker {number} has forgotten what is under way: {one.under_way}")  # fmt: skip
+        carrying = [one for one in node.channels.open.values() if one.under_way is not None]
+        self.under_way[number] = node.channels, carrying
 
     def _fetchers(self, number: int, node: WideBroker) -> None:
         """What a fetcher cannot go on with is followed no more."""
