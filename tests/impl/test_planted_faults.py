@@ -163,6 +163,10 @@ PLANTED = {
         ControllerApi._altered, "elif state.leader_epoch < known.leader_epoch:", "elif False:",
         "the controller on broker .* answers INVALID_UPDATE_VERSION to a leader", "failures", "2.7",
     ),
+    "a replica whose log directory failed is fetched for still": Fault(
+        ReplicaManager.log_dir_failed, "self._stop_fetching(gone)", "pass",
+        "fetches t.* and follows None", "directories",
+    ),
     "what is under way when a controller resigns is lost": Fault(
         Channels.close, "if channel.under_way is not None", "if False",
         "has forgotten what is under way", "deposed",

@@ -159,12 +159,17 @@ class WideClaims:
         self.under_way[number] = node.channels, carrying
 
     def _fetchers(self, number: int, node: WideBroker) -> None:
-        """What a fetcher cannot go on with is followed no more."""
+        """What a fetcher cannot go on with is followed no more, nor what follows somebody else."""
         for leader, connection in node.connections.items():
             rounds = connection.rounds
             for one in rounds.failed:
                 _claim(one not in rounds.states, f"broker {number} goes on following broker "
                        f"{leader} in {one}, which has failed")  # fmt: skip
+            for one in rounds.states:
+                replica = node.replicas.partitions.get(one)
+                follows = None if replica is None or replica.leads else replica.leader
+                _claim(follows == leader, f"broker {number} fetches {one} from broker {leader}, "
+                       f"and follows {follows}")  # fmt: skip
 
     def _isr_updated(self, broker: int, done: IsrUpdated) -> None:
         """Who has written another ISR is to announce it; a controller that was asked knows."""
