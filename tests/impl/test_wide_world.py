@@ -79,7 +79,7 @@ def test_a_move_of_a_topic_that_was_created_again_is_asked_for_in_vain(
 
 
 WAITS = (
-    ("2.7", 4, "everything", 8, 900),
+    ("2.7", 4, "everything", 26, 900),
     ("0.10.2", 4, "everything", 3, 500),
     ("2.7", 3, "requests", 1, 700),
     ("2.3", 4, "everything", 17, 700),
