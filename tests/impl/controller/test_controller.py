@@ -9,10 +9,8 @@ from impl.core.broker_events import BrokerNotAvailable
 from impl.core.cluster_context import ClusterContext
 from impl.core.controller_parts import ControllerConfig, StateChangeFailed
 from impl.core.event_controller import EventController
-from impl.core.imbalance import candidates
 from impl.core.request_batch import RequestBatch, Round
 from impl.core.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata
-from impl.core.states import PartitionState
 from impl.releases import PRESETS, Release
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
@@ -124,22 +122,6 @@ def test_up_to_1_0_who_finds_the_epoch_counted_goes_on_under_the_one_that_it_rea
     assert (controller.active, controller.core.context.epoch) == (True, 4)
 
 
-def test_a_broker_stands_for_election_when_the_controller_is_gone():
-    stage, first = a_cluster()
-    a_topic(stage, first, 2, 3)
-    second = EventController(2, stage.sessions[2], R23, stage.send)
-    wait(second.elect(NOW_MS))
-    assert not second.active
-
-    stage.stop_broker(1)
-    stage.run(second)
-
-    assert second.active
-    assert second.core.context.epoch == 2
-    assert second.core.context.live == {2, 3}
-    assert second.core.context.partition_state(T0) is PartitionState.ONLINE
-
-
 def test_a_controller_whose_session_is_gone_forgets_everything():
     stage, controller = a_cluster()
     a_topic(stage, controller, 1, 2)
@@ -171,39 +153,6 @@ def test_a_broker_that_is_not_registered_is_not_shut_down():
 
     with pytest.raises(BrokerNotAvailable):
         wait(controller.brokers.shut_down(9))
-
-
-def test_a_rebalance_gives_leadership_back_unless_something_is_being_moved():
-    stage, controller = a_cluster()
-    a_topic(stage, controller, 2, 3)
-    stage.stop_broker(2)
-    stage.run(controller)
-    stage.start_broker(2)
-    stage.run(controller)
-    stage.leader_writes_isr(T0, (3, 2))
-    wait(controller.core.read_states([T0]))
-
-    waits = candidates(controller.core.context, 10, [T0])
-    wait(controller.rebalance())
-
-    state = stage.state(T0)
-    assert waits == {}
-    assert state is not None
-    assert state.leader == 2
-
-
-def test_an_isr_change_is_read_sent_to_all_and_removed():
-    stage, controller = a_cluster()
-    a_topic(stage, controller, 2, 3)
-    stage.leader_writes_isr(T0, (2,))
-    wait(stage.admin.propagate_isr_changes([T0, TopicPartition("unknown", 0)]))
-
-    stage.run(controller)
-
-    assert controller.core.context.leadership[T0].isr == (2,)
-    assert wait(stage.admin.isr_changes()) == {}
-    reported = {broker for broker, request in stage.sent if isinstance(request, UpdateMetadata)}
-    assert reported == {1, 2, 3}
 
 
 # Topics

@@ -98,22 +98,6 @@ def test_a_change_that_an_answer_leaves_out_goes_on_waiting(leader: LeaderOfThre
     assert leader.hosted.failures == 0
 
 
-@pytest.mark.parametrize(
-    "error", ["FENCED_LEADER_EPOCH", "INVALID_UPDATE_VERSION", "UNKNOWN_TOPIC_OR_PARTITION"]
-)
-def test_an_answer_that_only_a_leader_and_isr_can_mend_leaves_the_change_pending(
-    leader: LeaderOfThree, error: str
-):
-    wait(leader.hosted.shrink([2], 10_010))
-    leader.answered(error)
-    waits = leader.asked, leader.hosted.pending
-
-    leader.leads(5)
-
-    assert waits == (None, (1,))
-    assert (leader.hosted.pending, leader.hosted.isr) == (None, (1, 2))
-
-
 def test_what_a_leader_and_isr_said_is_not_undone_by_a_late_answer(leader: LeaderOfThree):
     wait(leader.hosted.shrink([2], 10_010))
     late = leader.requests.batch()[0]
