@@ -35,6 +35,8 @@ from impl.zookeeper.znode import ANY_VERSION, NO_SESSION, Created, EventType, Op
 _OPS: dict[str, Callable[..., Op]] = {
     kind.__name__: kind for kind in (znode.Check, znode.Create, znode.SetData, znode.Delete)
 }
+Notice = list[str]
+"""A notification: its type, and the path."""
 LOOPBACK = "127.0.0.1"
 TICK_S = 0.05
 
@@ -51,6 +53,7 @@ class EmbeddedZooKeeperServer:
         head = {"zxid": self.zookeeper.zxid}
         self.trace = None if trace is None else ZooKeeperTrace(trace, head)
         self.sessions: dict[int, EmbeddedSession] = {}
+        self._told: dict[int, tuple[int, list[Notice]]] = {}
         self.lock = threading.Lock()
         self.ended = threading.Event()
         self.listener = Listener(address, self.answer)
@@ -101,6 +104,7 @@ class EmbeddedZooKeeperServer:
         if self.trace is not None:
             self.trace.ended(self.zookeeper.zxid, session, gone, closed)
         self.sessions.pop(session, None)
+        self._told.pop(session, None)
 
     def answer(self, frame: bytes, _host: str) -> list[bytes]:
         """One operation. A frame that is no JSON ends its connection."""
@@ -152,11 +156,22 @@ class EmbeddedZooKeeperServer:
                 ops = [_OPS[name](**fields) for name, fields in args]
                 return [_outcome(one) for one in wait(session.multi(ops))]
             case "events":
-                return [[event.type.name, event.path] for event in session.events()]
+                return self._notices(session, *args)
             case "close":
                 return self._expire(number, closed=True)
             case _:
                 raise ValueError(f"{op} is no operation")
+
+    def _notices(self, session: EmbeddedSession, heard: int) -> list[Notice]:
+        """The notifications that come after the first ``heard``, which the client has.
+
+        They are kept until it says that it has them: an answer may be lost, and a watch is used up.
+        """
+        gone, told = self._told.get(session.session, (0, []))
+        told = told[max(0, heard - gone) :]
+        told += ([event.type.name, event.path] for event in session.events())
+        self._told[session.session] = max(gone, heard), told
+        return told
 
 
 class EmbeddedClient:
@@ -165,6 +180,7 @@ class EmbeddedClient:
     def __init__(self, address: Address, timeout_ms: int, answer_ms: int = 10_000) -> None:
         self._connection = FrameConnection(address, answer_ms / 1000)
         self._over = threading.Event()
+        self._heard = 0  # notifications
         self.zxid = 0
         opened = self._ask({"op": "open", "timeout_ms": timeout_ms})
         self.session = int(opened)
@@ -222,7 +238,9 @@ class EmbeddedClient:
 
     def events(self) -> list[WatchEvent]:
         """The notifications since the last call."""
-        return [WatchEvent(EventType[name], path) for name, path in self._op("events")]
+        told = self._op("events", self._heard)
+        self._heard += len(told)
+        return [WatchEvent(EventType[name], path) for name, path in told]
 
     def close(self) -> None:
         """End the session. Done twice, it does nothing."""

@@ -66,6 +66,21 @@ def test_a_server_that_starts_again_goes_on_with_its_transactions_and_ends_the_s
     ]  # fmt: skip
 
 
+def test_notifications_whose_answer_was_lost_are_told_again(running: RunningStore) -> None:
+    client = EmbeddedClient(running.address, 60_000)
+    wait(client.create("/a"))
+    heard = [client.events()]
+    for _ in range(2):
+        wait(client.children("/a", watch=True))
+        wait(client.create("/a/n_", "", sequential=True))
+        # What waits in a socket while the server is silent is answered to nobody, when it goes on.
+        running.server.answer(b'{"op":"events","session":%d,"args":[0]}' % client.session, "")
+        heard += [client.events(), client.events()]
+
+    told = [WatchEvent(EventType.CHILDREN_CHANGED, "/a")]
+    assert heard == [[], told, [], told, []]
+
+
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[RunningStore]:
     found = RunningStore(tmp_path)
