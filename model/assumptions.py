@@ -108,7 +108,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "responses_fenced", "all: no release looks whose response it is",
         "what a broker answered before it was started again takes its replicas offline, and "
         "nobody has them back until it is notified of them again",
-        "cluster", "no_wedge",
+        "cluster", "idle_partitions_have_leaders",
     ),
 )  # fmt: skip
 """In the order of what they lose: records first."""

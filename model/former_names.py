@@ -157,6 +157,12 @@ CLAIMS: Mapping[str, str] = {
     "topics_clean_election": "topics_leader_in_isr",
 }
 
+CLAIMS_OF: Mapping[str, Mapping[str, str]] = {
+    "cluster": {"no_wedge": "idle_partitions_have_leaders"},
+    "topics": {"no_wedge": "requested_deletions_end"},
+}
+"""By system: claims that had one name, and are two."""
+
 VALUES: Mapping[str, Mapping[str, str]] = {
     "cluster": {"burying": "offlining", "welcoming": "announcing_new"},
 }
@@ -191,9 +197,9 @@ def step_now(name: str) -> str:
     return STEPS.get(name, name)
 
 
-def claim_now(name: str) -> str:
+def claim_now(name: str, system: str = "") -> str:
     """The name of a claim or a theorem, where it may be given by the one that it had."""
-    return CLAIMS.get(name, name)
+    return CLAIMS_OF.get(system, {}).get(name, CLAIMS.get(name, name))
 
 
 def family_now(system: str, name: str) -> str:
@@ -212,7 +218,7 @@ def field_now(system: str, path: str) -> str:
 def line_now(system: str, line: str) -> str:
     """A line of a story's output with the names of now: steps, claims, parts of the state."""
     line = _NAMES.sub(lambda found: _NOW[found[1]], line)
-    for old, new in VALUES.get(system, {}).items():
+    for old, new in (*CLAIMS_OF.get(system, {}).items(), *VALUES.get(system, {}).items()):
         line = re.sub(rf"\b{old}\b", new, line)
     for old, new in FIELDS.get(system, {}).items():
         *above, last = old.split(".")

@@ -244,7 +244,7 @@ def systems_with(claim: str) -> list[str]:
 
 def claims_named(recorded: RecordedSystem, names: Iterable[str]) -> list[str]:
     """The names, each once, all known to the system; WrongUse says which claims there are."""
-    found = list(dict.fromkeys(map(claim_now, names)))
+    found = list(dict.fromkeys(claim_now(name, recorded.system.name) for name in names))
     for name in found:
         if name not in recorded.claims:
             elsewhere = systems_with(name)

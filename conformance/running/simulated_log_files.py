@@ -175,7 +175,7 @@ def _unfinished(world: LogWritingWorld, goes_on: str) -> str:
     if paths.CONTROLLER not in nodes:
         return "newest_controller_becomes_known: nobody is in /controller"
     if wait(world.admin.deletions()):
-        return "no_wedge: a topic is still to be deleted"
+        return "requested_deletions_end: a topic is still to be deleted"
     if paths.REASSIGN_PARTITIONS in nodes:
         return "moves_finish: a move is still under way"
     return f"the_cluster_comes_to_rest: {goes_on}"

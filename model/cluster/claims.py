@@ -97,7 +97,7 @@ def idle_metadata_agrees_with_zookeeper(now):
         "registered epoch, which knows the registered ISR, and every other live replica fetches "
         "from it, but for brokers that are asked to go",
         companion="the_cluster_settles_after_an_election")
-def no_wedge(now):
+def idle_partitions_have_leaders(now):
     return implies(is_settled(now), everywhere(now, lambda own: implies(
         some(BROKERS, lambda member: all_of(
             current(own).isr.has(member), stays(own, member))),
@@ -269,7 +269,8 @@ def a_node_outlives_its_session(now):
 
 
 CLAIMS = (
-    idle_metadata_agrees_with_zookeeper, no_wedge, no_event_is_missed, dead_leaders_are_noticed,
+    idle_metadata_agrees_with_zookeeper, idle_partitions_have_leaders, no_event_is_missed,
+    dead_leaders_are_noticed,
     leader_unique, leader_in_isr, isr_holds_committed, no_message_loss,
     registered_brokers_stay_registered, resigned_controllers_write_nothing, single_writer,
     leader_epoch_never_falls, dead_brokers_do_not_join_the_isr,

@@ -44,7 +44,7 @@ def all_are_well(now):
 
 
 @eventually("with all brokers alive a deletion that was requested comes to an end", fair=FAIR)
-def no_wedge(now):
+def requested_deletions_end(now):
     return implies(all_are_well(now), not_(now.zk.requested))
 
 
@@ -57,4 +57,4 @@ def topics_get_leaders(now):
             has_partition(now.zk.assignment, p), not_(is_none(now.zk.state[p].leader)))))
 
 
-PROGRESS = (no_wedge, topics_get_leaders)
+PROGRESS = (requested_deletions_end, topics_get_leaders)

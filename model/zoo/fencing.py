@@ -52,9 +52,9 @@ ENTRIES = (
         ("KAFKA-7235",), "2.2.0",
         "Sent during a controlled shutdown, it arrives after the restart: the replica is silent "
         "for ever.",
-        "no_wedge", "no_broker_epoch",
+        "idle_partitions_have_leaders", "no_broker_epoch",
         Expression(
-            "cluster", "2.3", "no_wedge",
+            "cluster", "2.3", "idle_partitions_have_leaders",
             {**_NO_FAULT, "versions": 3, "shutdowns": 1, "losses": 1}, {"broker_epoch": False},
             quick=True, plain=True,
         ),
@@ -80,9 +80,10 @@ ENTRIES = (
         (), "2.2.0",
         "The broker is back before its watch is handled: the ids are the same, and nobody tells "
         "it what it hosts.",
-        "no_wedge", "bounce_by_id_only",
+        "idle_partitions_have_leaders", "bounce_by_id_only",
         Expression(
-            "cluster", "2.3", "no_wedge", _ONE_TERM, {"bounced_brokers_detected": False},
+            "cluster", "2.3", "idle_partitions_have_leaders", _ONE_TERM,
+            {"bounced_brokers_detected": False},
             quick=True, plain=True,
         ),
     ),
@@ -91,9 +92,10 @@ ENTRIES = (
         (), "2.2.0",
         "The request is retried across the restart, and the controller takes leadership from a "
         "broker that wants to stay.",
-        "no_wedge", "cs_no_broker_epoch",
+        "idle_partitions_have_leaders", "cs_no_broker_epoch",
         Expression(
-            "cluster", "2.3", "no_wedge", {**_ONE_TERM, "versions": 3, "shutdowns": 1},
+            "cluster", "2.3", "idle_partitions_have_leaders", {**_ONE_TERM, "versions": 3,
+                                                               "shutdowns": 1},
             {"shutdown_fenced": False},
         ),
     ),

@@ -23,9 +23,9 @@ ENTRIES = (
         ("KAFKA-3042",), "no commit of its own",
         "The controller writes the state, and the leader never hears of it: its ISR neither "
         "shrinks nor grows any more.",
-        "no_wedge", "leader_never_refreshes_v",
+        "idle_partitions_have_leaders", "leader_never_refreshes_v",
         Expression(
-            "cluster", "2.3", "no_wedge",
+            "cluster", "2.3", "idle_partitions_have_leaders",
             {"crashes": 0, "expiries": 2, "versions": 2, "lingering": 0},
             {"zk_writes_fenced": False},
         ),
@@ -73,7 +73,7 @@ ENTRIES = (
         28, "KAFKA-13091", "nobody looks at the high watermark after a shrink",
         (), "3.1.0",
         "The last lagging member goes, and without a further fetch the high watermark never moves.",
-        "no_wedge", "no_hw_check_after_shrink",
+        "idle_partitions_have_leaders", "no_hw_check_after_shrink",
         excuse="needs high watermarks that move with fetches: here that is a step of its own, "
         "possible at any time",
     ),

@@ -83,9 +83,10 @@ ENTRIES = (
         (), "0.10.2.0",
         "A fresh broker does not know the leader's address, skips the partition, and is not "
         "notified again.",
-        "no_wedge", "lai_before_um_failover",
+        "idle_partitions_have_leaders", "lai_before_um_failover",
         Expression(
-            "cluster", "2.3", "no_wedge", _ONE_TERM, {"update_metadata_first": False},
+            "cluster", "2.3", "idle_partitions_have_leaders", _ONE_TERM,
+            {"update_metadata_first": False},
             quick=True, plain=True,
         ),
     ),

@@ -7,9 +7,10 @@ ENTRIES = (
         40, "KAFKA-1681", "a deletion is not taken up by the next controller",
         ("KAFKA-1558",), "0.8.2.0",
         "The request stays, and nobody goes on with it.",
-        "no_wedge", "deletion_not_resumed",
+        "requested_deletions_end", "deletion_not_resumed",
         Expression(
-            "topics", "2.3", "no_wedge", {"crashes": 0}, {"deletion_resumed": False}, quick=True,
+            "topics", "2.3", "requested_deletions_end", {"crashes": 0},
+            {"deletion_resumed": False}, quick=True,
         ),
         remark="One controller is enough, if the request is there before it is elected.",
     ),
@@ -92,7 +93,7 @@ ENTRIES = (
         48, "KAFKA-6517", "a lock that waits for the session, and a session that waits for it",
         ("KAFKA-6879", "KAFKA-4360", "KAFKA-1305", "KAFKA-8532"), "1.1.0, 2.0.0 and others",
         "The controller resigns while the ZooKeeper client holds the lock that it needs.",
-        "no_wedge", "sync_resign_in_session_lock",
+        "requested_deletions_end", "sync_resign_in_session_lock",
         excuse="threads and locks within a process, which no system of the project has",
     ),
 )  # fmt: skip

@@ -125,9 +125,9 @@ quietly older_epoch_is_refused broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2
 quietly broker_updates_metadata broker=2 sender=2
 check idle_metadata_agrees_with_zookeeper
-check no_wedge
+check idle_partitions_have_leaders
 check dead_leaders_are_noticed
 ----
 idle_metadata_agrees_with_zookeeper: holds
-no_wedge: holds
+idle_partitions_have_leaders: holds
 dead_leaders_are_noticed: holds

@@ -26,7 +26,7 @@ controller_sees_start broker=2 started=1
 quietly broker_obeys_leader_and_isr broker=2 controller=2
 refused deletion_starts broker=2
 show zk.requested
-check no_wedge
+check requested_deletions_end
 ----
 deletion_starts(broker=1)
     cache[1].task: resumes → stops
@@ -62,4 +62,4 @@ controller_sees_start(broker=2, started=1)
 refused deletion_starts(broker=2)
     it looks whether a deletion can go on — false (cache[2].task waits)
 zk.requested: true
-no_wedge: not so here — with all brokers alive a deletion that was requested comes to an end
+requested_deletions_end: not so here — with all brokers alive a deletion that was requested comes to an end

@@ -133,7 +133,7 @@ show partition.failed
 show partition[0][2].context.lost
 check the_cluster_settles_after_an_election
 check idle_metadata_agrees_with_zookeeper
-check no_wedge
+check idle_partitions_have_leaders
 check no_event_is_missed
 check dead_leaders_are_noticed
 ----
@@ -141,6 +141,6 @@ partition[0].failed: {1}
 partition[0][2].context.lost: {1}
 the_cluster_settles_after_an_election: so it is — nothing is under way, after a controller has raised a leader epoch
 idle_metadata_agrees_with_zookeeper: holds
-no_wedge: holds
+idle_partitions_have_leaders: holds
 no_event_is_missed: holds
 dead_leaders_are_noticed: holds

@@ -78,10 +78,10 @@ controller_reads_isr_changes(broker=1)
 quietly broker_updates_metadata broker=1 sender=1
 broker_updates_metadata broker=2 sender=1
 check idle_metadata_agrees_with_zookeeper
-check no_wedge
+check idle_partitions_have_leaders
 ----
 broker_updates_metadata(broker=2, sender=1)
     cache[1][2].queue: [kind update_metadata about {0: 2} alive {1,2} endpoints {}] → []
     partition[0][2].known: 1 → 2
 idle_metadata_agrees_with_zookeeper: holds
-no_wedge: holds
+idle_partitions_have_leaders: holds

@@ -121,8 +121,8 @@ quietly broker_becomes_leader broker=3 sender=1 partition=2
 quietly broker_updates_metadata broker=3 sender=1
 check the_cluster_settles_after_an_election
 check idle_metadata_agrees_with_zookeeper
-check no_wedge
+check idle_partitions_have_leaders
 ----
 the_cluster_settles_after_an_election: so it is — nothing is under way, after a controller has raised a leader epoch
 idle_metadata_agrees_with_zookeeper: holds
-no_wedge: holds
+idle_partitions_have_leaders: holds

@@ -67,7 +67,7 @@ def read_command(line: int, text: str, heading: StoryHeading) -> StoryCommand:
     if len(words) > 1:
         raise ProtocolError(f"{verb} takes one {takes}; {' '.join(words[1:])!r} is too much")
     if takes == "claim":
-        words = [claim_now(words[0])]
+        words = [claim_now(words[0], recorded.system.name)]
     if takes == "claim" and words[0] not in (*recorded.claims, DEADLOCK):
         known = [*recorded.claims, DEADLOCK]
         raise ProtocolError(unknown_name(f"claim of {recorded.system.name}", words[0], known))

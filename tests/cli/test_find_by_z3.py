@@ -88,7 +88,7 @@ def test_a_limit_of_work_is_unknown(insync, answer):
             "strong_isr classic --engine z3 --bound epoch=2 --bound epoch=none",
             "given as a number and as none",
         ),
-        ("no_wedge topics --engine z3", "not at loops; leave --engine z3 out"),
+        ("requested_deletions_end topics --engine z3", "not at loops; leave --engine z3 out"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_one_line(insync, line, said):

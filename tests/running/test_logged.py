@@ -96,7 +96,7 @@ def test_a_topic_that_is_never_deleted_is_found_in_the_end(monkeypatch: pytest.M
     before, after = "DELETION_SUCCESSFUL,", "DELETION_INELIGIBLE,"
     plant(monkeypatch, DeletionManager.replicas_deleted, before, after)
 
-    assert _found("operators")["no_wedge"]
+    assert _found("operators")["requested_deletions_end"]
 
 
 def test_metadata_that_is_not_taken_is_found_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -267,7 +267,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
             plain=True,
         ),
     ),
-    ("cluster", "no_wedge"): (
+    ("cluster", "idle_partitions_have_leaders"): (
         Bug(17, without=("update_metadata_first",), bounds=ONE_FAILOVER, plain=True),
         Bug(15, without=("bounced_brokers_detected",), bounds=ONE_FAILOVER, plain=True),
         Bug(

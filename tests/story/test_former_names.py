@@ -45,6 +45,8 @@ STORIES = Path(__file__).parents[2] / "specs" / "stories"
         ("log_directory_fails", "failure_unreported", "untold"),
         ("reassign_clients_know_the_old_epoch", "metadata_epoch", "told"),
         ("addition_is_undone", ".fired.", ".told."),
+        ("cached_version_for_ever", "idle_partitions_have_leaders", "no_wedge"),
+        ("deletion_is_not_resumed", "requested_deletions_end", "no_wedge"),
     ],
 )  # fmt: skip
 def test_a_story_of_before_is_played_as_it_was(story: str, now: str, former: str) -> None:

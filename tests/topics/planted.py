@@ -111,7 +111,7 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "a_process_is_down": ({"plain": True, "depth": None, "bounds": ONE_CONTROLLER},),
     "a_controller_is_cut_off": ({"plain": True, "depth": None, "bounds": ONE_CONTROLLER},),
-    "no_wedge": (
+    "requested_deletions_end": (
         {"plain": True, "depth": 8, "without": ("deletion_resumed",), "bounds": ONE_CONTROLLER},
         {
             "plain": True,

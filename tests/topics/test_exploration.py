@@ -34,10 +34,12 @@ def test_the_default_bounds_are_explored_whole_and_every_claim_about_them_holds(
     ("bounds", "distinct"), [(SMALL, 10_045), pytest.param({}, 2_524_878, marks=pytest.mark.deep)]
 )
 def test_whoever_is_asked_for_something_does_it_in_the_end(bounds, distinct):
-    found = explore(SYSTEM.recorded(), SYSTEM.limits(bounds), ["no_wedge", "topics_get_leaders"])
+    found = explore(
+        SYSTEM.recorded(), SYSTEM.limits(bounds), ["requested_deletions_end", "topics_get_leaders"]
+    )
 
     assert (found.distinct, found.complete) == (distinct, True)
-    assert found.claims["no_wedge"].verdict is Verdict.HOLDS
+    assert found.claims["requested_deletions_end"].verdict is Verdict.HOLDS
     assert found.claims["topics_get_leaders"].verdict is Verdict.HOLDS
 
 
@@ -112,13 +114,15 @@ def test_without_the_fence_a_deposed_controller_deletes_the_successor():
 def test_up_to_1_1_a_topic_that_is_deleted_before_it_has_a_leader_is_never_gone():
     mended: dict[str, object] = {"leaderless_replicas_stop": True}
 
-    assert broken("1.1", "no_wedge", {}, **SMALL) == 11
-    assert broken("1.1", "no_wedge", mended, **SMALL) is None
+    assert broken("1.1", "requested_deletions_end", {}, **SMALL) == 11
+    assert broken("1.1", "requested_deletions_end", mended, **SMALL) is None
 
 
 def test_where_deletion_is_disabled_the_request_goes_and_the_topic_stays():
-    found = explore(SYSTEM.recorded("0.11"), SYSTEM.limits(SMALL), ["no_wedge"], engine="python")
+    found = explore(
+        SYSTEM.recorded("0.11"), SYSTEM.limits(SMALL), ["requested_deletions_end"], engine="python"
+    )
 
-    assert found.claims["no_wedge"].verdict is Verdict.HOLDS
+    assert found.claims["requested_deletions_end"].verdict is Verdict.HOLDS
     assert found.fired["controller_drops_request"] > 0
     assert "topic_znode_is_deleted" not in {name for name, times in found.fired.items() if times}
