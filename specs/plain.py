@@ -190,7 +190,7 @@ class PlainSearch:
         return counts
 
     def result(self, seconds: float, setup: float) -> Exploration:
-        """What was found."""
+        """The result of the search."""
         tally = SearchTally(
             levels=self.levels,
             generated=self.generated,

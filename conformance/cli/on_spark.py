@@ -30,7 +30,7 @@ class OnSpark:
     segments: str | None
 
     def refuse_unless(self, engine: str, grew: bool) -> None:
-        """Wrong use where options of Spark meet another engine, or the reverse."""
+        """WrongUse where options of Spark are given for another engine, or the reverse."""
         if engine == SPARK:
             if grew:
                 raise WrongUse(

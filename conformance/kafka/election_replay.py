@@ -477,7 +477,7 @@ def _controller_text(broker: int) -> bytes:
 
 
 def register_stand_in(zk: Any) -> None:
-    """A broker that is a znode alone: nobody listens where it says."""
+    """Register a broker that is only a znode: nobody listens at its endpoint."""
     fields = {
         "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
         "endpoints": [f"PLAINTEXT://{LOOPBACK}:9"], "jmx_port": -1, "host": LOOPBACK,

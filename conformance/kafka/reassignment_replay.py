@@ -141,7 +141,7 @@ class MoveReplay(RunReplay):
         return {name: cells for name, cells in state.items() if cells}
 
     def finish(self, report: ReplayedOnKafka) -> None:
-        """Logs, and what is registered, in the end."""
+        """Compare the logs and what is registered at the end of the run."""
         report.logs = {
             str(one): [record.value for record in log_of(self.lab.data(one), TOPIC)]
             for one in self.lab.brokers if (self.lab.data(one) / f"{TOPIC}-0").is_dir()

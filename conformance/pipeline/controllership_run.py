@@ -316,7 +316,7 @@ class ControllershipRun:
     # -- all lines ------------------------------------------------------------------------------
 
     def misfits(self) -> Iterator[tuple[Sight, Refusal]]:
-        """Take all lines; each that no run has comes out, and is left out of what follows."""
+        """Takes all lines; yields each that fits no run, and goes on without it."""
         if not self.epochs:
             return
         self.model.jump(self.epochs[0] - 1)

@@ -134,7 +134,7 @@ class ChannelLines:
         )
 
     def goes_together(self, place: int, shift: int = 0, offset: int | None = None) -> bool:
-        """Whether a request came as it was sent."""
+        """Whether a received request agrees with the one that was sent at that place."""
         event = self.came[place]
         offset = (self.offset or 0) if offset is None else offset
         there = (event.correlation or 0) + offset + shift

@@ -51,7 +51,7 @@ class LoggedValue:
 
 
 def check(context: RuleContext, fenced: bool) -> None:
-    """All that request logs tell by themselves.
+    """Checks what request logs show without other logs.
 
     `fenced`: fetches within a session are, as from 2.5.
     """

@@ -98,7 +98,7 @@ def watch(
 
 
 def partition_state_function(release: str | None) -> Callable[[DataFrame], DataFrame]:
-    """Lines by partition to pieces for clusters; a partition's lines go on where they must."""
+    """The function that turns a partition's new lines into rows for its cluster's judgement."""
 
     def advance(
         key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: GroupState

@@ -76,7 +76,7 @@ def before_append(acks: int, in_sync: int, least: int) -> str:
 
 
 def after_append(acks: int, committed: bool, in_sync: int, least: int) -> str:
-    """What a producer hears of appended records, once they are committed or the time is up."""
+    """The error of a produce response, once the records are committed or the time is up."""
     if acks != -1:
         return NONE
     if not committed:

@@ -425,7 +425,8 @@ class Partition(Generic[SomeLog]):
         self.adopt(isr, now_ms, IsrUpdated(self.partition, isr, version, False, now_ms))
 
     async def written(self, wanted: LeaderIsrAndControllerEpoch) -> int | None:
-        """The version that a state got; None if another one is registered, or none any more.
+        """The zkVersion under which a state was written; None if another state, or none, is
+        registered.
 
         A write that is refused may be one's own, whose answer was lost: then what is registered is
         what was wanted, and its version counts (KAFKA-1382).

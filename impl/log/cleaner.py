@@ -51,7 +51,7 @@ class Cleanable:
 
     @property
     def is_due(self) -> bool:
-        """There is something, and enough of it."""
+        """Whether there is something to clean, and the dirty ratio is high enough."""
         return self.dirty_bytes > 0 and (self.overdue or self.ratio > self.least_ratio)
 
 

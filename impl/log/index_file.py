@@ -130,7 +130,7 @@ class IndexFile(ABC, Generic[Entry]):
 
     @property
     def full(self) -> bool:
-        """No room for another entry."""
+        """Whether there is no room for another entry."""
         return len(self) >= self.max_entries
 
     def keep(self, count: int) -> None:

@@ -312,7 +312,7 @@ class Segment:
                 self.disk.remove(self.path(suffix))
 
     def moved_to(self, directory: str) -> None:
-        """The directory was renamed; open files stay open."""
+        """Take note that the directory was renamed; open files stay open."""
         self.directory = directory
         if self._file is not None:
             self._file.moved_to(self.path(LOG))

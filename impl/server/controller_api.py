@@ -144,7 +144,7 @@ def wait_for_leaders(
 ) -> Errors:  # fmt: skip
     """``DelayedElectLeader``: an election is answered once this broker's metadata have its outcome.
 
-    Who is not known as leader when the time is up is answered REQUEST_TIMED_OUT.
+    A leader that is not in the metadata when the time is up is answered REQUEST_TIMED_OUT.
     """
     deadline = time.monotonic() + timeout_s
 

@@ -364,7 +364,7 @@ class ReplicaFetcher(threading.Thread, FetcherListener):
     def replicated(
         self, key: TopicPartition, offset: int, log_end: int, high_watermark: int
     ) -> None:
-        """An answer was taken."""
+        """A fetch response was applied to the log."""
         self.manager.traced(RecordsReplicated(key, offset, log_end, high_watermark))
 
     def stop(self) -> None:

@@ -187,7 +187,7 @@ class LeaderByEffect:
     async def fetch(
         self, questions: Mapping[TopicPartition, FetchQuestion]
     ) -> Mapping[TopicPartition, FetchReply]:
-        """Fetch, as follower."""
+        """Fetch from the leader, as a follower."""
         replies: Mapping[TopicPartition, FetchReply]
         replies = await AskLeader("Fetch", questions)
         return replies

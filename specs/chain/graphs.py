@@ -52,7 +52,9 @@ class StateRule:
 
 
 def rules(composed: ComposedSystem, proof: Proof | None = None) -> dict[str, list[StateRule]]:
-    """Everything that is asked, by claim; `proof` is that of the refinement, if not of 2.5."""
+    """All conditions that are checked, by claim; `proof` is the refinement's, if not that of
+    2.5.
+    """
     proof = proof or refinement(composed)
     lemmas = [one.statement for one in PROOF.lemmas]
     there = [of_the_other_side(one) for one in (*PROOF.invariants, *lemmas)]

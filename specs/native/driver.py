@@ -143,7 +143,7 @@ def insert_block(words, states, count, room, table, mask, out, hashes, begin, fo
 def run(
     words, code, states, begin, end, table, room, tallies, out, hashes, counters, asked
 ):  # fmt: skip
-    """One worker: expands states begin..end and inserts what is new; returns where it stopped.
+    """One worker: expands the states begin..end and inserts new ones; returns where it stopped.
 
     It stops early when more than `room` states would be there. Successors that wait then are
     inserted first by the next call, whatever it is to expand.

@@ -117,7 +117,7 @@ class StateStore:
         self.refill(size)
 
     def refill(self, size: int | None = None) -> None:
-        """A table of `size` entries, filled from the states."""
+        """Makes a table of `size` entries, and fills it from the stored states."""
         self.table = np.zeros(size or self.table.size, np.uint64)
         for shard in range(self.shards):
             insert_all(

@@ -70,7 +70,7 @@ class RankingObligations:
         ]  # fmt: skip
 
     def ask_all(self, asker: ProverPort, steps: Collection[str] | None = None) -> None:
-        """Every obligation, in a fixed order; or those of some steps alone."""
+        """Asks every obligation in a fixed order, or only those of some steps."""
         if steps is None:
             self._of_states(asker)
             for number, (one, predicate) in enumerate(self.awaited):

@@ -137,7 +137,7 @@ class LeaderAndFollowers:
         )
 
     def leads(self, epoch: int, isr: Sequence[int]) -> None:
-        """It becomes the leader."""
+        """Deliver the LeaderAndIsr by which it becomes leader."""
         self.ordered(LEADER, epoch, isr, "broker_becomes_leader")
         in_sync = {self.ids[one] for one in isr}
         for one in self.caught_up:

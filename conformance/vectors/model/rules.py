@@ -32,7 +32,7 @@ def leader_epoch(question: Question) -> dict[str, Any]:
 
 
 def broker_epoch(question: Question) -> dict[str, Any]:
-    """A request in a broker epoch, which earlier releases do not know."""
+    """The answer to a request with a broker epoch (since 2.2)."""
     asked = question["input"]
     if not _since(question, "2.2"):
         return {"result": answers.NONE}
