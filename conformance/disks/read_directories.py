@@ -113,7 +113,7 @@ class ReplicaOnDisk:
         """The replica's log as epoch runs, for the question to the model."""
         return EpochRuns(self.runs, self.start, self.end, max(self.start, self.hw or 0))
 
-    def found(self, kind: Severity, rule: str, file: str, place: str, why: str) -> None:
+    def add_finding(self, kind: Severity, rule: str, file: str, place: str, why: str) -> None:
         """Note a finding; of many of one rule the first few."""
         alike = [one for one in self.findings if one.rule == rule]
         if len(alike) < _SHOWN:
@@ -299,7 +299,7 @@ def _read_segments(replica: ReplicaOnDisk, log_start: int | None) -> None:
     for number, (name, base) in enumerate(zip(names, bases, strict=True)):
         path = os.path.join(replica.path, name)
         if base < end:
-            replica.found(
+            replica.add_finding(
                 Severity.BROKEN, "offsets_grow", path, "",
                 f"the segment begins at offset {base}, and the one before ends at {end}",
             )  # fmt: skip
@@ -343,14 +343,14 @@ def _read_segment(
             if first < end or batch.last_offset < first or first > end + 1_000_000_000:
                 return end  # the header is not to be believed either
         elif first < end or batch.last_offset < first:
-            replica.found(
+            replica.add_finding(
                 Severity.BROKEN, "offsets_grow", path, f"byte {at}",
                 f"a batch of offsets {first} to {batch.last_offset} follows offset {end - 1}",
             )  # fmt: skip
             at += size
             continue
         if batch.leader_epoch < last_epoch and batch.magic == 2 and problem is None:
-            replica.found(
+            replica.add_finding(
                 Severity.BROKEN, "epochs_grow", path, f"byte {at}",
                 f"offset {first} has leader epoch {batch.leader_epoch}, and the batch before it "
                 f"has {last_epoch}",
@@ -385,7 +385,7 @@ def _damaged(
         why += f"; the next start cuts the log to {end}"
         if lost:
             why += f", below the high watermark {replica.hw}"
-    replica.found(kind, "batches_are_whole", path, f"byte {error.position}", why)
+    replica.add_finding(kind, "batches_are_whole", path, f"byte {error.position}", why)
 
 
 def _read_epochs(replica: ReplicaOnDisk) -> None:
@@ -395,12 +395,12 @@ def _read_epochs(replica: ReplicaOnDisk) -> None:
     except FileNotFoundError:
         return
     except MalformedCheckpoint as error:
-        replica.found(Severity.BROKEN, "files_can_be_read", file, error.where, error.why)
+        replica.add_finding(Severity.BROKEN, "files_can_be_read", file, error.where, error.why)
         return
     before: tuple[int, int] | None = None
     for line, (epoch, start) in enumerate(replica.epochs, 3):
         if before is not None and (epoch <= before[0] or start < before[1]):
-            replica.found(
+            replica.add_finding(
                 Severity.BROKEN,
                 "epochs_fit_batches",
                 file,
@@ -423,12 +423,12 @@ def _compare_epochs(replica: ReplicaOnDisk, file: str) -> None:
     for epoch, first in sorted(begins.items()):
         start = known.get(epoch)
         if start is None:
-            replica.found(
+            replica.add_finding(
                 Severity.BROKEN, "epochs_fit_batches", file, "",
                 f"epoch {epoch} begins with the batch at offset {first}, and is no entry",
             )  # fmt: skip
         elif start > first and first >= replica.start:
-            replica.found(
+            replica.add_finding(
                 Severity.BROKEN,
                 "epochs_fit_batches",
                 file,
@@ -439,12 +439,12 @@ def _compare_epochs(replica: ReplicaOnDisk, file: str) -> None:
         within = next((run for run in replica.runs if run[1] <= start < run[2]), None)
         if start > replica.end:
             kind = Severity.BROKEN if replica.clean else Severity.USUAL
-            replica.found(
+            replica.add_finding(
                 kind, "epochs_fit_batches", file, f"line {lines[epoch]}",
                 f"epoch {epoch} begins at {start}, above the log's end {replica.end}",
             )  # fmt: skip
         elif within is not None and 0 <= within[0] != epoch and start > replica.start:
-            replica.found(
+            replica.add_finding(
                 Severity.BROKEN, "epochs_fit_batches", file, f"line {lines[epoch]}",
                 f"epoch {epoch} begins at {start}, and the batch there has epoch {within[0]}",
             )  # fmt: skip
@@ -455,7 +455,7 @@ def _read_beside(replica: ReplicaOnDisk) -> None:
     for name in sorted(os.listdir(replica.path)):
         path = os.path.join(replica.path, name)
         if name.endswith(_REMAINS):
-            replica.found(
+            replica.add_finding(
                 Severity.USUAL, "nothing_is_left_over", path, "",
                 "a cleaning, a swap or a removal was not finished; the next start does so",
             )  # fmt: skip
@@ -482,7 +482,7 @@ def _compare_index(replica: ReplicaOnDisk, path: str, name: str) -> None:
             place, why = "", fault
         if "segment" in place:  # reported of the segment itself
             continue
-        replica.found(kind, rule, path, place, " ".join(why.split()))
+        replica.add_finding(kind, rule, path, place, " ".join(why.split()))
 
 
 def _is_newest(replica: ReplicaOnDisk, base: int) -> bool:
@@ -504,7 +504,7 @@ def _within(replica: ReplicaOnDisk, log_start: int | None, directory: InspectedD
         end = replica.batches[-1][1] + 1 if len(replica.batches) else replica.end
         end = max(int(end), 0) if name == LOG_STARTS else replica.end
         if offset > end:
-            replica.found(
+            replica.add_finding(
                 Severity.BROKEN, rule, file, f"{replica.topic} {replica.partition}",
                 f"{what} is {offset}, and the log ends at {end}",
             )  # fmt: skip

@@ -193,7 +193,7 @@ class MixedClusterSteps:
             )
             for broker in (ours[0], kafkas[0]):
                 yield f"{broker} leaves all partitions", partial(self.leave, broker)
-                yield f"{broker} comes back", self.come_back
+                yield f"{broker} comes back", self.return_all_replicas
             yield "a topic is made, written and deleted", self.topic_comes_and_goes
 
     def go(self) -> None:
@@ -323,7 +323,7 @@ class MixedClusterSteps:
             (self.lab.data(broker) / f"{TOPIC}-{number}").exists() for number in self.replicas()
         ))  # fmt: skip
 
-    def come_back(self) -> None:
+    def return_all_replicas(self) -> None:
         """Every broker is a replica of every partition again."""
         self._reassign(self.places)
 

@@ -360,7 +360,7 @@ def judge(names: Iterable[str] = tuple(JUDGES)) -> Judgement:
 
 
 @dataclass(frozen=True)
-class Reach:
+class DifferingJudges:
     """Key of a mutant -> the judges in whose run it differs at once, in the order of `JUDGES`;
     seconds of each judge."""
 
@@ -370,7 +370,7 @@ class Reach:
 
 def reach(
     progress: Callable[[str], None] = lambda _: None, file: Path | None = None
-) -> tuple[Judgement, Reach]:
+) -> tuple[Judgement, DifferingJudges]:
     """What is said of the implementation as it is, and in which judges which mutant differs.
 
     What was measured is kept in the file, if there is one, and not measured again: only one judge
@@ -393,7 +393,7 @@ def reach(
                 began = time.process_time()
                 said = one.judge()
                 if said[0]:
-                    return said, Reach()
+                    return said, DifferingJudges()
                 took, noted = time.process_time() - began, notes.take()
                 known = known or kept.add(one.name, took, noted)
                 kinds.add(one.kind)
@@ -401,7 +401,7 @@ def reach(
             for module, numbers in known.differ.items():
                 for each in numbers:
                     found.setdefault(keys[module][each], []).append(one.name)
-    return ("", ""), Reach({key: tuple(names) for key, names in found.items()}, seconds)
+    return ("", ""), DifferingJudges({key: tuple(names) for key, names in found.items()}, seconds)
 
 
 class CaughtByModule:
@@ -428,7 +428,7 @@ def _drawn(mutant: Mutant, name: str) -> bytes:
 
 
 def in_order(
-    mutant: Mutant, reached: Reach, catches: CaughtByModule
+    mutant: Mutant, reached: DifferingJudges, catches: CaughtByModule
 ) -> tuple[list[str], list[str]]:
     """The judges in whose run a mutant differs: those that look first, and the rest.
 

@@ -25,7 +25,7 @@ from conformance.mutants.judges import (
     SEEDS,
     STEPS,
     CaughtByModule,
-    Reach,
+    DifferingJudges,
     in_order,
 )
 from conformance.mutants.mutate import Mutant
@@ -241,7 +241,7 @@ def _compiled_before_forking() -> None:
 
 
 def try_sample(
-    mutants: Iterable[Mutant], reached: Reach, at_once: int = 1
+    mutants: Iterable[Mutant], reached: DifferingJudges, at_once: int = 1
 ) -> Iterator[MutantTrial]:
     """Each mutant in a process of its own, before the judges in whose run it differs.
 

@@ -134,7 +134,7 @@ def _elects_unmet(world: PartitionCluster, broker: int, leader: int) -> str | No
 
 def controller_elects_leader(world: PartitionCluster, broker: int, leader: int) -> None:
     """A fenced, conditional write of a new leader; it may be refused."""
-    send_each(world, world.brokers[broker].controller.elect_leader(leader))
+    put_in_flight(world, world.brokers[broker].controller.elect_leader(leader))
 
 
 def _removes_unmet(world: PartitionCluster, broker: int, replica: int) -> str | None:
@@ -158,7 +158,7 @@ def _removes_unmet(world: PartitionCluster, broker: int, replica: int) -> str | 
 
 def controller_removes_replica(world: PartitionCluster, broker: int, replica: int) -> None:
     """A fenced, conditional write of an ISR without a dead replica."""
-    send_each(world, world.brokers[broker].controller.remove_replica(replica))
+    put_in_flight(world, world.brokers[broker].controller.remove_replica(replica))
 
 
 def _informs_unmet(world: PartitionCluster, broker: int, replica: int) -> str | None:
@@ -180,10 +180,10 @@ def _informs_unmet(world: PartitionCluster, broker: int, replica: int) -> str | 
 
 def controller_issues_leader_and_isr(world: PartitionCluster, broker: int, replica: int) -> None:
     """Send a replica the registered state (failover, or the broker came back)."""
-    send_each(world, world.brokers[broker].controller.inform(replica))
+    put_in_flight(world, world.brokers[broker].controller.inform(replica))
 
 
-def send_each(world: PartitionCluster, requests: Iterable[LeaderAndIsrInFlight]) -> None:
+def put_in_flight(world: PartitionCluster, requests: Iterable[LeaderAndIsrInFlight]) -> None:
     """Put requests in flight, but none for a registration that is over (it would be dead).
 
     Up to 2.1 they name no registration, and reach whoever is registered under that id (KIP-380).

@@ -81,12 +81,12 @@ def state_changes_are_valid(now, after):
     return every(BROKERS, lambda b: implies(stays_controller(now, after, b), all_of(
         every(PARTITIONS, lambda p: partition(b, p)),
         every(PARTITIONS, lambda p: every(BROKERS, lambda r: any_of(
-            is_moved_away(now, after, b, p),
+            replica_was_moved_away(now, after, b, p),
             follows(table, now.cache[b].replica[p][r], after.cache[b].replica[p][r],
                     REPLICA_STATES.values)))))))
 
 
-def is_moved_away(now, after, broker, partition):
+def replica_was_moved_away(now, after, broker, partition):
     """The partition's replica list is another: `reassignment` says what its replicas go through."""
     known, then = now.cache[broker].known, after.cache[broker].known
     return all_of(has_partition(known, partition), has_partition(then, partition),

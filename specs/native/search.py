@@ -310,7 +310,7 @@ class NativeSearch:
 
     def _share_if_worth_it(self) -> None:
         if self.workers > 1 and self.store.shards == 1 and self.store.count > WORTH_SHARING:
-            self.store, self.levels = self.store.dealt_out(self.levels, self.workers)
+            self.store, self.levels = self.store.into_shards(self.levels, self.workers)
 
     def _compile_if_worth_it(self) -> None:
         if not self.kernel.has_best_code() and self.store.count > WORTH_COMPILING:

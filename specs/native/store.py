@@ -126,7 +126,7 @@ class StateStore:
             )  # fmt: skip
         self.peak_bytes = max(self.peak_bytes, self.bytes_used)
 
-    def dealt_out(self, levels: list[Spans], shards: int) -> tuple[StateStore, list[Spans]]:
+    def into_shards(self, levels: list[Spans], shards: int) -> tuple[StateStore, list[Spans]]:
         """The same states in several shards, level by level."""
         other = StateStore(self.words, self.memory_bytes, shards)
         spans: list[Spans] = []

@@ -73,7 +73,7 @@ def test_a_request_that_is_reported_and_never_sent_is_a_mismatch(
         for request in requests:
             world.hears(request.controller, request.target, request)
 
-    monkeypatch.setattr(control, "send_each", drops)
+    monkeypatch.setattr(control, "put_in_flight", drops)
     pair = a_controller(EffectsOfOnePartition())
 
     with pytest.raises(Mismatch, match="request LeaderAndIsr of leader epoch 1"):
@@ -83,12 +83,12 @@ def test_a_request_that_is_reported_and_never_sent_is_a_mismatch(
 def test_requests_that_go_out_in_another_order_are_a_mismatch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    sends = control.send_each
+    sends = control.put_in_flight
 
     def backwards(world: World, requests: Iterable[LeaderAndIsrInFlight]) -> None:
         sends(world, reversed(list(requests)))
 
-    monkeypatch.setattr(control, "send_each", backwards)
+    monkeypatch.setattr(control, "put_in_flight", backwards)
     pair = a_controller(EffectsOfOnePartition())
 
     with pytest.raises(Mismatch, match="requests go out by broker in their order"):

@@ -36,8 +36,8 @@ from conformance.mutants.judges import (
     OF_ONE_PARTITION,
     OF_RULES,
     CaughtByModule,
+    DifferingJudges,
     Judge,
-    Reach,
     in_order,
     reach,
 )
@@ -58,9 +58,9 @@ def every() -> list[Mutant]:
     return [mutant for module in MODULES for mutant in mutants_of(module)]
 
 
-def of_one_partition(mutants: list[Mutant]) -> Reach:
+def of_one_partition(mutants: list[Mutant]) -> DifferingJudges:
     """As if they differed before every judge of one partition."""
-    return Reach({one.key: OF_ONE_PARTITION for one in mutants})
+    return DifferingJudges({one.key: OF_ONE_PARTITION for one in mutants})
 
 
 @pytest.mark.parametrize("name", sorted(tours()))
@@ -247,7 +247,7 @@ def test_every_mutant_can_be_planted() -> None:
 def test_a_mutant_of_a_line_that_no_walk_runs_is_a_survivor() -> None:
     (mutant,) = mutants_of("impl.core.requests")[:1]
 
-    (trial,) = try_sample([mutant], Reach())
+    (trial,) = try_sample([mutant], DifferingJudges())
 
     assert not trial.caught
     assert trial.why == "no walk runs its line to another effect"
@@ -257,7 +257,7 @@ def test_judges_of_every_kind_look_first_and_all_the_others_afterwards() -> None
     mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
     names = tuple(JUDGES)
 
-    here = Reach({mutant.key: names}, dict.fromkeys(names, 0.01))
+    here = DifferingJudges({mutant.key: names}, dict.fromkeys(names, 0.01))
     first, rest = in_order(mutant, here, CaughtByModule())
 
     assert sorted([*first, *rest]) == sorted(names)
@@ -270,7 +270,7 @@ def test_judges_of_every_kind_look_first_and_all_the_others_afterwards() -> None
 def test_a_survivor_is_put_before_no_more_judges_than_there_is_time_for() -> None:
     mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
     names = tuple(JUDGES)
-    here = Reach({mutant.key: names}, dict.fromkeys(names, 1.0))
+    here = DifferingJudges({mutant.key: names}, dict.fromkeys(names, 1.0))
 
     first, rest = in_order(mutant, here, CaughtByModule())
 
@@ -283,7 +283,7 @@ def test_a_survivor_is_put_before_no_more_judges_than_there_is_time_for() -> Non
 def test_who_notices_most_of_a_module_looks_first() -> None:
     mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
     names = ("story m2_is_lost", "cases", "replication, seed 1")
-    here = Reach({mutant.key: names}, dict.fromkeys(names, 0.5))
+    here = DifferingJudges({mutant.key: names}, dict.fromkeys(names, 0.5))
     catches = CaughtByModule()
 
     before = in_order(mutant, here, catches)[0]
@@ -357,7 +357,7 @@ def test_a_judge_that_notices_what_is_there_already_ends_the_measure(
     few = {"always": Judge("always", "rules", lambda: "it differs")}
     monkeypatch.setattr("conformance.mutants.judges.JUDGES", few)
 
-    assert reach() == (("always", "it differs"), Reach())
+    assert reach() == (("always", "it differs"), DifferingJudges())
 
 
 def test_any_target_replica_in_the_isr_is_not_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
