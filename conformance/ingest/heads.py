@@ -48,8 +48,9 @@ _BEFORE_1_0: dict[str, re.Pattern[str]] = {
         r"Partition \[(?P<topic>[\w.-]+),(?P<partition>\d+)\] on broker (?P<broker>\d+): "
     ),
 }
-_OLD_NAME = re.compile(r"(?:(?<=artition )|(?<=cache for )|(?<=reassigned ))\[([\w.-]+),(\d+)\]")
-_BEFORE_NAME = ("artition [", "cache for [", "reassigned [")
+_OLD_NAME = re.compile(  # that begins with a literal is found fast
+    r"\[(?:(?<=artition \[)|(?<=cache for \[)|(?<=reassigned \[))([\w.-]+),(\d+)\]"
+)
 _TOO_LARGE = 1 << 31  # for a column of numbers
 _TEXT_COLUMNS = frozenset(("topic",))
 
@@ -83,9 +84,11 @@ def _capitalised(rest: str, head: re.Match[str]) -> str:
 
 def _renamed(text: str) -> str:
     """Partitions as they are written since 1.0: `orders-0` for `[orders,0]`."""
-    if any(words in text for words in _BEFORE_NAME):
-        return _OLD_NAME.sub(r"\1-\2", text)
-    return text
+    return _OLD_NAME.sub(_name, text) if "[" in text else text
+
+
+def _name(found: re.Match[str]) -> str:
+    return f"{found[1]}-{found[2]}"
 
 
 @lru_cache(maxsize=65536)

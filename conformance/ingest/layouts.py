@@ -231,12 +231,13 @@ def recognised(lines: list[str]) -> Plain | None:
     None where they are in it, or where no layout is known.
     """
     some = [line for line in lines if line.strip()]
-    if any(_COLOUR.search(line) for line in some):
+    if any("\x1b" in line and _COLOUR.search(line) for line in some):
         change = recognised([_COLOUR.sub("", line) for line in lines])
         return without_colours if change is None else _both(without_colours, change)
-    kafkas = [line for line in some if names_kafka(line)]
-    if kafkas:
-        return _threads_of(kafkas)
+    own = filter(names_kafka, some)
+    first = next(own, None)
+    if first is not None:
+        return _threads_of([first, *own]) if _IN_BRACKETS.match(first) else None
     found = _of_lines(some)
     return None if found is None else found[1]
 

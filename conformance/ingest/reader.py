@@ -111,17 +111,15 @@ def why_closed(error: OSError) -> str:
 
 def head_of(path: str, limit: int = 1 << 16) -> str:
     """The first characters of a file, to tell what it is. Raises UnreadableError."""
-    found: list[str] = []
-    size = 0
+    found = ""
     try:
-        for line in split(_text(bytes_of(path, checked=False))):
-            found.append(line)
-            size += len(line) + 1
-            if size >= limit:
+        for piece in _text(bytes_of(path, checked=False)):
+            found += piece
+            if len(found) >= limit:
                 break
     except DamagedError:
         pass
-    return "\n".join(found)[:limit]
+    return found[:limit].replace("\r\n", "\n")
 
 
 def _bytes(file: IO[bytes], checked: bool) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 EVENT, REJECTED, FILE = "event", "rejected", "file"
@@ -198,7 +199,8 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
         ends = (ends - ends[0]).tolist()
         return [inner[low:high] for low, high in pairwise(ends)]
     if pa.types.is_integer(kind):
-        known = array.is_valid().to_numpy(zero_copy_only=False).tolist()
-        numbers = array.fill_null(0).to_numpy().tolist()
-        return [number if valid else None for number, valid in zip(numbers, known, strict=True)]
+        values = np.full(size, None, object)
+        known = array.is_valid().to_numpy(zero_copy_only=False)
+        values[known] = array.drop_null().to_numpy()
+        return values.tolist()
     return array.to_pylist()  # type: ignore[no-any-return]

@@ -111,6 +111,8 @@ def _candidates(name: str, key: str) -> tuple[re.Pattern[str], ...]:
 @cache
 def _pattern(shape: str) -> re.Pattern[str]:
     text = ".*?".join(re.escape(part) for part in shape.split(HOLE)) + r"\s*"
+    if shape.endswith(HOLE):
+        text = text.removesuffix(r".*?\s*") + ".*"  # the same, and in one step
     if shape[0].isalpha():
         text = f"[{shape[0].upper()}{shape[0].lower()}]{text[1:]}"
     return re.compile(text, re.DOTALL)

@@ -167,10 +167,10 @@ def _leaders_are_the_elected(context: RuleContext) -> None:
             and history.topic_began(state, event) is None
             and history.topic_began(event, state) is None
             and not (state.broker != event.broker and history.lived_twice(event))
-            and history.same_zookeeper(state, event, state.controller_epoch or 0)
             and (
-                (history.complete(state) and history.complete(event))
-                or same_life(history, state, event)
+                history.same_zookeeper(state, event, state.controller_epoch or 0)
+                if history.complete(state) and history.complete(event)
+                else same_life(history, state, event)
             )
         ]
         if not states or here[0] is None:
