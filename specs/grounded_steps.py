@@ -21,14 +21,19 @@ BLOCK = 16
 
 
 class GroundedSteps:
-    """A variable a cell, with its domain; `also` are further terms that will be grounded."""
+    """A variable a cell, with its domain; `also` are further terms that will be grounded.
+
+    Formulas are in a context of Z3's of their own: in that of the process the states that it finds
+    hang on all that was made there before.
+    """
 
     def __init__(
         self, recorded: RecordedSystem, bounds: Mapping[str, int], also: Sequence[Term]
     ) -> None:
         self.grounded = Grounded(recorded, bounds, [], also=also)
+        self.context = z3.Context()
         self.cells = [
-            z3.Bool(cell.name) if cell.field.sort is BOOL else z3.Int(cell.name)
+            (z3.Bool if cell.field.sort is BOOL else z3.Int)(cell.name, self.context)
             for cell in self.grounded.cells
         ]
         self.domains = [
@@ -40,7 +45,7 @@ class GroundedSteps:
 
     def lower(self, term: Term) -> Any:
         """A grounded term about the state before."""
-        return lower_grounded(term, lambda number: self.cells[number], self._memo)
+        return lower_grounded(term, lambda number: self.cells[number], self._memo, self.context)
 
     def written(self, instance: Instance) -> dict[int, Any]:
         """By cell: what an instance writes."""
@@ -48,7 +53,9 @@ class GroundedSteps:
 
     def lower_after(self, term: Term, written: Mapping[int, Any], memo: dict[Term, Any]) -> Any:
         """A grounded term about the state after; `memo` is kept for the same `written`."""
-        return lower_grounded(term, lambda number: written.get(number, self.cells[number]), memo)
+        return lower_grounded(
+            term, lambda number: written.get(number, self.cells[number]), memo, self.context
+        )
 
     def guard(self, instance: Instance) -> list[Any]:
         """The instance is possible, and stays within the bounds."""
@@ -87,4 +94,4 @@ class GroundedSteps:
     def _is_blank(self, number: int) -> Any:
         symbol, blank = self.cells[number], self.grounded.initial[number]
         is_bool = self.grounded.cells[number].field.sort is BOOL
-        return symbol == (z3.BoolVal(bool(blank)) if is_bool else blank)
+        return symbol == (bool(blank) if is_bool else blank)

@@ -95,8 +95,7 @@ class SmallScope(GroundedSteps):
         entailed = self._entailed(obligation)
         if obligation.invariant not in self.grounded_invariants and entailed is None:
             return
-        solver = z3.Solver()
-        solver.set("random_seed", 0)
+        solver = self._solver()
         solver.add(*self.obeyed)
         for instance in self.instances(obligation.step):
             solver.push()
@@ -108,6 +107,11 @@ class SmallScope(GroundedSteps):
             if solver.check() == z3.sat:
                 yield instance, solver
             solver.pop()
+
+    def _solver(self) -> Any:
+        solver = z3.Solver(ctx=self.context)
+        solver.set("random_seed", 0)
+        return solver
 
     def _entailed(self, obligation: Obligation) -> Requirement | None:
         asked = self.proof.entails.get(obligation.step, ())
@@ -124,15 +128,13 @@ class SmallScope(GroundedSteps):
 
     def obeyable(self) -> bool:
         """Is there a state that obeys every invariant, and whatever is assumed?"""
-        solver = z3.Solver()
-        solver.set("random_seed", 0)
+        solver = self._solver()
         solver.add(*self.obeyed)
         return bool(solver.check() == z3.sat)
 
     def possible(self, terms: Sequence[Term]) -> bool:
         """Are these so in some state that obeys every invariant? They are among `also`."""
-        solver = z3.Solver()
-        solver.set("random_seed", 0)
+        solver = self._solver()
         solver.add(*self.obeyed, *(self.lower(self.grounded.ground(t, {})) for t in terms))
         return bool(solver.check() == z3.sat)
 
@@ -141,10 +143,10 @@ class SmallScope(GroundedSteps):
 
         (Non-vacuity: where it is not, every obligation of it holds for nothing.)
         """
-        solver = z3.Solver()
+        solver = self._solver()
         solver.add(*(self.lower(self.grounded.ground(term, {})) for term in self.also))
         solver.add(*self.obeyed)
-        guards = [z3.And(*self.guard(one)) for one in self.instances(step)]
+        guards = [z3.And(*self.guard(one), self.context) for one in self.instances(step)]
         solver.add(z3.Or(*guards))
         return bool(solver.check() == z3.sat)
 

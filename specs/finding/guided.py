@@ -620,14 +620,16 @@ class GuidedSearch:
         """Gives the solver what is new among the candidates, each by its name."""
         for number in range(self._learned, len(self.pool.candidates)):
             one = self.pool.candidates[number]
-            self._solver.add(z3.Implies(z3.Bool(f"{NAMED}{number}"),
+            self._solver.add(z3.Implies(self._name(number),
                                         self._scope.lower(self._scope.ground(one))))  # fmt: skip
         self._learned = len(self.pool.candidates)
 
-    @staticmethod
-    def _named(numbers: Iterable[int]) -> list[Any]:
-        """The names by which the solver takes candidates for true."""
-        return [z3.Bool(f"{NAMED}{number}") for number in numbers]
+    def _name(self, number: int) -> Any:
+        """The name by which the solver takes a candidate for true."""
+        return z3.Bool(f"{NAMED}{number}", self._scope.context)
+
+    def _named(self, numbers: Iterable[int]) -> list[Any]:
+        return [self._name(int(number)) for number in numbers]
 
     def _core(self) -> frozenset[int]:
         return frozenset(int(part.decl().name().removeprefix(NAMED))

@@ -151,7 +151,7 @@ class BoundedSteps(GroundedSteps):
 
     def solver(self) -> Any:
         """Knows the domains and what holds of every state."""
-        made = z3.SolverFor("QF_FD")
+        made = z3.SolverFor("QF_FD", self.context)
         made.set("random_seed", 0)
         made.add(*self.domains, *(self.lower(term) for term in self.known))
         return made
@@ -257,21 +257,24 @@ class CandidateNeeds:
             return []
         tracked = {}
         for one in offered:
-            name = z3.Bool(f"needs {one.number}")
+            name = self._name(one)
             tracked[name.decl().name()] = one
             solver.add(z3.Implies(name, scope.lower(scope.ground(one))))
-        chosen = [z3.Bool(name) for name in tracked]
+        chosen = [self._name(one) for one in tracked.values()]
         few = (len(chosen) >> halved for halved in (4, 3, 2, 1, 0))
         if all(solver.check(*chosen[:size]) != z3.unsat for size in few):
             return None
         core = [tracked[part.decl().name()] for part in solver.unsat_core()]
         return self._fewest(solver, core)
 
+    def _name(self, one: InvariantCandidate) -> Any:
+        return z3.Bool(f"needs {one.number}", self.scope.context)
+
     def _fewest(self, solver: Any, core: list[InvariantCandidate]) -> list[InvariantCandidate]:
         """None of them can go; the least plain are tried first."""
         kept = sorted(core, key=lambda one: (-one.cost, -one.number))
         for one in list(kept):
             rest = [other for other in kept if other is not one]
-            if solver.check(*(z3.Bool(f"needs {other.number}") for other in rest)) == z3.unsat:
+            if solver.check(*map(self._name, rest)) == z3.unsat:
                 kept = rest
         return kept

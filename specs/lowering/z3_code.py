@@ -314,16 +314,24 @@ def _constantly(value: Any) -> Function:
     return lambda *index: value
 
 
-def lower_grounded(term: Term, cell: Callable[[int], Any], memo: dict[Term, Any]) -> Any:
-    """A term over cells as a quantifier-free formula; broker values are integers here."""
+def lower_grounded(
+    term: Term, cell: Callable[[int], Any], memo: dict[Term, Any], context: Any = None
+) -> Any:
+    """A term over cells as a quantifier-free formula; broker values are integers here.
+
+    `context` is that of Z3 in which the cells are; none: that of the process.
+    """
     found = memo.get(term)
     if found is None:
         if term.op == "const":
             value = term.args[0]
-            found = z3.BoolVal(value) if isinstance(value, bool) else z3.IntVal(value)
+            literal = z3.BoolVal if isinstance(value, bool) else z3.IntVal
+            found = literal(value, context)
         elif term.op == "cell":
             found = cell(term.args[0])
         else:
-            found = connect(term.op, [lower_grounded(arg, cell, memo) for arg in term.args])
+            found = connect(
+                term.op, [lower_grounded(arg, cell, memo, context) for arg in term.args]
+            )
         memo[term] = found
     return found
