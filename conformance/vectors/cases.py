@@ -37,19 +37,6 @@ class Case:
         return {"input": self.input, "release": self.release, "versions": self.versions}
 
 
-def _by_op(*operations: str) -> Callable[[Input], str | None]:
-    return lambda given: given["op"] if given.get("op") in operations else None
-
-
-def _shape(*rules: tuple[str, set[str]]) -> Callable[[Input], str | None]:
-    """The first operation all of whose names the input has."""
-    return lambda given: next((name for name, keys in rules if keys <= set(given)), None)
-
-
-def _either(*ways: Callable[[Input], str | None]) -> Callable[[Input], str | None]:
-    return lambda given: next((found for way in ways if (found := way(given))), None)
-
-
 def _partition(given: Input) -> str | None:
     """A leader does steps, or looks at its log; without either its assignment is looked at."""
     steps = given.get("steps")
@@ -69,133 +56,34 @@ def _zk_calls(given: Input) -> str | None:
     return "epochCalls" if first in ("set", "create", "get") else "deleteRecursive"
 
 
-FILES: dict[str, Callable[[Input], str | None]] = {
-    "assignment": _by_op("assign", "rackAlternatedList", "assignProperties", "addPartitions"),
-    "checkpoint_files": _shape(
-        ("checkpoint", {"fileContent"}),
-        ("checkpoint", {"file", "fetch"}),
-        ("checkpoint", {"writes"}),
-    ),
-    "controller_context": _by_op("target", "reassignTo", "assignmentOf", "imbalance"),
-    "controller_flow": _either(
-        _by_op("imbalance", "isrPropagation", "registerController"),
-        _shape(
-            ("moved", {"trigger", "externalEpochBump"}),
-            ("bounce", {"restartFast"}),
-            ("reassign", {"from", "to", "live"}),
-            ("leaders", {"assignment", "steps"}),
-            ("restarts", {"brokers", "steps"}),
-            ("creation", {"assignment", "live"}),
-        ),
-    ),
-    "election": _shape(("elect", {"strategy", "assignment", "isr", "live"})),
-    "leader_epoch_cache": _shape(("epochCache", {"ops"})),
-    "log_cleaner": _shape(("compacted", {"segments"}), ("compacted", {"steps"})),
-    "partition_replication": _either(
-        _by_op("outOfSync", "hw", "checkCurrentLeaderEpoch", "produce"),
-        _partition,
-        _shape(
-            ("oldFormat", {"becomeLeaderEpoch", "log"}),
-            ("assignmentState", {"adding", "removing", "isr"}),
-            ("makeFollower", {"steps"}),
-            ("leader", {"self", "isr", "replicas"}),
-            ("underReplicated", {"replicas", "isr"}),
-        ),
-    ),
-    "partition_state_machine": _by_op("transition", "effects", "offlineCount", "initialState"),
-    "producer_state": _shape(("appends", {"steps"})),
-    "reassignment": _by_op(
-        "moveMap",
-        "statesToString",
-        "moveStatesToString",
-        "list",
-        "findStates",
-        "parseExecute",
-        "parseGenerate",
-        "execute",
-        "generate",
-        "throttledReplicas",
-        "reassignTrace",
-        "reassignTraceKip455",
-        "guard",
-        "apiValidate",
-    ),
-    "replica_manager": _by_op(
-        "stopReplica", "leaderAndIsr", "brokerEpoch", "fetcherId", "fetchVisibility"
-    ),
-    "replica_state_machine": _by_op("transition", "effects", "startup"),
-    "request_batch": _either(_by_op("versions"), _shape(("batch", {"calls"}))),
-    "request_sequences": _shape(
-        ("sequence", {"event"}), ("emptyPartitions", {"partitionsArgument"})
-    ),
-    "topic_admin": _by_op(
-        "validateName",
-        "validChar",
-        "collision",
-        "collisionChars",
-        "parseReplicaAssignment",
-        "alter",
-        "create",
-        "delete",
-        "list",
-        "describe",
-        "validateAssignment",
-    ),
-    "topic_deletion": _either(
-        _by_op(
-            "resumeDecision",
-            "completionZkOrder",
-            "deleteZnodeForMissingTopic",
-            "deleteDisabled",
-            "deleteTwice",
-            "delete",
-            "addPartitionsDuringDelete",
-        ),
-        _shape(("scenario", {"brokers", "topics", "steps"})),
-    ),
-    "truncation": _by_op(
-        "offsetTruncationState",
-        "offsetTruncationStateOld",
-        "scenario",
-        "leaderFetchValidation",
-        "loops",
-        "fetchState",
-        "epochFetches",
-    ),
-    "zk_store": _either(
-        _by_op(
-            "updateLeaderAndIsr",
-            "createSequential",
-            "propagateIsr",
-            "readNotifications",
-            "configChange",
-            "createPreferredElection",
-            "deletePreferredElection",
-            "registerBroker",
-            "encode",
-            "encodeReassign",
-            "decodeReassign",
-            "propagateLogDir",
-        ),
-        _zk_calls,
-    ),
-}
-"""By file, how the operation of a case is known from its input."""  # fmt: skip
+Rule = tuple[str, set[str]] | Callable[[Input], str | None]
+"""An operation with the names that an input about it has, or what finds the operation."""
 
-_UNNAMED: dict[str, Callable[[Input], str | None]] = {
-    "assignment": _shape(
+FILES: dict[str, tuple[Rule, ...]] = {
+    "assignment": (
         ("addPartitions", {"newTotal"}),
         ("addPartitions", {"existing"}),
         ("assign", {"nPartitions"}),
         ("rackAlternatedList", {"racks"}),
     ),
-    "controller_context": _shape(
+    "checkpoint_files": (
+        ("checkpoint", {"fileContent"}),
+        ("checkpoint", {"file", "fetch"}),
+        ("checkpoint", {"writes"}),
+    ),
+    "controller_context": (
         ("reassignTo", {"target"}),
         ("assignmentOf", {"query"}),
         ("assignmentOf", {"known"}),
         ("target", {"assignment"}),
     ),
-    "controller_flow": _shape(
+    "controller_flow": (
+        ("moved", {"trigger", "externalEpochBump"}),
+        ("bounce", {"restartFast"}),
+        ("reassign", {"from", "to", "live"}),
+        ("leaders", {"assignment", "steps"}),
+        ("restarts", {"brokers", "steps"}),
+        ("creation", {"assignment", "live"}),
         ("moved", {"trigger"}),
         ("registerController", {"controllerZnode"}),
         ("registerController", {"epochZnode"}),
@@ -203,30 +91,30 @@ _UNNAMED: dict[str, Callable[[Input], str | None]] = {
         ("imbalance", {"notLed"}),
         ("imbalance", {"percentage"}),
         ("reassign", {"from", "to"}),
-        ("leaders", {"assignment", "steps"}),
         ("restarts", {"steps"}),
         ("creation", {"assignment"}),
     ),
-    "election": _shape(
-        ("elect", {"strategy"}),
-        ("elect", {"assignment"}),
-        ("elect", {"isr"}),
-    ),
-    "partition_replication": _shape(
+    "election": (("elect", {"strategy"}), ("elect", {"assignment"}), ("elect", {"isr"})),
+    "leader_epoch_cache": (("epochCache", {"ops"}),),
+    "log_cleaner": (("compacted", {"segments"}), ("compacted", {"steps"})),
+    "partition_replication": (
+        _partition,
+        ("oldFormat", {"becomeLeaderEpoch", "log"}),
+        ("assignmentState", {"adding", "removing", "isr"}),
+        ("makeFollower", {"steps"}),
+        ("leader", {"self", "isr", "replicas"}),
+        ("underReplicated", {"replicas", "isr"}),
         ("oldFormat", {"becomeLeaderEpoch"}),
         ("assignmentState", {"adding"}),
         ("assignmentState", {"removing"}),
         ("hw", {"remotes"}),
         ("produce", {"acks"}),
         ("checkCurrentLeaderEpoch", {"isLeader"}),
-        ("outOfSync", {"leaderLeo", "steps"}),
         ("leader", {"self"}),
-        ("leader", {"replicas", "steps"}),
-        ("makeFollower", {"steps"}),
         ("underReplicated", {"replicas"}),
         ("underReplicated", {"isr"}),
     ),
-    "partition_state_machine": _shape(
+    "partition_state_machine": (
         ("transition", {"from", "to"}),
         ("effects", {"zkState"}),
         ("effects", {"target"}),
@@ -234,7 +122,8 @@ _UNNAMED: dict[str, Callable[[Input], str | None]] = {
         ("offlineCount", {"steps"}),
         ("initialState", {"live"}),
     ),
-    "reassignment": _shape(
+    "producer_state": (("appends", {"steps"}),),
+    "reassignment": (
         ("guard", {"entriesLeft"}),
         ("findStates", {"inProgress"}),
         ("throttledReplicas", {"proposed"}),
@@ -242,7 +131,7 @@ _UNNAMED: dict[str, Callable[[Input], str | None]] = {
         ("parseGenerate", {"topics"}),
         ("guard", {"current", "target"}),
     ),
-    "replica_manager": _shape(
+    "replica_manager": (
         ("stopReplica", {"delete"}),
         ("leaderAndIsr", {"inReplicas"}),
         ("leaderAndIsr", {"requestLeaderEpoch"}),
@@ -250,20 +139,21 @@ _UNNAMED: dict[str, Callable[[Input], str | None]] = {
         ("fetchVisibility", {"leo", "hw"}),
         ("brokerEpoch", {"request", "current"}),
     ),
-    "replica_state_machine": _shape(
+    "replica_state_machine": (
         ("transition", {"from", "to"}),
         ("effects", {"target"}),
         ("startup", {"replica"}),
     ),
-    "request_batch": _shape(
-        ("versions", {"ibp"}),
-    ),
-    "topic_deletion": _shape(
+    "request_batch": (("batch", {"calls"}), ("versions", {"ibp"})),
+    "request_sequences": (("sequence", {"event"}), ("emptyPartitions", {"partitionsArgument"})),
+    "topic_admin": (),
+    "topic_deletion": (
+        ("scenario", {"brokers", "topics", "steps"}),
         ("resumeDecision", {"replicaStates"}),
         ("scenario", {"steps"}),
         ("delete", {"live", "assignment"}),
     ),
-    "truncation": _shape(
+    "truncation": (
         ("leaderFetchValidation", {"lastFetchedEpoch"}),
         ("offsetTruncationStateOld", {"leaderReplyEndOffset"}),
         ("offsetTruncationState", {"leaderReply"}),
@@ -272,7 +162,8 @@ _UNNAMED: dict[str, Callable[[Input], str | None]] = {
         ("scenario", {"follower"}),
         ("epochFetches", {"truncationOnFetch"}),
     ),
-    "zk_store": _shape(
+    "zk_store": (
+        _zk_calls,
         ("encode", {"encode"}),
         ("encodeReassign", {"map"}),
         ("propagateIsr", {"sets"}),
@@ -282,7 +173,7 @@ _UNNAMED: dict[str, Callable[[Input], str | None]] = {
         ("createSequential", {"prefix"}),
     ),
 }
-"""By file, what an input is about whose ``op`` is missing or unknown, and no fuller shape fits."""
+"""By file, what an input is about whose ``op`` is missing or unknown; the first that fits."""
 
 _SYNONYMS = {
     "assignReplicasToBrokers": "assign",
@@ -336,13 +227,23 @@ def read_cases(path: Path) -> list[Case]:
 
 
 def _operation(file: str, given: Input) -> str | None:
-    """What a case asks, None if it follows no known schema."""
-    given = {**given, "op": _SYNONYMS.get(given["op"], given["op"])} if "op" in given else given
+    """What a case asks, None if it follows no known schema: what it says, or is about."""
+    from conformance.vectors.implementation import ANSWERS  # all operations have an answer there
+
+    op = _SYNONYMS.get(given.get("op", ""), given.get("op"))
+    if (file, op) in ANSWERS:
+        return op
     try:
-        found = FILES[file](given)
-        return _UNNAMED[file](given) if found is None and file in _UNNAMED else found
+        for rule in FILES[file]:
+            if not isinstance(rule, tuple):
+                found = rule(given)
+            else:
+                found = rule[0] if rule[1] <= set(given) else None
+            if found is not None:
+                return found
     except (KeyError, IndexError, TypeError):  # it is not shaped as any that is known
-        return None
+        pass
+    return None
 
 
 def _case(path: Path, number: int, entry: Any) -> Case:
