@@ -8,6 +8,7 @@ import pytest
 
 from conformance.mutants.planted import PLANTED
 from impl.core.partition import Partition
+from impl.znodes.controller import ControllerZnodes
 
 
 def plant(monkeypatch: pytest.MonkeyPatch, entry: str) -> None:
@@ -42,3 +43,13 @@ def never_leads(monkeypatch: pytest.MonkeyPatch) -> None:
         return False
 
     monkeypatch.setattr(Partition, "become_leader", become_leader)
+
+
+def deletes_any_controller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who gives the controllership up deletes `/controller`, though it is another's by now."""
+
+    async def deletes(self: ControllerZnodes, version: int) -> None:
+        if await self.port.exists("/controller") is not None:
+            await self.port.delete("/controller")
+
+    monkeypatch.setattr(ControllerZnodes, "delete_controller", deletes)

@@ -6,7 +6,8 @@ import importlib.util
 import json
 import shlex
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,18 @@ def done(line: str, sent: str | None = None) -> str:
 def answer(line: str) -> Any:
     """As ``done``, read as JSON."""
     return json.loads(done(f"{line} --json -"))
+
+
+@contextmanager
+def cluster(folder: Path, options: str) -> Iterator[Path]:
+    """A cluster that is started with these options; nothing of it runs afterwards."""
+    try:
+        done(f"cluster start {folder} {options} {SETTINGS}")
+        yield folder
+    finally:
+        found = Cluster(folder)
+        found.stop(10)
+        assert not found.running()
 
 
 def eventually(holds: Callable[[], bool], what: str, seconds: float = 60.0) -> None:

@@ -15,10 +15,15 @@ from conformance.cli import main
 Insync = Callable[..., Result]
 
 
+def command(*words: str) -> Result:
+    """Run a command, word by word."""
+    return CliRunner().invoke(main, list(words))
+
+
 @pytest.fixture
 def insync() -> Insync:
     def run(line: str) -> Result:
-        return CliRunner().invoke(main, shlex.split(line))
+        return command(*shlex.split(line))
 
     return run
 

@@ -13,7 +13,7 @@ import pytest
 
 from impl.server.cluster import Cluster, free_ports
 from impl.server.processes import lock_folder
-from tests.cli.clusters import SETTINGS, answer, done, eventually, isrs, typed
+from tests.cli.clusters import answer, cluster, done, eventually, isrs, typed
 from tests.clients.conftest import Wire
 
 ROOT = Path(__file__).parents[2]
@@ -22,14 +22,10 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """One cluster of three brokers for all tests of this file."""
-    folder = tmp_path_factory.mktemp("outer") / "cluster"
-    try:
-        done(f"cluster start {folder} --brokers 3 --version 2.3 {SETTINGS}")
+    with cluster(
+        tmp_path_factory.mktemp("outer") / "cluster", "--brokers 3 --version 2.3"
+    ) as folder:
         yield folder
-    finally:
-        found = Cluster(folder)
-        found.stop(10)
-        assert not found.running()
 
 
 def test_status_names_every_process_and_the_controller(here: Path):

@@ -6,21 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from conformance.cli.main import main
 from conformance.web.findings import of_story_text
 from impl import simulate, write_trace
 from specs.grading import exercises
+from tests.cli.conftest import command as insync
 from tests.planting import commits_alone
 
 WRONG = """[{"source": "nobody", "case": "the dead lead", "versions": "1.1+", "kind": "derived",
 "input": {"strategy": "Offline", "assignment": [1, 2], "isr": [1], "live": [1],
 "uncleanEnabled": false}, "expected": {"leader": 2}}]"""
-
-
-def insync(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
 
 
 def test_a_found_run_is_kept_as_a_story_that_plays(tmp_path: Path):

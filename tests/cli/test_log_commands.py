@@ -8,24 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from impl.server.cluster import Cluster
-from tests.cli.clusters import SETTINGS, answer, done, eventually, typed
+from tests.cli.clusters import answer, cluster, done, eventually, typed
 
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A cluster of one broker, which compacts at once, with a topic of one partition."""
+    options = "--set log.cleaner.backoff.ms=100 --set log.index.interval.bytes=100"
     folder = tmp_path_factory.mktemp("outer") / "cluster"
-    try:
-        done(f"cluster start {folder} --brokers 1 --version 2.3 {SETTINGS} "
-             "--set log.cleaner.backoff.ms=100 --set log.index.interval.bytes=100")  # fmt: skip
+    with cluster(folder, f"--brokers 1 --version 2.3 {options}"):
         done(f"topics --create --zookeeper {folder} --topic t --partitions 1 "
              "--replication-factor 1")  # fmt: skip
         yield folder
-    finally:
-        found = Cluster(folder)
-        found.stop(10)
-        assert not found.running()
 
 
 def test_a_topic_that_is_set_to_compact_keeps_the_latest_of_each_key(here: Path):

@@ -13,21 +13,16 @@ from impl.server.clients import Producer
 from impl.server.cluster import Cluster
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
-from tests.cli.clusters import SETTINGS, answer, done, eventually, isrs, typed
+from tests.cli.clusters import answer, cluster, done, eventually, isrs, typed
 
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("outer") / "cluster"
-    try:
-        done(f"cluster start {folder} --brokers 3 --version 2.7 {SETTINGS} --set log.dirs=d1,d2 "
-             "--set replica.fetch.max.bytes=20000 "
-             "--set auto.leader.rebalance.enable=false")  # fmt: skip
+    options = "--set log.dirs=d1,d2 --set replica.fetch.max.bytes=20000"
+    more = "--set auto.leader.rebalance.enable=false"
+    with cluster(folder, f"--brokers 3 --version 2.7 {options} {more}"):
         yield folder
-    finally:
-        found = Cluster(folder)
-        found.stop(10)
-        assert not found.running()
 
 
 def filled(here: Path, topic: str, replicas: str, batches: int = 1) -> None:

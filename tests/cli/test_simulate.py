@@ -10,10 +10,9 @@ import conformance.replay
 from conformance.cli.git_commit import UNKNOWN, commit_of
 from conformance.trace_report import TraceReport
 from impl import KINDS, read_trace
-from impl.core.partition import Partition as ServedPartition
 from impl.world.simulator import steps_of
 from specs.verdict import FindingKind, Verdict
-from tests.planting import takes_anybody
+from tests.planting import commits_alone, takes_anybody
 
 
 @pytest.fixture
@@ -220,11 +219,7 @@ def test_a_whole_cluster_is_run_and_judged(answer):
 def test_a_cluster_that_loses_what_it_reported_is_broken_and_says_how_to_see_it_again(
     insync, monkeypatch
 ):
-    def alone(self, now_ms):
-        if self.leads:
-            self.log.high_watermark = self.log_end
-
-    monkeypatch.setattr(ServedPartition, "advance", alone)
+    commits_alone(monkeypatch)
 
     result = insync("simulate --cluster --seeds 0..4 --steps 1000 --faults crashes")
 

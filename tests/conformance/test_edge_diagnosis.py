@@ -11,9 +11,9 @@ from conformance.edges import walk_edges
 from conformance.mapping import map_of
 from impl.core.replica_machine import ReplicaMachine
 from impl.world.stepped.controllers import Controllers
-from impl.znodes.controller import ControllerZnodes
-from specs.story import play, read_story
 from specs.verdict import Verdict
+from tests.conformance.test_diagnosis import plays
+from tests.planting import deletes_any_controller
 
 
 def diagnosed(system: str, max_states: int) -> Diagnosis:
@@ -25,20 +25,10 @@ def diagnosed(system: str, max_states: int) -> Diagnosis:
     return reported
 
 
-def plays(text: str, folder: Path) -> Verdict:
-    path = folder / "mismatch.story"
-    path.write_text(text, encoding="utf-8")
-    return play(read_story(path)).verdict
-
-
 def test_a_wrong_end_in_election_is_reported_from_the_start_by_a_short_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    async def deletes(self: ControllerZnodes, version: int) -> None:
-        if await self.port.exists("/controller") is not None:
-            await self.port.delete("/controller")
-
-    monkeypatch.setattr(ControllerZnodes, "delete_controller", deletes)
+    deletes_any_controller(monkeypatch)
 
     reported = diagnosed("election", 1_000)
 

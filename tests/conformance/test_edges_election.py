@@ -19,11 +19,11 @@ from impl.world.processes import each_broker
 from impl.world.stepped.faults import Faults
 from impl.world.stepped.parts import step
 from impl.world.stepped.world import ELECTIONS, SteppedCluster
-from impl.znodes.controller import ControllerZnodes
 from impl.znodes.retrying_client import RetryingZnodeClient
 from impl.zookeeper import Op
 from model.systems import system
 from specs.verdict import Verdict
+from tests.planting import deletes_any_controller
 
 
 def election_world(version: str = "2.3") -> SteppedCluster:
@@ -88,11 +88,7 @@ def test_a_write_without_its_fence_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_zombie_that_deletes_its_successor_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def deletes(self: ControllerZnodes, version: int) -> None:
-        if await self.port.exists("/controller") is not None:
-            await self.port.delete("/controller")
-
-    monkeypatch.setattr(ControllerZnodes, "delete_controller", deletes)
+    deletes_any_controller(monkeypatch)
 
     report = walk_edges(MAP.small, max_states=1_000, about=MAP)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import random
 from functools import cache
 from pathlib import Path
@@ -27,6 +26,7 @@ from specs.exploration import grounded_for
 from specs.partial import CompiledSteps
 from specs.plain import PlainSearch
 from specs.verdict import Verdict
+from tests.conformance.test_replay import edited
 
 
 @cache
@@ -314,10 +314,6 @@ def written(path: Path, change: object = lambda lines: lines) -> Path:
     lines = [f"{line}\n" for line in lines_of_partial(thinned(run(), LEADER_ISR_EPOCHS))]
     path.write_text("".join(change(lines)), encoding="utf-8")  # type: ignore[operator]
     return path
-
-
-def edited(line: str, **fields: object) -> str:
-    return json.dumps({**json.loads(line), **fields}) + "\n"
 
 
 def test_a_partial_file_is_judged_by_the_command_as_in_memory(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,10 +11,7 @@ from click.testing import CliRunner
 from conformance.cli.main import main
 from conformance.partial.thinning import LEADER_ISR_EPOCHS, lines_of_partial, thinned
 from impl import simulate
-
-
-def edited(line: str, **fields: object) -> str:
-    return json.dumps({**json.loads(line), **fields}) + "\n"
+from tests.conformance.test_replay import edited
 
 
 @pytest.mark.parametrize(

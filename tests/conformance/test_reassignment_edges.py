@@ -20,11 +20,7 @@ from impl.core.states import ReplicaState
 from impl.world.stepped.world import WRITES, SteppedCluster
 from impl.znodes import TopicPartition
 from specs.verdict import Verdict
-
-
-def steps_of(world: SteppedCluster, *names: str) -> None:
-    for name in names:
-        world.do(Step(name, (1,)))
+from tests.conformance.test_edges_topics import steps_of
 
 
 def in_the_middle_of_a_move() -> SteppedCluster:

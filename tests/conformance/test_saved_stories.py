@@ -15,11 +15,10 @@ from conformance.play_story import replay_story
 from conformance.story_of_run import as_story
 from impl import simulate
 from impl.world.trace import lines_of
-from impl.znodes.controller import ControllerZnodes
 from specs.story import play, read_story
 from specs.story.read import parse
 from specs.verdict import Verdict
-from tests.planting import plant
+from tests.planting import deletes_any_controller, plant
 
 HEADING = "system replication version 2.3 without lost_isr_answer_blocks brokers 2"
 
@@ -103,11 +102,7 @@ def test_a_mismatch_of_walks_in_step_is_kept_as_a_story(
 def test_the_way_to_an_edge_that_differs_is_reported_from_the_beginning_and_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    async def deletes(self: ControllerZnodes, version: int) -> None:
-        if await self.port.exists("/controller") is not None:
-            await self.port.delete("/controller")
-
-    monkeypatch.setattr(ControllerZnodes, "delete_controller", deletes)
+    deletes_any_controller(monkeypatch)
     story = tmp_path / "kept.story"
 
     code, reported = asked("edges", "election", "--max-states", 1_000, "--save-story", story)

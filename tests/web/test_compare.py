@@ -8,22 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from conformance.cli.main import main
 from conformance.web.board import board
 from conformance.web.compare import NoComparisonError, as_text, compared, under
 from conformance.web.run_files import ReplayedRun, read_run
 from impl import Trace, simulate, write_trace
+from tests.cli.conftest import command as insync
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
 LOGS = Path(__file__).resolve().parents[1] / "data" / "logs"
 LOST = STORIES / "m2_is_lost.story"
 UNFENCED = STORIES / "deposed_controller_writes_unfenced.story"
-
-
-def insync(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
 
 
 @pytest.fixture(scope="module")

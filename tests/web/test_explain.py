@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from conformance.cli.main import main
 from conformance.web.board import board
@@ -17,12 +17,9 @@ from conformance.web.cards import letter_label
 from conformance.web.explain import frames_of
 from conformance.web.messages import sentence as in_words
 from conformance.web.run_files import read_run
+from tests.cli.conftest import command as insync
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
-
-
-def insync(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -13,15 +12,7 @@ from conformance.web.messages import sentence
 from conformance.web.run_files import read_run
 from model.language import ProtocolError, transition
 from model.systems import SYSTEMS
-
-STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
-REPLICATION = "system replication version 2.3 brokers 2"
-ELECTED = (
-    "broker_becomes_controller broker=1",
-    "broker_learns_it_won broker=1",
-    "controller_reads_partition broker=1",
-    "controller_elects_leader broker=1 leader=2",
-)
+from tests.web.test_board import ELECTED, REPLICATION, STORIES
 
 
 def drawn(heading: str, lines: Sequence[str]) -> list[str]:

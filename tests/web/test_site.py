@@ -9,14 +9,14 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from conformance.cli.docs import _commands
-from conformance.cli.main import COMMANDS, main
+from conformance.cli.main import COMMANDS
 from conformance.web.lessons import lessons
 from conformance.web.pictures import MOMENTS, digest, stale
 from conformance.web.site import SECTIONS, command_reference, menu, sources
 from model.systems import SYSTEMS
+from tests.cli.conftest import command as insync
 
 ROOT = Path(__file__).resolve().parents[2]
 STORIES = ROOT / "specs" / "stories"
@@ -36,10 +36,6 @@ def few_stories(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def pages() -> dict[str, str]:
     return sources(_commands())
-
-
-def insync(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
 
 
 def test_every_command_and_every_option_is_in_the_reference(pages: dict[str, str]):

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from conformance.cli.main import main
 from conformance.web.played_trace import stepped
 from conformance.web.run_files import NoRunError, read_run
+from tests.cli.conftest import command as insync
 
 STEPS: list[dict[str, Any]] = [
     {"step": "broker_becomes_controller", "args": {"broker": 1},
@@ -20,10 +19,6 @@ STEPS: list[dict[str, Any]] = [
     {"step": "admin_deletes_topic"},
     {"step": "broker_crashes", "args": {"broker": 2}, "observed": {"up": [1]}},
 ]  # fmt: skip
-
-
-def insync(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
 
 
 def written(path: Path, steps: list[dict[str, Any]], **head: Any) -> Path:

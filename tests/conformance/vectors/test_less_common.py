@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from conformance.vectors.implementation import answer
 from conformance.vectors.implementation.batch_log import LogEnds
 from conformance.vectors.implementation.hosted import ME, OTHER, PARTITION, HostedBroker
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
@@ -25,13 +24,9 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, encode_stat
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import EmbeddedSession, ZooKeeper
 from impl.zookeeper.port import wait
+from tests.conformance.vectors.test_shapes import ask
 
 T0 = TopicPartition("t", 0)
-
-
-def ask(file: str, operation: str, release: str = "2.3", **given: Any) -> Any:
-    """The core's answer to an input."""
-    return answer(file, operation, {"input": given, "release": release, "versions": release})
 
 
 def test_only_offline_and_controlled_shutdown_elections_touch_the_isr():
