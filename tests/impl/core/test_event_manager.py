@@ -103,16 +103,6 @@ def test_a_failover_that_fails_lets_another_broker_be_controller() -> None:
     assert controller.active
 
 
-def test_what_waits_is_dropped_when_the_session_expires() -> None:
-    broker = BrokerWithQueue().elected()
-    broker.events.put("TopicChange", lambda controller: controller.topics_changed())
-
-    wait(broker.events.expire())
-
-    assert not broker.events.waiting
-    assert not broker.events.controller.active
-
-
 def test_only_the_answers_that_a_controller_minds_are_events() -> None:
     broker = BrokerWithQueue()
     quiet = StopReplica(0, 1, 1, -1, {})
