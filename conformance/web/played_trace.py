@@ -22,6 +22,7 @@ from typing import Any
 from conformance.web.board import Board, board
 from conformance.web.replayed_run import NoRunError, ReplayedRun
 from impl.world.trace import opened
+from model.former_names import step_now
 from model.language import ProtocolError
 from model.language.evaluate import SparseState
 from model.language.recording import Recorded
@@ -144,8 +145,9 @@ class _Run:
         steps: dict[str, Recorded] = {
             one.transition.name: one for one in here.heading.recorded.steps
         }
-        if name in steps:
-            return [_line(name, given)]
+        for one in (name, step_now(name)):
+            if one in steps:
+                return [_line(one, given)]
         from conformance.mapping import MAPPED, map_of  # the implementation takes a while to load
 
         system = here.heading.recorded.system.name
