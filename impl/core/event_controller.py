@@ -466,8 +466,7 @@ class EventController:
         else:
             directories.pop(broker, None)
         if fresh:
-            named = ",".join(map(str, sorted(fresh)))
-            await self.journal.log_line(f"Mark replicas {named} on broker {broker} as offline")
+            await self.journal.marked_offline(broker, sorted(fresh))
             gone = [Replica(one, broker) for one in sorted(fresh)]
             await self.guarded(lambda: self.brokers.replicas_offline(gone))
 

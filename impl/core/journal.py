@@ -59,6 +59,9 @@ class ControllerJournal:
     async def log_line(self, text: str, level: str = "INFO") -> None:
         """Something worth a line of controller.log, in Kafka's words."""
 
+    async def marked_offline(self, broker: int, replicas: Sequence[TopicPartition]) -> None:
+        """A broker answered that the log directories of these replicas have failed."""
+
     async def line_about(self, partition: TopicPartition, text: str) -> None:
         """The same of a partition that the text names, which releases write differently."""
 

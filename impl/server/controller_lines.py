@@ -9,7 +9,7 @@ from impl.core.journal import ChangeFailure, ControllerJournal
 from impl.core.reassigner import ASSIGNED, DEAD, DELETED, UNKNOWN
 from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.core.states import PartitionState, ReplicaState
-from impl.server.log4j_files import CONTROLLER, SERVER, Log4jFiles
+from impl.server.log4j_files import CONTROLLER, SERVER, STATE_CHANGE, Log4jFiles
 from impl.server.state_texts import ids, metadata, sent_state_text
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
 
@@ -110,6 +110,11 @@ class ControllerLines(ControllerJournal):
 
     async def log_line(self, text: str, level: str = "INFO") -> None:
         self.files.controller(text, level)
+
+    async def marked_offline(self, broker: int, replicas: Sequence[TopicPartition]) -> None:
+        named = ",".join(map(str, replicas))
+        text = f"[Controller id={self.files.broker}] Mark replicas {named} on broker {broker} as "
+        self.files.line(STATE_CHANGE, "INFO", f"{text}offline", "state.change.logger")
 
     async def line_about(self, partition: TopicPartition, text: str) -> None:
         self.files.controller(text.replace(str(partition), self.files.name(partition), 1))

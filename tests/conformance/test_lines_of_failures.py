@@ -12,6 +12,7 @@ from conformance.ingest.dialects import ANY
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
+from impl.core.requests import LeaderAndIsr
 from impl.releases import Release
 from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import STATE_CHANGE, Log4jFiles
@@ -154,3 +155,16 @@ def test_an_election_of_a_partition_without_a_state_is_reported_with_the_state_i
         "OnlinePartition failed"
     )
     assert failing.form == "new" or any(f"due to: {why}" in one for one in errors)
+
+
+def test_replicas_whose_disk_failed_are_marked_offline_in_the_log_of_state_changes(tmp_path: Path):
+    failing = Failing(tmp_path, "2.3")
+    orders = [one for _, one in failing.stage.sent if isinstance(one, LeaderAndIsr)]
+
+    refused = {T0: "KAFKA_STORAGE_ERROR"}
+    wait(failing.controller.leader_and_isr_answered(3, orders[-1], "NONE", refused))
+
+    marked = "[Controller id=1] Mark replicas t-0 on broker 3 as offline"
+    lines = (tmp_path / STATE_CHANGE).read_text(encoding="utf-8").splitlines()
+    assert [one[2] for one in map(LINE.fullmatch, lines) if one and "Mark" in one[2]] == [marked]
+    assert ANY.read("state.change.logger", marked) is not None
