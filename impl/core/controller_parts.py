@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from impl.core.careful_client import LenientZnodeClient
@@ -149,7 +149,7 @@ class ControllerParts:
                 raise updated.failed[partition]
 
     async def update_leader_epoch_and_send(
-        self, partition: TopicPartition, brokers: Iterable[int], replicas: Iterable[int]
+        self, partition: TopicPartition, brokers: Iterable[int], replicas: Sequence[int]
     ) -> None:
         """The next leader epoch, sent to brokers with a list of replicas.
 
@@ -159,6 +159,8 @@ class ControllerParts:
         self.batch.begin()
         self.batch.add_leader_and_isr(brokers, partition, state, replicas, is_new=False)
         await self.batch.send_requests(self.context.epoch)
+        assignment = self.context.assignment(partition)
+        await self.context.journal.sent_for_move(partition, state, replicas, assignment)
 
     async def read_states(self, partitions: Iterable[TopicPartition]) -> None:
         """Read the registered states into the cache; those without one are left as they are."""

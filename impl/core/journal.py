@@ -62,6 +62,15 @@ class ControllerJournal:
     async def marked_offline(self, broker: int, replicas: Sequence[TopicPartition]) -> None:
         """A broker answered that the log directories of these replicas have failed."""
 
+    async def sent_for_move(
+        self,
+        partition: TopicPartition,
+        state: LeaderIsrAndControllerEpoch,
+        replicas: Sequence[int],
+        assignment: ReplicaAssignment,
+    ) -> None:
+        """A state under a raised leader epoch was sent for a move, with this list of replicas."""
+
     async def line_about(self, partition: TopicPartition, text: str) -> None:
         """The same of a partition that the text names, which releases write differently."""
 

@@ -116,6 +116,27 @@ class ControllerLines(ControllerJournal):
         text = f"[Controller id={self.files.broker}] Mark replicas {named} on broker {broker} as "
         self.files.line(STATE_CHANGE, "INFO", f"{text}offline", "state.change.logger")
 
+    async def sent_for_move(
+        self,
+        partition: TopicPartition,
+        state: LeaderIsrAndControllerEpoch,
+        replicas: Sequence[int],
+        assignment: ReplicaAssignment,
+    ) -> None:
+        told = f"assigned replica list {ids(replicas)}"
+        if self.release.since("2.4"):
+            told = (
+                f"replica assignment ReplicaAssignment(replicas={ids(assignment.replicas)}, "
+                f"addingReplicas={ids(assignment.adding)}, "
+                f"removingReplicas={ids(assignment.removing)})"
+            )
+        self.files.controller_state_change(
+            self.epoch,
+            f"Sent LeaderAndIsr request {_state(state)} with new {told} to leader {state.leader} "
+            f"for partition being reassigned {self.files.name(partition)}",
+            "INFO" if self.release.since("2.6") else "TRACE",
+        )
+
     async def line_about(self, partition: TopicPartition, text: str) -> None:
         self.files.controller(text.replace(str(partition), self.files.name(partition), 1))
 
@@ -352,10 +373,8 @@ class ControllerLines(ControllerJournal):
         if self.release.since("2.7"):
             self.files.controller_state_change(
                 self.epoch,
-                f"Partition {partition} state changed to (Leader:{state.leader},ISR:"
-                f"{ids(state.isr)},LeaderEpoch:{state.leader_epoch},ControllerEpoch:"
-                f"{state.controller_epoch}) after removing replica {broker} from the ISR as part "
-                "of transition to OfflineReplica",
+                f"Partition {partition} state changed to {_state(state)} after removing replica "
+                f"{broker} from the ISR as part of transition to OfflineReplica",
             )
             return
         self.files.controller(
@@ -512,3 +531,10 @@ def _event(name: str) -> str:
     if name.endswith("/state"):
         return "PartitionReassignmentIsrChange"
     return f"{_OF_NODES[parent]}({last})" if parent in _OF_NODES else "PartitionModifications"
+
+
+def _state(state: LeaderIsrAndControllerEpoch) -> str:
+    return (
+        f"(Leader:{state.leader},ISR:{ids(state.isr)},LeaderEpoch:{state.leader_epoch},"
+        f"ControllerEpoch:{state.controller_epoch})"
+    )

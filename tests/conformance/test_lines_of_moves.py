@@ -14,7 +14,7 @@ from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.releases import Release
 from impl.server.controller_lines import ControllerLines
-from impl.server.log4j_files import CONTROLLER, Log4jFiles
+from impl.server.log4j_files import CONTROLLER, STATE_CHANGE, Log4jFiles
 from impl.znodes import TopicPartition, encode_reassignment, paths
 from impl.zookeeper.port import wait
 
@@ -49,9 +49,9 @@ class ReportedLines:
         self.stage.leader_writes_isr(TopicPartition("t", 0), members)
         self.stage.run(self.controller)
 
-    def lines(self) -> list[tuple[str, str, str]]:
-        """Level, message and logger of each line of controller.log."""
-        text = (self.folder / CONTROLLER).read_text(encoding="utf-8")
+    def lines(self, file: str = CONTROLLER) -> list[tuple[str, str, str]]:
+        """Level, message and logger of each line of controller.log, or of another file."""
+        text = (self.folder / file).read_text(encoding="utf-8")
         found = filter(None, map(LINE.fullmatch, text.splitlines()))
         return [(one[1], one[2], one[3]) for one in found]
 
@@ -259,3 +259,30 @@ def test_a_deletion_that_fails_is_reported_as_halted_and_as_tried_again(
     waits = any(text.startswith("Not retrying deletion of topic u at") for _, text in said)
     assert waits is not reported.stage.release.since("2.3")
     assert all(ANY.read(one[2], one[1]) is not None for one in lines)
+
+
+@pytest.mark.parametrize(
+    ("version", "level", "before", "after"),
+    [
+        ("0.10", "TRACE", "Controller 1 epoch 1 sent", "assigned replica list 1,3"),
+        ("2.3", "TRACE", "[Controller id=1 epoch=1] Sent", "assigned replica list 1,3"),
+        ("2.4", "TRACE", "[Controller id=1 epoch=1] Sent",
+         "replica assignment ReplicaAssignment(replicas=1,3, addingReplicas=, removingReplicas=)"),
+        ("2.7", "INFO", "[Controller id=1 epoch=1] Sent",
+         "replica assignment ReplicaAssignment(replicas=1,3, addingReplicas=, removingReplicas=)"),
+    ],
+)  # fmt: skip
+def test_what_is_sent_for_a_move_under_a_raised_epoch_is_in_the_log_of_state_changes(
+    tmp_path: Path, version: str, level: str, before: str, after: str
+):
+    lines = ReportedLines(tmp_path, version)
+    lines.asks("t", 1, 3)
+    lines.isr(1, 2, 3)
+
+    name = OLD if version == "0.10" else NEW
+    state = "(Leader:1,ISR:1,2,3,LeaderEpoch:2,ControllerEpoch:1)"
+    told = f"{before} LeaderAndIsr request {state} with new {after} to leader 1 for partition "
+    sent = [one for one in lines.lines(STATE_CHANGE) if "being reassigned" in one[1]]
+    assert len(sent) == 2
+    assert sent[1] == (level, f"{told}being reassigned {name}", "state.change.logger")
+    assert ANY.read("state.change.logger", sent[1][1]) is not None
