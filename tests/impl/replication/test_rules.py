@@ -12,7 +12,13 @@ from conformance.vectors.implementation.batch_log import BatchLog, LogBatch, Log
 from conformance.vectors.implementation.leaders import Requests
 from conformance.vectors.implementation.played import PlayedLeader
 from impl.core import answers
-from impl.core.fetcher_thread import Answer, FetcherThread, FetchReply, Phase, truncates_on_fetch
+from impl.core.fetcher_thread import (
+    FetcherError,
+    FetcherThread,
+    FetchReply,
+    Phase,
+    truncates_on_fetch,
+)
 from impl.core.partition import Partition, high_watermark, keeps_fetching
 from impl.core.requests import LeaderAndIsrPartitionState
 from impl.core.truncation import EpochEnd, divergence, follower_truncation
@@ -220,6 +226,6 @@ def test_what_came_corrupt_is_fetched_again_and_other_failures_wait_for_the_cont
     fetcher.follow({"t": 0})
     fetcher.states["t"] = asked = replace(fetcher.states["t"], phase=Phase.FETCHING)
 
-    wait(fetcher.on_fetched({"t": asked}, {"t": FetchReply(Answer.NONE, LogBatch(0, 0, 1))}))
+    wait(fetcher.on_fetched({"t": asked}, {"t": FetchReply(FetcherError.NONE, LogBatch(0, 0, 1))}))
 
     assert ("t" in fetcher.states, "t" in fetcher.failed) == (follows, not follows)
