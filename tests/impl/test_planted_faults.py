@@ -165,7 +165,7 @@ PLANTED = {
     ),
     "a replica whose log directory failed is fetched for still": Fault(
         ReplicaManager.log_dir_failed, "self._stop_fetching(gone)", "pass",
-        "fetches t.* and follows None", "directories",
+        "fetches .* from broker .*, and follows", "directories",
     ),
     "what is under way when a controller resigns is lost": Fault(
         Channels.close, "if channel.under_way is not None", "if False",

@@ -63,7 +63,7 @@ class WideClaims:
         self.read: dict[tuple[TopicPartition, int], dict[int, int]] = {}
         self.unannounced: dict[int, tuple[int, set[TopicPartition]]] = {}
         self._states: dict[str, tuple[int, int, tuple[int, ...]]] = {}
-        self.under_way: dict[int, tuple[object, list[Channel[Any]]]] = {}
+        self.under_way: dict[int, tuple[object, dict[int, Channel[Any]]]] = {}
 
     def look(self) -> None:
         """What is cheap to see after a step; ClusterClaimBroken says which claim does not hold."""
@@ -150,12 +150,13 @@ class WideClaims:
             epoch = known.get(broker)
             _claim(channel.epoch == epoch, f"broker {number} has a channel to broker {broker} of "
                    f"epoch {channel.epoch}, and knows it as {epoch}")  # fmt: skip
-        there = [*node.channels.open.values(), *node.channels.orphans.values()]
-        of, busy = self.under_way.get(number, (None, []))
-        for one in busy if of is node.channels else ():
-            _claim(one.under_way is None or any(one is each for each in there),
+        orphans = node.channels.orphans  # one a broker: of two that are closed at once the last
+        of, busy = self.under_way.get(number, (None, {}))
+        for broker, one in busy.items() if of is node.channels else ():
+            kept = node.channels.open.get(broker) is one or broker in orphans
+            _claim(kept or one.under_way is None,
                    f"broker {number} has forgotten what is under way: {one.under_way}")  # fmt: skip
-        carrying = [one for one in node.channels.open.values() if one.under_way is not None]
+        carrying = {to: one for to, one in node.channels.open.items() if one.under_way is not None}
         self.under_way[number] = node.channels, carrying
 
     def _fetchers(self, number: int, node: WideBroker) -> None:
