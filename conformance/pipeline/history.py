@@ -685,35 +685,38 @@ class History:
 
     @cached_property
     def _gaps(self) -> dict[tuple[int | None, frozenset[str]], list[int]]:
-        """By broker and pair of logs: milliseconds between a cause and what comes of it."""
-        effects: dict[tuple[object, ...], list[tuple[int, str]]] = defaultdict(list)
-        causes: list[tuple[tuple[object, ...], int, str]] = []
+        """By broker and pair of files of two logs, of which one may be shifted alone: milliseconds
+        between a cause and what comes of it."""
+        effects: dict[tuple[object, ...], list[Event]] = defaultdict(list)
+        causes: list[tuple[tuple[object, ...], Event]] = []
         acted: set[tuple[object, ...]] = set()
         for event in self.events:
             if event.broker is None:
                 continue
             stream = self.places[event.file].stream
             if event.kind in _LOADED and event.tp is not None:
-                causes.append(((event.broker, *event.tp), event.at, stream))
+                causes.append(((event.broker, *event.tp), event))
             elif event.kind in _ROLE_LINES and event.tp is not None:
-                effects[event.broker, *event.tp].append((event.at, stream))
+                effects[event.broker, *event.tp].append(event)
             elif event.kind == "controller_elected":
-                causes.append(((event.broker, event.controller_epoch), event.at, stream))
+                causes.append(((event.broker, event.controller_epoch), event))
             elif event.kind in _ACTS and event.controller == event.broker:
                 act = (event.broker, event.controller_epoch, stream)
                 if act not in acted:
                     acted.add(act)
-                    effects[act[:2]].append((event.at, stream))
-        for each in effects.values():
-            each.sort()
+                    effects[act[:2]].append(event)
         found: dict[tuple[int | None, frozenset[str]], list[int]] = defaultdict(list)
-        for key, at, stream in causes:
-            near: dict[str, int] = {}
-            for when, other in effects.get(key, ()):
+        for key, cause in causes:
+            stream = self.places[cause.file].stream
+            near: dict[str, Event] = {}
+            for event in sorted(effects.get(key, ()), key=lambda each: each.at):
+                other = self.places[event.file].stream
                 if other != stream:
-                    near[other] = min(when - at, near.get(other, when - at), key=abs)
-            for other, gap in near.items():
-                found[key[0], frozenset((stream, other))].append(gap)  # type: ignore[index]
+                    both = near.get(other, event), event
+                    near[other] = min(both, key=lambda each: abs(each.at - cause.at))
+            for event in near.values():
+                files = frozenset((cause.file, event.file))
+                found[cause.broker, files].append(event.at - cause.at)
         return found
 
     @cached_property

@@ -8,7 +8,7 @@ from conformance.cli.check import check
 from conformance.ingest.schema import Event
 from conformance.pipeline.clocks import clocks as of_events
 from conformance.pipeline.clocks import joined
-from tests.pipeline.written import checked, line, write
+from tests.pipeline.written import changed, checked, elected, line, starting, write
 
 SENT = (
     "[Controller id=1 epoch=4] Sending become-follower LeaderAndIsr request "
@@ -75,3 +75,22 @@ def test_lines_apart_by_controller_epoch_give_the_clocks_of_all_together():
 
     assert together == of_events(events)
     assert [(each.broker, each.against, each.pairs) for each in together] == [(2, 1, 4), (3, 2, 2)]
+
+
+def test_one_of_a_logs_files_may_be_shifted_alone(tmp_path: Path):
+    """The election is 6 s early, and so before the line that the process began anew."""
+    begins = [10, 900, 1800, 3700]
+    elections = [elected(second + 1 - 6 * (second > 3600), 1, n + 1)
+                 for n, second in enumerate(begins)]  # fmt: skip
+    files = {
+        "server.log": [text for second in begins for text in starting(second, 1)],
+        "controller.log.2024-03-01-10": elections[:3],
+        "controller.log": elections[3:],
+        "state-change.log": [
+            changed(second + 2, (1, n + 1), 1, n, "1") for n, second in enumerate(begins)
+        ],
+    }
+
+    result = checked(write(tmp_path, files))
+
+    assert {row["kind"] for row in result["findings"]} == {"incomplete"}
