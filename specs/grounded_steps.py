@@ -31,6 +31,9 @@ class GroundedSteps:
         self, recorded: RecordedSystem, bounds: Mapping[str, int], also: Sequence[Term]
     ) -> None:
         self.grounded = Grounded(recorded, bounds, [], also=also)
+        self._formulas()
+
+    def _formulas(self) -> None:
         self.context = z3.Context()
         self.cells = [
             (z3.Bool if cell.field.sort is BOOL else z3.Int)(cell.name, self.context)

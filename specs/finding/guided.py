@@ -1,10 +1,10 @@
-"""Candidate invariants made from counterexamples to induction, to complete a proof that is given.
+"""Candidate invariants made from counterexamples to induction, to complete a part of a proof.
 
 A state that obeys all that is known, and a step after which a goal does not hold, is one that no
 run reaches. What it has and no state has that was reached (`observed.ClauseGeneraliser`), over the
 variables of the goal and the step, are clauses that keep it out. Those that steps do not keep are
-left out together (`houdini` says why); where that leaves a goal open, the states that spoke against
-the clauses which would have kept it are made into clauses in turn.
+left out together; where that leaves a goal open, the states that spoke against the clauses which
+would have kept it are made into clauses in turn.
 
 Sources of the idea: W. Schultz, I. Dardik, S. Tripakis, Plain and Simple Inductive Invariant
 Inference for Distributed Protocols in TLA+ (Endive), FMCAD 2022; A. Goel, K. Sakallah, On Symmetry
@@ -17,7 +17,8 @@ import heapq
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,17 +26,16 @@ import numpy.typing as npt
 import z3
 
 from model.language import terms as t
-from model.language.schema import SetOf
-from model.language.sorts import BOOL, INTEGER, Sort
+from model.language.recording import nodes
+from model.language.sorts import Sort
 from model.language.terms import Term
-from specs.finding.houdini import BoundedSteps, InvariantCandidate
+from specs.finding.answers import Answer, Answers
+from specs.finding.candidates import BoundedSteps, ClausePool, InvariantCandidate
 from specs.finding.observed import (
     LOOK,
     ClauseGeneraliser,
-    SliceColumns,
     SliceSample,
     StateRows,
-    chosen_values,
 )
 from specs.finding.reasons import reasons
 from specs.finding.vocabulary import Definitions, Literal, SliceVariables, made_again, slice_over
@@ -44,84 +44,6 @@ from specs.lowering.instances import Instance
 from specs.splitting import substituted
 
 Report = Callable[[str], None]
-
-
-class ClausePool:
-    """Candidates by what literals they have, so that one look at a state judges all of them."""
-
-    def __init__(self, scope: BoundedSteps) -> None:
-        self._scope = scope
-        self.candidates: list[InvariantCandidate] = []
-        self._parts: dict[SliceVariables, _SliceSearch] = {}
-
-    def add(self, candidates: Iterable[InvariantCandidate]) -> None:
-        """More candidates; the position of one in `candidates` stays."""
-        for one in candidates:
-            part = self._parts.setdefault(one.slice, _SliceSearch(one.slice))
-            part.add(len(self.candidates), one)
-            self.candidates.append(one)
-
-    def broken_in(
-        self, states: Sequence[State], asked: npt.NDArray[np.bool_] | None = None
-    ) -> npt.NDArray[np.bool_]:
-        """By state and candidate: does the state break it? (No, of one that is not asked about.)"""
-        found = np.zeros((len(states), len(self.candidates)), bool)
-        rows = self._scope.rows(states)
-        for part in self._parts.values():
-            positions, clauses, terms = part.of(asked)
-            if not len(positions):
-                continue
-            values = np.zeros((2 * len(terms) + 1, len(states)), bool)
-            for grounded in part.grounded(self._scope):
-                for place, number in enumerate(terms):
-                    values[place] = rows.wide(rows.of(grounded[number]))
-                np.logical_not(values[: len(terms)], out=values[len(terms) : -1])
-                found[:, positions] |= ~values[clauses].any(axis=1).T
-        return found
-
-
-@dataclass
-class _SliceSearch:
-    """The candidates of one slice: each as some numbers of literals."""
-
-    slice: SliceVariables
-    positions: list[int] = field(default_factory=list)
-    _terms: dict[Term, int] = field(default_factory=dict)
-    _clauses: list[list[tuple[int, bool]]] = field(default_factory=list)
-    _grounded: list[list[Term]] = field(default_factory=list)
-
-    def add(self, position: int, one: InvariantCandidate) -> None:
-        """One more, and where it stands in the pool."""
-        self.positions.append(position)
-        self._clauses.append([
-            (self._terms.setdefault(part.atom, len(self._terms)), part.holds)
-            for part in one.literals
-        ])  # fmt: skip
-
-    def of(
-        self, asked: npt.NDArray[np.bool_] | None
-    ) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
-        """Where the clauses that are asked about stand; by clause, where its literals stand among
-        the terms, their negations, and `false`; and the numbers of these terms."""
-        chosen = [n for n, at in enumerate(self.positions) if asked is None or asked[at]]
-        terms = sorted({number for n in chosen for number, _ in self._clauses[n]})
-        place = {number: at for at, number in enumerate(terms)}
-        rows = [
-            [place[number] + (0 if holds else len(terms)) for number, holds in self._clauses[n]]
-            for n in chosen
-        ]
-        width = max(map(len, rows), default=0)
-        clauses = np.array([row + [2 * len(terms)] * (width - len(row)) for row in rows], np.int64)
-        return [self.positions[n] for n in chosen], clauses, terms
-
-    def grounded(self, scope: BoundedSteps) -> list[list[Term]]:
-        """The terms for each choice of values; those of before are kept."""
-        choices = list(chosen_values(self.slice, scope.grounded.bounds))
-        self._grounded = self._grounded or [[] for _ in choices]
-        for chosen, known in zip(choices, self._grounded, strict=True):
-            for term in list(self._terms)[len(known) :]:
-                known.append(scope.grounded.ground(term, chosen))
-        return self._grounded
 
 
 SAMPLED = 100_000
@@ -136,19 +58,6 @@ REFUTED = 12
 BESIDE = 600
 """Facts beside a reason at most, the plainest."""
 
-TRIES = 6
-"""Clauses against one state, of each choice of values."""
-
-ROWS = 60_000
-"""Rows of a slice, of each kind of states that were reached."""
-
-BEST = 4
-"""Choices of values for a slice's variables of which more than one clause is made."""
-
-SEVERAL = 40
-"""Clauses that join the candidates for one counterexample to induction."""
-
-
 NO_DEFINITIONS = Definitions(())
 
 
@@ -160,13 +69,12 @@ class ClauseMaker:
         literals_of: Callable[[SliceVariables], list[Literal]],
         report: Report, definitions: Definitions = NO_DEFINITIONS,
     ) -> None:  # fmt: skip
-        self._scope, self._blocks, self._literals_of = scope, blocks, literals_of
+        self._scope, self._literals_of = scope, literals_of
         self._report, self._definitions = report, definitions
         self._looked_at = [block.thinned(LOOK) for block in blocks]
         self._samples: dict[SliceVariables, SliceSample] = {}
         self._wider: dict[SliceVariables, list[Literal]] = {}
         self._facts: set[Term] = set()
-        self._known: dict[SliceVariables, tuple[list[Literal], ClauseGeneraliser]] = {}
 
     def learn(self, rows: StateRows) -> None:
         """Further states that were reached, which clauses of before had not been held against."""
@@ -177,19 +85,22 @@ class ClauseMaker:
     @property
     def count(self) -> int:
         """The literals of all slices and reasons so far."""
-        seen = {part.term for literals, _ in self._known.values() for part in literals}
-        return len(seen | self._facts)
+        return len(self._facts)
 
     def literal(self, term: Term, holds: bool, cost: int) -> Literal:
         """A literal of a term, with its definitions written out."""
         return Literal(term, holds, cost, self._definitions.written_out(term))
 
-    def _of(self, one: SliceVariables) -> tuple[list[Literal], ClauseGeneraliser]:
-        if one not in self._known:
-            literals = self._literals_of(one)
-            seen = SliceColumns(self._blocks, one, literals, ROWS)
-            self._known[one] = literals, ClauseGeneraliser(seen.columns, seen.real)
-        return self._known[one]
+    def plain(self, sorts: Sequence[Sort]) -> Iterator[tuple[SliceVariables, tuple[Literal, ...]]]:
+        """What one literal says of one variable or none, and holds in all that was reached; of
+        fields that no other field indexes, where bounds make facts that are none beyond them."""
+        for one in (slice_over(()), *(slice_over((sort,)) for sort in sorts)):
+            sample = SliceSample(self._looked_at, one, SAMPLED)
+            for part in self._literals_of(one):
+                if len(part.term.free) == len(one.variables) and not _is_nested(part.term):
+                    self._facts.add(part.term)
+                    yield from ((one, (said,)) for said in (part, part.negated)
+                                if not sample.refutes([said]))  # fmt: skip
 
     def by_reason(
         self, goal: InvariantCandidate, instance: Instance | None, state: State, level: int
@@ -238,49 +149,6 @@ class ClauseMaker:
                     found.setdefault(part.term, part)
         return sorted(found.values(), key=lambda part: part.cost)[:BESIDE]
 
-    def against(
-        self, state: State, slices: Iterable[SliceVariables]
-    ) -> list[tuple[SliceVariables, tuple[Literal, ...]]]:
-        """Clauses about these variables that a state breaks, and none that was reached."""
-        found: dict[tuple[SliceVariables, tuple[int, ...], tuple[bool, ...]], float] = {}
-        for one in slices:
-            literals, generaliser = self._of(one)
-            self._report(f"clauses about {one}: {len(literals)} literals, {len(found)} so far")
-            names = {v.args[0] for v in one.variables}
-            costs = np.array([part.cost for part in literals], float)
-            ways = self._ways(one, literals, state)
-            first = [(next(generaliser.against(truth, literals), None), at)
-                     for at, truth in enumerate(ways)]  # fmt: skip
-            made = [(parts, at) for parts, at in first if parts is not None]
-            made.sort(key=lambda pair: (sum(costs[list(pair[0])]), pair[1]))
-            for _, at in made[:BEST]:
-                made += [(parts, at) for parts in itertools.islice(
-                    generaliser.against(ways[at], literals), TRIES)]  # fmt: skip
-            for parts, at in made:
-                signs = tuple(bool(ways[at][i]) for i in parts)
-                said = [literals[i] for i in parts]
-                if frozenset(names) == frozenset().union(*(p.term.free for p in said)):
-                    found[one, parts, signs] = float(sum(costs[list(parts)]) + len(parts))
-        ordered = sorted(found, key=lambda key: (found[key] + len(key[0].variables), str(key[0]),
-                                                 key[1:]))  # fmt: skip
-        return [
-            (one, tuple(literal_as(self._of(one)[0][i], not sign)
-                        for i, sign in zip(parts, signs, strict=True)))
-            for one, parts, signs in ordered[:SEVERAL]
-        ]  # fmt: skip
-
-    def _ways(
-        self, one: SliceVariables, literals: Sequence[Literal], state: State
-    ) -> list[npt.NDArray[np.bool_]]:
-        """Which literals are true there, by choice of values."""
-        here = self._scope.rows([state])
-        found: dict[bytes, npt.NDArray[np.bool_]] = {}
-        for chosen in chosen_values(one, self._scope.grounded.bounds):
-            terms = [self._scope.grounded.ground(part.atom, chosen) for part in literals]
-            truth = np.array([bool(here.wide(here.of(term))[0]) for term in terms], bool)
-            found.setdefault(truth.tobytes(), truth)
-        return list(found.values())
-
 
 def _renamed(
     one: SliceVariables, clause: Sequence[Literal]
@@ -307,69 +175,6 @@ def _renamed(
     return made, tuple(literals)
 
 
-def literal_as(one: Literal, holds: bool) -> Literal:
-    """The literal, or its opposite."""
-    return one if one.holds == holds else one.negated
-
-
-@dataclass
-class GuidedSearchState:
-    """A search as it stands, so that it can go on from a file."""
-
-    clauses: list[tuple[list[int], list[tuple[Any, bool, int]]]] = field(default_factory=list)
-    """Of each candidate its slice, as numbers of sorts, and its literals: term, sign and cost."""
-    banned: set[int] = field(default_factory=set)
-    """Candidates that no proof without bounds keeps, or that a reached state breaks."""
-    pairs: list[tuple[State, int]] = field(default_factory=list)
-    """Steps that do not keep some candidate: the state before, and the instance."""
-    made: list[tuple[State, int]] = field(default_factory=list)
-    """States against which clauses were made, and for which goal."""
-
-    @staticmethod
-    def of(said: Mapping[str, Any]) -> GuidedSearchState:
-        """Raises KeyError, TypeError or ValueError where it is something else."""
-        return GuidedSearchState(
-            [([int(n) for n in one], [(part, bool(h), int(cost)) for part, h, cost in parts])
-             for one, parts in said["clauses"]],
-            {int(n) for n in said["banned"]},
-            [(_state(one), int(n)) for one, n in said["pairs"]],
-            [(_state(one), int(n)) for one, n in said["made"]])  # fmt: skip
-
-
-class _KeptTerms:
-    """Terms in a file: lists of an operation and its arguments."""
-
-    def __init__(self, scope: BoundedSteps) -> None:
-        self._fields = scope.grounded.recorded.fields
-        sorts = [BOOL, INTEGER, *(sort for leaf in self._fields.values()
-                                  for sort in (leaf.sort, *leaf.dims))]  # fmt: skip
-        self._sorts = {sort.name: sort for sort in sorts}
-
-    @staticmethod
-    def written(term: Term) -> list[Any]:
-        """As it is kept: a literal with its sort's name, a variable by its name alone."""
-        if term.op == "const":
-            return ["const", int(term.args[0]), term.sort.name]
-        return [term.op, *(_KeptTerms.written(arg) if isinstance(arg, Term) else arg
-                           for arg in term.args)]  # fmt: skip
-
-    def read(self, said: Sequence[Any], variables: Mapping[str, Term]) -> Term:
-        """The term again. Raises KeyError, TypeError or ValueError where it is something else."""
-        op, *args = said
-        if op == "const":
-            sort = self._sorts[args[1]]
-            return t.const(bool(args[0]) if sort is BOOL else int(args[0]), sort)
-        if op == "var":
-            return variables[args[0]]
-        parts = tuple(self.read(arg, variables) if isinstance(arg, list) else arg for arg in args)
-        leaf = self._fields.get(str(args[0])) if op == "get" else None
-        return t.make(op, parts, leaf.sort if leaf else INTEGER if op == "add" else BOOL)
-
-
-def _state(codes: Iterable[Any]) -> State:
-    return tuple(int(code) for code in codes)
-
-
 @dataclass(frozen=True)
 class _ToKeepOut:
     """A state from which the instance breaks the goal."""
@@ -393,84 +198,68 @@ class GuidedSearch:
 
     def __init__(
         self, scope: BoundedSteps, open_ones: Sequence[tuple[InvariantCandidate, Instance | None]],
-        generalising: ClauseMaker, keep: Callable[[GuidedSearchState], None], report: Report,
+        generalising: ClauseMaker, answers: Answers, report: Report,
     ) -> None:  # fmt: skip
         """`open_ones`: what is not so after which step, or (None) of every state."""
         self._scope, self._open = scope, list(open_ones)
         self._make = generalising
-        self._keep, self._report = keep, report
-        self._sorts = _sorts(scope)
-        self._kept_terms = _KeptTerms(scope)
+        self._answers, self._report = answers, report
         self.pool = ClausePool(scope)
-        self._solver = scope.solver()
-        self._learned = 0
+        self.banned: set[int] = set()
+        """Candidates that no proof without bounds keeps, or that a reached state breaks."""
+        self._pairs: list[tuple[State, int]] = []
+        """Steps that do not keep some candidate: the state before, and the instance."""
+        self._against_what: list[tuple[State, int]] = []
+        """States against which clauses were made, and for which goal."""
         self._because: dict[tuple[int, int], frozenset[int]] = {}
         """By candidate (or `OPEN`) and instance (or place among what is open): what it needs."""
         self._numbers: dict[frozenset[tuple[Term, bool]], int] = {}
         self._before = self._after = scope.rows([])
         """Steps that do not keep some candidate, from states that break none that is left."""
         self.rounds = 0
+        self._solver_of_round = _RoundSolver(scope, [])
 
-    def go(
-        self, guided: GuidedSearchState, until: Callable[[], bool]
-    ) -> tuple[list[int], list[LostGoal]]:
+    def go(self, until: Callable[[], bool]) -> tuple[list[int], list[LostGoal]]:
         """What steps keep, by place in the pool; and what is lost with no way out."""
         if not self.pool.candidates:
-            self._take_up(guided)
+            for slice_, clause in self._make.plain(_sorts(self._scope)):
+                self._join(slice_, clause)
         while True:
             self.rounds += 1
-            alive, killers = self._alive(guided)
+            self._answers.begin()
+            self._solver_of_round = _RoundSolver(self._scope, self.pool.candidates)
+            alive, killers = self._alive()
             lost = self._lost(alive)
             self._report(f"round {self.rounds}: {len(self.pool.candidates)} candidates, steps "
                          f"keep {len(alive)}, {len(lost)} states to keep out")  # fmt: skip
-            if not lost or until():
+            if not lost or until() or not self._answered(lost, killers):
                 return alive, lost
-            if not self._answered(guided, lost, killers):
-                return alive, lost
-            self._keep(guided)
 
     # -- candidates ---------------------------------------------------------------------------
 
-    def _take_up(self, guided: GuidedSearchState) -> None:
-        done, guided.clauses = guided.clauses, []
-        for numbers, parts in done:
-            one = slice_over([self._sorts[number] for number in numbers])
-            terms = {v.args[0]: v for v in one.variables}
-            self._join(guided, one, tuple(
-                self._make.literal(self._kept_terms.read(part, terms), holds, cost)
-                for part, holds, cost in parts))  # fmt: skip
-
-    def _join(
-        self, guided: GuidedSearchState, one: SliceVariables, clause: tuple[Literal, ...]
-    ) -> bool:
+    def _join(self, one: SliceVariables, clause: tuple[Literal, ...]) -> bool:
         key = frozenset((part.term, part.holds) for part in clause)
         if key in self._numbers:
             return False
         number = self._numbers[key] = len(self.pool.candidates)
         self.pool.add([InvariantCandidate(BEGIN + number, one, clause)])
-        guided.clauses.append(
-            (
-                [self._sorts.index(v.sort) for v in one.variables],
-                [(_KeptTerms.written(one.term), one.holds, one.cost) for one in clause],
-            )
-        )
         return True
 
-    def _against(self, guided: GuidedSearchState, one: _ToKeepOut) -> int:
+    def _against(self, one: _ToKeepOut) -> int:
         """How many new candidates break that state: some that steps are not known not to keep,
         and the plainest of the others, in case that these are to be rescued."""
-        before = sum(number == one.goal.number for _, number in guided.made)
+        before = sum(number == one.goal.number for _, number in self._against_what)
         level = before // FEW_TIMES % (FARTHEST + 1)
-        guided.made.append((one.state, one.goal.number))
+        self._against_what.append((one.state, one.goal.number))
         kept = left = looked_at = 0
         for slice_, clause in self._make.by_reason(one.goal, one.instance, one.state, level):
             if frozenset((part.term, part.holds) for part in clause) in self._numbers:
                 continue
             looked_at += 1
             if not self._spoken_against(InvariantCandidate(BEGIN, slice_, clause)):
-                kept += self._join(guided, slice_, clause)
+                kept += self._join(slice_, clause)
             elif left < SPOKEN_AGAINST:
-                left += self._join(guided, slice_, clause)
+                left += self._join(slice_, clause)
             if kept == PLAINEST or looked_at == LOOKED_AT:
                 break
         return kept + left
@@ -486,23 +275,19 @@ class GuidedSearch:
         return bool((holds & ~after).any())
 
     def _answered(
-        self, guided: GuidedSearchState, lost: Sequence[LostGoal], killers: Mapping[int,
-                                                                                    tuple[State,
-                                                                                          Instance]]
+        self, lost: Sequence[LostGoal], killers: Mapping[int, tuple[State, Instance]]
     ) -> bool:  # fmt: skip
         """Did new candidates come of it? Twice of what is nearest to the reason, then twice of what
         is farther, and so on."""
-        return any(self._made(guided, lost, killers) for _ in range((FARTHEST + 1) * FEW_TIMES))
+        return any(self._made(lost, killers) for _ in range((FARTHEST + 1) * FEW_TIMES))
 
     def _made(
-        self, guided: GuidedSearchState, lost: Sequence[LostGoal], killers: Mapping[int,
-                                                                                    tuple[State,
-                                                                                          Instance]]
+        self, lost: Sequence[LostGoal], killers: Mapping[int, tuple[State, Instance]]
     ) -> int:  # fmt: skip
         """New candidates against what is lost; and against the states which spoke against the
         plainest of those candidates that would have kept it out, and so on."""
         todo: list[tuple[int, int, int, _ToKeepOut]] = []
-        times = Counter(guided.made)
+        times = Counter(self._against_what)
 
         def push(one: _ToKeepOut, depth: int) -> None:
             asked = times[one.state, one.goal.number]
@@ -517,13 +302,13 @@ class GuidedSearch:
             if not todo:
                 break
             _, _, depth, one = heapq.heappop(todo)
-            made += self._against(guided, one)
+            made += self._against(one)
             if depth == DEEPEST:
                 continue
             broken = self.pool.broken_in([one.state])[0]
             helpful = [
                 _ToKeepOut(killers[int(n)][0], self.pool.candidates[n], killers[int(n)][1])
-                for n in np.flatnonzero(broken) if int(n) in killers and n not in guided.banned
+                for n in np.flatnonzero(broken) if int(n) in killers and n not in self.banned
             ]  # fmt: skip
             helpful.sort(key=lambda other: (
                 other.goal.cost + 2 * times[other.state, other.goal.number],
@@ -536,18 +321,16 @@ class GuidedSearch:
 
     # -- what steps keep ----------------------------------------------------------------------
 
-    def _alive(
-        self, guided: GuidedSearchState
-    ) -> tuple[list[int], dict[int, tuple[State, Instance]]]:
+    def _alive(self) -> tuple[list[int], dict[int, tuple[State, Instance]]]:
         """The largest set of candidates that every step keeps; by each other what spoke against."""
         scope, candidates = self._scope, self.pool.candidates
         alive = np.ones(len(candidates), bool)
-        alive[sorted(guided.banned)] = False
+        alive[sorted(self.banned)] = False
         killers: dict[int, tuple[State, Instance]] = {}
         self._before = self._after = scope.rows([])
         if not candidates:
             return [], killers
-        known = [(self._scope.grounded.instances[number], state) for state, number in guided.pairs]
+        known = [(self._scope.grounded.instances[number], state) for state, number in self._pairs]
         if known:
             before = self.pool.broken_in([state for _, state in known])
             after = self.pool.broken_in([scope.step(state, one) for one, state in known])
@@ -560,55 +343,45 @@ class GuidedSearch:
                             killers[int(number)] = state, instance
                         alive &= ~after[at]
                         changed = True
-        self._learn()
         asked = True
         while asked:
             asked = False
             for instance in scope.instances:
-                asked |= self._drop(guided, instance, alive, killers)
-        broken = self.pool.broken_in([state for state, _ in guided.pairs], alive)
-        honest = [pair for pair, row in zip(guided.pairs, broken, strict=True) if not row.any()]
+                asked |= self._drop(instance, alive, killers)
+        broken = self.pool.broken_in([state for state, _ in self._pairs], alive)
+        honest = [pair for pair, row in zip(self._pairs, broken, strict=True) if not row.any()]
         self._before = scope.rows([state for state, _ in honest])
         self._after = scope.rows([scope.step(state, scope.grounded.instances[number])
                                   for state, number in honest])  # fmt: skip
         return [int(n) for n in np.flatnonzero(alive)], killers
 
     def _drop(
-        self, guided: GuidedSearchState, instance: Instance, alive: npt.NDArray[np.bool_],
+        self, instance: Instance, alive: npt.NDArray[np.bool_],
         killers: dict[int, tuple[State, Instance]],
     ) -> bool:  # fmt: skip
         """Leaves out what an instance does not keep. Was anything asked that was not known?"""
-        scope, candidates, solver = self._scope, self.pool.candidates, self._solver
+        scope, candidates = self._scope, self.pool.candidates
         asked = [int(n) for n in np.flatnonzero(alive)
                  if scope.concerns(instance, candidates[n])
                  and not self._is_known((int(n), instance.number), alive)]  # fmt: skip
         if not asked:
             return False
-        solver.push()
-        solver.add(*scope.guard(instance))
         while asked:
-            solver.push()
-            solver.add(z3.Or(*(z3.Not(scope.after(instance, candidates[n])) for n in asked)))
-            answer = solver.check(*self._named(np.flatnonzero(alive)))
-            if answer != z3.sat:
-                core = self._core() if answer == z3.unsat else None
-                solver.pop()
+            said = self._answers.of(self._solver_of_round.after, instance, asked, alive)
+            if said is None or "core" in said:
                 for n in asked:
-                    if core is None:  # undecided: none of them is known to be kept
+                    if said is None:  # undecided: none of them is known to be kept
                         alive[n] = False
                     else:
-                        self._because[n, instance.number] = core
+                        self._because[n, instance.number] = frozenset(said["core"])
                 break
-            state = scope.codes(solver.model())
-            solver.pop()
-            after = scope.step(state, instance)
-            broken = self.pool.broken_in([after], alive)[0]
-            guided.pairs.append((state, instance.number))
+            state = tuple(said["state"])
+            broken = self.pool.broken_in([scope.step(state, instance)], alive)[0]
+            self._pairs.append((state, instance.number))
             for number in np.flatnonzero(broken):
                 killers[int(number)] = state, instance
             alive &= ~broken
             asked = [n for n in asked if alive[n]]
-        solver.pop()
         return True
 
     def _is_known(self, question: tuple[int, int], alive: npt.NDArray[np.bool_]) -> bool:
@@ -616,33 +389,13 @@ class GuidedSearch:
         core = self._because.get(question)
         return core is not None and all(alive[n] for n in core)
 
-    def _learn(self) -> None:
-        """Gives the solver what is new among the candidates, each by its name."""
-        for number in range(self._learned, len(self.pool.candidates)):
-            one = self.pool.candidates[number]
-            self._solver.add(z3.Implies(self._name(number),
-                                        self._scope.lower(self._scope.ground(one))))  # fmt: skip
-        self._learned = len(self.pool.candidates)
-
-    def _name(self, number: int) -> Any:
-        """The name by which the solver takes a candidate for true."""
-        return z3.Bool(f"{NAMED}{number}", self._scope.context)
-
-    def _named(self, numbers: Iterable[int]) -> list[Any]:
-        return [self._name(int(number)) for number in numbers]
-
-    def _core(self) -> frozenset[int]:
-        return frozenset(int(part.decl().name().removeprefix(NAMED))
-                         for part in self._solver.unsat_core())  # fmt: skip
-
     # -- what is lost -------------------------------------------------------------------------
 
     def _lost(self, alive: Sequence[int]) -> list[LostGoal]:
         """Some goals that what is known and alive does not keep, each with a state."""
-        scope, found, solver = self._scope, list[LostGoal](), self._solver
+        found = list[LostGoal]()
         left = np.zeros(len(self.pool.candidates), bool)
         left[list(alive)] = True
-        named = self._named(alive)
         for place, (goal, instance) in enumerate(self._open):
             if len(found) == AT_ONCE:
                 break
@@ -650,16 +403,80 @@ class GuidedSearch:
                 continue  # one state of each: steps of other epochs say the same
             if self._is_known((OPEN, place), left):
                 continue
-            solver.push()
-            solver.add(*scope.failing(instance, goal))
-            answer = solver.check(*named)
-            if answer == z3.unsat:
-                self._because[OPEN, place] = self._core()
-            elif answer == z3.sat:
-                solver.add(*named)
-                found.append(LostGoal(goal, instance, scope.blanker(solver)))
-            solver.pop()
+            said = self._answers.of(self._solver_of_round.failing, goal, instance, alive)
+            if said is not None and "core" in said:
+                self._because[OPEN, place] = frozenset(said["core"])
+            elif said is not None:
+                found.append(LostGoal(goal, instance, tuple(said["state"])))
         return found
+
+
+class _RoundSolver:
+    """A solver and what it was told of the candidates: of one round, in a context of its own, so
+    that its answers hang on nothing that was asked before."""
+
+    def __init__(self, scope: BoundedSteps, candidates: Sequence[InvariantCandidate]) -> None:
+        self._whole, self._candidates = scope, candidates
+        self._told: set[int] = set()
+
+    @cached_property
+    def _scope(self) -> BoundedSteps:
+        # Only where something is asked: a search that goes on from a file has the answers.
+        return self._whole.apart()
+
+    @cached_property
+    def _solver(self) -> Any:
+        return self._scope.solver()
+
+    def after(
+        self, instance: Instance, asked: Sequence[int], alive: npt.NDArray[np.bool_]
+    ) -> Answer:  # fmt: skip
+        """A state that breaks none of the candidates alive, where a step breaks one that is asked
+        about."""
+        named = self._named(np.flatnonzero(alive))
+        after = [self._scope.after(instance, self._candidates[n]) for n in asked]
+        self._solver.push()
+        self._solver.add(*self._scope.guard(instance), z3.Or(*map(z3.Not, after)))
+        answer = self._solver.check(*named)
+        said = self._said(answer, lambda: self._scope.codes(self._solver.model()))
+        self._solver.pop()
+        return said
+
+    def failing(
+        self, goal: InvariantCandidate, instance: Instance | None, alive: Sequence[int]
+    ) -> Answer:  # fmt: skip
+        """The same, where a goal is broken; with little in it that is not blank."""
+        named = self._named(alive)
+        self._solver.push()
+        self._solver.add(*self._scope.failing(instance, goal))
+        answer = self._solver.check(*named)
+
+        def blanker() -> State:
+            self._solver.add(*named)
+            return self._scope.blanker(self._solver)
+
+        said = self._said(answer, blanker)
+        self._solver.pop()
+        return said
+
+    def _said(self, answer: Any, state: Callable[[], State]) -> Answer:
+        if answer == z3.sat:
+            return {"state": list(state())}
+        if answer == z3.unsat:
+            core = self._solver.unsat_core()
+            return {"core": sorted(int(p.decl().name().removeprefix(NAMED)) for p in core)}
+        return None
+
+    def _named(self, numbers: Iterable[int]) -> list[Any]:
+        """The names by which the solver takes candidates for true; it is told of new ones."""
+        named = []
+        for number in map(int, numbers):
+            named.append(z3.Bool(f"{NAMED}{number}", self._scope.context))
+            if number not in self._told:
+                self._told.add(number)
+                one = self._scope.lower(self._scope.ground(self._candidates[number]))
+                self._solver.add(z3.Implies(named[-1], one))
+        return named
 
 
 NAMED = "candidate "
@@ -693,17 +510,16 @@ BEGIN = 1_000
 """Numbers below are of goals."""
 
 
+def _is_nested(term: Term) -> bool:
+    """Does a field index another in the term?"""
+    paths = (part for part in nodes(term) if part.op == "get")
+    return any(index.op != "var" for path in paths for index in path.args[1:])
+
+
 def _sorts(scope: BoundedSteps) -> list[Sort]:
-    """The sorts that index fields, and those of steps' parameters: each name once."""
-    found: dict[str, Sort] = {}
-    for leaf in scope.grounded.recorded.fields.values():
-        for sort in leaf.dims:
-            found.setdefault(sort.name, sort)
-    for step in scope.grounded.recorded.steps:
-        for parameter in step.parameters.values():
-            sort = parameter.element if isinstance(parameter, SetOf) else parameter
-            found.setdefault(sort.name, sort)
-    return list(found.values())
+    """The sorts that index fields."""
+    fields = scope.grounded.recorded.fields.values()
+    return list(dict.fromkeys(sort for leaf in fields for sort in leaf.dims))
 
 
-__all__ = ["ClauseMaker", "ClausePool", "GuidedSearch", "GuidedSearchState", "LostGoal"]
+__all__ = ["GuidedSearch", "ClauseMaker", "LostGoal"]

@@ -13,7 +13,7 @@ from model.language.scalars import Scalar
 from model.language.schema import Ghost, Leaf, LogOf, MapOf, Record, Relation, Schema, SetOf
 from model.language.sorts import BOOL, Enumeration, Names, Sort
 from model.language.terms import Term
-from specs.finding.houdini import InvariantCandidate
+from specs.finding.candidates import InvariantCandidate
 from specs.finding.result import InvariantSearchResult
 from specs.invariants import DERIVED, Definition, given_symbol
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -158,36 +158,6 @@ def chosen_values(one: SliceVariables, bounds: Mapping[str, int]) -> Iterator[di
         yield {v.args[0]: t.const(code) for v, code in zip(one.variables, values, strict=True)}
 
 
-class SliceColumns:
-    """The columns of a slice's literals, packed to bits, one stretch of rows after the other."""
-
-    def __init__(
-        self, blocks: Sequence[StateRows], one: SliceVariables, literals: Sequence[Literal],
-        most: int | None = None,
-    ) -> None:  # fmt: skip
-        """`most` rows of each block, evenly spread, where there are more."""
-        self.slice = one
-        parts: list[list[npt.NDArray[np.uint8]]] = [[] for _ in literals]
-        whole = []
-        for block in blocks:
-            choices = list(chosen_values(one, block.grounded.bounds))
-            rows = block if most is None else block.thinned(max(1, most // len(choices)))
-            for literal, found in zip(literals, parts, strict=True):
-                found += [
-                    np.packbits(rows.wide(rows.of(rows.grounded.ground(literal.atom, chosen)))
-                                .astype(bool))
-                    for chosen in choices
-                ]  # fmt: skip
-            rows.forget()
-            whole += [np.packbits(np.ones(rows.count, bool))] * len(choices)
-        self.columns: list[Column] = [_words(np.concatenate(found)) for found in parts]
-        self.real = _words(np.concatenate(whole))
-
-    def columns_of_both(self) -> list[Column]:
-        """The columns, and those of the negations behind them."""
-        return [*self.columns, *((~column) & self.real for column in self.columns)]
-
-
 LOOK = 20_000
 """States of each kind in which a clause is checked once more, beside those of the sample."""
 
@@ -286,45 +256,6 @@ class SliceSample:
 def _words(packed: npt.NDArray[np.uint8]) -> Column:
     pad = -len(packed) % 8
     return np.concatenate([packed, np.zeros(pad, np.uint8)]).view(np.uint64)
-
-
-def clauses_that_hold(
-    seen: SliceColumns, literals: Sequence[Literal]
-) -> Iterable[tuple[Literal, ...]]:
-    """Every clause of one or two literals that no row refutes, and no part of which holds alone.
-
-    Literals that agree in every row stand for each other: each is tied to the plainest of them.
-    """
-    both = [*literals, *(one.negated for one in literals)]
-    columns = seen.columns_of_both()
-    always = {i for i, column in enumerate(columns) if np.array_equal(column, seen.real)}
-    size = len(literals)
-    never = {(i + size) % (2 * size) for i in always}
-    for i in sorted(always):
-        yield (both[i],)
-    left = [i for i in range(2 * size) if i not in always and i not in never]
-    plainest: dict[bytes, int] = {}
-    kept = []
-    for i in left:
-        key = columns[i].tobytes()
-        if key in plainest:
-            first = plainest[key]
-            yield (both[(first + size) % (2 * size)], both[i])
-            yield (both[first], both[(i + size) % (2 * size)])
-        else:
-            plainest[key] = i
-            kept.append(i)
-    matrix = np.stack([columns[i] for i in kept]) if kept else np.zeros((0, 1), np.uint64)
-    for at, i in enumerate(kept):
-        # `not i and not j` in no row: the clause `i or j` holds.
-        lacking = (~columns[i]) & seen.real
-        rest = matrix[at + 1 :]
-        if not len(rest):
-            break
-        refuted = ((~rest) & lacking).any(axis=1)
-        for offset in np.flatnonzero(~refuted):
-            j = kept[at + 1 + int(offset)]
-            yield (both[i], both[j])
 
 
 OFFERED = 3

@@ -21,7 +21,7 @@ from model.language import terms as t
 from model.language.recording import Recorded, nodes
 from model.language.sorts import BOOL, Names, Numbers, Sort
 from model.language.terms import Term
-from specs.finding.houdini import BoundedSteps, InvariantCandidate
+from specs.finding.candidates import BoundedSteps, InvariantCandidate
 from specs.finding.observed import StateRows
 from specs.finding.vocabulary import Literal, SliceVariables, made_again, slice_over
 from specs.grounded_steps import State

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from model.language import RecordedSystem
-from specs.finding.houdini import InvariantCandidate
+from specs.finding.candidates import InvariantCandidate
 from specs.induction_counterexamples import InductionCounterexample
 from specs.invariants import Invariant, Proof
 from specs.prover import ProofResult
@@ -23,8 +23,6 @@ class InvariantSearchResult:
     """Of `found`, in their order."""
     needed_by: dict[str, set[str]]
     """By invariant found: whom some step would not keep without it."""
-    kept: list[InvariantCandidate] = field(default_factory=list)
-    """All candidates that steps keep together within the small scope; `found` are the fewest."""
     counts: dict[str, int] = field(default_factory=dict)
     result: ProofResult | None = None
     hinted: list[str] = field(default_factory=list)

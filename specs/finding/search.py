@@ -1,81 +1,58 @@
 """From a claim to invariants that prove it: candidates, the inductive ones, the fewest of these.
 
-From a claim alone: literals from provenance (`vocabulary`); clauses of one or two that hold in
-every state that was reached within small bounds (`observed`); the largest set that steps keep
-(`houdini`). Where that does not carry the claim, a state that obeys all of it, and a step that
-breaks the claim, are a counterexample to induction: clauses that it breaks, and no state that was
-reached, join the candidates. Where most of a proof is given, all candidates are made so (`guided`),
-and random walks of three brokers go where exploring does not come.
-Of what remains: what the goals need, what that needs in turn, as few as possible; and then the
-proof for any number of brokers. What that does not prove is left out, and the rest is asked again.
-Everything is in a fixed order, random choices are of a seed: one question has one answer.
+What is to be kept is given: most of a proof, or the parts of the claim alone. A state that obeys
+all of it, and a step that breaks some of it, are a counterexample to induction: clauses that it
+breaks, and no state that was reached within small bounds or by random walks of three brokers, are
+candidates (`guided`). Of those that all steps keep: the fewest that suffice (`houdini`); and then
+the proof for any number of brokers. What that does not prove is left out, and the rest is asked
+again. Everything is in a fixed order, random choices are of a seed: one question has one answer.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import z3
-
-from model.language import ProtocolError, RecordedSystem
+from model.language import RecordedSystem
 from model.language import terms as t
 from model.language.recording import fields_read, record_condition
 from model.language.scalars import Scalar
 from model.language.terms import Term
-from specs.finding.guided import BEGIN, ClauseMaker, GuidedSearch, GuidedSearchState, LostGoal
-from specs.finding.houdini import BoundedSteps, CandidateNeeds, InvariantCandidate, kept_by_all
+from specs.finding.answers import Answers
+from specs.finding.candidates import BoundedSteps, InvariantCandidate
+from specs.finding.fewest import Fewest
+from specs.finding.guided import BEGIN, ClauseMaker, GuidedSearch, LostGoal
 from specs.finding.notation import Notation, denied_and_said, triggers_of
-from specs.finding.observed import (
-    SliceColumns,
-    StateRows,
-    clauses_that_hold,
-    reached,
-    walked,
-)
+from specs.finding.observed import StateRows, reached, walked
 from specs.finding.result import InvariantSearchResult
-from specs.finding.vocabulary import (
-    REACH,
-    Definitions,
-    Literal,
-    SliceVariables,
-    Vocabulary,
-)
-from specs.grounded_steps import State
+from specs.finding.vocabulary import Definitions, SliceVariables, Vocabulary
 from specs.induction_counterexamples import counterexample_of
 from specs.invariants import Invariant, Proof, is_folded
 from specs.lowering.grounding import Grounded
 from specs.lowering.instances import Instance
 from specs.obligations import Obligation
 from specs.prover import IMPLIED, ProofResult, prove
-from specs.rendering import as_data
 from specs.splitting import substituted
 
 Report = Callable[[str], None]
 
 NOTHING = SliceVariables(())
 SHARE = 5
-"""Where most of a proof is given, the first look is at one in so many states: few candidates are
-chosen, and each of those is held against all that were reached."""
+"""The first look is at one in so many states: few candidates are chosen, and each of those is held
+against all that were reached."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How far to look: states reached, variables of a clause, counterexamples, and for how long."""
+    """How far to look: states reached, random walks beyond the bounds, and for how long."""
 
     states: int = 250_000
-    variables: int = 2
-    rounds: int = 20
     seconds: float = 3600.0
-    many: int = 800
-    """Literals of one slice, if fields that say less of each other can be left apart."""
     walks: int = 2_000
-    """Random walks beyond the bounds, where most of a proof is given."""
     length: int = 300
     """Steps of each."""
     seed: int = 0
@@ -117,10 +94,10 @@ def _ask_also(
     ]  # fmt: skip
 
 
-def small(recorded: RecordedSystem, number: int = 3, brokers: int = 2) -> dict[str, int]:
-    """Few brokers, and every other size up to a number at least."""
-    bounds = {name: max(size, number) for name, size in recorded.system.limits({}).items()}
-    return {**bounds, "brokers": brokers}
+def small(recorded: RecordedSystem) -> dict[str, int]:
+    """Two brokers, and every other size up to two at least."""
+    bounds = {name: max(size, 2) for name, size in recorded.system.limits({}).items()}
+    return {**bounds, "brokers": 2}
 
 
 def larger(recorded: RecordedSystem) -> dict[str, int]:
@@ -140,18 +117,30 @@ class _Search:
         self, proof: Proof, recorded: RecordedSystem, effort: Effort, report: Report,
         resume: Path | None,
     ) -> None:  # fmt: skip
-        self.proof, self.recorded, self.effort, self.report = proof, recorded, effort, report
+        self.recorded, self.effort, self.report = recorded, effort, report
         self.began = time.perf_counter()
+        self.claims = [recorded.claim(name)[1] for name in (proof.claim, *proof.also)]
+        said = dict.fromkeys(part for claim in self.claims for part in _conjuncts(claim))
+        parts = [InvariantCandidate(at, NOTHING, (), part) for at, part in enumerate(said)]
+        self.parts: list[InvariantCandidate] = []
+        """Of the claim, where they are all that is given: invariants of the proof themselves."""
+        if not proof.invariants:
+            self.parts = parts
+            proof = replace(proof, invariants=tuple(
+                as_invariant(one, name, recorded)
+                for one, name in zip(parts, _names(parts).values(), strict=True)))  # fmt: skip
+        self.proof = proof
         self.known = {one.name: self._term(one) for one in (*proof.invariants, *proof.premises)}
+        self.goals = [InvariantCandidate(number, NOTHING, (), self.known[one.name], one.name)
+                      for number, one in enumerate(proof.invariants)]  # fmt: skip
+        """What is to be kept or implied."""
+        if not self.parts:
+            self.goals += [replace(one, number=len(self.goals) + one.number) for one in parts]
         self.definitions = Definitions(proof.definitions, recorded)
         self.counts: dict[str, int] = {}
-        self.given = bool(proof.invariants)
-        self.open: set[tuple[str, str]] = set()
-        """Of a proof that is given: the steps that do not keep an invariant without more."""
-        self.open_at: dict[int, list[Instance | None]] = {}
-        """By goal: the instances of those steps."""
-        self.goals = self._goals()
-        self.kept_at = _KeptClauses(resume, self._question())
+        self.found: InvariantSearchResult | None = None
+        """The proof of the last round that made one."""
+        self.answers = Answers(resume, self._question())
 
     def _term(self, one: Invariant) -> Term:
         return record_condition(one.function, self.recorded.system.state, self.recorded.switches)
@@ -163,179 +152,90 @@ class _Search:
                   for one in step.requires)]  # fmt: skip
         return hashlib.sha256("\0".join(said).encode()).hexdigest()
 
-    def _goals(self) -> list[InvariantCandidate]:
-        """What is to be kept or implied: what is given, and the parts of the claim."""
-        parts = list(dict.fromkeys(
-            part for claim in self._claims() for part in _conjuncts(claim)))  # fmt: skip
-        given = [(one.name, self.known[one.name]) for one in self.proof.invariants]
-        return [InvariantCandidate(number, NOTHING, (), term, name)
-                for number, (name, term) in enumerate([*given, *(("", part) for part in parts)])
-                ]  # fmt: skip
-
     def go(self) -> InvariantSearchResult:
-        if self.given:
-            self.report("asking what the invariants that are given leave open")
-            result = self._prove(self.proof)
-            self.open = {(one.step, one.invariant) for one in result.open}
-            self.counts["open"] = len(self.open)
-            if not self.open:
-                return self._timed(replace(self._as_found([], {}), result=result))
-        self.rows, self.all_rows = self._reached()
-        looked_at = self.rows if self.given else self.all_rows
-        false = [goal.name or str(goal) for goal in self.goals
+        self.report("asking what the invariants that are given leave open")
+        result = self._prove(self.proof)
+        self.open = {(one.step, one.invariant) for one in result.open}
+        """The steps that do not keep an invariant without more."""
+        self.counts["open"] = len(self.open)
+        if not self.open:
+            return self._timed(replace(self._as_found([], {}), result=result))
+        rows, self.all_rows = reached(
+            self.recorded, small(self.recorded), _all_fields(self.recorded), self.effort.states,
+            SHARE, lambda line: self.report(f"reaching states: {line}"))  # fmt: skip
+        looked_at = self.all_rows if self.parts else rows
+        false = [self._called(goal) for goal in self.goals
                  if looked_at.breaking(goal.closed) is not None]  # fmt: skip
         if false:
-            return self._timed(replace(self._as_found([], {}), false=false))
-        if self.given:
-            return self._timed(self._joined())
-        self.candidates = [*self.goals, *self._two_literals()]
-        self.report("putting the steps into formulas")
-        self.scope = self._scope(self._bounds())
-        self.generalising = ClauseMaker(
-            self.scope, [self.rows], self.literals.__getitem__, self.report
-        )
-        return self._timed(self._proved())
+            return self._timed(replace(self._nothing(), false=false))
+        return self._timed(self._joined(rows))
 
-    def _scope(self, bounds: Mapping[str, int]) -> BoundedSteps:
-        return BoundedSteps(self.recorded, bounds, list(self.known.values()),
-                     _all_fields(self.recorded))  # fmt: skip
+    def _called(self, goal: InvariantCandidate) -> str:
+        """An invariant that was given by its name, a part of the claim by what it says."""
+        return str(goal) if self.parts else goal.name or str(goal)
 
     def _timed(self, found: InvariantSearchResult) -> InvariantSearchResult:
         found.seconds = time.perf_counter() - self.began
         return found
 
-    def _bounds(self) -> dict[str, int]:
-        return small(self.recorded, 2 if self.given else 3)
-
-    # -- candidates ---------------------------------------------------------------------------
-
-    def _reached(self) -> tuple[StateRows, StateRows]:
-        return reached(
-            self.recorded, self._bounds(), _all_fields(self.recorded), self.effort.states,
-            SHARE if self.given else 1,
-            lambda line: self.report(f"reaching states: {line}"))  # fmt: skip
-
-    def _two_literals(self) -> list[InvariantCandidate]:
-        said = [*(one.closed for one in self.goals), *self.known.values()]
-        vocabularies = [Vocabulary(self.recorded, said, set(self.recorded.fields), reach)
-                        for reach in range(REACH, 0, -1)]  # fmt: skip
-        self.literals: dict[SliceVariables, list[Literal]] = {}
-        self.terms: dict[Term, InvariantCandidate] = {}
-        for one in vocabularies[0].slices(self.effort.variables):
-            # As far apart as fields may be for the slice not to become too large.
-            for vocabulary in vocabularies:
-                literals = self.literals[one] = vocabulary.literals(one)
-                if len(literals) <= self.effort.many:
-                    break
-            self.report(f"clauses about {one}: {len(literals)} literals, "
-                        f"{len(self.terms):,} candidates so far")  # fmt: skip
-            seen = SliceColumns([self.rows], one, literals)
-            for clause in clauses_that_hold(seen, literals):
-                self._candidate(one, clause)
-        self.counts.update(states=self.all_rows.count, candidates=len(self.terms),
-                           literals=sum(map(len, self.literals.values())))  # fmt: skip
-        return list(self.terms.values())
-
-    def _candidate(
-        self, one: SliceVariables, clause: tuple[Literal, ...]
-    ) -> InvariantCandidate | None:
-        """A new candidate; None if it is known, or mentions fewer variables than the slice."""
-        term = t.or_(*(part.formula for part in clause))
-        if term.free != {v.args[0] for v in one.variables} or term in self.terms:
-            return None
-        if term.op == "const":
-            return None
-        made = InvariantCandidate(len(self.goals) + len(self.terms), one, clause)
-        self.terms[term] = made
-        return made
-
-    def _against(self, state: State) -> list[InvariantCandidate]:
-        """New candidates that hold where we were, and not in a state."""
-        made = (
-            self._candidate(one, clause)
-            for one, clause in self.generalising.against(state, self.literals)
-        )
-        return [one for one in made if one is not None]
-
     # -- the proof ----------------------------------------------------------------------------
 
-    def _proved(self) -> InvariantSearchResult:
-        """Rounds: what steps keep, whether that carries the goals, and the proof without bounds."""
-        banned: set[int] = set()
-        found = self._as_found([], {})
-        for number in range(self.effort.rounds):
-            alive = self._kept(number, banned)
-            self.counts["kept"] = len(alive)
-            lost = self._lost(alive)
-            if lost:
-                found = self._stuck(lost, alive)
-                if self._is_late():
-                    return found
-                more = [one for gone in lost for one in self._against(gone.state)]
-                if not more:
-                    return found
-                self.candidates += more
-                self.counts["candidates"] = len(self.terms)
-                continue
-            chosen, needs = self._needed(alive)
-            found = self._as_found(chosen, needs, alive)
-            self.report(f"proving {len(found.found)} invariants for any number of brokers")
-            result = found.result = prove(found.proof, self.recorded)
-            bad = self._to_leave_out(result.open, found)
-            if not result.open or not bad:
-                return found
-            banned |= bad
-        return found
-
-    def _joined(self) -> InvariantSearchResult:
-        """What joins a proof that is given: clauses against states, then proved unbounded."""
+    def _joined(self, rows: StateRows) -> InvariantSearchResult:
+        """What joins the proof: clauses against states, the fewest, then proved unbounded."""
         self.report("putting the steps into formulas")
-        self.scope = self._scope(larger(self.recorded))
+        self.scope = BoundedSteps(self.recorded, larger(self.recorded), list(self.known.values()),
+                           _all_fields(self.recorded))  # fmt: skip
         rooms = Grounded(self.recorded, roomy(self.recorded), [],
                          also=[*self.known.values(), *_all_fields(self.recorded)])  # fmt: skip
         walks = walked(rooms, self.effort.walks, self.effort.length, self.effort.seed, self.report)
         self.counts["states"] = self.all_rows.count + walks.count
         self.open_at = {goal.number: self._open_after(goal) for goal in self.goals}
-        generalising = ClauseMaker(self.scope, [self.rows, walks], self._vocabulary().literals,
+        """By goal: the instances of the steps that are open."""
+        vocabulary = Vocabulary(self.recorded, [*self.claims, *self.known.values()])
+        generalising = ClauseMaker(self.scope, [rows, walks], vocabulary.literals,
                                     self.report, self.definitions)  # fmt: skip
-        guided = self.kept_at.guided or GuidedSearchState()
         open_ones = [(goal, instance) for goal in self.goals
                      for instance in self.open_at[goal.number]]  # fmt: skip
-        choosing = GuidedSearch(self.scope, open_ones, generalising, self.kept_at.keep_guided,
-                            self.report)  # fmt: skip
+        choosing = GuidedSearch(self.scope, open_ones, generalising, self.answers, self.report)
         while True:
-            alive_at, lost = choosing.go(guided, self._is_late)
+            alive_at, lost = choosing.go(self._is_late)
             alive = [choosing.pool.candidates[number] for number in alive_at]
             self.counts.update(kept=len(alive), candidates=len(choosing.pool.candidates),
                                literals=generalising.count)  # fmt: skip
             if lost:
-                return self._stuck(lost, alive)
-            chosen, needs = self._needed(alive)
-            wrong = []
-            for one in chosen:
-                breaking = self.all_rows.breaking(one.closed)
+                return self._stuck(lost)
+            wrong = self.answers.of(self._wrong, alive)
+            if not wrong or (self.found is not None and self._is_late()):
+                assert self.found is not None
+                return self.found
+            for number in wrong:
+                breaking = self.all_rows.breaking(choosing.pool.candidates[number].closed)
                 if breaking is not None:
                     generalising.learn(breaking)
-                    wrong.append(one)
-            found = self._as_found(chosen, needs, alive)
-            if not wrong:
-                found = self._proved_unbounded(chosen, needs, alive)
-                assert found.result is not None
-                bad = self._to_leave_out(found.result.open, found)
-                if not found.result.open or not bad or self._is_late():
-                    return found
-                wrong = [one for one in chosen if one.number in bad]
-            guided.banned |= {one.number - BEGIN for one in wrong}
-            self.kept_at.keep_guided(guided)
+            choosing.banned |= set(wrong)
+
+    def _wrong(self, alive: Sequence[InvariantCandidate]) -> list[int]:
+        """By place in the pool, of the fewest that suffice: those that a reached state breaks; else
+        those that are not proved without bounds."""
+        fewest = Fewest(self.scope, self.goals, alive, self._instances)
+        chosen = fewest.go(self.report)
+        found = self.found = self._as_found(chosen, fewest.needed_by())
+        wrong = [one for one in chosen if self.all_rows.breaking(one.closed) is not None]
+        if not wrong:
+            found = self.found = self._proved_unbounded(chosen, fewest.needed_by())
+            assert found.result is not None
+            open_ones = {one.invariant for one in found.result.open}
+            wrong = [one for one, made in zip(found.candidates, found.found, strict=True)
+                     if made.name in open_ones and one not in self.parts]  # fmt: skip
+        return [one.number - BEGIN for one in wrong]
 
     def _proved_unbounded(
-        self, chosen: list[InvariantCandidate], needs: Mapping[int, set[int]],
-        alive: Sequence[InvariantCandidate],
-    ) -> InvariantSearchResult:  # fmt: skip
+        self, chosen: list[InvariantCandidate], needs: Mapping[int, set[int]]
+    ) -> InvariantSearchResult:
         """The proof for any number of brokers; where the solver thinks of too little, with more
         triggers, and with what definitions say of fields: of the steps first of which something is
         open."""
-        best = self._as_found(chosen, needs, alive)
+        best = self._as_found(chosen, needs)
         self.report(f"proving {len(best.found)} invariants for any number of brokers")
         best.result = result = self._prove(best.proof)
         for nested, hinted in ((True, False), (False, True), (True, True)):
@@ -343,7 +243,7 @@ class _Search:
                 break
             steps = {one.step for one in result.open} & {
                 step.transition.name for step in self.recorded.steps}  # fmt: skip
-            again = self._as_found(chosen, needs, alive, nested)
+            again = self._as_found(chosen, needs, nested)
             if hinted:
                 hints = dict(self.proof.hints)
                 for step in steps:
@@ -360,13 +260,6 @@ class _Search:
         return prove(proof, self.recorded, steps=steps, each=lambda one: self.report(
             f"proving {one.step}: {one.invariant}"))  # fmt: skip
 
-    def _claims(self) -> list[Term]:
-        return [self.recorded.claim(name)[1] for name in (self.proof.claim, *self.proof.also)]
-
-    def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.recorded, [*self._claims(), *self.known.values()],
-                          set(self.recorded.fields))  # fmt: skip
-
     def _open_after(self, goal: InvariantCandidate) -> list[Instance | None]:
         """The instances after which a goal may fail, of the steps of which the proof is open."""
         if not goal.name:
@@ -378,57 +271,16 @@ class _Search:
     def _is_late(self) -> bool:
         return time.perf_counter() - self.began > self.effort.seconds
 
-    def _kept(self, number: int, banned: set[int]) -> list[InvariantCandidate]:
-        known = self.kept_at.of(number)
-        offered = [one for one in self.candidates if one.number not in banned]
-        if known is not None:
-            return [one for one in offered if one.number in known]
-        alive = kept_by_all(
-            self.scope, [*self.goals, *(one for one in offered if one not in self.goals)],
-            self.report)  # fmt: skip
-        self.kept_at.keep(number, [one.number for one in alive])
-        return alive
-
     def _instances(self, goal: InvariantCandidate) -> Sequence[Instance | None]:
         """The steps after which a goal is to be shown; None: of every state."""
         if goal.number in self.open_at:
             return self.open_at[goal.number]
         return [one for one in self.scope.instances if self.scope.concerns(one, goal)]
 
-    def _lost(self, alive: Sequence[InvariantCandidate]) -> list[LostGoal]:
-        """The goals that some step does not keep, each with a state from which it does not."""
-        lost = []
-        solver = self.scope.solver()
-        solver.add(*(self.scope.lower(self.scope.ground(one)) for one in [*self.goals, *alive]))
-        for goal in self.goals:
-            for instance in self._instances(goal):
-                solver.push()
-                solver.add(*self.scope.failing(instance, goal))
-                if solver.check() == z3.sat:
-                    lost.append(LostGoal(goal, instance, self.scope.blanker(solver)))
-                solver.pop()
-                if lost and lost[-1].goal is goal:
-                    break
-        return lost
-
-    def _to_leave_out(
-        self, open_ones: Sequence[Obligation], found: InvariantSearchResult
-    ) -> set[int]:
-        """What the unbounded proof does not keep: never a part of the claim."""
-        names = {one.invariant for one in open_ones}
-        goals = {goal.number for goal in self.goals}
-        return {
-            candidate.number
-            for one, candidate in zip(found.found, found.candidates, strict=True)
-            if one.name in names and candidate.number not in goals
-        }
-
-    def _stuck(
-        self, lost: Sequence[LostGoal], alive: Sequence[InvariantCandidate]
-    ) -> InvariantSearchResult:
+    def _stuck(self, lost: Sequence[LostGoal]) -> InvariantSearchResult:
         """What is known when a goal is not kept: a small state that shows why."""
-        made = self._as_found([], {}, alive)
-        made.lost = list(dict.fromkeys(one.goal.name or str(one.goal) for one in lost))
+        made = self._nothing()
+        made.lost = list(dict.fromkeys(self._called(one.goal) for one in lost))
         # The one of which least is not blank is the plainest to read.
         scope, initial = self.scope, self.scope.grounded.initial
         one = min(lost, key=lambda each: sum(map(int.__ne__, each.state, initial)))
@@ -441,92 +293,30 @@ class _Search:
         made.counterexample = counterexample_of(
             scope.grounded, Obligation(step, made.lost[0], {"z3": "refuted"}, 0.0), sentence,
             one.instance, one.state, after, f"{holds} that {sentence}")  # fmt: skip
-        made.reached = self._was_reached()
+        made.reached = (
+            f"whether it is reachable is open: the {self.all_rows.count:,} states that "
+            "were reached are not all within these bounds"
+        )
         return made
 
-    def _was_reached(self) -> str:
-        count = f"{self.all_rows.count:,} states that were reached"
-        # The goal holds in all of them; where they are all, also in what steps lead to from them.
-        if self.rows.complete and not self.given:
-            return f"it is none of the {count}, which are all within these bounds"
-        return f"whether it is reachable is open: the {count} are not all within these bounds"
-
-    # -- the fewest ---------------------------------------------------------------------------
-
-    def _needed(
-        self, alive: list[InvariantCandidate]
-    ) -> tuple[list[InvariantCandidate], dict[int, set[int]]]:
-        """The claim, what it needs, what that needs in turn; then none that can go."""
-        needs = CandidateNeeds(self.scope)
-        goals = {goal.number for goal in self.goals}
-        given = self.given
-        chosen: dict[int, InvariantCandidate] = {} if given else {g.number: g for g in self.goals}
-        plain_first = sorted((one for one in alive if not given or one.number not in goals),
-                             key=lambda one: (one.cost, one.number))  # fmt: skip
-        used: dict[tuple[int, int], list[InvariantCandidate]] = {}
-        todo = list(self.goals)
-        while todo:
-            goal = todo.pop(0)
-            self.report(f"what is needed: {len(chosen)} so far, {len(todo)} to ask about")
-            for instance in self._instances(goal):
-                core = needs.of(instance, goal, list(chosen.values()))
-                if core is None:
-                    core = needs.of(instance, goal, plain_first)
-                assert core is not None, f"{goal} is kept by all and needs more"
-                used[goal.number, -1 if instance is None else instance.number] = core
-                for one in core:
-                    if one.number not in chosen:
-                        chosen[one.number] = one
-                        todo.append(one)
-        self._thin_out(chosen, used, needs)
-        graph: dict[int, set[int]] = {}
-        for (goal_number, _), core in used.items():
-            for one in core:
-                graph.setdefault(one.number, set()).add(goal_number)
-        return list(chosen.values()), graph
-
-    def _thin_out(
-        self, chosen: dict[int, InvariantCandidate],
-        used: dict[tuple[int, int], list[InvariantCandidate]], needs: CandidateNeeds,
-    ) -> None:  # fmt: skip
-        """Leaves out, the least plain first, whatever the others can do without."""
-        instances: dict[int, Instance | None] = {one.number: one for one in self.scope.instances}
-        instances[-1] = None
-        goals = {goal.number: goal for goal in self.goals}
-        for one in sorted(chosen.values(), key=lambda c: (-c.cost, -c.number)):
-            if one.number in goals:
-                continue
-            self.report(f"can it go? {one}")
-            rest = {number: c for number, c in chosen.items() if number != one.number}
-            again: dict[tuple[int, int], list[InvariantCandidate]] = {}
-            for (goal, instance), core in used.items():
-                if goal == one.number or one not in core:
-                    continue
-                about = goals.get(goal) or chosen[goal]
-                other = needs.of(instances[instance], about, list(rest.values()))
-                if other is None:
-                    break
-                again[goal, instance] = other
-            else:
-                del chosen[one.number]
-                for key in [key for key in used if key[0] == one.number]:
-                    del used[key]
-                used.update(again)
+    def _nothing(self) -> InvariantSearchResult:
+        return replace(self._as_found([], {}), found=[], candidates=[])
 
     # -- as a proof ---------------------------------------------------------------------------
 
     def _as_found(
         self, chosen: list[InvariantCandidate], needed_by: Mapping[int, set[int]],
-        alive: Sequence[InvariantCandidate] = (), nested: bool = False,
+        nested: bool = False,
     ) -> InvariantSearchResult:  # fmt: skip
         names = _names([*self.goals, *chosen])
-        found = [as_invariant(one, names[one.number], self.recorded,
-                              self.proof.by_triggers, nested) for one in chosen]  # fmt: skip
-        proof = replace(self.proof, invariants=(*self.proof.invariants, *found))
+        made = [as_invariant(one, names[one.number], self.recorded,
+                             self.proof.by_triggers, nested) for one in chosen]  # fmt: skip
+        proof = replace(self.proof, invariants=(*self.proof.invariants, *made))
+        found = [*(self.proof.invariants if self.parts else ()), *made]
         by = {names[number]: {names[other] for other in others if other in names}
               for number, others in needed_by.items() if number in names}  # fmt: skip
         return InvariantSearchResult(
-            proof, self.recorded, found, chosen, by, list(alive), dict(self.counts)
+            proof, self.recorded, found, [*self.parts, *chosen], by, dict(self.counts)
         )
 
 
@@ -632,53 +422,4 @@ def _names(chosen: Sequence[InvariantCandidate]) -> dict[int, str]:
     return names
 
 
-class _KeptClauses:
-    """The candidates that are left after each round, in a file: so that a search can go on."""
-
-    def __init__(self, path: Path | None, question: str) -> None:
-        self._path, self._question = path, question
-        self._rounds: dict[str, list[int]] = {}
-        self.guided: GuidedSearchState | None = None
-        """The state of a search that goes by counterexamples, where there was one."""
-        if path is not None and path.exists():
-            try:
-                said = json.loads(path.read_text(encoding="utf-8"))
-                question_there, rounds = said["question"], said["rounds"]
-                if said.get("guided") is not None:
-                    self.guided = GuidedSearchState.of(said["guided"])
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                raise ProtocolError(
-                    f"{path} is no file that a search for invariants left; remove it, or name "
-                    "another with --resume"
-                ) from error
-            if question_there != question:
-                raise ProtocolError(
-                    f"{path} is of another claim, version or effort: name another with --resume"
-                )
-            self._rounds = rounds
-
-    def of(self, number: int) -> set[int] | None:
-        """What was left after a round, if that is known."""
-        found = self._rounds.get(str(number))
-        return None if found is None else set(found)
-
-    def keep(self, number: int, left: list[int]) -> None:
-        """Rewrites the file, whole or not at all."""
-        self._rounds[str(number)] = left
-        self._write()
-
-    def keep_guided(self, guided: GuidedSearchState) -> None:
-        """The same, of a search that goes by counterexamples."""
-        self.guided = guided
-        self._write()
-
-    def _write(self) -> None:
-        if self._path is not None:
-            part = self._path.with_name(self._path.name + ".part")
-            guided = None if self.guided is None else as_data(self.guided)
-            part.write_text(json.dumps({"question": self._question, "rounds": self._rounds,
-                                        "guided": guided}), encoding="utf-8")  # fmt: skip
-            part.replace(self._path)
-
-
-__all__ = ["Effort", "InvariantSearchResult", "as_invariant", "find_invariants", "small"]
+__all__ = ["Effort", "InvariantSearchResult", "as_invariant", "find_invariants"]

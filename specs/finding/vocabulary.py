@@ -82,14 +82,14 @@ class _Path:
 class Provenance:
     """Which fields say something of which others, as steps and claims were recorded."""
 
-    def __init__(self, recorded: RecordedSystem, also: Iterable[Term], reach: int) -> None:
+    def __init__(self, recorded: RecordedSystem, also: Iterable[Term]) -> None:
         self._near: dict[str, set[str]] = {name: set() for name in recorded.fields}
         self.recorded = recorded
         for step in recorded.steps:
             self._step(step)
         for term in also:
             self._compared(term, {})
-        self._beside = {name: self._within(name, reach) for name in self._near}
+        self._beside = {name: self._within(name) for name in self._near}
 
     def related(self, one: str, other: str) -> bool:
         """Do steps copy one into the other, compare them, or raise them together?"""
@@ -99,9 +99,9 @@ class Provenance:
         """Is a value of the field `name` ever an index of the other at this position?"""
         return self._index_of(field.name, position) in self._beside[name]
 
-    def _within(self, name: str, reach: int) -> set[str]:
+    def _within(self, name: str) -> set[str]:
         found = {name}
-        for _ in range(reach):
+        for _ in range(REACH):
             found |= {further for one in found for further in self._near[one]}
         return found
 
@@ -189,26 +189,10 @@ NESTED = 2
 class Vocabulary:
     """The literals of a system, by slice."""
 
-    def __init__(
-        self, recorded: RecordedSystem, also: Iterable[Term], fields: set[str], reach: int = REACH
-    ) -> None:
+    def __init__(self, recorded: RecordedSystem, also: Iterable[Term]) -> None:
         self.recorded = recorded
-        self.fields = {name: leaf for name, leaf in recorded.fields.items()
-                       if name in fields and leaf.budget is None}  # fmt: skip
-        self.provenance = Provenance(recorded, also, reach)
-
-    def slices(self, most: int) -> list[SliceVariables]:
-        """Up to `most` variables, of the sorts that index the fields; the smallest first."""
-        sorts = list(dict.fromkeys(
-            sort for leaf in self.fields.values() for sort in leaf.dims))  # fmt: skip
-        found = []
-        for size in range(most + 1):
-            for chosen in itertools.combinations_with_replacement(sorts, size):
-                if any(chosen.count(sort) > 1 and not isinstance(sort, Enumeration)
-                       for sort in chosen):  # fmt: skip
-                    continue
-                found.append(slice_over(chosen))
-        return found
+        self.fields = {name: leaf for name, leaf in recorded.fields.items() if leaf.budget is None}
+        self.provenance = Provenance(recorded, also)
 
     def literals(self, one: SliceVariables) -> list[Literal]:
         """Every literal over the variables of the slice, the plain ones first."""
@@ -404,7 +388,15 @@ def slice_over(sorts: Sequence[Sort]) -> SliceVariables:
 
 
 def made_again(term: Term) -> Term:
-    """A term whose variables were replaced, in the form that the same term has everywhere."""
+    """A term whose variables were literal_as, in the form that the same term has everywhere: of
+    numbers `x - 1 < y` is no other than `x <= y`."""
     made: dict[str, Callable[..., Term]] = {
         "eq": t.eq, "lt": t.lt, "le": t.le, "not": t.not_, "and": t.and_, "or": t.or_}  # fmt: skip
-    return made[term.op](*map(made_again, term.args)) if term.op in made else term
+    if term.op not in made:
+        return term
+    term = made[term.op](*map(made_again, term.args))
+    if term.op in ("lt", "le") and term.args[0].op == "add":
+        (value, more), other = term.args[0].args, term.args[1]
+        if more.args[0] == (-1 if term.op == "lt" else 1):
+            return t.le(value, other) if term.op == "lt" else t.lt(value, other)
+    return term

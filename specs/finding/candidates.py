@@ -1,18 +1,18 @@
-"""Which candidates every step preserves: the largest inductive subset, within a small scope.
+"""Candidates for invariants, and the steps that may break them, within a small scope.
 
-A state that obeys every candidate, and a step after which some do not hold, refutes those: they
-are left out, and the rest is asked again. What remains is kept by every step there. States are
-formulas without quantifiers over a few brokers and small numbers, so that each question is
-decided; the proof for any number of brokers comes after.
+States are formulas without quantifiers over a few brokers and small numbers, so that each question
+is decided; the proof for any number of brokers comes after.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import z3
 
 from model.language import RecordedSystem
@@ -24,8 +24,6 @@ from specs.finding.vocabulary import Literal, SliceVariables
 from specs.grounded_steps import GroundedSteps, State
 from specs.lowering.instances import Instance, cells_of
 from specs.lowering.symmetry import permutations
-
-Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -84,6 +82,13 @@ class BoundedSteps(GroundedSteps):
         self.instances = self._different()
         self._grounded: dict[int, Term] = {}
         self._after: dict[int, tuple[dict[int, Any], dict[Term, Any]]] = {}
+
+    def apart(self) -> BoundedSteps:
+        """The same in another context."""
+        made = copy.copy(self)
+        made._formulas()
+        made._after = {}
+        return made
 
     def _different(self) -> list[Instance]:
         """One instance of each orbit: what candidates say is the same of all brokers."""
@@ -172,109 +177,79 @@ class BoundedSteps(GroundedSteps):
         return tuple(after)
 
 
-AT_ONCE = 400
-"""Candidates whose failing is asked for in one question."""
-
-
-def kept_by_all(
-    scope: BoundedSteps, candidates: Iterable[InvariantCandidate], report: Report
-) -> list[InvariantCandidate]:
-    """The candidates that, together, every step keeps."""
-    alive = {one.number: one for one in candidates}
-    passes = 0
-    while True:
-        passes += 1
-        before = len(alive)
-        solver = scope.solver()
-        solver.add(*(scope.lower(scope.ground(one)) for one in alive.values()))
-        for position, instance in enumerate(scope.instances):
-            report(f"pass {passes}, step {position + 1} of {len(scope.instances)}: "
-                   f"{len(alive):,} candidates are left")  # fmt: skip
-            _drop_what_breaks(scope, solver, instance, alive)
-        if len(alive) == before:
-            return list(alive.values())
-
-
-def _drop_what_breaks(
-    scope: BoundedSteps, solver: Any, instance: Instance, alive: dict[int, InvariantCandidate]
-) -> None:
-    concerned = [one for one in alive.values() if scope.concerns(instance, one)]
-    if not concerned:
-        return
-    solver.push()
-    solver.add(*scope.guard(instance))
-    for begin in range(0, len(concerned), AT_ONCE):
-        some = [one for one in concerned[begin : begin + AT_ONCE] if one.number in alive]
-        while some:
-            solver.push()
-            solver.add(z3.Or(*(z3.Not(scope.after(instance, one)) for one in some)))
-            answer = solver.check()
-            if answer != z3.sat:
-                if answer != z3.unsat:  # undecided: none of them is known to be kept
-                    for one in some:
-                        del alive[one.number]
-                solver.pop()
-                break
-            after = scope.step(scope.codes(solver.model()), instance)
-            solver.pop()
-            rows = scope.rows([after])
-            for one in concerned:
-                if one.number in alive and not bool(rows.wide(rows.of(scope.ground(one)))[0]):
-                    del alive[one.number]
-            some = [one for one in some if one.number in alive]
-    solver.pop()
-
-
-class CandidateNeeds:
-    """Which candidates each candidate needs, so that a step keeps it; the fewest of a set."""
+class ClausePool:
+    """Candidates by what literals they have, so that one look at a state judges all of them."""
 
     def __init__(self, scope: BoundedSteps) -> None:
-        self.scope = scope
-        self._solver = scope.solver()
+        self._scope = scope
+        self.candidates: list[InvariantCandidate] = []
+        self._parts: dict[SliceVariables, _SliceSearch] = {}
+
+    def add(self, candidates: Iterable[InvariantCandidate]) -> None:
+        """More candidates; the position of one in `candidates` stays."""
+        for one in candidates:
+            part = self._parts.setdefault(one.slice, _SliceSearch(one.slice))
+            part.add(len(self.candidates), one)
+            self.candidates.append(one)
+
+    def broken_in(
+        self, states: Sequence[State], asked: npt.NDArray[np.bool_] | None = None
+    ) -> npt.NDArray[np.bool_]:
+        """By state and candidate: does the state break it? (No, of one that is not asked about.)"""
+        found = np.zeros((len(states), len(self.candidates)), bool)
+        rows = self._scope.rows(states)
+        for part in self._parts.values():
+            positions, clauses, terms = part.of(asked)
+            if not len(positions):
+                continue
+            values = np.zeros((2 * len(terms) + 1, len(states)), bool)
+            for grounded in part.grounded(self._scope):
+                for place, number in enumerate(terms):
+                    values[place] = rows.wide(rows.of(grounded[number]))
+                np.logical_not(values[: len(terms)], out=values[len(terms) : -1])
+                found[:, positions] |= ~values[clauses].any(axis=1).T
+        return found
+
+
+@dataclass
+class _SliceSearch:
+    """The candidates of one slice: each as some numbers of literals."""
+
+    slice: SliceVariables
+    positions: list[int] = field(default_factory=list)
+    _terms: dict[Term, int] = field(default_factory=dict)
+    _clauses: list[list[tuple[int, bool]]] = field(default_factory=list)
+    _grounded: list[list[Term]] = field(default_factory=list)
+
+    def add(self, position: int, one: InvariantCandidate) -> None:
+        """One more, and where it stands in the pool."""
+        self.positions.append(position)
+        self._clauses.append([
+            (self._terms.setdefault(part.atom, len(self._terms)), part.holds)
+            for part in one.literals
+        ])  # fmt: skip
 
     def of(
-        self, instance: Instance | None, goal: InvariantCandidate,
-        offered: Collection[InvariantCandidate],
-    ) -> list[InvariantCandidate] | None:  # fmt: skip
-        """Those of `offered` that suffice for the goal after an instance, of the first of them if
-        they do; None if none do.
+        self, asked: npt.NDArray[np.bool_] | None
+    ) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
+        """Where the clauses that are asked about stand; by clause, where its literals stand among
+        the terms, their negations, and `false`; and the numbers of these terms."""
+        chosen = [n for n, at in enumerate(self.positions) if asked is None or asked[at]]
+        terms = sorted({number for n in chosen for number, _ in self._clauses[n]})
+        place = {number: at for at, number in enumerate(terms)}
+        rows = [
+            [place[number] + (0 if holds else len(terms)) for number, holds in self._clauses[n]]
+            for n in chosen
+        ]
+        width = max(map(len, rows), default=0)
+        clauses = np.array([row + [2 * len(terms)] * (width - len(row)) for row in rows], np.int64)
+        return [self.positions[n] for n in chosen], clauses, terms
 
-        Without an instance: that it holds of every state.
-        """
-        self._solver.push()
-        try:
-            return self._of(instance, goal, offered)
-        finally:
-            self._solver.pop()
-
-    def _of(
-        self, instance: Instance | None, goal: InvariantCandidate,
-        offered: Collection[InvariantCandidate],
-    ) -> list[InvariantCandidate] | None:  # fmt: skip
-        scope, solver = self.scope, self._solver
-        solver.add(*scope.failing(instance, goal))
-        if solver.check() == z3.unsat:
-            return []
-        tracked = {}
-        for one in offered:
-            name = self._name(one)
-            tracked[name.decl().name()] = one
-            solver.add(z3.Implies(name, scope.lower(scope.ground(one))))
-        chosen = [self._name(one) for one in tracked.values()]
-        few = (len(chosen) >> halved for halved in (4, 3, 2, 1, 0))
-        if all(solver.check(*chosen[:size]) != z3.unsat for size in few):
-            return None
-        core = [tracked[part.decl().name()] for part in solver.unsat_core()]
-        return self._fewest(solver, core)
-
-    def _name(self, one: InvariantCandidate) -> Any:
-        return z3.Bool(f"needs {one.number}", self.scope.context)
-
-    def _fewest(self, solver: Any, core: list[InvariantCandidate]) -> list[InvariantCandidate]:
-        """None of them can go; the least plain are tried first."""
-        kept = sorted(core, key=lambda one: (-one.cost, -one.number))
-        for one in list(kept):
-            rest = [other for other in kept if other is not one]
-            if solver.check(*map(self._name, rest)) == z3.unsat:
-                kept = rest
-        return kept
+    def grounded(self, scope: BoundedSteps) -> list[list[Term]]:
+        """The terms for each choice of values; those of before are kept."""
+        choices = list(chosen_values(self.slice, scope.grounded.bounds))
+        self._grounded = self._grounded or [[] for _ in choices]
+        for chosen, known in zip(choices, self._grounded, strict=True):
+            for term in list(self._terms)[len(known) :]:
+                known.append(scope.grounded.ground(term, chosen))
+        return self._grounded
