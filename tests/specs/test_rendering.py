@@ -31,7 +31,6 @@ from conformance.verify import ClaimRow
 from conformance.web.compare import ComparedRow, Comparison
 from specs.chain.graphs import ChainResult
 from specs.exploration import Exploration
-from specs.finding.guided import GuidedSearchState
 from specs.growth import FieldGrowth
 from specs.induction_counterexamples import InductionCounterexample
 from specs.obligations import Obligation
@@ -118,7 +117,6 @@ KEYS = {
     GuardTrial: "verdict guard noticed_by who after redundant unknown more_states "
     "more_steps within",
     FieldGrowth: "field bound share_at_bound values",
-    GuidedSearchState: "clauses banned pairs made",
     InductionCounterexample: "obligation step args state changes",
     Exploration: "system version without bounds symmetry engine workers complete stopped distinct "
     "generated depth seconds setup_seconds peak_memory_mb bytes_per_state claims levels pruned "
