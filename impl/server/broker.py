@@ -261,8 +261,8 @@ class Broker:
         largest = self.config.whole_number("socket.request.max.bytes")
         memory = self.config.whole_number("queued.max.request.bytes")
         return Limits(
-            lambda: self.dynamic.whole("max.connections"),
-            lambda: self.dynamic.whole("max.connections.per.ip"),
+            lambda: self.dynamic.whole_number("max.connections"),
+            lambda: self.dynamic.whole_number("max.connections.per.ip"),
             self.config.whole_number("connections.max.idle.ms") / 1000,
             largest,
             2 * largest if memory < 0 else memory,
@@ -321,7 +321,7 @@ class Broker:
             self._trouble(f"{getattr(work, '__name__', 'a task')}: {error}")
 
     def _min_isr(self, topic: str) -> int:
-        return self.configs.min_isr(topic, self.dynamic.whole("min.insync.replicas"))
+        return self.configs.min_isr(topic, self.dynamic.whole_number("min.insync.replicas"))
 
     # What goes wrong
 

@@ -106,7 +106,7 @@ class DynamicConfigs:
                     self.trouble(str(error))
         return found
 
-    def whole(self, name: str) -> int:
+    def whole_number(self, name: str) -> int:
         """A number."""
         text = self.overrides.get(name)
         if text is not None and name in settable(self.config.release):

@@ -97,7 +97,7 @@ def test_every_property_is_obeyed_or_named_as_not_supported():
         )
         + Path(properties.__file__).read_text().partition("class BrokerProperties")[2]
     )
-    read_somewhere = set(re.findall(r'(?:whole|truth|text)\(\s*"([a-z.]+)"', code))
+    read_somewhere = set(re.findall(r'(?:whole_number|truth|text)\(\s*"([a-z.]+)"', code))
 
     assert set(properties.KNOWN) == read_somewhere
     assert not set(REASON_OF) & (set(properties.KNOWN) | properties.LOG_KEYS)
