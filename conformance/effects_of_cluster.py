@@ -15,7 +15,7 @@ from conformance.effects import Effects, RequestHeard
 from conformance.mapping import Facts, SystemMap
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.world.simulated_broker import SentRequest
-from impl.world.staged.world import StagedCluster, about
+from impl.world.staged.staged_cluster import StagedCluster, about
 from impl.znodes import paths
 from impl.zookeeper.watches import Change
 from impl.zookeeper.znode import EventType

@@ -354,7 +354,7 @@ def _row(figures: RunFigures, path: Path, kept: bool) -> dict[str, Any]:
 def _small(trace: Trace, folder: Path, kept: bool) -> dict[str, Any]:
     """The smallest part of a broken run that is broken; what it is, and how it got there."""
     from conformance.replay import check_trace
-    from impl.world.shrink import shrink
+    from impl.world.minimize_run import shrink
 
     path = folder / f"seed-{trace.header.seed}-small.ndjson"
 

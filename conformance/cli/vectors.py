@@ -13,8 +13,8 @@ from conformance.cli.coverage_option import coverage_option, measured
 from conformance.cli.keep_results import open_option, show_comparison
 
 if TYPE_CHECKING:
+    from conformance.vectors.case_results import Disagreement, FileResult
     from conformance.vectors.cases import Case
-    from conformance.vectors.judge import Disagreement, FileResult
 
 _EXAMPLE = """
 \b
@@ -53,7 +53,7 @@ def vectors(
     was answered, for every answer that is wrong. --coverage counts lines that ran where the model
     answers rightly, too.
     """
-    from conformance.vectors.judge import (
+    from conformance.vectors.case_results import (
         SIDES,
         answers_of,
         disagreements,
@@ -85,7 +85,7 @@ def vectors(
 
 def _cover(read: list[tuple[Path, list[Case]]], coverage: str, json_target: str | None) -> None:
     """Put to the implementation what the model answers rightly, and note what runs."""
-    from conformance.vectors.judge import Outcome, answers_of, judge
+    from conformance.vectors.case_results import Outcome, answers_of, judge
 
     answers = answers_of("impl")
     asked = [(path.name, judge(path.name, cases, "model", answers_of("model")))
@@ -97,7 +97,7 @@ def _cover(read: list[tuple[Path, list[Case]]], coverage: str, json_target: str 
 
 
 def _show_in_the_browser(rows: list[FileResult], json_target: str | None) -> None:
-    from conformance.vectors.judge import Outcome
+    from conformance.vectors.case_results import Outcome
     from conformance.web.findings import of_answers
 
     wrong = [
@@ -136,7 +136,7 @@ def _read(path: Path) -> list[Case]:
 
 def _table(rows: list[FileResult], json_target: str | None) -> None:
     from conformance.cli.common import show_table
-    from conformance.vectors.judge import Outcome
+    from conformance.vectors.case_results import Outcome
 
     names = [outcome.value for outcome in Outcome]
     cells: list[list[object]] = [
@@ -152,7 +152,7 @@ def _table(rows: list[FileResult], json_target: str | None) -> None:
 
 def _wrong(rows: list[FileResult]) -> list[str]:
     """The cases that went wrong, the first few of each file."""
-    from conformance.vectors.judge import Outcome
+    from conformance.vectors.case_results import Outcome
 
     lines = []
     for row in rows:
@@ -201,7 +201,7 @@ def _reasoned(rows: list[FileResult]) -> list[str]:
 
 
 def _reasons(rows: list[FileResult]) -> dict[str, int]:
-    from conformance.vectors.judge import Outcome
+    from conformance.vectors.case_results import Outcome
 
     found: dict[str, int] = {}
     for row in rows:
@@ -213,14 +213,14 @@ def _reasons(rows: list[FileResult]) -> dict[str, int]:
 
 
 def _short(value: object) -> str:
-    from conformance.vectors.judge import plain
+    from conformance.vectors.case_results import plain
 
     text = json.dumps(plain(value), ensure_ascii=False)
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
 
 
 def _payload(rows: list[FileResult], differ: list[Disagreement], verdict: str) -> dict[str, Any]:
-    from conformance.vectors.judge import Outcome, plain
+    from conformance.vectors.case_results import Outcome, plain
 
     return {
         "verdict": verdict,

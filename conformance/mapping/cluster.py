@@ -1,4 +1,4 @@
-"""The map of `cluster`: whole controllers, effect by effect (`impl.world.staged.world`).
+"""The map of `cluster`: whole controllers, effect by effect (`impl.world.staged.staged_cluster`).
 
 What a controller's thread has still to do is on its stack, in the middle of Kafka's procedures; the
 model has it as sets of the partition's `context`. So the facts of a controller are read from its
@@ -29,8 +29,8 @@ from impl.world.simulated_broker import FIRST_PORT, SentRequest
 from impl.world.simulated_cluster import REBALANCE
 from impl.world.staged.leaders import has_all
 from impl.world.staged.server import ANSWER, SHUTDOWN, StagedBroker
-from impl.world.staged.steps import KINDS
-from impl.world.staged.world import FIRST_ALIKE, TOPIC, StagedCluster, about
+from impl.world.staged.staged_cluster import FIRST_ALIKE, TOPIC, StagedCluster, about
+from impl.world.staged.staged_steps import KINDS
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import decode_broker
 from impl.znodes.cluster import decode_controller, decode_controller_epoch

@@ -14,7 +14,7 @@ from impl.sim.effects import ZkOperation
 from impl.sim.event_run import ControllerThread
 from impl.sim.suspension_points import is_claim, is_lost, is_registered
 from impl.world.stepped.controller_run import is_to_write
-from impl.world.stepped.world import ELECTIONS, FIRST, SteppedCluster
+from impl.world.stepped.stepped_cluster import ELECTIONS, FIRST, SteppedCluster
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
 from impl.znodes.states import decode_state

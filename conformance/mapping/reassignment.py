@@ -1,4 +1,4 @@
-"""The map of `reassignment`: a partition that moves, write by write (`impl.world.stepped.world`).
+"""The map of `reassignment`: a partition that moves, write by write (`impl.world.stepped`).
 
 What a controller is about to do, its task in the model, is found where its event is suspended: from
 the procedures that it is in, and the effect that it stands at. A step of the model is what it does
@@ -31,7 +31,7 @@ from impl.sim.suspension_points import is_lost, registered_epoch
 from impl.world.stepped.controller_run import writes_state
 from impl.world.stepped.host import RequestInFlight
 from impl.world.stepped.moves import UNKNOWN
-from impl.world.stepped.world import FIRST, WRITES, SteppedCluster
+from impl.world.stepped.stepped_cluster import FIRST, WRITES, SteppedCluster
 from impl.world.stepped.writes import (
     OTHER,
     electing,

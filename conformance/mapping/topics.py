@@ -1,4 +1,4 @@
-"""The map of `topics`: a topic's life, batch by batch, fault by fault (`impl.world.stepped.world`).
+"""The map of `topics`: a topic's life, batch by batch, fault by fault (`impl.world.stepped`).
 
 What a controller is about to do is found from where it is suspended (`topics_tasks`); a step of the
 model is what it does until it is suspended again, or is done.
@@ -27,7 +27,7 @@ from impl.sim.suspension_points import frames_of, is_lost, registered_epoch
 from impl.world.stepped.batches import is_return, returned
 from impl.world.stepped.controller_run import is_to_write
 from impl.world.stepped.host import RequestInFlight
-from impl.world.stepped.world import BATCHES, TOPIC, SteppedCluster
+from impl.world.stepped.stepped_cluster import BATCHES, TOPIC, SteppedCluster
 from impl.znodes import TopicPartition, paths
 from impl.znodes.cluster import decode_controller_epoch
 from impl.zookeeper.port import wait

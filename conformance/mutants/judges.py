@@ -30,10 +30,10 @@ from conformance.running.profiles import TRACED_PROFILES
 from conformance.running.simulated import judged_run
 from conformance.running.simulated_log_files import judged_logs
 from conformance.story_lockstep import systems_of_stories, tour, tours
+from conformance.vectors.case_results import Outcome, answers_of
+from conformance.vectors.case_results import judge as judge_cases
 from conformance.vectors.cases import Case, read_cases
 from conformance.vectors.compare import ByRule
-from conformance.vectors.judge import Outcome, answers_of
-from conformance.vectors.judge import judge as judge_cases
 from conformance.walks import walk, walk_cluster, walk_part
 from impl.releases import Release
 from impl.world.wide import run_wide

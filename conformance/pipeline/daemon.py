@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pyspark.daemon import manager
 
-import conformance.pipeline.steps  # noqa: F401
+import conformance.pipeline.spark_steps  # noqa: F401
 
 MODULE = __name__
 

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from conformance.ingest.schema import Event, events_of
+from conformance.pipeline.check_rules import judge
 from conformance.pipeline.clocks import Clock, clocks
 from conformance.pipeline.corpus import Judged
 from conformance.pipeline.cycles import few_cycles
-from conformance.pipeline.judge import judge
 from conformance.pipeline.places import Place
 from conformance.pipeline.rules import FINDINGS, Finding
 

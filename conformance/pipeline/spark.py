@@ -14,7 +14,7 @@ import pyarrow as pa
 from conformance.ingest.files import LogSources
 from conformance.ingest.schema import EVENT
 from conformance.pipeline import large as large_
-from conformance.pipeline import steps, store
+from conformance.pipeline import spark_steps, store
 from conformance.pipeline.corpus import Corpus, Figures, Judged, UnknownShape
 from conformance.pipeline.kernels import judged_of
 from conformance.pipeline.places import Place, owners_of, places_of
@@ -36,7 +36,7 @@ _BUCKET = 64 << 20  # bytes of text whose lines are merged together by two Pytho
 
 
 class SparkEngine:
-    """Steps of `steps` and `large`, and the actions between them. `master` as Spark names it.
+    """Steps of `spark_steps` and `large`, and the actions between them. `master` as Spark names it.
 
     A cluster of more than `whole` events is judged in parts.
     """
@@ -61,16 +61,16 @@ class SparkEngine:
         slices = min(len(rows), 4 * session.sparkContext.defaultParallelism) or 1
         table = pa.Table.from_pylist(rows, schema=_LOGS)
         files_frame = session.createDataFrame(table).repartition(slices)
-        lines = files_frame.transform(steps.read_lines(release, layout)).persist()
-        files = [row.asDict() for row in lines.transform(steps.only_files).collect()]
+        lines = files_frame.transform(spark_steps.read_lines(release, layout)).persist()
+        files = [row.asDict() for row in lines.transform(spark_steps.only_files).collect()]
         files.sort(key=lambda row: row["file"])
         rows.sort(key=lambda row: (row["cluster"], row["stream"], row["roll"]))
         folders = {row["name"]: row["folder"] for row in rows}
-        parsed = lines.transform(steps.only_events)
+        parsed = lines.transform(spark_steps.only_events)
         events = parsed.transform(
-            steps.merge(owners_of(rows, files), folders, 2 * buckets)
+            spark_steps.merge(owners_of(rows, files), folders, 2 * buckets)
         ).persist()
-        rejected = lines.transform(steps.only_rejected)
+        rejected = lines.transform(spark_steps.only_rejected)
         kinds, unknown = _counted(lines)
         figures = Figures(kinds, events.count(), unknown)
         return Corpus(rows, files, events, rejected, figures, found.skipped, found.closed)
@@ -99,14 +99,14 @@ class SparkEngine:
         context = self._session.sparkContext
         context.setJobDescription("check: sizes")
         places = places_of(corpus.logs, corpus.files)
-        events = corpus.events.transform(steps.without_notes)
-        sizes = {row[0]: row[1] for row in events.transform(steps.count_clusters).collect()}
+        events = corpus.events.transform(spark_steps.without_notes)
+        sizes = {row[0]: row[1] for row in events.transform(spark_steps.count_clusters).collect()}
         large = sorted(name for name, size in sizes.items() if size > self.whole)
         small = events if not large else events.where(~events.cluster.isin(large))
         found: list[Mapping[str, Any]] = []
         if len(large) < len(sizes):
             context.setJobDescription("check: clusters")
-            judged = small.transform(steps.apply_rules(places))
+            judged = small.transform(spark_steps.apply_rules(places))
             found += [row.asDict() for row in judged.collect()]
         if large:
             events = events.where(events.cluster.isin(large))
@@ -146,7 +146,7 @@ class SparkEngine:
         # A line that was handed on says what it does not go with, so it is taken as that.
         others = rest.join(handed.select(*place), place, "left_anti")
         reduced = others.select(*handed.columns).unionByName(handed)
-        judged = reduced.transform(steps.apply_rules(places, reduced=True)).collect()
+        judged = reduced.transform(spark_steps.apply_rules(places, reduced=True)).collect()
         found += large_.only_of_clusters(row.asDict() for row in judged)
         context.setJobDescription("check: clocks")
         found += [row.asDict() for row in events.transform(large_.clocks_of).collect()]
@@ -160,7 +160,7 @@ def _counted(lines: DataFrame) -> tuple[Counter[str], list[UnknownShape]]:
     """Lines by kind, and the shapes of those that were rejected, in one pass."""
     kinds: Counter[str] = Counter()
     unknown = []
-    for row in lines.transform(steps.count_lines).collect():
+    for row in lines.transform(spark_steps.count_lines).collect():
         if row["what"] == EVENT:
             kinds[row["kind"]] += row["count"]
         else:

@@ -28,13 +28,13 @@ from impl.releases import DEFAULT
 from impl.server.trace import CORRELATIONS_OF_A_START, BrokerTrace, TraceFile
 from impl.server.traced_controller import TracedTerms
 from impl.server.traced_zookeeper import ZooKeeperTrace
-from impl.sim.steps import Step
+from impl.sim.world_of_steps import Step
 from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.ghosts import ConsumerRead
 from impl.world.wide.node import WideBroker
 from impl.world.wide.rest import is_at_rest
 from impl.world.wide.runs import WideSimulator
-from impl.world.wide.world import WideWorld
+from impl.world.wide.wide_world import WideWorld
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 from impl.zookeeper.store import ZooKeeper

@@ -1,8 +1,8 @@
 """Simulated worlds that run the implementation: steps, simulators and traces."""
 
-from impl.sim.steps import Step, StepNotPossible
+from impl.sim.world_of_steps import Step, StepNotPossible
 from impl.world.cluster import Snapshot
 from impl.world.observation import Observation, leaves
-from impl.world.world import KINDS, World
+from impl.world.partition_world import KINDS, World
 
 __all__ = ["KINDS", "Observation", "Snapshot", "Step", "StepNotPossible", "World", "leaves"]

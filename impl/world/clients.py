@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.core.answers import NONE
-from impl.sim.steps import refusable
+from impl.sim.world_of_steps import refusable
+from impl.world.candidates import ISR_IS_UNLOCKED, LEADS, each_leader
 from impl.world.cluster import PartitionCluster
-from impl.world.steps import ISR_IS_UNLOCKED, LEADS, each_leader
 
 ONE, ALL = 1, -1
 """What a producer asks for, as its request says it."""

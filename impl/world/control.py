@@ -6,18 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.core.request_batch import NO_BROKER_EPOCH
-from impl.sim.steps import refusable
-from impl.world.cluster import PartitionCluster
-from impl.world.network import LeaderAndIsrInFlight
-from impl.world.partition_controller import Reply
-from impl.world.processes import PROCESS_IS_UP, SESSION_IS_ALIVE, each_broker
-from impl.world.steps import (
+from impl.sim.world_of_steps import refusable
+from impl.world.candidates import (
     ISR_IS_UNLOCKED,
     each_candidate,
     each_controller,
     each_controller_and_broker,
     each_leader_and_isr,
 )
+from impl.world.cluster import PartitionCluster
+from impl.world.network import LeaderAndIsrInFlight
+from impl.world.partition_controller import Reply
+from impl.world.processes import PROCESS_IS_UP, SESSION_IS_ALIVE, each_broker
 from impl.znodes.states import NO_LEADER
 
 BELIEVES = "the broker believes that it is the controller"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.releases import DEFAULT
-from impl.sim.steps import StepKind, refusable
+from impl.sim.world_of_steps import StepKind, refusable
+from impl.world.partition_world import KINDS, World
 from impl.world.processes import PROCESS_IS_UP, each_broker, start_unmet
 from impl.world.replicas import Replicas
-from impl.world.world import KINDS, World
 
 
 def broker_starts_empty(world: World, broker: int) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from impl.sim.steps import Step, Weight
-from impl.world.world import World
+from impl.sim.world_of_steps import Step, Weight
+from impl.world.partition_world import World
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,8 @@ While a write waits for its answer the partition is locked, see `Partition.locke
 from __future__ import annotations
 
 from impl.sim.isr_write import IsrWrite
-from impl.sim.steps import refusable
-from impl.world.cluster import PartitionCluster
-from impl.world.processes import SESSION_IS_ALIVE
-from impl.world.steps import (
+from impl.sim.world_of_steps import refusable
+from impl.world.candidates import (
     ISR_IS_UNLOCKED,
     LEADS,
     VERSION_IS_CURRENT,
@@ -17,6 +15,8 @@ from impl.world.steps import (
     each_isr_writer,
     each_leader_and_other,
 )
+from impl.world.cluster import PartitionCluster
+from impl.world.processes import SESSION_IS_ALIVE
 
 
 def _writes_unmet(world: PartitionCluster, leader: int) -> str | None:

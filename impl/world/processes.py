@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from impl.releases import Release
-from impl.sim.steps import StepKind, WorldOfSteps, refusable
+from impl.sim.world_of_steps import StepKind, WorldOfSteps, refusable
 from impl.znodes import paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import EmbeddedSession, ZooKeeper

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from impl.core.fetch_sessions import forgets_epochs
 from impl.core.fetcher_thread import FetcherError, FetchQuestion
-from impl.sim.steps import refusable
+from impl.sim.world_of_steps import refusable
+from impl.world.candidates import (
+    ISR_IS_UNLOCKED,
+    LEADS,
+    each_connection,
+    each_leader,
+    each_question,
+)
 from impl.world.cluster import PartitionCluster
 from impl.world.processes import PROCESS_IS_UP, each_broker
-from impl.world.steps import ISR_IS_UNLOCKED, LEADS, each_connection, each_leader, each_question
 
 FOLLOWS = "the broker follows a leader"
 HAS_NOT_FAILED = "the fetcher was not fenced: then it waits for the next LeaderAndIsr"

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from impl.core.event_controller import EventController
 from impl.releases import Release
-from impl.sim.steps import Step, offered
+from impl.sim.world_of_steps import Step, offered
 from impl.world.processes import (
     PROCESSES,
     Process,

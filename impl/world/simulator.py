@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from impl.sim.steps import Step, choose
+from impl.sim.world_of_steps import Step, choose
 from impl.world.faults import profile_named, weights_in
 from impl.world.observation import Changes
+from impl.world.partition_world import KINDS, World
 from impl.world.trace import ZOOKEEPER, Trace, TraceEvent, TraceHeader
-from impl.world.world import KINDS, World
 
 VERSION = "2.3"
 SYSTEM = "replication"

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.cli import main
-from conformance.vectors import judge as judging
+from conformance.vectors import case_results as judging
+from conformance.vectors.case_results import Outcome, judge, overall
 from conformance.vectors.cases import FILES, Case, read_cases
 from conformance.vectors.compare import agrees
-from conformance.vectors.judge import Outcome, judge, overall
 from conformance.vectors.releases import bounds, release_of, spans
 from specs.verdict import Verdict
 

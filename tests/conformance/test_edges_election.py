@@ -18,7 +18,7 @@ from impl.core.event_controller import EventController
 from impl.world.processes import each_broker
 from impl.world.stepped.faults import Faults
 from impl.world.stepped.parts import step
-from impl.world.stepped.world import ELECTIONS, SteppedCluster
+from impl.world.stepped.stepped_cluster import ELECTIONS, SteppedCluster
 from impl.znodes.retrying_client import RetryingZnodeClient
 from impl.zookeeper import Op
 from model.systems import system

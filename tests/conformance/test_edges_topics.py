@@ -21,7 +21,7 @@ from impl.core.deletion import DeletionManager
 from impl.core.event_controller import EventController
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.replica_manager import ReplicaManager
-from impl.world.stepped.world import BATCHES, SteppedCluster
+from impl.world.stepped.stepped_cluster import BATCHES, SteppedCluster
 from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.retrying_client import RetryingZnodeClient

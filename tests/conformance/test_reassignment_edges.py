@@ -17,7 +17,7 @@ from impl import Step, StepNotPossible
 from impl.core.reassigner import Reassigner
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
-from impl.world.stepped.world import WRITES, SteppedCluster
+from impl.world.stepped.stepped_cluster import WRITES, SteppedCluster
 from impl.znodes import TopicPartition
 from specs.verdict import Verdict
 from tests.conformance.test_edges_topics import steps_of

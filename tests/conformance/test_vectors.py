@@ -8,8 +8,8 @@ import pytest
 
 from conformance.plain_rules import elections
 from conformance.vectors import model
+from conformance.vectors.case_results import FileResult, Outcome, answers_of, disagreements, judge
 from conformance.vectors.cases import Case, read_cases
-from conformance.vectors.judge import FileResult, Outcome, answers_of, disagreements, judge
 from conformance.vectors.model import followers, machines
 from conformance.vectors.model.stage import ModelStage, Ranks, preset_of
 from conformance.vectors.not_applicable import EXCEPTIONS, NOT_APPLICABLE

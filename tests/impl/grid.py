@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import product
 
 from impl import World
-from impl.sim.steps import BROKERS, StepKind
+from impl.sim.world_of_steps import BROKERS, StepKind
 
 
 def grid(world: World, kind: StepKind) -> Iterable[tuple[int, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from impl import KINDS, Simulator, Step, StepNotPossible, World
-from impl.world.steps import LEADS
+from impl.world.candidates import LEADS
 from tests.impl.grid import grid
 
 REASONS = {

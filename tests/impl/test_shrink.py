@@ -7,7 +7,7 @@ import pytest
 from conformance.replay import judge
 from impl import Trace, simulate
 from impl.world.faults import LEFT_OUT, SWARM, profile_named
-from impl.world.shrink import FAULTS, shrink
+from impl.world.minimize_run import FAULTS, shrink
 from impl.world.simulator import record, steps_of
 from tests.planting import plant
 

@@ -12,9 +12,9 @@ import pytest
 from conformance.ingest.dialects import NOTE
 from conformance.ingest.files import discover
 from conformance.ingest.schema import Event, events_of
+from conformance.pipeline.check_rules import judge
 from conformance.pipeline.cluster_evidence import kept_of_file
 from conformance.pipeline.history import History
-from conformance.pipeline.judge import judge
 from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.places import places_of
 from conformance.pipeline.rules import Finding

@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.core.controller_parts import ControllerConfig
-from impl.sim.steps import Step
+from impl.sim.world_of_steps import Step
 from impl.world.wide import WIDE_KINDS, WideWorld
 from impl.znodes import ReplicaAssignment, TopicPartition, TopicZnode, encode_topic, paths
 from impl.znodes.topics import topic_version

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from impl.sim.steps import Step
+from impl.sim.world_of_steps import Step
 
 Weights = Mapping[str, int]
 

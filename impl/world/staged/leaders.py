@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from impl.core.replica_manager import Replica
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
-from impl.sim.steps import StepKind, offered
+from impl.sim.world_of_steps import StepKind, offered
 from impl.world.simulated_cluster import STEP_MS
 from impl.world.staged.server import LAG_MS, StagedBroker, StagedPartition
-from impl.world.staged.world import TOPIC, StagedCluster
+from impl.world.staged.staged_cluster import TOPIC, StagedCluster
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 

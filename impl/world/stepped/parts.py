@@ -13,7 +13,7 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.event_run import SuspensionPoint, as_watch_event
-from impl.sim.steps import Step, StepKind
+from impl.sim.world_of_steps import Step, StepKind
 from impl.world.processes import PROCESSES, WorldOfProcesses, administrator, each_broker
 from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
 from impl.world.stepped.host import Host, RequestInFlight

@@ -9,7 +9,7 @@ from impl.world import simulated_cluster
 from impl.world.wide import client_questions, clients, isr_requests, lifecycle, messages
 from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.runs import WIDE_PROFILES, WideRun, WideSimulator, run_wide
-from impl.world.wide.world import WIDE_KINDS, WideWorld
+from impl.world.wide.wide_world import WIDE_KINDS, WideWorld
 
 _KINDS = (
     *simulated_cluster.KINDS, *lifecycle.KINDS, *messages.KINDS, *clients.KINDS,

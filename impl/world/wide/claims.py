@@ -39,7 +39,7 @@ from impl.world.wide.ghosts import (
 from impl.world.wide.knowledge import unknown_at_rest
 from impl.world.wide.node import WideBroker
 from impl.world.wide.rest import leader_of, waits_in_vain
-from impl.world.wide.world import WideWorld
+from impl.world.wide.wide_world import WideWorld
 from impl.znodes import TopicPartition, paths
 from impl.znodes.states import decode_state
 from impl.znodes.text import MalformedZnode

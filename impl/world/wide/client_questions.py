@@ -16,13 +16,13 @@ from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, Replica
 from impl.log.record import StoredRecord
 from impl.log.record_batch import batches_in, encode_batch, records_of
 from impl.log.stored_log import StoredLog
-from impl.sim.steps import offered
+from impl.sim.world_of_steps import offered
 from impl.world.fetches import MOST_BYTES
 from impl.world.wide.controller_requests import was_lately_caught_up
 from impl.world.wide.fetch_rounds import refusal
 from impl.world.wide.ghosts import ClientAnswered, stored, values_in
 from impl.world.wide.node import Waiting, WideBroker
-from impl.world.wide.world import WideWorld
+from impl.world.wide.wide_world import WideWorld
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 

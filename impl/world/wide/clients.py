@@ -13,7 +13,7 @@ from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, DelayedProduce
 from impl.log.errors import StorageError
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
-from impl.sim.steps import offered
+from impl.sim.world_of_steps import offered
 from impl.world.fetches import MOST_BYTES
 from impl.world.wide.controller_answers import (
     LeadersAnswered,
@@ -25,7 +25,7 @@ from impl.world.wide.controller_answers import (
 )
 from impl.world.wide.ghosts import ConsumerRead, stored, values_in
 from impl.world.wide.node import Waiting, WideBroker
-from impl.world.wide.world import WideWorld
+from impl.world.wide.wide_world import WideWorld
 from impl.znodes import TopicPartition, encode_reassignment, paths
 from impl.zookeeper.port import wait
 

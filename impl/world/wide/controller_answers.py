@@ -16,7 +16,7 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.event_controller import EventController
 from impl.error_codes import NONE
 from impl.world.wide.node import WideBroker
-from impl.world.wide.world import WideWorld
+from impl.world.wide.wide_world import WideWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 from impl.zookeeper.port import wait
 

@@ -13,11 +13,11 @@ from impl.core.api import AlteredIsrs, ControllerApi
 from impl.core.cluster_context import ClusterContext
 from impl.core.event_controller import EventController
 from impl.error_codes import NONE
-from impl.sim.steps import offered
+from impl.sim.world_of_steps import offered
 from impl.world.wide.controller_answers import IsrsAnswered, error_of_request, refused_isrs
 from impl.world.wide.ghosts import IsrsAsked
 from impl.world.wide.node import IsrRequest
-from impl.world.wide.world import WideWorld
+from impl.world.wide.wide_world import WideWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 One = Iterable[tuple[int, ...]]

@@ -20,7 +20,7 @@ from impl.world.wide.controller_requests import followed_by
 from impl.world.wide.ghosts import batches_of, log_of
 from impl.world.wide.node import WideBroker
 from impl.world.wide.rest import waits_in_vain
-from impl.world.wide.world import WideWorld
+from impl.world.wide.wide_world import WideWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 from impl.zookeeper.port import wait
 

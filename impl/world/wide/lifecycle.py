@@ -10,7 +10,7 @@ from impl.core.broker_events import BrokerNotAvailable
 from impl.core.events import IsrShrinking
 from impl.core.partition import NotAssignedReplica, RemoteReplica
 from impl.core.replica_manager import Replica
-from impl.sim.steps import Act, Candidates, StepKind, offered
+from impl.sim.world_of_steps import Act, Candidates, StepKind, offered
 from impl.world.simulated_cluster import (
     broker_stops,
     brokers_that,
@@ -18,7 +18,7 @@ from impl.world.simulated_cluster import (
 )
 from impl.world.wide import messages
 from impl.world.wide.ghosts import IsrChangesAnnounced, IsrsShrunk, ShutdownAnswered
-from impl.world.wide.world import WideWorld
+from impl.world.wide.wide_world import WideWorld
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 from impl.zookeeper.port import wait
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from impl.core.answers import NONE
 from impl.core.requests import LeaderAndIsr
-from impl.sim.steps import offered
+from impl.sim.world_of_steps import offered
 from impl.world.fetches import answer
 from impl.world.wide.controller_requests import Before, first_wrong, obeyed_otherwise
 from impl.world.wide.fetch_rounds import (
@@ -25,7 +25,7 @@ from impl.world.wide.ghosts import (
     RoundWentOn,
 )
 from impl.world.wide.state_writes import StatesBefore, written_otherwise
-from impl.world.wide.world import WideWorld
+from impl.world.wide.wide_world import WideWorld
 
 Two = Iterable[tuple[int, ...]]
 TO = "controller broker"

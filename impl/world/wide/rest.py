@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from impl.core.replica_manager import Replica
 from impl.world.wide.node import WideBroker
-from impl.world.wide.world import WideWorld
+from impl.world.wide.wide_world import WideWorld
 from impl.znodes import TopicPartition, paths
 from impl.znodes.text import MalformedZnode
 from impl.zookeeper.port import wait

@@ -10,10 +10,10 @@ from typing import Any
 
 from impl.core.controller_parts import ControllerConfig
 from impl.releases import DEFAULT
-from impl.sim.steps import Step, Weight, choose
+from impl.sim.world_of_steps import Step, Weight, choose
 from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.rest import is_at_rest, what_goes_on
-from impl.world.wide.world import WIDE_KINDS, WideWorld
+from impl.world.wide.wide_world import WIDE_KINDS, WideWorld
 from impl.zookeeper.port import wait
 
 Weights = dict[str, int]

@@ -17,7 +17,7 @@ from impl.world.simulated_cluster import REBALANCE
 from impl.world.wide.controller_answers import IsrsAnswered
 from impl.world.wide.controller_requests import Difference
 from impl.world.wide.ghosts import RequestSent
-from impl.world.wide.world import WideWorld
+from impl.world.wide.wide_world import WideWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.states import decode_state
 from impl.zookeeper.port import wait

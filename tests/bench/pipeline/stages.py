@@ -21,8 +21,8 @@ from conformance.ingest.files import discover
 from conformance.ingest.parse import FileCounts, batches, parsed_file, parsed_lines
 from conformance.ingest.reader import lines_of
 from conformance.ingest.schema import EVENT, EVENTS, FILE, FILES, LINES, events_of
+from conformance.pipeline.check_rules import judge
 from conformance.pipeline.history import History
-from conformance.pipeline.judge import judge
 from conformance.pipeline.places import owners_of, places_of
 from conformance.pipeline.repeats import merge_repeats
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from conformance.vectors.case_results import Outcome, answers_of, judge
 from conformance.vectors.cases import FILES, read_cases
 from conformance.vectors.implementation import ANSWERS
-from conformance.vectors.judge import Outcome, answers_of, judge
 from conformance.vectors.not_applicable import NOT_APPLICABLE
 from conformance.vectors.shapes import completed
 from impl.releases import PRESETS

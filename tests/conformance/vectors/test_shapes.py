@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from conformance.vectors.case_results import SIDES, answers_of, not_answered
 from conformance.vectors.cases import Case, read_cases
 from conformance.vectors.implementation import answer
-from conformance.vectors.judge import SIDES, answers_of, not_answered
 from conformance.vectors.not_applicable import EXCEPTIONS
 from conformance.vectors.questions import NotInModel
 from conformance.vectors.shapes import NULLS, Lacks, completed

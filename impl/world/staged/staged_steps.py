@@ -12,14 +12,14 @@ from impl.core.answers import NONE
 from impl.core.broker_events import BrokerNotAvailable, StaleBrokerEpoch
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
-from impl.sim.steps import offered
+from impl.sim.world_of_steps import offered
 from impl.world import simulated_cluster
 from impl.world.processes import broker_reconnects, session_expires
 from impl.world.simulated_cluster import broker_stops, brokers_that, leaders_are_rebalanced
 from impl.world.staged import leaders
 from impl.world.staged.leaders import at
 from impl.world.staged.server import ANSWER, SHUTDOWN, StagedBroker
-from impl.world.staged.world import STAGED_KINDS, StagedCluster
+from impl.world.staged.staged_cluster import STAGED_KINDS, StagedCluster
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import broker_version, encode_broker
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from impl.core.controller_parts import ControllerConfig
 from impl.core.events import LogDeleted
 from impl.releases import DEFAULT, Release
-from impl.sim.steps import Step, StepKind
+from impl.sim.world_of_steps import Step, StepKind
 from impl.world.fetches import MOST_BYTES
 from impl.world.simulated_broker import FOLDER
 from impl.world.simulated_cluster import SimulatedCluster

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from impl.sim.steps import BROKERS, Step
+from impl.sim.world_of_steps import BROKERS, Step
+from impl.world.partition_world import KINDS
 from impl.world.simulator import record, steps_of
 from impl.world.trace import Trace
-from impl.world.world import KINDS
 
 FAULTS = frozenset(
     {

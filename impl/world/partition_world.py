@@ -6,7 +6,7 @@ one. All state is plain data; ``snapshot()`` is an immutable, comparable, hashab
 
 from __future__ import annotations
 
-from impl.sim.steps import StepKind
+from impl.sim.world_of_steps import StepKind
 from impl.world import clients, control, isr, replication
 from impl.world.cluster import PartitionCluster
 from impl.world.observation import Observation, observe

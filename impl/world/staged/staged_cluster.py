@@ -19,7 +19,7 @@ from impl.releases import DEFAULT, Release
 from impl.sim.checkpoint import keep, put_back
 from impl.sim.effects import JournalReport, SendRequests
 from impl.sim.event_run import ControllerThread, Grain, SuspensionPoint, as_watch_event
-from impl.sim.steps import Step, StepKind
+from impl.sim.world_of_steps import Step, StepKind
 from impl.world.simulated_broker import SentRequest
 from impl.world.simulated_cluster import SimulatedCluster
 from impl.world.staged.server import StagedBroker
@@ -39,7 +39,7 @@ MINDED = (
 """What a controller watches beside /controller and each broker's registration."""
 
 STAGED_KINDS: dict[str, StepKind] = {}
-"""Every step of a staged cluster by name, sorted; `impl.world.staged.steps` fills it."""
+"""Every step of a staged cluster by name, sorted; `impl.world.staged.staged_steps` fills it."""
 
 
 def every_effect(thread: ControllerThread, place: SuspensionPoint) -> bool:
