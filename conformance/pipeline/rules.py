@@ -85,7 +85,7 @@ ONE_LEADER = Rule(
     "states of one leader epoch, or leaders that start in it (state-change.log)",
 )
 REFUSAL_JUSTIFIED = Rule(
-    "only_the_old_is_refused",
+    "only_older_epochs_are_refused",
     "a broker refuses a request as old only when the epoch it knows is not older",
     "ReplicaManager.becomeLeaderOrFollower",
     "to accept a request whose epoch is newer than the one known",
@@ -99,7 +99,7 @@ ONE_STATE = Rule(
     "states with a zkVersion (state-change.log, server.log)",
 )
 WRITE_FITS = Rule(
-    "each_write_is_one_of_the_protocol",
+    "each_state_write_is_a_step_of_the_model",
     "from each version of a partition's state to the next there is a write that the model has",
     "replication: controller_elects_leader, controller_removes_replica, leader_shrinks_isr, "
     "leader_expands_isr",
@@ -108,7 +108,7 @@ WRITE_FITS = Rule(
     "states of neighbouring zkVersions (state-change.log, server.log)",
 )
 CONTROLLERSHIP_FITS = Rule(
-    "controllers_keep_to_the_model",
+    "controller_lines_are_a_run_of_the_model",
     "what brokers do to become controller, as controller, and at the orders of whoever is "
     "it, is a run that the model has",
     "election: all its steps; KAFKA-6082, KAFKA-532, KIP-380",
@@ -116,39 +116,39 @@ CONTROLLERSHIP_FITS = Rule(
     "elections (controller.log), acts of controllers and brokers that obey (state-change.log)",
 )
 COMMITTED_IS_KEPT = Rule(
-    "no_cut_below_the_high_watermark",
-    "no replica cuts from its log, or starts without, what it knew to be committed, or what its "
-    "leader did while it was in the ISR, while its process lives",
+    "no_truncation_below_the_high_watermark",
+    "while its process lives, a replica neither truncates nor starts without a record that it, or "
+    "its leader while the replica was in the ISR, knew to be committed",
     "KIP-101, KIP-279; AbstractFetcherThread.truncateToHighWatermark, Log.truncateTo, "
     "Partition.maybeShrinkIsr",
     "an offset that is not below its high watermark",
     "high watermarks and truncations of one replica (server.log, state-change.log)",
 )
-CUT_TO_EPOCH_END = Rule(
-    "a_follower_cuts_where_its_leader_began",
-    "a follower cuts its log to where the leader's answer ends the follower's last epoch, which is "
-    "not above the leader's log end at the start of its own",
+TRUNCATED_TO_EPOCH_END = Rule(
+    "follower_truncates_to_the_end_of_its_epoch",
+    "a follower truncates to where the leader's answer ends the follower's last epoch, which is "
+    "not above the leader's log end at the start of the leader's epoch",
     "KIP-101, KIP-279; LeaderEpochFileCache.endOffsetFor, ReplicaFetcherThread.truncate",
     "an offset up to the log end with which the leader began its epoch",
     "truncations of followers, and log ends with which leaders start (1.1 and newer)",
 )
 WATERMARK_IN_LOG = Rule(
     "no_high_watermark_above_the_log",
-    "a replica's high watermark is not above its log end, whatever was cut from the log before",
+    "a replica's high watermark is not above its log end, also after a truncation",
     "Partition.makeLeader, makeFollower; Log.truncateTo lowers the high watermark with the log",
     "a high watermark up to the log end",
     "lines with a log end and a high watermark (2.4 and newer)",
 )
 STARTS_FROM_LOG = Rule(
-    "a_replica_starts_from_its_log",
-    "a replica starts where its log ended, if nothing was cut since: a log that was just made is "
-    "empty; a follower's first cut is below the end, and to the high watermark with which it "
-    "started if no epoch says where to",
+    "replica_starts_at_its_log_end",
+    "a replica starts where its log ended, unless it was truncated since; a new log is empty; a "
+    "follower first truncates to an offset below its end, which is the high watermark with which "
+    "it started if no epoch decides",
     "Partition.makeLeader, makeFollower, maybeShrinkIsr; Log.truncateTo; "
     "AbstractFetcherThread.truncateToHighWatermark",
-    "where the log ended last, or where it was cut to since",
+    "where the log ended last, or to where it was truncated since",
     "starts and shrunk ISRs with their offsets (state-change.log since 2.5, server.log) beside "
-    "logs made and cuts (server.log)",
+    "logs made and truncations (server.log)",
 )
 RENAMED = Rule(
     "a_deleted_log_is_renamed",
@@ -159,7 +159,7 @@ RENAMED = Rule(
     "logs that are renamed (server.log, 0.10 and newer)",
 )
 DELETED_IN_FULL = Rule(
-    "a_topic_goes_when_its_logs_are_gone",
+    "topic_deletion_ends_after_all_logs_are_deleted",
     "the deletion of a topic ends when every replica has answered that its log is deleted; one "
     "whose log cannot be renamed answers KAFKA_STORAGE_ERROR, and the deletion waits",
     "KIP-112; LogManager.asyncDelete, TopicDeletionManager.failReplicaDeletion",
@@ -167,15 +167,15 @@ DELETED_IN_FULL = Rule(
     "logs that could not be renamed (server.log), topics whose deletion ends (controller.log)",
 )
 FOLLOWS_AS_ANSWERED = Rule(
-    "a_follower_takes_what_its_leader_answers",
+    "follower_takes_the_answered_high_watermark",
     "a follower's high watermark is its leader's, up to its own log's end: `follower_appends`",
     "ReplicaFetcherThread.processPartitionData",
     "the lesser of the leader's high watermark and the log's end",
     "what followers are answered (ReplicaFetcherThread at TRACE)",
 )
 FETCHES_FROM_ITS_END = Rule(
-    "a_follower_goes_on_where_its_log_ends",
-    "between two fetches a follower's log changes by what it appends or cuts",
+    "follower_fetches_from_its_log_end",
+    "between two fetches a follower's log changes by what it appends or truncates",
     "ReplicaFetcherThread.processPartitionData, AbstractFetcherThread.truncateToHighWatermark",
     "a log that ends where the fetch before left it",
     "what followers are answered (ReplicaFetcherThread at TRACE)",
@@ -187,17 +187,17 @@ WATERMARK_GROWS = Rule(
     "a high watermark no lower than the last",
     "high watermarks of leaders (Partition at DEBUG)",
 )
-CUT_AS_ANSWERED = Rule(
-    "a_follower_cuts_as_its_leader_answers",
-    "a follower cuts at most where its leader said that an epoch ends: `follower_truncates`",
+TRUNCATED_AS_ANSWERED = Rule(
+    "follower_truncates_to_the_answered_offset",
+    "a follower truncates to no lower offset than its leader answered: `follower_truncates`",
     "ReplicaFetcherThread.truncate, KIP-101, KIP-279; answers of OffsetForLeaderEpoch",
     "an offset up to the end that was answered in that leader epoch",
     "truncations, and answers about epochs (kafka.request.logger at DEBUG or TRACE)",
 )
 ANSWERS_ITS_EPOCH = Rule(
-    "a_leader_answers_in_its_own_epoch",
-    "a leader answers who names its leader epoch, and refuses an older or a newer one; its own "
-    "only rises",
+    "leader_refuses_other_epochs",
+    "a leader serves requests that name its leader epoch, and refuses an older or a newer one; "
+    "its own epoch only rises",
     "KIP-320, KAFKA-9338; Partition.checkCurrentLeaderEpoch",
     "FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH for any other",
     "fetches and questions with a leader epoch (kafka.request.logger at DEBUG, 2.1 and newer)",
@@ -211,7 +211,7 @@ WITHIN_THE_LOG = Rule(
     "fetches in a leader epoch, and log ends that its leader tells (kafka.request.logger at DEBUG)",
 )
 ENDS_AS_BEGAN = Rule(
-    "a_leader_answers_where_epochs_ended",
+    "leader_answers_where_epochs_ended",
     "a leader answers that an epoch ends where the next one of its log begins, which is not above "
     "where its own began; while it leads, no end falls, and a later epoch ends no earlier",
     "KIP-101, KIP-279; LeaderEpochFileCache.endOffsetFor",
@@ -222,7 +222,7 @@ DATA_PLANE = (
     FOLLOWS_AS_ANSWERED,
     FETCHES_FROM_ITS_END,
     WATERMARK_GROWS,
-    CUT_AS_ANSWERED,
+    TRUNCATED_AS_ANSWERED,
     ANSWERS_ITS_EPOCH,
     WITHIN_THE_LOG,
     ENDS_AS_BEGAN,
@@ -257,7 +257,7 @@ STARTS_ONCE = Rule(
     "leaders that start (state-change.log; server.log before 2.8)",
 )
 STATES_FOLLOW = Rule(
-    "partition_states_follow_one_another",
+    "partition_state_changes_are_valid",
     "a controller moves a partition out of the state that it moved it into; what was deleted is "
     "created before it is online",
     "PartitionStateMachine; ControllerContext.putPartitionState",
@@ -265,7 +265,7 @@ STATES_FOLLOW = Rule(
     "changes of partitions' states (state-change.log)",
 )
 STEPS_FOLLOW = Rule(
-    "each_step_follows_the_one_before",
+    "steps_are_logged_in_their_order",
     "a process logs each step after the one that it takes before: a request is received before it "
     "is handled, completed or refused; a replica changes from the state that it was moved into",
     "ReplicaManager.becomeLeaderOrFollower; ReplicaStateMachine.doHandleStateChanges",
@@ -274,7 +274,7 @@ STEPS_FOLLOW = Rule(
     "TRACE)",
 )
 BEGINS_AS_ASSIGNED = Rule(
-    "a_partition_begins_as_assigned",
+    "new_partition_is_led_by_its_first_live_replica",
     "a new partition is led by the first of its replicas that are alive, which are its ISR, under "
     "leader epoch 0 and zkVersion 0",
     "ZkPartitionStateMachine.initializeLeaderAndIsrForPartitions; LeaderAndIsr.initialLeaderEpoch",
@@ -303,7 +303,7 @@ REQUEST_AS_SENT = Rule(
     "requests that are sent, received and handled (state-change.log at TRACE)",
 )
 HOLDS_AS_RECEIVED = Rule(
-    "a_broker_holds_the_epoch_it_was_told",
+    "replica_has_the_epoch_of_its_last_request",
     "the leader epoch in which a replica starts, and that it says it holds, is one that a request "
     "had, the last that it took",
     "ReplicaManager.becomeLeaderOrFollower; Partition.makeLeader, makeFollower",
@@ -318,7 +318,7 @@ EPOCH_AS_REGISTERED = Rule(
     "registrations (server.log) and caches of broker epochs (controller.log), since 2.2",
 )
 ISR_AS_ANNOUNCED = Rule(
-    "an_isr_is_written_as_announced",
+    "written_isr_is_the_logged_one",
     "the ISR that a leader says it shrinks or expands to is the one that it then writes",
     "Partition.maybeShrinkIsr, maybeExpandIsr, updateIsr",
     "the ISR that was announced",
@@ -332,7 +332,7 @@ EPOCH_VERSION = Rule(
     "elections that tell both (controller.log, 0.10 and newer)",
 )
 REQUEST_SEEN = Rule(
-    "a_request_for_moves_is_seen",
+    "reassignment_request_is_handled",
     "a request that is written while a controller is elected is taken up, or refused, before "
     "what came after it",
     "KafkaController.processPartitionReassignment; watches of ZooKeeper, in the order of zxids",
@@ -340,7 +340,7 @@ REQUEST_SEEN = Rule(
     "requests in ZooKeeper's transaction log (version-2/log.*), made under a controller of it",
 )
 LINES_TOGETHER = Rule(
-    "what_is_logged_together_is_there",
+    "paired_lines_are_complete",
     "of lines that one thread always logs together, each is there, and in that order",
     "ReplicaManager, Partition, KafkaController, ControllerBrokerRequestBatch, KafkaServer",
     "both lines",
@@ -391,7 +391,7 @@ RULES: tuple[Rule, ...] = (
     WRITE_FITS,
     CONTROLLERSHIP_FITS,
     COMMITTED_IS_KEPT,
-    CUT_TO_EPOCH_END,
+    TRUNCATED_TO_EPOCH_END,
     WATERMARK_IN_LOG,
     STARTS_FROM_LOG,
     RENAMED,

@@ -18,9 +18,9 @@ from conformance.pipeline import rules_fetches
 from conformance.pipeline.request_rows import REQUESTS
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import (
-    CUT_AS_ANSWERED,
     FETCHES_FROM_ITS_END,
     FOLLOWS_AS_ANSWERED,
+    TRUNCATED_AS_ANSWERED,
     WATERMARK_GROWS,
     FindingKind,
 )
@@ -84,13 +84,13 @@ def _cuts(context: RuleContext, replicas: Replicas) -> None:
                 if not answers or any(end < 0 for end, _ in answers):
                     continue  # nothing was answered, or that the epoch is not known
                 most, where = max(answers, key=lambda one: one[0])
-                context.looked(CUT_AS_ANSWERED)
+                context.looked(TRUNCATED_AS_ANSWERED)
                 if event.offset > most:
                     sure = _all_answers(context, where, follows)
                     sure = sure and context.history.same_process(follows, event)
                     context.report(
                         FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
-                        CUT_AS_ANSWERED, event,
+                        TRUNCATED_AS_ANSWERED, event,
                         f"{_name(event)} is cut to {event.offset} in leader epoch "
                         f"{follows.leader_epoch}, and its leader answered that the epoch ends at "
                         f"{most} ({where.where})", f"{most} or less",

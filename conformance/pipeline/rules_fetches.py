@@ -23,9 +23,9 @@ from conformance.pipeline.request_rows import RequestRow
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import (
     ANSWERS_ITS_EPOCH,
-    CUT_AS_ANSWERED,
     ENDS_AS_BEGAN,
     FETCHES_FROM_ITS_END,
+    TRUNCATED_AS_ANSWERED,
     WATERMARK_GROWS,
     WITHIN_THE_LOG,
     FindingKind,
@@ -283,13 +283,13 @@ def _flow(context: RuleContext, flow: Sequence[RequestRow]) -> None:
 
 
 def _at_the_end(context: RuleContext, end: RequestRow, row: RequestRow, offset: int) -> None:
-    context.looked(CUT_AS_ANSWERED)
+    context.looked(TRUNCATED_AS_ANSWERED)
     most = end.answered["endoffset"]
     if offset > most and _one_life(context, end.event, row.event) is not None:
         context.report(
             FindingKind.VIOLATION if _one_life(context, end.event, row.event)
             else FindingKind.INCOMPLETE,
-            CUT_AS_ANSWERED, row.event,
+            TRUNCATED_AS_ANSWERED, row.event,
             f"{_name(row.event)} answered broker {row.event.replica} that epoch "
             f"{end.asked.get('leaderepoch')} ends at {most} ({end.event.where}), and is asked next "
             f"for what follows {offset}", f"an offset of {most} or less",

@@ -23,8 +23,8 @@ from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import (
     COMMITTED_IS_KEPT,
-    CUT_TO_EPOCH_END,
     STARTS_FROM_LOG,
+    TRUNCATED_TO_EPOCH_END,
     WATERMARK_IN_LOG,
     FindingKind,
 )
@@ -298,7 +298,7 @@ def _cut_to_epoch_end(
     (start,) = starts
     if _began_anew(context, followed, cut) or context.history.topic_began(start, cut):
         return
-    context.looked(CUT_TO_EPOCH_END)
+    context.looked(TRUNCATED_TO_EPOCH_END)
     if cut.offset <= max(start.offset or 0, begins):
         return
     file = context.history.places[start.file]
@@ -312,7 +312,7 @@ def _cut_to_epoch_end(
     more = "" if sure else "; a later start of either process may be missing"
     context.report(
         FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
-        CUT_TO_EPOCH_END,
+        TRUNCATED_TO_EPOCH_END,
         cut,
         f"{cut.topic}-{cut.partition}: broker {cut.broker} cuts its log to {cut.offset}, and its "
         f"leader, broker {start.broker}, began leader epoch {start.leader_epoch} with a log that "

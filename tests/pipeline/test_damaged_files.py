@@ -208,7 +208,7 @@ def test_the_verdict_says_what_it_is_about_and_which_rules_had_nothing_to_compar
     assert "rules had nothing to compare)" in result["headline"]
     rows = {row["rule"]: row for row in result["coverage"]["compared"]}
     assert rows["leader_is_in_its_isr"]["compared"] == 39
-    idle = rows["no_cut_below_the_high_watermark"]
+    idle = rows["no_truncation_below_the_high_watermark"]
     assert (idle["compared"], "truncations" in idle["needs"]) == (0, True)
 
 

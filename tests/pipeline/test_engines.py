@@ -41,7 +41,7 @@ def test_both_engines_agree_on_the_shipped_logs(spark: SparkEngine):
     local, distributed = answer(LocalEngine(), *folders), answer(spark, *folders)
 
     assert '"violation"' in local
-    assert "a_request_for_moves_is_seen" in local
+    assert "reassignment_request_is_handled" in local
     assert distributed == local
 
 

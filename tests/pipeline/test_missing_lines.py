@@ -22,7 +22,7 @@ from tests.pipeline.written import (
     write,
 )
 
-TOGETHER = "what_is_logged_together_is_there"
+TOGETHER = "paired_lines_are_complete"
 
 
 def missing(result: dict[str, Any]) -> list[tuple[str, int]]:

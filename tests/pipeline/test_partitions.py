@@ -117,5 +117,5 @@ def test_a_state_that_does_not_follow_is_reported_while_the_logs_grow(tmp_path: 
         partition = KeptPartition.unpacked(partition.packed())
 
     assert [(each.what, each.finding.rule, each.finding.line) for each in said] == [
-        (FINDING, "partition_states_follow_one_another", 41)
+        (FINDING, "partition_state_changes_are_valid", 41)
     ]

@@ -78,7 +78,7 @@ def test_an_older_controller_that_is_refused_is_as_it_should_be(tmp_path: Path):
     wrong = state(tmp_path / "b", obeys(1, 2, 1, 5), line(2, refused.format(6)))
 
     assert right["findings"] == []
-    assert ("only_the_old_is_refused", "state-change.log", 2) in violations(wrong)
+    assert ("only_older_epochs_are_refused", "state-change.log", 2) in violations(wrong)
 
 
 @pytest.mark.parametrize("epoch, broken", [(6, False), (5, True), (4, True)])

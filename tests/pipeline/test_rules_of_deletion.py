@@ -9,7 +9,7 @@ import pytest
 from tests.pipeline.written import CONTROLLER, checked, elected, line, starting, violations, write
 from tests.pipeline.written import incomplete as doubted
 
-NAMED, ENDED = "a_deleted_log_is_renamed", "a_topic_goes_when_its_logs_are_gone"
+NAMED, ENDED = "a_deleted_log_is_renamed", "topic_deletion_ends_after_all_logs_are_deleted"
 DELETION = "kafka.controller.TopicDeletionManager"
 
 

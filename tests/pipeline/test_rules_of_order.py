@@ -24,8 +24,8 @@ from tests.pipeline.written import (
     write,
 )
 
-FOLLOWS = "each_step_follows_the_one_before"
-GOES_ON = "an_isr_is_written_as_announced"
+FOLLOWS = "steps_are_logged_in_their_order"
+GOES_ON = "written_isr_is_the_logged_one"
 
 
 def request(second: int, number: int, left_out: str = "", broker: int = 2) -> list[str]:
@@ -172,7 +172,7 @@ def test_a_new_partition_is_not_elected_under_epoch_0(tmp_path: Path):
 
     assert violations(state(tmp_path / "a", made, right)) == []
     assert violations(state(tmp_path / "b", made, wrong)) == [
-        ("partition_states_follow_one_another", "state-change.log", 2)
+        ("partition_state_changes_are_valid", "state-change.log", 2)
     ]
 
 

@@ -52,8 +52,8 @@ STATES, SERVERS = "state-change.log", "server.log"
 TWICE = "a_line_agrees_with_itself"
 SENT = "a_request_is_handled_as_it_was_sent"
 ZNODE = "controller_epoch_and_its_version_rise_together"
-ANNOUNCED = "an_isr_is_written_as_announced"
-HELD = "a_broker_holds_the_epoch_it_was_told"
+ANNOUNCED = "written_isr_is_the_logged_one"
+HELD = "replica_has_the_epoch_of_its_last_request"
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_a_start_above_what_is_written_later_is_found_where_clocks_cannot_explai
 
     assert result["verdict"] == verdict
     assert [(row["rule"], row["line"]) for row in result["findings"]] == [
-        ("a_broker_holds_the_epoch_it_was_told", 1)
+        ("replica_has_the_epoch_of_its_last_request", 1)
     ]
 
 

@@ -167,7 +167,9 @@ def test_a_topic_of_a_name_that_an_elected_controller_finds_has_states_of_its_ow
     judged = result(tmp_path, b1__state_change=first, b2__state_change=second, b1__server=wrote,
                     b1__controller=[deleted(101)])  # fmt: skip
 
-    assert "each_write_is_one_of_the_protocol" not in [one["rule"] for one in judged["findings"]]
+    assert "each_state_write_is_a_step_of_the_model" not in [
+        one["rule"] for one in judged["findings"]
+    ]
 
 
 # --- who changes an ISR
@@ -249,7 +251,7 @@ def test_a_leader_whose_process_began_anew_may_start_again_and_its_loss_is_repor
     rows = result(tmp_path, b1__server=server)["findings"]
 
     assert [(row["kind"], row["rule"], row["line"]) for row in rows] == [
-        ("explained", "no_cut_below_the_high_watermark", 6)
+        ("explained", "no_truncation_below_the_high_watermark", 6)
     ]
     assert "what its disk lost is lost" in rows[0]["why"]
 
@@ -288,7 +290,7 @@ def test_a_deleted_topics_partition_that_goes_online_with_no_creation_is_found(
     wrong = found(tmp_path / "whole", **logs, b1__server=server)
     doubtful = result(tmp_path / "without", **logs)
 
-    assert ("partition_states_follow_one_another", STATES, 3) in wrong
+    assert ("partition_state_changes_are_valid", STATES, 3) in wrong
     assert doubtful["verdict"] == "unknown"
 
 
@@ -313,9 +315,9 @@ def removed(second: int, replica: int, leader: int, epoch: int, isr: str) -> str
 @pytest.mark.parametrize(
     "first, rule",
     [
-        ((2, 0, 0, "1,2"), "a_partition_begins_as_assigned"),
-        ((1, 3, 0, "1,2"), "a_partition_begins_as_assigned"),
-        ((1, 0, 2, "1,2"), "a_partition_begins_as_assigned"),
+        ((2, 0, 0, "1,2"), "new_partition_is_led_by_its_first_live_replica"),
+        ((1, 3, 0, "1,2"), "new_partition_is_led_by_its_first_live_replica"),
+        ((1, 0, 2, "1,2"), "new_partition_is_led_by_its_first_live_replica"),
         ((1, 0, 0, "1,1"), "a_line_agrees_with_itself"),
         ((1, 0, 0, "1,2"), None),
         ((2, 0, 0, "2"), None),
@@ -452,7 +454,7 @@ def test_the_news_of_a_topic_tell_the_replicas_that_its_partitions_are_made_with
 
     result = checked(write(tmp_path, {"b1/controller.log": [news], "b1/state-change.log": lines}))
 
-    rule = "a_partition_begins_as_assigned"
+    rule = "new_partition_is_led_by_its_first_live_replica"
     assert violations(result) == [(rule, "controller.log", 1)] * broken
 
 

@@ -25,7 +25,7 @@ from tests.pipeline.written import (
     write,
 )
 
-RULE = "controllers_keep_to_the_model"
+RULE = "controller_lines_are_a_run_of_the_model"
 RELEASE = "org.apache.kafka.common.utils.AppInfoParser"
 
 

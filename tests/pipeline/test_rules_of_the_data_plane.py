@@ -88,15 +88,15 @@ def test_a_follower_that_takes_what_it_is_answered_is_right(head: str, tmp_path:
     result = judged(tmp_path, lines, [])
 
     assert not found(result)
-    assert result["coverage"]["rules"]["a_follower_takes_what_its_leader_answers"] == 2
-    assert result["coverage"]["rules"]["a_follower_goes_on_where_its_log_ends"] == 1
+    assert result["coverage"]["rules"]["follower_takes_the_answered_high_watermark"] == 2
+    assert result["coverage"]["rules"]["follower_fetches_from_its_log_end"] == 1
     assert "3 comparisons of the data plane" in result["headline"]
 
 
 def test_a_high_watermark_above_the_followers_log_is_a_violation(tmp_path: Path):
     result = judged(tmp_path, fetched(1, 5, 7, 9, 9), [])
 
-    rule = "a_follower_takes_what_its_leader_answers"
+    rule = "follower_takes_the_answered_high_watermark"
     assert found(result) == [("violation", rule, "server.log", 5)]
 
 
@@ -109,7 +109,7 @@ def test_a_high_watermark_above_its_leaders_may_be_where_the_log_begins(tmp_path
 def test_a_log_that_ends_elsewhere_than_the_fetch_before_left_it_is_a_violation(tmp_path: Path):
     result = judged(tmp_path, fetched(1, 5, 7, 5, 5) + fetched(2, 6, 6, 5, 5), [])
 
-    rule = "a_follower_goes_on_where_its_log_ends"
+    rule = "follower_fetches_from_its_log_end"
     assert found(result) == [("violation", rule, "server.log", 6)]
 
 
@@ -209,20 +209,20 @@ ENDS = line(
 @pytest.mark.parametrize(
     ("rows", "wrong", "rule"),
     [
-        (((2, 1, 1), (3, 1, 1), (2, 1, 1), (3, 1, 1)), 3, "a_leader_answers_in_its_own_epoch"),
-        (((2, 1, 1), (4, 1, 1), (2, 1, 1), (2, 2, 1)), 2, "a_leader_answers_in_its_own_epoch"),
+        (((2, 1, 1), (3, 1, 1), (2, 1, 1), (3, 1, 1)), 3, "leader_refuses_other_epochs"),
+        (((2, 1, 1), (4, 1, 1), (2, 1, 1), (2, 2, 1)), 2, "leader_refuses_other_epochs"),
         (((3, 9, 8), (3, 10, 12), (3, 11, 10), (3, 12, 11)), 2,
          "a_leaders_high_watermark_never_falls"),
         (((3, 9, 8), (3, 14, 14)), 2, "a_leaders_high_watermark_never_falls"),
         (((3, 9, 8), (3, 10, 99)), 2, "nothing_is_fetched_above_the_leaders_log_end"),
         (((3, 9, 8), (3, 13, 10), (3, 11, 10), (3, 12, 10)), 2,
-         "a_follower_goes_on_where_its_log_ends"),
+         "follower_fetches_from_its_log_end"),
         (((3, 9, 8), (3, 99, 10), (3, 11, 10)), 2, "nothing_is_fetched_above_the_leaders_log_end"),
         (((3, 9, 8), (3, 15, 10)), 2, "nothing_is_fetched_above_the_leaders_log_end"),
         (((3, 9, 8), (3, 10, 9), (3, 3, 9, -1)), 3, "nothing_is_fetched_above_the_leaders_log_end"),
-        (((3, 2, 10, -1), (3, 9, 8)), 1, "a_leader_answers_where_epochs_ended"),
-        (((3, 2, 9, -1), (3, 2, 8, -1)), 2, "a_leader_answers_where_epochs_ended"),
-        (((3, 2, 8, -1), (3, 9, 8)), 2, "a_follower_cuts_as_its_leader_answers"),
+        (((3, 2, 10, -1), (3, 9, 8)), 1, "leader_answers_where_epochs_ended"),
+        (((3, 2, 9, -1), (3, 2, 8, -1)), 2, "leader_answers_where_epochs_ended"),
+        (((3, 2, 8, -1), (3, 9, 8)), 2, "follower_truncates_to_the_answered_offset"),
     ],
 )  # fmt: skip
 def test_a_leaders_requests_are_a_run_in_the_order_of_their_connections(
@@ -251,7 +251,7 @@ def test_a_fetch_goes_on_where_nothing_was_answered(tmp_path: Path):
 
     rows = found(judged(tmp_path, [], lines))
 
-    assert rows == [("violation", "a_follower_goes_on_where_its_log_ends", "kafka-request.log", 2)]
+    assert rows == [("violation", "follower_fetches_from_its_log_end", "kafka-request.log", 2)]
 
 
 def test_a_request_that_is_missing_may_have_changed_everything(tmp_path: Path):
@@ -282,7 +282,7 @@ def _cut_kinds(folder: Path, early: bool) -> list[str]:
         reported = {"errorCode": 0, "highWatermark": 3}
         leader.insert(0, completed(1, "FETCH", 1, fetched_then, reported))
     rows = found(judged(folder, follower, leader))
-    return [row[0] for row in rows if row[1] == "a_follower_cuts_as_its_leader_answers"]
+    return [row[0] for row in rows if row[1] == "follower_truncates_to_the_answered_offset"]
 
 
 def test_a_request_line_of_another_form_is_no_finding(tmp_path: Path):

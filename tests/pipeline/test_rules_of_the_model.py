@@ -9,7 +9,7 @@ import pytest
 
 from tests.pipeline.written import PARTITION, ZK, elected, line, starting, state
 
-ONE, FITS = "one_state_per_version", "each_write_is_one_of_the_protocol"
+ONE, FITS = "one_state_per_version", "each_state_write_is_a_step_of_the_model"
 RELEASE = "org.apache.kafka.common.utils.AppInfoParser"
 
 

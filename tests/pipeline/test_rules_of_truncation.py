@@ -15,7 +15,7 @@ from tests.pipeline.written import (
     write,
 )
 
-RULE = "no_cut_below_the_high_watermark"
+RULE = "no_truncation_below_the_high_watermark"
 FETCHER = "kafka.server.ReplicaFetcherThread"
 
 
@@ -87,7 +87,7 @@ def test_a_new_process_may_know_less_than_the_one_before(tmp_path: Path):
     assert found(tmp_path, follower, [began(5, 4, 20)]) == []
 
 
-CUT, MARK = "a_follower_cuts_where_its_leader_began", "no_high_watermark_above_the_log"
+CUT, MARK = "follower_truncates_to_the_end_of_its_epoch", "no_high_watermark_above_the_log"
 
 
 def follows(second: int, leader: int, epoch: int = 3) -> str:
@@ -215,7 +215,7 @@ def begun(
 
 
 def test_a_replica_starts_from_the_log_that_was_loaded_for_it(tmp_path: Path):
-    rule = "a_replica_starts_from_its_log"
+    rule = "replica_starts_at_its_log_end"
 
     right = begun(tmp_path / "a", 0, 0, 0)
     offset = begun(tmp_path / "b", 7, 0, 0)
@@ -293,7 +293,7 @@ def test_a_leader_that_told_its_high_watermark_never_cuts_below_it(tmp_path: Pat
     assert violations(checked(write(tmp_path, files))) == [(RULE, "server.log", 4)]
 
 
-ENDS = "a_replica_starts_from_its_log"
+ENDS = "replica_starts_at_its_log_end"
 
 
 def test_a_log_is_shortened_by_nothing_but_a_cut(tmp_path: Path):

@@ -190,7 +190,7 @@ def test_up_to_2_3_a_leader_tells_at_info_only_that_it_will_write_the_isr(tmp_pa
                  of_partition(12, "Expanding ISR from 1,2 to 1,2,3")]  # fmt: skip
 
     assert refused("written", *expanding) == []
-    rule = "a_broker_holds_the_epoch_it_was_told"
+    rule = "replica_has_the_epoch_of_its_last_request"
     assert refused("unwritten", *expanding[:1]) == [(rule, "server.log", 6)]
 
 
@@ -249,7 +249,8 @@ def test_a_cut_below_the_high_watermark_is_explained_by_an_unclean_election(tmp_
             "b1/state-change.log": states,
         }
         found = checked(write(tmp_path / folder, files))["findings"]
-        return [each["kind"] for each in found if each["rule"] == "no_cut_below_the_high_watermark"]
+        rule = "no_truncation_below_the_high_watermark"
+        return [each["kind"] for each in found if each["rule"] == rule]
 
     recovered = state(4, 3, "4", "RECOVERED")
     assert kinds("clean", state(4, 2, "4, 5", "RECOVERED"), recovered) == ["violation"]

@@ -117,7 +117,7 @@ def runs(release: str) -> str:
     )
 
 
-SEEN = "a_request_for_moves_is_seen"
+SEEN = "reassignment_request_is_handled"
 
 
 # Requests for moves
@@ -364,7 +364,7 @@ def test_writes_of_a_partition_are_judged_by_the_model(ensemble: Ensemble) -> No
     ensemble.state("t", CONTROLLER, epoch=1, leader_epoch=3, leader=3, isr=(3,))
     result = judged(ensemble)
 
-    ((kind, why),) = about(result, "each_write_is_one_of_the_protocol")
+    ((kind, why),) = about(result, "each_state_write_is_a_step_of_the_model")
     assert kind == "impossible"
     assert "zkVersion 2 is leader 2, leader epoch 1" in why
     assert result["coverage"]["steps"]["leader_expands_isr"] == 1
@@ -402,7 +402,7 @@ def test_recorded_logs_of_real_clusters_hold_and_every_request_in_them_was_seen(
         result = checked([str(RECORDED / f"kafka-{release}")], engine="local")
         assert result["verdict"] == "holds"
         assert result["coverage"]["rules"][SEEN] == 3
-        assert result["coverage"]["rules"]["each_write_is_one_of_the_protocol"] >= 16
+        assert result["coverage"]["rules"]["each_state_write_is_a_step_of_the_model"] >= 16
 
 
 def test_a_recorded_cluster_that_missed_a_request_is_broken_by_name() -> None:

@@ -58,7 +58,7 @@ def test_a_broker_alone_that_acts_again_in_epoch_1_may_have_a_fresh_zookeeper(tm
 
     result = checked(write(tmp_path, files))
 
-    assert kinds(result) == {("incomplete", "controllers_keep_to_the_model")}
+    assert kinds(result) == {("incomplete", "controller_lines_are_a_run_of_the_model")}
     assert result["verdict"] == "unknown"
 
 

@@ -19,7 +19,7 @@ from tests.waiting import eventually
 
 RELEASES = ["2.3", *(pytest.param(one, marks=pytest.mark.deep) for one in ("1.1", "2.7"))]
 """Up to 0.11 a directory that fails ends the broker."""
-NAMED, ENDED = "a_deleted_log_is_renamed", "a_topic_goes_when_its_logs_are_gone"
+NAMED, ENDED = "a_deleted_log_is_renamed", "topic_deletion_ends_after_all_logs_are_deleted"
 
 
 def deletion(folder: Path, release: str = "2.3") -> tuple[bool, dict[str, Any]]:

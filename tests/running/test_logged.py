@@ -28,8 +28,8 @@ def test_topics_that_go_while_partitions_move_leave_lines_without_a_finding(
     assert report.verdict is Verdict.HOLDS, report.first
     assert report.lines > STEPS
     compared = report.checked
-    assert compared["each_write_is_one_of_the_protocol"] > 20
-    assert compared["controllers_keep_to_the_model"] > 500
+    assert compared["each_state_write_is_a_step_of_the_model"] > 20
+    assert compared["controller_lines_are_a_run_of_the_model"] > 500
     assert compared["a_deleted_log_is_renamed"] > 0
 
 

@@ -22,7 +22,7 @@ from tests.impl.server.conftest import SETTINGS
 from tests.running.planted_broker import brokers_with
 from tests.waiting import eventually
 
-SEEN = "a_request_for_moves_is_seen"
+SEEN = "reassignment_request_is_handled"
 LATER, OLDER = "a-request-after-a-move-is-not-looked-for", "a-request-is-heard-of-once"
 """Who has removed a request looks for the next; up to 0.11 there is a watch for it as well."""
 PLANTED = [
