@@ -99,12 +99,12 @@ def test_a_brokers_own_settings_come_before_those_for_all_and_these_before_its_f
         known, "brokers", "<default>", {"log.retention.ms": "20", "log.segment.bytes": "99"}
     )
     edit_config(known, "brokers", "1", {"log.retention.ms": "30", "min.insync.replicas": "1"})
-    before = found.log.retention_ms, found.whole("min.insync.replicas")
+    before = found.log.retention_ms, found.whole_number("min.insync.replicas")
     found.read(known, 1)
 
     assert before == (9, 2)
     assert (found.log.retention_ms, found.log.segment_bytes) == (30, 99)
-    assert found.whole("min.insync.replicas") == 1
+    assert found.whole_number("min.insync.replicas") == 1
     assert found.synonyms("log.retention.ms") == [
         ("DYNAMIC_BROKER_CONFIG", "30"), ("DYNAMIC_DEFAULT_BROKER_CONFIG", "20"),
         ("STATIC_BROKER_CONFIG", "9"), ("DEFAULT_CONFIG", "604800000"),
@@ -127,7 +127,7 @@ def test_a_setting_that_is_none_is_named_and_does_not_count():
     found.read(known, 1)
 
     assert found.log.retention_ms == 9
-    assert found.whole("min.insync.replicas") == 2
+    assert found.whole_number("min.insync.replicas") == 2
     assert [line.partition(" ")[0] for line in reported] == [
         "log.retention.ms",
         "min.insync.replicas",
