@@ -186,7 +186,7 @@ def test_code_is_the_same_whatever_was_recorded_before_in_the_process():
     # What is kept on disk would else be found only by a process that did the same before.
     script = (
         "import sys\n"
-        "from specs.lowering.constant_cells import Frozen\n"
+        "from specs.lowering.constant_cells import ConstantCells\n"
         "from specs.lowering.grounding import Grounded\n"
         "from specs.lowering.native_code import NativeCode\n"
         "from specs.lowering.packing import Packing\n"
@@ -195,7 +195,7 @@ def test_code_is_the_same_whatever_was_recorded_before_in_the_process():
         "for name in sys.argv[1:]:\n"
         "    system = SYSTEMS[name]\n"
         "    grounded = Grounded(system.recorded(), system.limits({}))\n"
-        "    frozen = Frozen(grounded)\n"
+        "    frozen = ConstantCells(grounded)\n"
         "    code = NativeCode(grounded, frozen, Packing(grounded, frozen.values))\n"
         "print(code_key(code.text))\n"
     )

@@ -293,8 +293,8 @@ def test_a_broker_that_knows_something_else_than_the_model_is_found_in_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plant(
-        monkeypatch, Partition._take, "self.zk_version = order.state.zk_version",
-        "self.zk_version = order.state.zk_version + 1",
+        monkeypatch, Partition._take, "self.zk_version = entry.state.zk_version",
+        "self.zk_version = entry.state.zk_version + 1",
     )  # fmt: skip
 
     report = judged_run(0, STEPS, "none")
