@@ -60,9 +60,9 @@ FAULTS = {
     ),
     "a-request-is-heard-of-once": FaultInBroker(
         EventController._await,
-        "return await self.core.client.again(lambda: port.exists(path, watch=True)) is not None",
+        "return await self.core.client.retry(lambda: port.exists(path, watch=True)) is not None",
         "first = self.__dict__.setdefault(path, True)\n    self.__dict__[path] = False\n    "
-        "return await self.core.client.again(lambda: port.exists(path, watch=first)) is not None",
+        "return await self.core.client.retry(lambda: port.exists(path, watch=first)) is not None",
     ),
     "a-failed-rename-is-reported-as-done": FaultInBroker(
         LogManager.delete, 'raise StorageError(home.path, "", str(error)) from error', "pass"

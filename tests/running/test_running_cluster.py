@@ -20,6 +20,7 @@ from conformance.running.traced_cluster import TOPIC, inject_fault, traced_clust
 from impl.server.clients import Consumer, Producer
 from impl.server.cluster import TRACE, Cluster
 from specs.verdict import Verdict
+from tests.impl.planted import plant
 from tests.running.planted_broker import FAULTS, brokers_with
 
 
@@ -243,6 +244,11 @@ def planted(monkeypatch: pytest.MonkeyPatch, fault: str, folder: Path) -> Cluste
         cluster.start(only="broker3")
         time.sleep(0.5)
     return cluster
+
+
+def test_each_line_that_a_fault_of_brokers_replaces_is_there(monkeypatch: pytest.MonkeyPatch):
+    for fault in FAULTS.values():
+        plant(monkeypatch, fault.function, fault.line, fault.otherwise)
 
 
 SAID = {
