@@ -70,15 +70,17 @@ class DeletionManager:
     async def init(self, queued: Iterable[str], ineligible: Iterable[str]) -> None:
         """At failover: what is queued, and what of it must wait.
 
-        With deletion disabled the requests are removed (since 0.10.1).
+        With deletion disabled the requests are removed (since 0.10.2).
         """
         if self.enabled:
             self.context.queued_for_deletion |= set(queued)
             self.context.ineligible_for_deletion |= (
                 set(ineligible) & self.context.queued_for_deletion
             )
-        elif self.release.since("0.10.1"):
-            await self.drop_requests(queued)
+        elif self.release.since("0.10.2"):
+            topics = sorted(queued)
+            await self.context.journal.deletion_disabled(topics, begins=True)
+            await self.drop_requests(topics)
 
     async def drop_requests(self, topics: Iterable[str]) -> None:
         """Remove requests that will not be met."""

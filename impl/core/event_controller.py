@@ -342,20 +342,23 @@ class EventController:
         await core.replicas.handle(members, ReplicaState.ONLINE)
 
     async def deletion_requested(self) -> None:
-        """``TopicDeletion``: unknown topics' requests are removed, the others are queued."""
+        """``TopicDeletion``: unknown topics' requests are removed, the others are queued.
+
+        With deletion disabled they are removed as well; up to 0.10.1 nobody listened then.
+        """
         core = self.core
+        if not core.deletion.enabled and not self.release.since("0.10.2"):
+            return
         requested = set(await core.client.deletions(watch=True))
         unknown = requested - set(core.context.assignments)
         await core.deletion.drop_requests(unknown)
         known = requested - unknown
-        if known:
+        if not core.deletion.enabled:
+            await self.journal.deletion_disabled(sorted(known), begins=False)
+            await core.deletion.drop_requests(known)
+        elif known:
             named = ",".join(sorted(known))
             await self.journal.log_line(f"Starting topic deletion for topics {named}")
-        if not core.deletion.enabled:
-            if self.release.since("0.10.1"):
-                await core.deletion.drop_requests(known)
-            return
-        if known:
             moving = {one.topic for one in self.reassigner.in_progress()}
             await core.deletion.mark_ineligible(moving, MOVING)
             await core.deletion.enqueue(known)

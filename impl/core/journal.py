@@ -117,6 +117,12 @@ class ControllerJournal:
     async def deletion_halted(self, topics: Sequence[str], why: str) -> None:
         """Queued topics have to wait for something."""
 
+    async def deletion_disabled(self, topics: Sequence[str], begins: bool) -> None:
+        """Requests for deletion are removed where it is disabled, maybe none.
+
+        ``begins``: those that a new controller finds.
+        """
+
     async def deletions_handled(self, topics: Collection[str]) -> None:
         """The deletion manager looks how far queued topics can go on (``resumeDeletions``)."""
 

@@ -161,6 +161,17 @@ class ControllerLines(ControllerJournal):
         reason = f" due to {why}" if self.release.since("2.3") else ""
         await self.deletion(f"Halted deletion of topics {','.join(topics)}{reason}")
 
+    async def deletion_disabled(self, topics: Sequence[str], begins: bool) -> None:
+        removed = [f"Set({', '.join(topics)})"]
+        if not self.release.since("1.1"):
+            removed = [paths.deletion(topic) for topic in topics]
+        for text in (f"Removing {one} since delete topic is disabled" for one in removed):
+            if begins:
+                await self.deletion(text)
+            else:
+                kind = "PartitionStateMachine$DeleteTopicsListener"
+                self._heard("DeleteTopicsListener", kind, text)
+
     async def deletion(self, text: str, level: str = "INFO") -> None:
         comma = "," if not self.release.since("2.4") else ""
         head = f"[Topic Deletion Manager {self.files.broker}]{comma} "

@@ -15,7 +15,7 @@ from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr
 from impl.releases import Release
 from impl.server.controller_lines import ControllerLines
-from impl.server.log4j_files import STATE_CHANGE, Log4jFiles
+from impl.server.log4j_files import CONTROLLER, STATE_CHANGE, Log4jFiles
 from impl.znodes import TopicPartition, encode_state, paths
 from impl.zookeeper.port import wait
 
@@ -27,14 +27,14 @@ RELEASES = ["0.10", "0.11", "1.0", "1.1", "2.3", "2.4"]
 class Failing:
     """A controller of epoch 1 whose partition t-0, on brokers 2 and 3, loses its leader."""
 
-    def __init__(self, folder: Path, version: str) -> None:
+    def __init__(self, folder: Path, version: str, deletes: bool = True) -> None:
         self.folder, self.stage = folder, ControllerStage(Release.of(version))
         for broker in (1, 2, 3):
             self.stage.start_broker(broker)
         files = Log4jFiles(folder, 1, self.stage.release)
         self.controller = EventController(
             1, self.stage.sessions[1], self.stage.release, self.stage.send,
-            ControllerConfig(delete_topics=True), ControllerLines(files),
+            ControllerConfig(delete_topics=deletes), ControllerLines(files),
         )  # fmt: skip
         wait(self.controller.elect(NOW_MS))
         self.stage.create_topic("t", {0: (2, 3)})
@@ -168,3 +168,40 @@ def test_replicas_whose_disk_failed_are_marked_offline_in_the_log_of_state_chang
     lines = (tmp_path / STATE_CHANGE).read_text(encoding="utf-8").splitlines()
     assert [one[2] for one in map(LINE.fullmatch, lines) if one and "Mark" in one[2]] == [marked]
     assert ANY.read("state.change.logger", marked) is not None
+
+
+@pytest.mark.parametrize("version", ["0.10.1", "0.10", "0.11", "1.1", "2.4"])
+def test_where_deletion_is_disabled_its_requests_go_since_0_10_2_and_the_log_says_so(
+    tmp_path: Path, version: str
+):
+    failing = Failing(tmp_path, version, deletes=False)
+    stage, controller = failing.stage, failing.controller
+    wait(stage.admin.request_deletion("t"))
+    stage.run(controller)
+    left = wait(stage.admin.deletions())
+    if not left:
+        wait(stage.admin.port.delete(paths.CONTROLLER, -1))
+        wait(stage.admin.request_deletion("t"))
+        stage.run(controller)
+
+    lines = (tmp_path / CONTROLLER).read_text(encoding="utf-8").splitlines()
+    found = [one for one in map(LINE.fullmatch, lines) if one and "elet" in one[2]]
+    told = [(one[2], one[3]) for one in found if "Removing" in one[2] and "Set()" not in one[2]]
+
+    assert not any("Starting topic deletion" in one[2] for one in found)
+    if version == "0.10.1":
+        assert (left, told) == (["t"], [])
+        return
+    assert wait(stage.admin.deletions()) == []
+    what = "Set(t)" if stage.release.since("1.1") else "/admin/delete_topics/t"
+    text, comma = f"Removing {what} since delete topic is disabled", "" if version == "2.4" else ","
+    head, logger = {
+        "0.10": (
+            "[DeleteTopicsListener on Controller 1]: ",
+            "kafka.controller.PartitionStateMachine$DeleteTopicsListener",
+        ),
+        "0.11": ("[Controller 1]: ", "kafka.controller.KafkaController"),
+    }.get(version, ("[Controller id=1] ", "kafka.controller.KafkaController"))
+    manager = f"[Topic Deletion Manager 1]{comma} {text}", "kafka.controller.TopicDeletionManager"
+    assert told == [(head + text, logger), manager]
+    assert all(ANY.read(logger, line) is not None for line, logger in told)

@@ -192,9 +192,9 @@ PLANTED = {
         BrokerEvents.shut_down, "len(context.replicas(one.partition)) > 1", "True",
         "keeps back a broker that goes", "one-replica",
     ),
-    "a deletion that nobody carries out is forgotten (0.10.0)": Fault(
-        EventController.deletion_requested, 'if self.release.since("0.10.1")', "if True",
-        "nobody carries out", "no-deletion", "0.10.0",
+    "a deletion that nobody carries out is forgotten (to 0.10.1)": Fault(
+        EventController.deletion_requested, 'not self.release.since("0.10.2")', "False",
+        "nobody carries out", "no-deletion", "0.10.1",
     ),
     "brokers are not sent the ISRs that changed": Fault(
         EventController.isrs_changed, "await self.core.update_metadata_for(partitions)", "pass",

@@ -315,7 +315,7 @@ class WideClaims:
             for topic in sorted(self.world.to_be_deleted):
                 there = paths.deletion(topic) in self.world.zookeeper.nodes
                 _claim(there, f"nobody carries out that {topic} is to be deleted, and the request "
-                       "is gone (0.10.0)")  # fmt: skip
+                       "is gone (up to 0.10.1)")  # fmt: skip
         unknown = unknown_at_rest(self.world)
         _claim(not unknown, f"nothing is left to happen, and of {unknown}")
 

@@ -108,7 +108,7 @@ def _of_controller(controller: EventController, there: _Registered) -> Iterator[
         yield "the brokers' epochs", context.broker_epochs, there.brokers
         yield "the replicas on failed log directories", context.offline_directories, {}
     yield "the brokers that are about to go", context.shutting_down - there.overlooked, set()
-    if controller.core.deletion.enabled or there.release.since("0.10.1"):
+    if controller.core.deletion.enabled or there.release.since("0.10.2"):
         yield "the topics to be deleted", context.queued_for_deletion, there.queued
     yield "the topics that must wait", context.ineligible_for_deletion - there.queued, set()
     yield "the topics", sorted(context.assignments), sorted(there.assigned)

@@ -210,9 +210,9 @@ class WideWorld(SimulatedCluster[WideBroker]):
 
     @property
     def keeps_requests(self) -> bool:
-        """Nobody carries out requests to delete a topic, nor takes them back (up to 0.10.0)."""
+        """Nobody carries out requests to delete a topic, nor takes them back (up to 0.10.1)."""
         deletion = next(iter(self.nodes.values())).controller.core.deletion
-        return not (deletion.enabled or self.release.since("0.10.1"))
+        return not (deletion.enabled or self.release.since("0.10.2"))
 
     # Stepping
 
