@@ -6,6 +6,7 @@ once or later, answers, or lets the answer be lost.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -149,11 +150,14 @@ class EffectJournal(ControllerJournal):
 
 
 def _reporting(name: str) -> Any:
-    async def report(self: EffectJournal, *arguments: Any) -> None:
-        await JournalReport(name, arguments)
+    method = getattr(ControllerJournal, name)
+    parameters = inspect.signature(method)
+
+    async def report(self: EffectJournal, *arguments: Any, **named: Any) -> None:
+        await JournalReport(name, parameters.bind(self, *arguments, **named).args[1:])
 
     report.__name__ = name
-    report.__doc__ = getattr(ControllerJournal, name).__doc__
+    report.__doc__ = method.__doc__
     return report
 
 

@@ -9,7 +9,7 @@ import pytest
 from impl.core.event_controller import EventController
 from impl.core.partition_machine import PartitionMachine
 from impl.releases import Release
-from impl.sim.effects import JournalReport, SendRequests, ZkOperation
+from impl.sim.effects import EffectJournal, JournalReport, SendRequests, ZkOperation
 from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
@@ -243,3 +243,12 @@ def test_who_is_deposed_by_the_end_of_its_failover_finds_it_out_there_since_2_1(
     cluster.to_the_end()
 
     assert cluster.thread.controller.active is not Release.of(release).since("2.1")
+
+
+def test_a_journal_reports_the_same_effect_whether_arguments_are_named_or_not():
+    journal = EffectJournal()
+
+    by_place = journal.event_done("TopicChange", True).send(None)
+    by_name = journal.event_done("TopicChange", failed=True).send(None)
+
+    assert by_place == by_name == JournalReport("event_done", ("TopicChange", True))
