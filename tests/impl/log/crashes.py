@@ -102,8 +102,10 @@ class CrashRun:
         self.now = 1_000
         self.disk = MemoryDisk(lambda: self.now, Random(seed + 1))
         self.lying = lies
-        if lies:  # not of meta.properties: no broker starts, nor does Kafka's, until that is mended
-            self.disk.lies = lambda path: "meta.properties" not in path and self.chance.random() < 0.5
+        if lies:  # not of meta.properties: no broker starts, nor does Kafka's, until it is mended
+            self.disk.lies = lambda path: (
+                "meta.properties" not in path and self.chance.random() < 0.5
+            )
         self.tally = tally
         self.before = {name: Memory() for name in PARTITIONS}
         self.after = {name: Memory() for name in PARTITIONS}
