@@ -91,8 +91,8 @@ def _ends_once(context: RuleContext, topic: str, ended: list[Event]) -> None:
             continue
         context.looked(DELETED_IN_FULL)
         above = [event for event in begins if _before(history, event, other)]
-        told = any(event.template == "deletion_started" for event in above)
-        if not told or any(not _before(history, event, one) for event in above):
+        is_logged = any(event.template == "deletion_started" for event in above)
+        if not is_logged or any(not _before(history, event, one) for event in above):
             continue
         context.report(
             FindingKind.VIOLATION,

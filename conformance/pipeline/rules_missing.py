@@ -488,7 +488,7 @@ def _lacks_second(
 
 
 def _is_left(history: History, begun: Event, later: Event) -> bool:
-    """Whether the controller failed, or lost its office, between two lines; in any of its logs."""
+    """Whether the controller failed, or resigned, between two lines; in any of its logs."""
     return any(
         event.kind in _LEFT
         and event.broker == begun.broker

@@ -190,10 +190,9 @@ class Segment:
         """
         entry = self.index.lookup(offset)
         for place, batch in self.batches(max(entry.position, position)):
-            told = (
-                batch.magic == 2 or batch.codec == "none"
-            )  # a wrapper tells its last offset alone
-            if place == entry.position > 0 and told and batch.base_offset > entry.offset:
+            # A compressed wrapper of before v2 has only the last offset of what is in it.
+            has_base = batch.magic == 2 or batch.codec == "none"
+            if place == entry.position > 0 and has_base and batch.base_offset > entry.offset:
                 slot = self.index.slots_up_to(entry) - 1
                 raise self.index.corrupt(slot, f"{tuple(entry)}; there {batch.base_offset} begins")
             if batch.last_offset >= offset:

@@ -164,7 +164,7 @@ class ControllerEventThread(threading.Thread):
         self._thread_line("Stopped")
         if self.current_controller.active:
             wait(self.current_controller.resign())
-        else:  # KafkaController.shutdown resigns from an office that it may not have
+        else:  # KafkaController.shutdown resigns as controller even if it is none
             self.lines.resigns()
         self.channels.close()
 

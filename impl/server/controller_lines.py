@@ -123,17 +123,17 @@ class ControllerLines(ControllerJournal):
         replicas: Sequence[int],
         assignment: ReplicaAssignment,
     ) -> None:
-        told = f"assigned replica list {ids(replicas)}"
+        written = f"assigned replica list {ids(replicas)}"
         if self.release.since("2.4"):
-            told = (
+            written = (
                 f"replica assignment ReplicaAssignment(replicas={ids(assignment.replicas)}, "
                 f"addingReplicas={ids(assignment.adding)}, "
                 f"removingReplicas={ids(assignment.removing)})"
             )
         self.files.controller_state_change(
             self.epoch,
-            f"Sent LeaderAndIsr request {_state(state)} with new {told} to leader {state.leader} "
-            f"for partition being reassigned {self.files.name(partition)}",
+            f"Sent LeaderAndIsr request {_state(state)} with new {written} "
+            f"to leader {state.leader} for partition being reassigned {self.files.name(partition)}",
             "INFO" if self.release.since("2.6") else "TRACE",
         )
 

@@ -53,7 +53,7 @@ class EmbeddedZooKeeperServer:
         head = {"zxid": self.zookeeper.zxid}
         self.trace = None if trace is None else ZooKeeperTrace(trace, head)
         self.sessions: dict[int, EmbeddedSession] = {}
-        self._told: dict[int, tuple[int, list[Notice]]] = {}
+        self._pending: dict[int, tuple[int, list[Notice]]] = {}
         self.lock = threading.Lock()
         self.ended = threading.Event()
         self.listener = Listener(address, self.answer)
@@ -104,7 +104,7 @@ class EmbeddedZooKeeperServer:
         if self.trace is not None:
             self.trace.ended(self.zookeeper.zxid, session, gone, closed)
         self.sessions.pop(session, None)
-        self._told.pop(session, None)
+        self._pending.pop(session, None)
 
     def answer(self, frame: bytes, _host: str) -> list[bytes]:
         """One operation. A frame that is no JSON ends its connection."""
@@ -167,11 +167,11 @@ class EmbeddedZooKeeperServer:
 
         They are kept until it says that it has them: an answer may be lost, and a watch is used up.
         """
-        gone, told = self._told.get(session.session, (0, []))
-        told = told[max(0, heard - gone) :]
-        told += ([event.type.name, event.path] for event in session.events())
-        self._told[session.session] = max(gone, heard), told
-        return told
+        acknowledged, pending = self._pending.get(session.session, (0, []))
+        pending = pending[max(0, heard - acknowledged) :]
+        pending += ([event.type.name, event.path] for event in session.events())
+        self._pending[session.session] = max(acknowledged, heard), pending
+        return pending
 
 
 class EmbeddedClient:
@@ -238,9 +238,9 @@ class EmbeddedClient:
 
     def events(self) -> list[WatchEvent]:
         """The notifications since the last call."""
-        told = self._op("events", self._heard)
-        self._heard += len(told)
-        return [WatchEvent(EventType[name], path) for name, path in told]
+        notices = self._op("events", self._heard)
+        self._heard += len(notices)
+        return [WatchEvent(EventType[name], path) for name, path in notices]
 
     def close(self) -> None:
         """End the session. Done twice, it does nothing."""

@@ -412,7 +412,7 @@ class GuidedSearch:
 
 
 class _RoundSolver:
-    """A solver and what it was told of the candidates: of one round, in a context of its own, so
+    """A solver and the candidates that it knows: of one round, in a context of its own, so
     that its answers hang on nothing that was asked before."""
 
     def __init__(self, scope: BoundedSteps, candidates: Sequence[InvariantCandidate]) -> None:
@@ -468,7 +468,7 @@ class _RoundSolver:
         return None
 
     def _named(self, numbers: Iterable[int]) -> list[Any]:
-        """The names by which the solver takes candidates for true; it is told of new ones."""
+        """The names by which the solver takes candidates for true; new ones are added to it."""
         named = []
         for number in map(int, numbers):
             named.append(z3.Bool(f"{NAMED}{number}", self._scope.context))

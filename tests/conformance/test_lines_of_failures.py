@@ -186,11 +186,11 @@ def test_where_deletion_is_disabled_its_requests_go_since_0_10_2_and_the_log_say
 
     lines = (tmp_path / CONTROLLER).read_text(encoding="utf-8").splitlines()
     found = [one for one in map(LINE.fullmatch, lines) if one and "elet" in one[2]]
-    told = [(one[2], one[3]) for one in found if "Removing" in one[2] and "Set()" not in one[2]]
+    removals = [(one[2], one[3]) for one in found if "Removing" in one[2] and "Set()" not in one[2]]
 
     assert not any("Starting topic deletion" in one[2] for one in found)
     if version == "0.10.1":
-        assert (left, told) == (["t"], [])
+        assert (left, removals) == (["t"], [])
         return
     assert wait(stage.admin.deletions()) == []
     what = "Set(t)" if stage.release.since("1.1") else "/admin/delete_topics/t"
@@ -203,5 +203,5 @@ def test_where_deletion_is_disabled_its_requests_go_since_0_10_2_and_the_log_say
         "0.11": ("[Controller 1]: ", "kafka.controller.KafkaController"),
     }.get(version, ("[Controller id=1] ", "kafka.controller.KafkaController"))
     manager = f"[Topic Deletion Manager 1]{comma} {text}", "kafka.controller.TopicDeletionManager"
-    assert told == [(head + text, logger), manager]
-    assert all(ANY.read(logger, line) is not None for line, logger in told)
+    assert removals == [(head + text, logger), manager]
+    assert all(ANY.read(logger, line) is not None for line, logger in removals)

@@ -281,8 +281,8 @@ def test_what_is_sent_for_a_move_under_a_raised_epoch_is_in_the_log_of_state_cha
 
     name = OLD if version == "0.10" else NEW
     state = "(Leader:1,ISR:1,2,3,LeaderEpoch:2,ControllerEpoch:1)"
-    told = f"{before} LeaderAndIsr request {state} with new {after} to leader 1 for partition "
+    beginning = f"{before} LeaderAndIsr request {state} with new {after} to leader 1 for partition "
     sent = [one for one in lines.lines(STATE_CHANGE) if "being reassigned" in one[1]]
     assert len(sent) == 2
-    assert sent[1] == (level, f"{told}being reassigned {name}", "state.change.logger")
+    assert sent[1] == (level, f"{beginning}being reassigned {name}", "state.change.logger")
     assert ANY.read("state.change.logger", sent[1][1]) is not None
