@@ -115,10 +115,16 @@ def _altered(
     if missing:
         raise RequestFailed("INVALID_CONFIG", f"Invalid config(s): {','.join(missing)}")
     changes: dict[str, str | None] = {**dict.fromkeys(dropped), **added}
-    incremental = release.since("2.3")
+    incremental = kind == "topics" and release.since("2.5")
     if not incremental:  # all that is to be set is named
-        kept = {key: value for key, (value, _) in known.items() if key not in dropped}
-        changes = {**kept, **added}
+        changes = {key: value for key, (value, _) in known.items() if key not in dropped} | added
+        hidden = [key for key, value in changes.items() if value is None]
+        if hidden:
+            raise RequestFailed(
+                "INVALID_CONFIG",
+                "All sensitive broker config entries must be "
+                f"specified for --alter, missing entries: Set({', '.join(hidden)})",
+            )
     admin.alter_configs({(kind, name): changes}, incremental)
     if name == EVERY_BROKER:
         return ["Completed updating default config for brokers in the cluster."]
@@ -133,6 +139,11 @@ def _described(admin: AdminClient, release: Release, kind: str, name: str) -> li
     else:
         lines = [f"{begin} for {KINDS[kind]} {name} are:"]
     for key, (value, synonyms) in sorted(admin.describe_configs(kind, name).items()):
-        known = ", ".join(f"{source}:{named}={text}" for source, named, text in synonyms)
-        lines.append(f"  {key}={value} sensitive=false synonyms={{{known}}}")
+        known = ", ".join(f"{source}:{named}={_shown(text)}" for source, named, text in synonyms)
+        sensitive = "true" if value is None else "false"
+        lines.append(f"  {key}={_shown(value)} sensitive={sensitive} synonyms={{{known}}}")
     return lines
+
+
+def _shown(value: str | None) -> str:
+    return "null" if value is None else value

@@ -114,7 +114,8 @@ class AdminClient(Client):
         """What is set for topics of their own."""
         return {
             topic: {
-                key: value for key, (value, _) in self.describe_configs("topics", topic).items()
+                key: value or ""
+                for key, (value, _) in self.describe_configs("topics", topic).items()
             }
             for topic in sorted(topics)
         }
@@ -266,10 +267,11 @@ class AdminClient(Client):
 
     def describe_configs(
         self, kind: str, name: str
-    ) -> dict[str, tuple[str, list[tuple[str, str, str]]]]:
+    ) -> dict[str, tuple[str | None, list[tuple[str, str, str | None]]]]:
         """What is set for a topic or a broker: its value, and where it has which (0.11).
 
-        Where: the source, the name that the setting has there, the value.
+        Where: the source, the name that the setting has there, the value. The value of a sensitive
+        setting is not told: None.
         """
         broker = int(name) if kind == "brokers" and name.isdecimal() else None
         wanted = Fields(
@@ -280,8 +282,8 @@ class AdminClient(Client):
         if error_in(answer) != NONE:
             raise RequestFailed(error_in(answer), answer.error_message or error_in(answer))
         return {
-            one.name: (one.value or "", [
-                (SOURCES[synonym.source], synonym.name, synonym.value or "")
+            one.name: (_plain(one, one.value), [
+                (SOURCES[synonym.source], synonym.name, _plain(one, synonym.value))
                 for synonym in getattr(one, "synonyms", ())
             ])
             for one in answer.configs
@@ -335,6 +337,10 @@ def _is_of(kind: str, name: str, setting: Any) -> bool:
     if kind == "brokers":
         own = "DYNAMIC_DEFAULT_BROKER_CONFIG" if name == EVERY_BROKER else "DYNAMIC_BROKER_CONFIG"
     return SOURCES[setting.config_source] == own
+
+
+def _plain(setting: Any, value: str | None) -> str | None:
+    return None if setting.is_sensitive else value or ""
 
 
 def _first(rows: Iterable[Any]) -> str:

@@ -92,6 +92,25 @@ def test_a_running_broker_takes_what_is_set_for_it(here: Path):
     assert "log.retention.ms is a number, not 'soon'" in wrong.stderr
 
 
+def test_up_to_2_5_a_throttle_counts_as_sensitive_and_is_named_by_who_alters_a_broker(here: Path):
+    rate = "leader.replication.throttled.rate"
+    broker = "--entity-type brokers --entity-name 1"
+    done(f"configs --zookeeper {here} {broker} --alter --add-config {rate}=9")
+    of_brokers = f"configs --bootstrap-server {here} {broker}"
+    eventually(lambda: rate in done(f"{of_brokers} --describe"), "the broker hears of it", 20)
+    described = done(f"{of_brokers} --describe").splitlines()
+    refused = typed(f"{of_brokers} --alter --add-config log.retention.ms=1")
+    newer = typed(f"{of_brokers} --alter --add-config log.retention.ms=1 --version 2.4")
+    done(f"configs --zookeeper {here} {broker} --alter --delete-config {rate}")
+
+    assert f"  {rate}=null sensitive=true synonyms={{DYNAMIC_BROKER_CONFIG:{rate}=null}}" in (
+        described
+    )
+    assert refused.exit_code == newer.exit_code == 1
+    assert "All sensitive broker config entries must be specified for --alter, " in refused.stderr
+    assert f"missing entries: Set({rate})" in newer.stderr
+
+
 @pytest.mark.parametrize(
     "line, why",
     [

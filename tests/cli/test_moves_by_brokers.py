@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from impl.admin.configs import LEADER_RATE, MOVE_RATE
 from impl.server.clients import Producer
 from impl.server.cluster import Cluster
 from impl.znodes.client import ZnodeClient
@@ -42,17 +43,26 @@ def planned(folder: Path, topic: str, replicas: list[int], dirs: list[str] | Non
     return plan
 
 
-def executed_with_a_throttle_that_is_heard(here: Path, topic: str, plan: Path) -> str:
-    """Start a move from brokers 1 and 2 that may copy next to nothing.
+def throttle(here: Path, plan: Path, option: str, rate: str) -> None:
+    """Throttle by a move to where all is, and wait until its brokers go by it.
 
-    News of configurations take a while, and what is small is copied before: so a move to where it
-    is has the same throttle set, and brokers have surely heard of it when the real one begins.
+    Configurations are heard after a while, and what is small is copied before. A topic's are
+    written before those of brokers, and are heard in that order.
     """
+    file = f"--bootstrap-server {here} --reassignment-json-file {plan}"
+    done(f"reassign --execute {file} {option} 1")
+    of_broker = f"configs --describe --bootstrap-server {here} --entity-type brokers --entity-name"
+    for broker in json.loads(plan.read_text())["partitions"][0]["replicas"]:
+        ask = f"{of_broker} {broker}"
+        eventually(lambda ask=ask: f"{rate}=1 sens" in done(ask), ask)
+
+
+def executed_with_a_throttle_that_is_heard(here: Path, topic: str, plan: Path) -> str:
+    """Start a move from brokers 1 and 2 that may copy next to nothing."""
     file = f"--bootstrap-server {here} --reassignment-json-file"
     elsewhere = plan.parent / "still"
     elsewhere.mkdir()
-    done(f"reassign --execute {file} {planned(elsewhere, topic, [1, 2])} --throttle 1")
-    time.sleep(1.0)
+    throttle(here, planned(elsewhere, topic, [1, 2]), "--throttle", LEADER_RATE)
     return done(f"reassign --execute {file} {plan} --throttle 1")
 
 
@@ -181,9 +191,12 @@ def test_a_held_move_between_directories_is_in_progress_until_it_is_cancelled(
             producer.send("kept", [b"x" * 100_000])
     plan = planned(tmp_path, "kept", [1], [str(other)])
     file = f"--bootstrap-server {here} --reassignment-json-file {plan}"
+    still = tmp_path / "still"
+    still.mkdir()
+    option = "--replica-alter-log-dirs-throttle"
+    throttle(here, planned(still, "kept", [1], [str(home)]), option, MOVE_RATE)
 
-    done(f"reassign --execute {file} --replica-alter-log-dirs-throttle 1")
-    time.sleep(0.5)
+    done(f"reassign --execute {file} {option} 1")
     held = done(f"reassign --verify {file}")
     futures = [one.name for one in other.iterdir() if one.name.endswith("-future")]
     cancelled = done(f"reassign --cancel {file}")

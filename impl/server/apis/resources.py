@@ -17,7 +17,7 @@ from impl.server import config_requests
 from impl.server.apis.api_request import ApiRequest, no_throttle
 from impl.server.config_requests import keys_of, settings_of
 from impl.server.config_types import TYPES, ConfigType
-from impl.server.dynamic_configs import EVERY_BROKER
+from impl.server.dynamic_configs import EVERY_BROKER, RATES
 from impl.server.properties import KNOWN, LOG_KEYS, TOPIC_KEYS
 from impl.wire import Fields, error_code
 from impl.znodes import MalformedZnode
@@ -83,6 +83,8 @@ def _described(request: ApiRequest, kind: int, name: str) -> tuple[str, str, dic
         why = f"Unexpected broker id, expected {wanted}, but received {name}"
         return "INVALID_REQUEST", why, {}
     keys = {*KNOWN, *LOG_KEYS, *dynamic.without_effect}
+    if shared.release.since("1.1"):
+        keys |= RATES & dynamic.overrides.keys()
     return NONE, "", {key: _of_broker(request, key) for key in keys}
 
 
@@ -135,17 +137,19 @@ def _plain(key: str, value: str) -> str:
 def _setting(request: ApiRequest, name: str, layers: Layers, of_topic: bool) -> Fields:
     source, value = layers[0] if layers else ("DEFAULT_CONFIG", "")
     with_synonyms = bool(request.get("include_synonyms", False))
-    settable = keys_of("brokers", request.shared.release) | TOPIC_KEYS
+    settable = (keys_of("brokers", request.shared.release) | TOPIC_KEYS) - RATES
+    # Up to 2.5 the type of a rate is not known, and so it counts as sensitive.
+    is_sensitive = name in RATES and not request.shared.release.since("2.6")
     # Up to 1.0 a topic's setting is a default unless the topic itself has it.
     is_old = of_topic and not request.shared.release.since("1.1")
     defaults = ("DEFAULT_CONFIG", "STATIC_BROKER_CONFIG") if is_old else ("DEFAULT_CONFIG",)
     return Fields(
-        name=name, value=value, read_only=name not in settable,
+        name=name, value=None if is_sensitive else value, read_only=name not in settable,
         is_default=source in defaults,
-        config_source=SOURCES[source], is_sensitive=False,
+        config_source=SOURCES[source], is_sensitive=is_sensitive,
         synonyms=[
             Fields(name=_broker_name(name) or name if one != "DYNAMIC_TOPIC_CONFIG" else name,
-                   value=known, source=SOURCES[one])
+                   value=None if is_sensitive else known, source=SOURCES[one])
             for one, known in layers
             if with_synonyms
         ],
