@@ -117,7 +117,8 @@ def _altered(
     changes: dict[str, str | None] = {**dict.fromkeys(dropped), **added}
     incremental = kind == "topics" and release.since("2.5")
     if not incremental:  # all that is to be set is named
-        changes = {key: value for key, (value, _) in known.items() if key not in dropped} | added
+        kept = {key: value for key, (value, _) in known.items() if key not in dropped}
+        changes = {**kept, **added}
         hidden = [key for key, value in changes.items() if value is None]
         if hidden:
             raise RequestFailed(

@@ -21,6 +21,12 @@ from impl.znodes.text import numbers_of
 
 Assignment = dict[int, tuple[int, ...]]
 
+MOST_PARTITIONS = 0xFFFFF // len('"0":[1],')
+"""No znode is larger than ``jute.maxbuffer``, and a topic's has at least so much for a partition.
+
+Kafka places them all before it finds that they cannot be written, if its memory is enough.
+"""
+
 
 def assign_replicas(
     brokers: Mapping[int, str | None],
@@ -64,6 +70,12 @@ def check_counts(brokers: int, partitions: int, factor: int, release: Release) -
         kind = InvalidPartitions if own else AdminOperation
         text = "Number of partitions" if release.since("1.0") else "number of partitions"
         raise kind(f"{text} must be larger than 0" + "." * release.since("1.0"))
+    if partitions > MOST_PARTITIONS:
+        kind = InvalidPartitions if own else AdminOperation
+        raise kind(
+            f"{partitions} partitions cannot be written to one znode, which holds 1 MB "
+            f"(jute.maxbuffer); {MOST_PARTITIONS} are the most"
+        )
     too = InvalidReplicationFactor if own else AdminOperation
     if factor <= 0:
         text = "Replication factor" if release.since("1.0") else "replication factor"

@@ -30,7 +30,7 @@ _WITH_LENGTH = ("string", "bytes", "records")
 
 
 class WrongLength(ValueError):
-    """A length that goes beyond its message."""
+    """A length that goes beyond its message, or null where nothing may be missing."""
 
 
 class _Field(NamedTuple):
@@ -91,9 +91,11 @@ def _text(packed: struct.Struct | None) -> Walk:
     return walk
 
 
-def _array(element: _Field, packed: struct.Struct | None) -> Walk:
+def _array(element: _Field, packed: struct.Struct | None, nullable: bool) -> Walk:
     def walk(frame: bytes, at: int, end: int) -> int:
         count, at = _length(frame, at, end, packed)
+        if count < 0 and not nullable:
+            raise WrongLength("an array is null that cannot be")
         if count * element.least > end - at:
             raise WrongLength(f"{count} elements are due, and {end - at} bytes left")
         if element.size is not None:
@@ -183,7 +185,9 @@ def _field(hint: Any, kind: str, schema: Any) -> _Field:
     compact = schema.__flexible__
     if typing.get_origin(hint) is tuple:
         element = _field(typing.get_args(hint)[0], kind, schema)
-        return _Field(None, 1 if compact else 4, _array(element, None if compact else _I32))
+        return _Field(
+            None, 1 if compact else 4, _array(element, None if compact else _I32, nullable)
+        )
     if is_dataclass(hint):
         made = _entity(hint)
         return _Field(None, 1, _nullable(made)) if nullable else made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -51,10 +52,13 @@ def throttle(here: Path, plan: Path, option: str, rate: str) -> None:
     """
     file = f"--bootstrap-server {here} --reassignment-json-file {plan}"
     done(f"reassign --execute {file} {option} 1")
-    of_broker = f"configs --describe --bootstrap-server {here} --entity-type brokers --entity-name"
+
+    def throttled(broker: int) -> bool:
+        one = f"--bootstrap-server {here} --entity-type brokers --entity-name {broker}"
+        return f"{rate}=1 sens" in done(f"configs --describe {one}")
+
     for broker in json.loads(plan.read_text())["partitions"][0]["replicas"]:
-        ask = f"{of_broker} {broker}"
-        eventually(lambda ask=ask: f"{rate}=1 sens" in done(ask), ask)
+        eventually(partial(throttled, broker), f"{rate} of broker {broker}")
 
 
 def executed_with_a_throttle_that_is_heard(here: Path, topic: str, plan: Path) -> str:

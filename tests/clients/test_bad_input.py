@@ -141,6 +141,25 @@ def test_versions_that_are_not_known_are_answered_in_version_0(wire: Wire):
     assert wire.ask("Metadata", 1, topics=()).brokers  # and the connection goes on
 
 
+def test_more_partitions_than_a_znode_can_name_are_refused_before_they_are_placed(
+    cluster: Cluster, topic: str
+):
+    asked = Fields(
+        name=topic, num_partitions=2**31 - 1, replication_factor=1, assignments=(), configs=()
+    )
+    answered = []
+    for address in cluster.addresses():
+        wire = Wire(address)
+        answered += wire.ask(
+            "CreateTopics", 1, topics=[asked], timeout=timedelta(seconds=5), validate_only=False
+        ).topics  # fmt: skip
+        wire.close()
+
+    assert sorted(one.error_code.name for one in answered) == [
+        "invalid_partitions", "not_controller", "not_controller"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "data",
     [

@@ -169,3 +169,13 @@ def test_more_elements_than_bytes_are_refused_before_there_is_room_for_them():
     flexible = struct.pack(">hhihB", api_key("ElectLeaders"), 2, 1, -1, 0) + b"\0"
     with pytest.raises(Malformed, match="elements are due"):
         decode_request(flexible + b"\xff\xff\xff\xff\x0f")
+
+
+def test_an_array_is_null_only_where_kafka_lets_it_be():
+    null = b"\xff\xff\xff\xff"
+    groups = struct.pack(">hhih", api_key("DescribeGroups"), 0, 1, -1)
+    topics = struct.pack(">hhih", api_key("Metadata"), 1, 1, -1)
+
+    with pytest.raises(Malformed, match="an array is null that cannot be"):
+        decode_request(groups + null)
+    assert decode_request(topics + null).body.topics is None
