@@ -292,6 +292,11 @@ SWITCHES: dict[str, Switch] = {
             "a topic may be deleted at all", "default true since 1.0 (KAFKA-5384)",
         ),
         Switch(
+            "disabled_deletions_removed", (False, True),
+            "where no topic may be deleted, the controller removes requests to delete one",
+            "KAFKA-3175 (0.10.2)",
+        ),
+        Switch(
             "deletion_resumed", (False, True),
             "a new controller goes on with the deletions that it finds requested",
             "KAFKA-1681 (0.8.2)",
@@ -377,7 +382,8 @@ _0_10: dict[str, object] = {
     "dead_replicas_taken_offline": False,
     "shutdown_fenced": False, "preferred_leaders_stay": True, "leaving_leader_is_notified": True,
     "broker_data_watched": False, "log_dirs_fail_alone": False,
-    "delete_topic_enable": False, "leaderless_replicas_stop": False, "additions_undone": False,
+    "delete_topic_enable": False, "disabled_deletions_removed": True,
+    "leaderless_replicas_stop": False, "additions_undone": False,
     "stops_fenced": False,
     "partitions_removed_before_deletion": False, "offline_becomes_ineligible": False,
     "topics_have_ids": False,
@@ -427,8 +433,11 @@ RELEASES: dict[str, tuple[str, dict[str, object]]] = {
 
 LINES: dict[str, tuple[int, str, dict[str, object]]] = {
     "0.10.0": (1, "0.10", {
-        "update_metadata_first": False, "waits_for_dead_targets": False}),  # KAFKA-4214 (0.10.1)
-    "0.10.1": (1, "0.10", {"update_metadata_first": False}),            # KAFKA-4443 (0.10.2)
+        "update_metadata_first": False, "disabled_deletions_removed": False,
+        "waits_for_dead_targets": False}),                              # KAFKA-4214 (0.10.1)
+    "0.10.1": (1, "0.10", {
+        "update_metadata_first": False,                                 # KAFKA-4443 (0.10.2)
+        "disabled_deletions_removed": False}),                          # KAFKA-3175 (0.10.2)
     "0.10.2": (2, "0.10", {}),
     "0.11.0": (3, "0.11", {}),
     "1.0": (2, "0.11", {"delete_topic_enable": True, "log_dirs_fail_alone": True}),

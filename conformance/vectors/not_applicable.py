@@ -94,9 +94,6 @@ class Except(NamedTuple):
 EXCEPTIONS: dict[str, tuple[Except, ...]] = {
     "impl": (),
     "model": (
-        Except("topic_deletion", "deleteDisabled", lambda given: True,
-               "the model's controllers remove a request that they do not follow, as Kafka's do "
-               "since 0.10.2", before="0.10.2"),
         *(Except("topic_admin", operation,
                  lambda given: str(given.get("topic", "")).startswith("__"),
                  "the model has one topic, which is none of Kafka's own")

@@ -14,12 +14,13 @@ from model.language import (
     not_,
     some,
     sometimes,
+    version,
 )
 from model.protocol.controllership import fence_is_passed
 from model.protocol.state import BROKERS
 from model.topics.state import CONTROLLERS, PARTITION_STATES, PARTITIONS, REPLICA_STATES
 from model.topics.tables import PARTITION_TABLE, may_become, replica_table
-from model.topics.zookeeper import has_partition, same_lists, topic_exists
+from model.topics.zookeeper import has_partition, same_lists, topic_exists, watches_deletions
 
 
 @always("no broker is made leader of a partition over what an earlier topic of that name left",
@@ -121,12 +122,16 @@ def is_at_rest(now, broker):
 
 
 @always("a controller that is notified of nothing knows what is in ZooKeeper: the topic with each "
-        "of its partitions, and whether its deletion is requested",
+        "of its partitions, and whether its deletion is requested, if it watches such requests",
         companion="a_controller_rests")
 def idle_controller_knows_zookeeper(now):
+    def knows_request(b):
+        if not watches_deletions(version):
+            return not_(now.cache[b].queued)
+        return now.cache[b].queued == now.zk.requested
+
     return every(BROKERS, lambda b: implies(is_at_rest(now, b), all_of(
-        same_lists(now.cache[b].known, now.zk.assignment),
-        now.cache[b].queued == now.zk.requested)))
+        same_lists(now.cache[b].known, now.zk.assignment), knows_request(b))))
 
 
 @sometimes("a broker leads a topic that was created again after one of that name was deleted")

@@ -37,7 +37,13 @@ from model.topics.replicas import (
 from model.topics.requests import is_answer, send_stops
 from model.topics.state import PARTITIONS
 from model.topics.tables import PARTITION_TABLE, moved
-from model.topics.zookeeper import all_replicas, fire, has_partition, some_replica
+from model.topics.zookeeper import (
+    all_replicas,
+    fire,
+    has_partition,
+    some_replica,
+    watches_deletions,
+)
 
 
 def all_deleted(cache):
@@ -58,13 +64,13 @@ def controller_queues_deletion(now, new, broker):
         task="resumes", queued=True, fired=cache.fired.but(deletions=False))
 
 
-@transition(broker=BROKERS)
+@transition(only=watches_deletions, broker=BROKERS)
 def controller_drops_request(now, new, broker):
     """A request for a topic that the controller does not know, or any where deletion is disabled,
     is removed: its topic stays, and nobody is notified but in the log.
 
     Why:   that the node goes fires the controller's own watch once more.
-    Kafka: TopicDeletion; delete.topic.enable (default false up to 0.11)
+    Kafka: TopicDeletion; delete.topic.enable (default false up to 0.11), KAFKA-3175 (0.10.2)
     """
     cache = now.cache[broker]
     require_fired(now, broker, "deletions",          "its watch of /admin/delete_topics fired")
@@ -77,7 +83,7 @@ def controller_drops_request(now, new, broker):
     fire(now, new, "deletions")
 
 
-@transition(broker=BROKERS)
+@transition(only=watches_deletions, broker=BROKERS)
 def controller_sees_no_request(now, new, broker):
     """The watch fired for a request that is gone again."""
     require_fired(now, broker, "deletions",          "its watch of /admin/delete_topics fired")

@@ -35,7 +35,7 @@ from model.topics.replicas import (
 )
 from model.topics.requests import send_orders
 from model.topics.state import PARTITIONS
-from model.topics.zookeeper import has_partition, in_list, some_replica
+from model.topics.zookeeper import has_partition, in_list, some_replica, watches_deletions
 
 
 @transition(ends="lost", broker=BROKERS)
@@ -90,7 +90,9 @@ def controller_reads_context(now, new, broker):
 
 def deletion_found(zk):
     """A deletion request is queued; if delete.topic.enable is false, it is left for the
-    TopicDeletion event, which removes it."""
+    TopicDeletion event, which removes it (up to 0.10.1 nobody does)."""
+    if not watches_deletions(version):
+        return {}
     if not version.delete_topic_enable:
         return {"fired": {"deletions": zk.requested}}
     some_dead = some_replica(zk.assignment, lambda p, b: not_(zk.registered.has(b)))

@@ -4,7 +4,18 @@ A change sets a notification for each controller that watches; changes before it
 into one, and the controller reads again what is there then.
 """
 
-from model.language import all_of, any_of, every, implies, is_none, lam, not_, some, when
+from model.language import (
+    all_of,
+    any_of,
+    every,
+    implies,
+    is_none,
+    lam,
+    not_,
+    some,
+    version,
+    when,
+)
 from model.protocol.state import BROKERS
 from model.protocol.strategies import ReplicaOrder
 from model.topics.state import PARTITIONS, PLACES
@@ -43,11 +54,18 @@ def watches(now, broker):
     return all_of(now.cache[broker].task != "reads_zookeeper", now.zk.registered.has(broker))
 
 
+def watches_deletions(protocol):
+    """Controllers watch /admin/delete_topics; up to 0.10.1 only where topics may be deleted."""
+    return protocol.delete_topic_enable or protocol.disabled_deletions_removed
+
+
 def fire(now, new, *nodes, writer=None, changed=None, **changes):
     """The watches on these nodes fire: topics, partitions or deletions; if `changed`, where given.
 
     A controller that is the writer also changes its own memory, by `changes`.
     """
+    watched = [node for node in nodes if node != "deletions" or watches_deletions(version)]
+
     def fires(broker, node):
         fired = tells(now, broker, node)
         return fired if changed is None else all_of(changed, fired)
@@ -55,7 +73,7 @@ def fire(now, new, *nodes, writer=None, changed=None, **changes):
     def cache(broker):
         fired = now.cache[broker].fired.but(**{
             node: any_of(getattr(now.cache[broker].fired, node), fires(broker, node))
-            for node in nodes})
+            for node in watched})
         after = now.cache[broker].but(fired=fired)
         return after if writer is None else when(broker == writer, after.but(**changes), after)
 

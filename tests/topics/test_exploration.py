@@ -126,3 +126,15 @@ def test_where_deletion_is_disabled_the_request_goes_and_the_topic_stays():
     assert found.claims["requested_deletions_end"].verdict is Verdict.HOLDS
     assert found.fired["controller_drops_request"] > 0
     assert "topic_znode_is_deleted" not in {name for name, times in found.fired.items() if times}
+
+
+@pytest.mark.parametrize("release", ["0.10.0", "0.10.1"])
+def test_up_to_0_10_1_nobody_takes_a_request_back_where_deletion_is_disabled(release: str):
+    found = explore(
+        SYSTEM.recorded(release), SYSTEM.limits(SMALL),
+        ["requested_deletions_end", "idle_controller_knows_zookeeper"], engine="python",
+    )  # fmt: skip
+
+    assert found.claims["requested_deletions_end"].verdict is Verdict.BROKEN
+    assert found.claims["idle_controller_knows_zookeeper"].verdict is Verdict.HOLDS
+    assert not {name for name, times in found.fired.items() if "request" in name and times}

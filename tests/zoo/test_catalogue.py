@@ -10,7 +10,7 @@ import pytest
 from conformance.mapping import MAPPED, map_of
 from model.language import ProtocolError
 from model.systems import SYSTEMS
-from model.versions import RELEASES, SWITCHES
+from model.versions import LINES, RELEASES, SWITCHES
 from model.zoo import ZOO, ZooEntry, entry
 from model.zoo.known import known_for
 from specs.explorer import explore
@@ -73,6 +73,7 @@ def test_every_switch_is_an_entrys_or_breaks_a_claim_or_differs_in_a_release():
     differing = {
         name for name in SWITCHES if len({values[name] for _, values in RELEASES.values()}) > 1
     }
+    differing |= {name for _, _, apart in LINES.values() for name in apart}
     planted = {
         name for bugs in BUGS.values() for bug in bugs for name in (*bug.without, *bug.changed)
     }
