@@ -26,6 +26,12 @@ def replace_file(disk: Disk, path: str, content: bytes) -> None:
     disk.sync_directory(dirname(path))
 
 
+def ensure_file(disk: Disk, path: str) -> None:
+    """An empty file if there is none, as ``CheckpointFile`` makes one before it has an entry."""
+    if not disk.exists(path):
+        disk.open(path, create=True).close()
+
+
 def read_file(disk: Disk, path: str) -> bytes:
     """The whole content; OSError if there is no such file."""
     file = disk.open(path)

@@ -2,7 +2,8 @@
 
 ``leader-epoch-checkpoint`` has ``epoch startOffset``; the files of a log directory
 (``replication-offset-checkpoint``, ``recovery-point-offset-checkpoint``,
-``log-start-offset-checkpoint``) have ``topic partition offset``. Source: CheckpointFile.
+``log-start-offset-checkpoint``, ``cleaner-offset-checkpoint``) have ``topic partition offset``.
+Each is there, empty, before it has an entry. Source: CheckpointFile, up to 0.10 OffsetCheckpoint.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from impl.disk import Disk, replace_file
-from impl.disk.atomic import read_file
+from impl.disk.atomic import ensure_file, read_file
 from impl.log.errors import MalformedCheckpoint
 
 VERSION = 0
@@ -94,6 +95,10 @@ class OffsetCheckpoint:
         self.disk = disk
         self.path = path
         self.reads = 0
+
+    def create(self) -> None:
+        """An empty file if there is none. OSError."""
+        ensure_file(self.disk, self.path)
 
     def read(self) -> dict[TopicPartition, int]:
         """All entries; none if there is no file. MalformedCheckpoint, OSError."""

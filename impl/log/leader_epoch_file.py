@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.disk import Disk, replace_file
-from impl.disk.atomic import read_file
+from impl.disk.atomic import ensure_file, read_file
 from impl.log.checkpoint_file import encode_lines, parse_epochs
 from impl.log.leader_epoch_cache import LeaderEpochFileCache
 
@@ -36,9 +36,10 @@ class LeaderEpochFile:
         return self.cache.latest_epoch
 
     def load(self) -> None:
-        """Take the entries from the file, if there is one. MalformedCheckpoint, OSError."""
+        """Take the entries from the file, made if there is none. MalformedCheckpoint, OSError."""
         self.cache.entries = []
-        if self.has_epochs and self.disk.exists(self.path):
+        if self.has_epochs:
+            ensure_file(self.disk, self.path)
             self.cache.entries = parse_epochs(self.path, read_file(self.disk, self.path))
 
     def assign(self, epoch: int, start: int) -> None:
@@ -80,6 +81,8 @@ class LeaderEpochFile:
     def resume(self) -> None:
         """The log is in a message format with leader epochs (again): they are kept from now on."""
         self.has_epochs = self.known
+        if self.has_epochs:
+            ensure_file(self.disk, self.path)
 
     def write(self) -> None:
         """Replace the file by what the cache holds."""

@@ -55,6 +55,7 @@ class LogSettings:
 
     ``scan_everything``: for a disk that does not keep what it said was durable: no marker of a
     clean stop and no recovery point is believed, every segment is scanned at every start.
+    ``cleans``: there is a cleaner (log.cleaner.enable), with a checkpoint of its own.
     ``most_keys``: how many keys one cleaning looks at (log.cleaner.dedupe.buffer.size).
     ``has_epochs``: without it (0.10) neither leader epochs nor log starts have checkpoints.
     ``removals_fail_disks``: what cannot be removed or renamed for it takes its directory offline
@@ -70,6 +71,7 @@ class LogSettings:
     new_cache: Callable[[], LeaderEpochFileCache] = LeaderEpochFileCache
     scan_everything: bool = False
     has_epochs: bool = True
+    cleans: bool = True
     most_keys: int = MOST_KEYS
     removals_fail_disks: bool = True
     first_sweep_ms: int | None = None
@@ -136,6 +138,8 @@ class LogDirectory:
     def load(self) -> None:
         """Load every partition. StorageError, OSError: then the whole directory is offline."""
         clean = self.clean
+        for checkpoint in self._checkpoints():
+            checkpoint.create()
         points = self._read(self.recovery_points, clean)
         starts = self._read(self.log_starts, clean)
         marks = self._read(self.high_watermarks, clean)
@@ -152,6 +156,15 @@ class LogDirectory:
         if not clean:
             # What the files say of partitions that are gone must not meet their successors.
             self.checkpoint()
+
+    def _checkpoints(self) -> list[OffsetCheckpoint]:
+        """Those that a broker of this kind keeps."""
+        return [
+            self.high_watermarks,
+            self.recovery_points,
+            *([self.log_starts] if self.settings.has_epochs else []),
+            *([self.cleaner_offsets] if self.settings.cleans else []),
+        ]
 
     def _read(self, checkpoint: OffsetCheckpoint, clean: bool) -> dict[TopicPartition, int]:
         try:

@@ -156,6 +156,7 @@ class Broker:
             self.configs.log_config,
             lambda: epoch_cache_of(numbers),
             has_epochs=has_epochs(numbers),
+            cleans=self.config.truth("log.cleaner.enable"),
             most_keys=keys_in(self.config.whole_number("log.cleaner.dedupe.buffer.size")),
             removals_fail_disks=self.release.since("1.0"),
             first_sweep_ms=None if self.release.since("1.1") else LogTaskIntervals.initial,

@@ -31,7 +31,8 @@ def test_a_topic_that_is_set_to_compact_keeps_the_latest_of_each_key(here: Path)
         done(f"produce --broker-list {here} --topic t --key-separator : --idempotent "
              "--batch-size 5", lines)  # fmt: skip
     data = here / "broker1" / "data"
-    eventually((data / "cleaner-offset-checkpoint").exists, "a cleaning", 20)
+    cleaned = data / "cleaner-offset-checkpoint"
+    eventually(lambda: cleaned.read_text() != "", "a cleaning", 20)
 
     def read() -> list[list[str]]:
         result = done(f"consume --bootstrap-server {here} --topic t --from-beginning "

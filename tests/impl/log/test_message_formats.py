@@ -141,6 +141,32 @@ def test_a_broker_without_epochs_has_no_files_of_them_and_no_format_2() -> None:
     assert "replication-offset-checkpoint" in names
 
 
+@pytest.mark.parametrize("release", [(0, 10, 2), (0, 11), (2, 0), (2, 5)])
+def test_every_checkpoint_of_a_release_is_there_before_it_has_an_entry(
+    release: tuple[int, ...],
+) -> None:
+    disk, manager = broker(release)
+    manager.create(("t", 0))
+
+    names = {one for one in (*disk.names(FOLDER), *disk.names(f"{FOLDER}/t-0"))
+             if one.endswith("-checkpoint")}  # fmt: skip
+    since_0_11 = {"log-start-offset-checkpoint", "leader-epoch-checkpoint"}
+    assert names == {
+        "replication-offset-checkpoint", "recovery-point-offset-checkpoint",
+        "cleaner-offset-checkpoint", *(since_0_11 if release >= (0, 11) else ()),
+    }  # fmt: skip
+
+
+def test_a_topic_in_an_older_format_has_no_file_of_epochs_since_2_1_1_until_it_changes() -> None:
+    disk, manager = broker((2, 3), LogConfig(message_format=1))
+    manager.create(("t", 0))
+    before = disk.exists(EPOCH_FILE)
+
+    manager.reconfigure(config_of((2, 3)))
+
+    assert (before, disk.exists(EPOCH_FILE)) == (False, True)
+
+
 def test_a_follower_keeps_what_comes_as_it_comes() -> None:
     leader = broker((0, 10, 2))[1].create(("t", 0))
     leader.append_as_leader(encode_batch(RECORDS, codec="gzip"), 0)
