@@ -25,6 +25,13 @@ PUBLISHED: dict[str, int] = {
 }  # fmt: skip
 """Line -> its last patch: what Apache Kafka published from 0.10.0.0 to 2.8.2."""
 
+_INTERNAL: dict[str, int] = {
+    "0.8.0": -1, "0.8.1": -1, "0.8.2": -1, "0.9.0": -1, "0.10.0": 1, "0.10.1": 2, "0.10.2": 0,
+    "0.11.0": 2, "1.0": 0, "1.1": 0, "2.0": 1, "2.1": 2, "2.2": 1, "2.3": 1, "2.4": 1, "2.5": 0,
+    "2.6": 0, "2.7": 2, "2.8": 1,
+}  # fmt: skip
+"""Line -> the last internal version of its protocol, 1 for 0.10.0-IV1; -1: it has none."""
+
 # The last patch of a line matters only where a line changed its behaviour within itself.
 _LAST_OF_LINE: dict[tuple[int, ...], tuple[int, ...]] = {(0, 10): (0, 10, 2)}
 _LAST_PATCH: dict[tuple[int, ...], tuple[int, ...]] = {(2, 0): (2, 0, 1)}
@@ -80,6 +87,30 @@ class Release:
 def _begins(parts: tuple[int, ...], line: str) -> bool:
     numbers = tuple(map(int, line.split(".")))
     return parts[: len(numbers)] == numbers or parts == numbers[: len(parts)] == (0, 11)
+
+
+def api_version(text: str, release: Release) -> tuple[tuple[int, ...], int]:
+    """A protocol or message format by a name that brokers of a release know, such as 0.10.2.1 or
+    2.3-IV1: the numbers of its line, and its internal version, else the line's last.
+
+    ValueError in Kafka's words for any other name. Source: ApiVersion.
+    """
+    segments = 3 if text.startswith("0.") or not release.since("1.0") else 2
+    line, mark, internal = ".".join(text.split(".")[:segments]).partition("-IV")
+    last = _INTERNAL.get(line)
+    if last is not None and _parts(line)[: len(release.parts)] <= release.parts:
+        if not mark:
+            return _parts(line), last
+        if internal in map(str, range(last + 1)):
+            return _parts(line), int(internal)
+    raise ValueError(f"Version `{text}` is not a valid version")
+
+
+def newest_version(release: Release) -> str:
+    """The newest protocol of a release, as Kafka writes it: 0.11.0-IV2."""
+    line = max((one for one in _INTERNAL if _parts(one)[: len(release.parts)] <= release.parts),
+               key=_parts)  # fmt: skip
+    return f"{line}-IV{_INTERNAL[line]}"
 
 
 def presets() -> list[Release]:

@@ -103,7 +103,7 @@ def topics(
     if brokers is not None:
         with refusals(of_topics(release)), admin_at(brokers) as admin:
             asking = TopicsByBrokers(admin, release)
-            wanted = parse_configs(configs, TOPIC_KEYS)
+            wanted = parse_configs(configs, TOPIC_KEYS, release)
             match action:
                 case "create":
                     lines = asking.create(name, partitions, factor, by_hand, wanted, if_not_exists)
@@ -119,7 +119,7 @@ def topics(
         return
     with zookeeper(where, version) as client, refusals(of_topics(release)):
         command = TopicCommand(client, where or "", random.Random(seed))
-        wanted = parse_configs(configs, TOPIC_KEYS)
+        wanted = parse_configs(configs, TOPIC_KEYS, client.release)
         match action:
             case "create":
                 lines = command.create(

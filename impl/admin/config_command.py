@@ -89,7 +89,7 @@ class ConfigCommand:
             for key, value in added.items():
                 if key not in self.keys[kind]:
                     raise InvalidConfig(f"Unknown topic config name: {key}")
-                check_value(key, value)
+                check_value(key, value, self.client.release)
             return
         for key, value in added.items():
             if key not in self.keys[kind]:

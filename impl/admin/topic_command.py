@@ -30,7 +30,7 @@ from impl.admin.topic_names import (
 )
 from impl.log import LogConfig
 from impl.log.config import FIELDS
-from impl.releases import Release
+from impl.releases import Release, api_version
 from impl.znodes import TopicPartition, decode_config, encode_config, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.topics import ReplicaAssignment, TopicZnode, encode_topic, topic_version
@@ -317,7 +317,7 @@ def chosen_of(
     return [one for one in found if not (exclude_internal and is_internal(one))]
 
 
-def parse_configs(texts: Sequence[str], known: frozenset[str]) -> dict[str, str]:
+def parse_configs(texts: Sequence[str], known: frozenset[str], release: Release) -> dict[str, str]:
     """Read ``--config name=value``; IllegalArgument or AdminOperation in Kafka's words."""
     found: dict[str, str] = {}
     for text in texts:
@@ -329,7 +329,7 @@ def parse_configs(texts: Sequence[str], known: frozenset[str]) -> dict[str, str]
             )
         if name.strip() not in known:
             raise AdminOperation(f"Unknown topic config name: {name.strip()}")
-        check_value(name.strip(), value.strip())
+        check_value(name.strip(), value.strip(), release)
         found[name.strip()] = value.strip()
     return found
 
@@ -349,8 +349,11 @@ LEAST = {"flush.ms": ("LONG", 0), "min.insync.replicas": ("INT", 1)}
 """Type and least value of a number that is no log's."""
 
 
-def check_value(name: str, value: str) -> None:
-    """InvalidConfig in the words of ``ConfigDef`` for a value that the property cannot have."""
+def check_value(name: str, value: str, release: Release) -> None:
+    """InvalidConfig in the words of ``ConfigDef`` for a value that the property cannot have.
+
+    Message formats are looked at since 2.1 (KAFKA-7409); before, brokers find out.
+    """
     refused = f"Invalid value {value} for configuration {name}: "
     if name in CHOICES:
         for one in value.split(",") if name == "cleanup.policy" else [value]:
@@ -368,10 +371,15 @@ def check_value(name: str, value: str) -> None:
     elif name in TRUTHS:
         if value.lower() not in ("true", "false"):
             raise InvalidConfig(f"{refused}Expected value to be either true or false")
+    elif name == "message.format.version":
+        try:
+            if release.since("2.1"):
+                api_version(value, release)
+        except ValueError as error:
+            raise InvalidConfig(f"{refused}{error}") from error
     elif name in FIELDS:
         default = getattr(LogConfig(), FIELDS[name])
-        whole = isinstance(default, int) and name != "message.format.version"
-        if whole and not re.fullmatch(r"-?\d+", value):
+        if isinstance(default, int) and not re.fullmatch(r"-?\d+", value):
             raise InvalidConfig(f"{refused}Not a number of type {TYPES.get(name, 'INT')}")
         if isinstance(default, float) and not re.fullmatch(r"-?\d*\.?\d+", value):
             raise InvalidConfig(f"{refused}Not a number of type DOUBLE")

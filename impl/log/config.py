@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+
+from impl.releases import Release, api_version
 
 COMPACT, DELETE = "compact", "delete"
 CREATE_TIME = "CreateTime"
@@ -13,6 +14,7 @@ LOG_APPEND_TIME = "LogAppendTime"
 
 DAY_MS = 24 * 60 * 60 * 1000
 LARGEST = 2**63 - 1
+_NEWEST = Release.of("2.8")
 
 ONLY_KEPT = {
     "compression.type": "producer", "flush.ms": str(LARGEST), "preallocate": "false",
@@ -131,7 +133,7 @@ def _value(name: str, text: str) -> int | float | str:
             raise ValueError(f"{name} is {CREATE_TIME} or {LOG_APPEND_TIME}, not {text!r}")
         return text
     if FIELDS[name] == "message_format":
-        return magic_of(name, text)
+        return magic_of(text)
     try:
         number = int(text)
     except ValueError:
@@ -159,10 +161,7 @@ def _ratio(name: str, text: str) -> float:
     return found
 
 
-def magic_of(name: str, release: str) -> int:
+def magic_of(version: str) -> int:
     """The message format of a release by name, such as 0.10.2 or 2.3-IV1; ValueError."""
-    found = re.fullmatch(r"(\d+)\.(\d+)(?:\.\d+)*(?:-IV\d+)?", release)
-    if found is None:
-        raise ValueError(f"{name} is a release such as 0.10.2 or 2.3, not {release!r}")
-    line = int(found[1]), int(found[2])
+    line, _ = api_version(version, _NEWEST)
     return 0 if line < (0, 10) else 1 if line < (0, 11) else 2

@@ -91,7 +91,7 @@ class Broker:
             for path in paths.persistent(self.release):
                 wait(client.make_path(path))
             self.cluster_id = _cluster_id(client) if self.release.since("0.10.1") else None
-            self.configs = TopicConfigs(self._trouble)
+            self.configs = TopicConfigs(self._trouble, self.release)
             self.configs.read_all(client)
             self.quotas = Quotas(config, self._trouble)
             self.logs = self._log_manager()

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from impl.log.config import FIELDS as LOG_FIELDS
-from impl.log.config import ONLY_KEPT, LogConfig
-from impl.releases import Release
+from impl.log.config import ONLY_KEPT, LogConfig, magic_of
+from impl.releases import Release, api_version, newest_version
 from impl.server.fetch_sessions import SLOTS
 from impl.server.unsupported import REASON_OF
 
@@ -67,14 +67,6 @@ def _address(listener: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def _protocol(text: str) -> str:
-    try:
-        Release.of(text)
-    except ValueError:
-        raise ValueError("is a release such as 2.3") from None
-    return text
-
-
 def connections_by_address(text: str) -> dict[str, int]:
     """Read ``max.connections.per.ip.overrides``, HOST:COUNT,...; ValueError."""
     found = {}
@@ -92,6 +84,8 @@ def _overrides(text: str) -> str:
     return text
 
 
+PROTOCOL, MESSAGE_FORMAT = "inter.broker.protocol.version", "log.message.format.version"
+
 KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
     "broker.id": (_whole(GENERATED), GENERATED),
     "broker.id.generation.enable": (_truth, True),
@@ -104,7 +98,7 @@ KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
         _whole(1),
         lambda release: 18000 if release.since("2.5") else 6000,
     ),
-    "inter.broker.protocol.version": (_protocol, str),
+    PROTOCOL: (_text, str),
     "log.dirs": (_text, None),
     "log.dir": (_text, None),
     "min.insync.replicas": (_whole(1), 1),
@@ -229,7 +223,7 @@ class BrokerProperties:
     @property
     def protocol(self) -> Release:
         """``inter.broker.protocol.version``."""
-        return Release.of(self.text("inter.broker.protocol.version"))
+        return Release.of(self.text("inter.broker.protocol.version").partition("-IV")[0])
 
     def truth(self, name: str) -> bool:
         """True or false."""
@@ -324,6 +318,7 @@ def _checked(name: str, lines: dict[str, tuple[int, str]], release: Release) -> 
         for key, (_, default) in KNOWN.items()
     }
     log = LogConfig()
+    _check_versions(name, lines, release)
     for key, (number, value) in sorted(lines.items(), key=_coarse_first):
         if key in REASON_OF:
             continue
@@ -342,19 +337,41 @@ def _checked(name: str, lines: dict[str, tuple[int, str]], release: Release) -> 
                 raise _wrong(name, number, why) from error
         else:
             raise _wrong(name, number, f"{key} is no property of a broker{_near(key)}")
-    protocol = str(values["inter.broker.protocol.version"])
-    if Release.of(protocol) > release:
-        raise _wrong(
-            name, lines["inter.broker.protocol.version"][0],
-            f"inter.broker.protocol.version is {release} or older, as the broker is, not "
-            f"{protocol!r}",
-        )  # fmt: skip
     if values["zookeeper.connect"] is None:
         raise WrongProperties(f"{name}: zookeeper.connect is missing; write zookeeper.connect=H:P")
     if values["log.dirs"] is None and values["log.dir"] is None:
         raise WrongProperties(f"{name}: log.dirs is missing; write log.dirs=FOLDER[,FOLDER]")
     given = {key: value for key, (_, value) in lines.items()}
     return BrokerProperties(release, values, log, given)
+
+
+def _check_versions(name: str, lines: Mapping[str, tuple[int, str]], release: Release) -> None:
+    """A protocol and a message format that the release knows, and that go together; else
+    WrongProperties, with Kafka's reason (``KafkaConfig.validateValues``).
+    """
+    known = {}
+    for key in (PROTOCOL, MESSAGE_FORMAT):
+        if key in lines:
+            try:
+                known[key] = api_version(lines[key][1], release)
+            except ValueError as error:
+                raise _wrong(name, lines[key][0], f"{key}: {error}") from error
+    if PROTOCOL not in known:
+        return
+    number, spoken = lines[PROTOCOL]
+    line, internal = known[PROTOCOL]
+    if internal != api_version(".".join(map(str, line)), release)[1]:
+        raise _wrong(name, number, f"{PROTOCOL}: {spoken} lies between releases, and is not spoken")
+    newest = newest_version(release)
+    text = lines[MESSAGE_FORMAT][1] if MESSAGE_FORMAT in known else newest
+    if not release.since("1.0"):
+        if known[PROTOCOL] < api_version(text, release):
+            raise _wrong(name, number, f"{MESSAGE_FORMAT} {text} cannot be used when {PROTOCOL} is "
+                         f"set to {spoken}")  # fmt: skip
+    elif magic_of(spoken) < (magic := magic_of(text)):
+        least = ("0.10.0", "0.11.0")[magic - 1] + ("" if release.since("2.0") else "-IV0")
+        raise _wrong(name, number, f"{MESSAGE_FORMAT} {text} can only be used when {PROTOCOL} is "
+                     f"set to version {least} or higher")  # fmt: skip
 
 
 def _coarse_first(line: tuple[str, tuple[int, str]]) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from itertools import count
 
 from impl.log import LogConfig
 from impl.log.config import FIELDS, ONLY_KEPT
+from impl.releases import Release, api_version
 from impl.server.unsupported import REASON_OF
 from impl.znodes import MalformedZnode, decode_config, decode_config_change, paths
 from impl.znodes.client import ZnodeClient
@@ -42,8 +43,9 @@ class UncleanTopics(Mapping[str, bool]):
 class TopicConfigs:
     """Overrides by topic. ``trouble`` receives each znode that cannot be read."""
 
-    def __init__(self, trouble: Callable[[str], None]) -> None:
+    def __init__(self, trouble: Callable[[str], None], release: Release) -> None:
         self.trouble = trouble
+        self.release = release
         self.overrides: dict[str, dict[str, str]] = {}
         self._asked = count()
         self._answered: dict[str, int] = {}
@@ -101,6 +103,8 @@ class TopicConfigs:
         }
         for name, value in known.items():
             try:
+                if name == "message.format.version":
+                    api_version(value, self.release)
                 config = config.but({name: value})
             except ValueError as error:
                 self.trouble(f"topic {topic}: {error}")

@@ -98,7 +98,7 @@ class TopicRequests:
                 topic.factor or config.whole_number("default.replication.factor"),
                 topic.by_hand,
                 parse_configs([f"{key}={value}" for key, value in topic.configs.items()],
-                              TOPIC_KEYS),
+                              TOPIC_KEYS, command.client.release),
                 validate_only=validate_only,
             )  # fmt: skip
 

@@ -16,7 +16,7 @@ from impl.server.properties import TOPIC_KEYS
 from impl.znodes import ReplicaAssignment, TopicPartition
 from impl.znodes.text import NumberFormatException
 
-R11, R20 = Release.of("1.1"), Release.of("2.0")
+R11, R20, R23 = (Release.of(one) for one in ("1.1", "2.0", "2.3"))
 MOVE = [{"topic": "t", "partition": 0, "replicas": [1]}]
 
 
@@ -38,7 +38,8 @@ MOVE = [{"topic": "t", "partition": 0, "replicas": [1]}]
         ),
         ("min.cleanable.dirty.ratio=2", "min.cleanable.dirty.ratio: Value must be no more than 1"),
         ("min.cleanable.dirty.ratio=-1", "min.cleanable.dirty.ratio: Value must be at least 0"),
-        ("message.format.version=new", "is a release such as"),
+        ("message.format.version=new", "message.format.version: Version `new` is not a valid"),
+        ("message.format.version=2.4", "Version `2.4` is not a valid version"),
         ("compression.type=lzma", "String must be one of: uncompressed, zstd, lz4"),
         ("flush.ms=-1", "flush.ms: Value must be at least 0"),
         ("flush.ms=soon", "flush.ms: Not a number of type LONG"),
@@ -47,7 +48,7 @@ MOVE = [{"topic": "t", "partition": 0, "replicas": [1]}]
 )
 def test_a_value_that_is_none_is_refused_by_name(text: str, why: str) -> None:
     with pytest.raises(InvalidConfig, match=why.replace(".", r"\.")):
-        parse_configs([text], TOPIC_KEYS)
+        parse_configs([text], TOPIC_KEYS, R23)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,14 @@ def test_a_value_that_is_none_is_refused_by_name(text: str, why: str) -> None:
 def test_a_value_that_kafka_takes_is_taken(text: str) -> None:
     name, _, value = text.partition("=")
 
-    assert parse_configs([text], TOPIC_KEYS) == {name: value}
+    assert parse_configs([text], TOPIC_KEYS, R23) == {name: value}
+
+
+@pytest.mark.parametrize("value", ["9.9", "2.4", "soon"])
+def test_a_message_format_that_nobody_knows_is_taken_by_tools_before_2_1(value: str) -> None:
+    text = f"message.format.version={value}"
+
+    assert parse_configs([text], TOPIC_KEYS, R20) == {"message.format.version": value}
 
 
 @pytest.mark.parametrize("version", [0, 2, 9, "1"])

@@ -9,6 +9,7 @@ import pytest
 from impl.admin.config_command import ConfigCommand, parse_added
 from impl.admin.configs import edit_config
 from impl.admin.errors import AdminError, IllegalArgument
+from impl.log import LogConfig
 from impl.releases import Release
 from impl.server.dynamic_configs import RATES, DynamicConfigs, invalid_value_reason, settable
 from impl.server.properties import TOPIC_KEYS, parse_properties
@@ -152,7 +153,7 @@ def test_an_answer_that_comes_late_does_not_undo_a_newer_one():
     late = LatePort(store, 6000, 0)
     slow = ZnodeClient(late, Release.of("2.3"))
     quick = ZnodeClient(EmbeddedSession(store, 6000, 0), Release.of("2.3"))
-    configs = TopicConfigs(lambda text: None)
+    configs = TopicConfigs(lambda text: None, Release.of("2.3"))
     wait(quick.make_path(paths.CONFIG_CHANGES))
     edit_config(quick, "topics", "t", {"retention.ms": "1"})
 
@@ -164,3 +165,15 @@ def test_an_answer_that_comes_late_does_not_undo_a_newer_one():
     configs.read(slow, "t")
 
     assert configs.overrides["t"] == {"retention.ms": "2"}
+
+
+@pytest.mark.parametrize("release", ["0.10", "0.11", "2.0"])
+def test_a_broker_says_which_topic_has_a_message_format_that_it_does_not_know(release: str):
+    said: list[str] = []
+    configs = TopicConfigs(said.append, Release.of(release))
+    configs.overrides["t"] = {"message.format.version": "2.3", "retention.ms": "7"}
+
+    config = configs.log_config("t", LogConfig())
+
+    assert said == ["topic t: Version `2.3` is not a valid version"]
+    assert (config.message_format, config.retention_ms) == (2, 7)

@@ -173,8 +173,9 @@ def test_a_silent_zookeeper_holds_up_the_one_partition_whose_isr_is_written(
     logs.start(1)
     quotas = Quotas(parse_properties("p", "zookeeper.connect=h:1\nlog.dirs=a\n", R23), print)
     replicas = HostedReplicas(
-        1, R23, logs, 0, Log4jFiles(tmp_path, 1, R23), lambda: client, TopicConfigs(print), quotas
-    )
+        1, R23, logs, 0, Log4jFiles(tmp_path, 1, R23), lambda: client, TopicConfigs(print, R23),
+        quotas,
+    )  # fmt: skip
     for one, isr in ((T0, (1, 2)), (U0, (1,))):
         assert replicas.handle(leads(one, isr), lambda: 7, 0, LiveBrokers())[1] == {one: "NONE"}
     with replicas.lock:

@@ -186,9 +186,9 @@ def test_a_codec_that_older_formats_do_not_know_is_refused() -> None:
         log.append_as_leader(encode_batch(RECORDS, codec="zstd"), 0)
 
 
-@pytest.mark.parametrize("text", ["", "two", "2", "v1"])
+@pytest.mark.parametrize("text", ["", "two", "2", "v1", "9.9", "0.10", "2.3-IV9"])
 def test_a_format_that_is_no_release_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"message\.format\.version is a release such as"):
+    with pytest.raises(ValueError, match=f"Version `{text}` is not a valid version"):
         LogConfig().but({"message.format.version": text})
 
 

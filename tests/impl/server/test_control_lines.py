@@ -26,7 +26,7 @@ class LoggedControl:
         self.log = folder / "controller.log"
         self.control = ControllerEventThread(
             4, session, parse_properties("p", PROPERTIES, version),
-            Log4jFiles(folder, 4, version), info, TopicConfigs(print), lambda: session,
+            Log4jFiles(folder, 4, version), info, TopicConfigs(print, version), lambda: session,
             lambda kind, name: None,
         )  # fmt: skip
 

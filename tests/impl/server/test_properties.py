@@ -61,8 +61,10 @@ def test_kafkas_names_are_understood():
         ("nonsense", "server.properties:3: 'nonsense' is no property; write name=value"),
         ("segment.bytes=100", "server.properties:3: segment.bytes is no property of a broker; did "
          "you mean log.segment.bytes?"),
-        ("inter.broker.protocol.version=2.7", "server.properties:3: inter.broker.protocol.version "
-         "is 2.3 or older, as the broker is, not '2.7'"),
+        ("inter.broker.protocol.version=2.7", "server.properties:3: inter.broker.protocol.version: "
+         "Version `2.7` is not a valid version"),
+        ("log.message.format.version=9.9", "server.properties:3: log.message.format.version: "
+         "Version `9.9` is not a valid version"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_file_and_line(line: str, message: str):
@@ -70,6 +72,47 @@ def test_what_is_wrong_is_named_with_file_and_line(line: str, message: str):
         read(line)
 
     assert str(refused.value) == message
+
+
+FORMAT, SPOKEN = "log.message.format.version", "inter.broker.protocol.version"
+
+
+@pytest.mark.parametrize(
+    ("version", "text", "why"),
+    [
+        ("0.10", f"{FORMAT}=0.11.0", "Version `0.11.0` is not a valid version"),
+        ("0.11", f"{FORMAT}=0.11", "Version `0.11` is not a valid version"),
+        ("0.11", f"{FORMAT}=1.0", "Version `1.0` is not a valid version"),
+        ("0.11", f"{SPOKEN}=0.10.2", f"{FORMAT} 0.11.0-IV2 cannot be used when {SPOKEN} is set to "
+         "0.10.2"),
+        ("1.1", f"{SPOKEN}=0.10.2", f"{FORMAT} 1.1-IV0 can only be used when {SPOKEN} is set to "
+         "version 0.11.0-IV0 or higher"),
+        ("2.3", f"{SPOKEN}=0.9.0\n{FORMAT}=0.10.2", "is set to version 0.10.0 or higher"),
+        ("2.7", f"{SPOKEN}=2.7-IV1", "2.7-IV1 lies between releases, and is not spoken"),
+    ],
+)  # fmt: skip
+def test_a_format_or_a_protocol_that_a_release_does_not_know_or_take_is_refused(
+    version: str, text: str, why: str
+):
+    with pytest.raises(WrongProperties, match=re.escape(why)):
+        read(text, version)
+
+
+@pytest.mark.parametrize(
+    ("version", "text", "magic", "protocol"),
+    [
+        ("0.10", f"{FORMAT}=0.9.0", 0, "0.10.2"),
+        ("0.11", f"{SPOKEN}=0.10.2.1\n{FORMAT}=0.10.2-IV0", 1, "0.10.2.1"),
+        ("2.4", f"{SPOKEN}=2.4-IV1", 2, "2.4"),
+        ("2.7", f"{SPOKEN}=2.6\n{FORMAT}=0.11.0-IV0", 2, "2.6"),
+    ],
+)
+def test_a_format_and_a_protocol_are_named_as_kafka_names_them(
+    version: str, text: str, magic: int, protocol: str
+):
+    found = read(text, version)
+
+    assert (found.log.message_format, str(found.protocol)) == (magic, protocol)
 
 
 @pytest.mark.parametrize("text, name", [("log.dirs=a", "zookeeper.connect"),

@@ -39,7 +39,7 @@ def leading(folder: Path, *values: bytes) -> tuple[Serving, Log, Quotas]:
     client = ZnodeClient(EmbeddedSession(ZooKeeper()), R23)
     replicas = HostedReplicas(
         1, R23, logs, 10_000, Log4jFiles(folder, 1, R23), lambda: client,
-        TopicConfigs(lambda trouble: None), quotas,
+        TopicConfigs(lambda trouble: None, Release.of("2.3")), quotas,
     )  # fmt: skip
     order = LeaderAndIsrPartitionState(
         LeaderIsrAndControllerEpoch(1, 0, (1, 2), 1), (1, 2, 3), True
