@@ -44,6 +44,7 @@ _OTHER_LOGS = (
     (re.compile(r"hs_err_.*"), "is a crash report of the JVM"),
     (re.compile(r"protocol-\d+\.log"), "is what `insync kafka trace` reads"),
     (re.compile(r"printed\.out"), "is what a process of ours printed beside its logs"),
+    (re.compile(r"insync\.log"), "is what a broker of ours says that Kafka has no line for"),
     (
         re.compile(r"\d{20}\.log(?:\.deleted|\.cleaned|\.swap)?"),
         "is a segment of a partition; see `insync inspect`",

@@ -67,8 +67,7 @@ class ControllerApi:
             why = (
                 f"unknown broker {broker}"
                 if known is None
-                else f"stale broker epoch {broker_epoch} and local broker epoch {known} for broker "
-                f"{broker}"
+                else f"stale broker epoch {broker_epoch} for broker {broker}"
             )
             await controller.journal.log_line(f"Ignoring AlterIsr due to {why}")
             answer("STALE_BROKER_EPOCH", {})
@@ -191,11 +190,7 @@ class ControllerApi:
 
         async def elect_leaders() -> None:
             strategy = PREFERRED if kind == PREFERRED_TYPE else UNCLEAN
-            named = ",".join(map(str, electable))
-            await controller.journal.log_line(
-                f"Starting replica leader election ({kind}) for partitions {named} triggered by "
-                "AdminClientTriggered"
-            )
+            await controller.journal.leaders_wanted(kind, electable, "AdminClientTriggered")
             failed = await controller.core.partitions.handle(
                 electable, PartitionState.ONLINE, strategy
             )

@@ -76,8 +76,8 @@ class BrokerEvents:
             return
         info, _ = there
         if context.broker_infos[broker].endpoints != info.endpoints:
-            context.broker_infos[broker] = info
-            await context.journal.log_line(f"Updated broker endpoints cache for broker {broker}")
+            before, context.broker_infos[broker] = context.broker_infos[broker], info
+            await context.journal.endpoints_changed(broker, before, info)
             await self.core.update_metadata(context.live_or_shutting_down, [])
 
     async def register(self, now: dict[int, int], brokers: list[int]) -> None:

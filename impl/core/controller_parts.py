@@ -86,7 +86,7 @@ class ControllerParts:
         )
 
     async def _malformed(self, text: str) -> None:
-        await self.context.journal.log_line(f"Ignoring what cannot be read: {text}", "ERROR")
+        await self.context.journal.ignored(text)
 
     def _unclean_allowed(self, topic: str) -> bool:
         return self.config.unclean_allowed(topic, self.release)

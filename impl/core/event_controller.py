@@ -72,19 +72,15 @@ class EventController:
             return
         try:
             registration = await self.core.client.register_controller(self.broker, now_ms)
-        except EpochNotCounted:
-            await self.journal.log_line(
-                f"Error while electing or becoming controller on broker {self.broker}", "ERROR"
-            )
+        except EpochNotCounted as error:
+            await self.journal.election_failed(f"{type(error).__name__}: {error}")
             await self.trigger_move()
             return
         except ControllerMoved as moved:
             await self.journal.lost_the_race(str(moved))
             return
-        except SessionExpired:
-            await self.journal.log_line(
-                f"Error while electing controller on broker {self.broker}", "ERROR"
-            )
+        except SessionExpired as error:
+            await self.journal.election_failed(f"{type(error).__name__}: {error}")
             return
         self.core.context.epoch, self.core.context.epoch_version = (
             registration.epoch,
@@ -96,11 +92,7 @@ class EventController:
         try:
             await self.guarded(self.fail_over)  # the answer may be late, and the session over
         except Exception as error:  # half initialised it is of no use: another broker may try
-            await self.journal.log_line(
-                f"Error while electing or becoming controller on broker {self.broker}. Trigger "
-                f"controller movement immediately: {type(error).__name__}: {error}",
-                "ERROR",
-            )
+            await self.journal.election_failed(f"{type(error).__name__}: {error}")
             await self.trigger_move()
 
     async def fail_over(self) -> None:
@@ -488,12 +480,13 @@ class EventController:
         ``onPreferredReplicaElection`` in any case, whose last act is the deletion).
         """
         there = await self._await(paths.PREFERRED_ELECTION)
+        asked: list[TopicPartition] = []
         if there:
             asked = await self.core.client.preferred_election() or []
             if at_failover or self.release.since("2.2"):
                 asked = [one for one in asked if not self._leads_as_preferred(one)]
-            await self.elect_preferred(asked)
         if there or at_failover:
+            await self.elect_preferred(asked)
             await self.core.client.delete_preferred_election(self.core.context.epoch_version)
 
     def _leads_as_preferred(self, partition: TopicPartition) -> bool:
@@ -501,7 +494,9 @@ class EventController:
         known = context.leadership.get(partition)
         return known is not None and context.replicas(partition)[:1] == (known.leader,)
 
-    async def elect_preferred(self, partitions: Iterable[TopicPartition]) -> Failed:
+    async def elect_preferred(
+        self, partitions: Iterable[TopicPartition], trigger: str = "ZkTriggered"
+    ) -> Failed:
         """Elect the preferred replicas of known partitions whose topics are to stay."""
         context = self.core.context
         known = [
@@ -509,7 +504,15 @@ class EventController:
             for one in partitions
             if context.replicas(one) and one.topic not in context.queued_for_deletion
         ]
-        return await self.core.partitions.handle(known, PartitionState.ONLINE, PREFERRED)
+        await self.journal.leaders_wanted("PREFERRED", known, trigger)
+        if not known:
+            return {}
+        failed = await self.core.partitions.handle(known, PartitionState.ONLINE, PREFERRED)
+        for one in known:
+            if one in context.leadership:
+                preferred, leader = context.replicas(one)[0], context.leadership[one].leader
+                await self.journal.preferred_wanted(one, preferred, leader)
+        return failed
 
     async def rebalance(self) -> None:
         """``checkAndTriggerAutoLeaderRebalance``."""
@@ -519,4 +522,4 @@ class EventController:
             self.reassigner.in_progress(),
         )
         for partitions in due.values():
-            await self.elect_preferred(partitions)
+            await self.elect_preferred(partitions, "AutoTriggered")

@@ -161,7 +161,7 @@ class FetcherListener:
     def truncating(self, key: Any, offset: int, log_end: int, high_watermark: int) -> None:
         """A log is about to be truncated to ``offset``, even if it is no longer than that."""
 
-    def append_failed(self, key: Any, error: str) -> None:
+    def append_failed(self, key: Any, error: Exception, offset: int) -> None:
         """Fetched records could not be appended: the partition is marked as failed (2.3)."""
 
     def replicated(self, key: Any, offset: int, log_end: int, high_watermark: int) -> None:
@@ -376,7 +376,7 @@ class FetcherThread(Generic[Key]):
             if log.log_start < reply.log_start <= log.high_watermark:
                 log.log_start = reply.log_start
         except (StorageError, InvalidBatch, CorruptRecord) as error:
-            self.watching.append_failed(key, str(error))
+            self.watching.append_failed(key, error, state.offset)
             if not self._is_fetched_again(error):
                 self._fail(key)
             return

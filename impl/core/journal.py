@@ -8,10 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.core.states import PartitionState, ReplicaState
-from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
+from impl.znodes import (
+    BrokerInfo,
+    LeaderIsrAndControllerEpoch,
+    ReplicaAssignment,
+    TopicPartition,
+)
+
+
+class NoLeader(NamedTuple):
+    """An election that found nobody: by which strategy, among whom, and the state that was read."""
+
+    strategy: str
+    allows_unclean: bool
+    state: LeaderIsrAndControllerEpoch
+    assigned: Collection[int]
+    live: Collection[int]
+    leaving: Collection[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +36,18 @@ class ChangeFailure:
     """Why a transition did not come about.
 
     ``newer``: the controller epoch that the partition's state names, where that is above ours;
-    ``is_missing``: the partition has no state.
+    ``is_missing``: the partition has no state; ``is_invalid``: no such transition;
+    ``assigned_and_live``: of a new partition none of whose replicas is on a live broker;
+    ``no_leader``: nobody could be elected; ``refused``: ZooKeeper's error.
     """
 
     text: str
     newer: int | None = None
     is_missing: bool = False
+    is_invalid: bool = False
+    assigned_and_live: tuple[Collection[int], Collection[int]] | None = None
+    no_leader: NoLeader | None = None
+    refused: str = ""
 
 
 class ControllerJournal:
@@ -37,6 +60,25 @@ class ControllerJournal:
 
     async def holds(self, broker: int) -> None:
         """Another broker is the controller, so that there is nothing to be elected for."""
+
+    async def election_failed(self, why: str) -> None:
+        """It could not become controller, or not take up the work."""
+
+    async def leaders_wanted(
+        self, kind: str, partitions: Collection[TopicPartition], trigger: str
+    ) -> None:
+        """An election by a strategy of its own begins: who asked for it, in Kafka's words."""
+
+    async def preferred_wanted(
+        self, partition: TopicPartition, preferred: int, leader: int
+    ) -> None:
+        """How a preferred election ended: the replica that was to lead, and who does."""
+
+    async def ignored(self, text: str) -> None:
+        """A znode that cannot be read is passed over."""
+
+    async def endpoints_changed(self, broker: int, before: BrokerInfo, after: BrokerInfo) -> None:
+        """A broker that is known has registered other endpoints."""
 
     async def lost_the_race(self, why: str) -> None:
         """Somebody else became controller."""

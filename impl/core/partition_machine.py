@@ -8,7 +8,7 @@ from enum import Enum
 
 from impl.core import leader_election
 from impl.core.cluster_context import ClusterContext
-from impl.core.journal import ChangeFailure
+from impl.core.journal import ChangeFailure, NoLeader
 from impl.core.leader_election import Elected
 from impl.core.request_batch import RequestBatch
 from impl.core.states import PartitionState, partition_may_go
@@ -120,7 +120,8 @@ class PartitionMachine:
             else:
                 failed[partition] = ChangeFailure(
                     f"Partition {partition} should be in one of the states from which "
-                    f"{target.value} may follow. Instead it is in {before.value} state"
+                    f"{target.value} may follow. Instead it is in {before.value} state",
+                    is_invalid=True,
                 )
         if target is PartitionState.ONLINE:
             new = [p for p in valid if self.context.partition_state(p) is PartitionState.NEW]
@@ -155,14 +156,16 @@ class PartitionMachine:
                 )
             else:
                 failed[partition] = ChangeFailure(
-                    f"no replica of partition {partition} is alive; it stays in NewPartition state"
+                    f"no replica of partition {partition} is alive; it stays in NewPartition state",
+                    assigned_and_live=(self.context.replicas(partition), self.context.live),
                 )
         for partition, error in (
             await self.client.create_states(states, self.context.epoch_version)
         ).items():
             if error is not None:
                 failed[partition] = ChangeFailure(
-                    f"the state of {partition} could not be created: {error}"
+                    f"the state of {partition} could not be created: {error}",
+                    refused=type(error).__name__,
                 )
                 continue
             await self._now_online(partition, states[partition], states[partition].isr, is_new=True)
@@ -192,10 +195,7 @@ class PartitionMachine:
             elected = self.choose(partition, state, strategy)
             if elected is None:
                 await self.context.journal.not_elected(partition, strategy.kind.value)
-                failed[partition] = ChangeFailure(
-                    f"Failed to elect leader for partition {partition} under strategy "
-                    f"{strategy.kind.value}"
-                )
+                failed[partition] = self._nobody_elected(partition, strategy, state)
                 continue
             chosen[partition] = elected
             writes[partition] = LeaderIsrAndControllerEpoch(
@@ -210,9 +210,25 @@ class PartitionMachine:
             await self._now_online(partition, state, chosen[partition].recipients, is_new=False)
         for partition, error in updated.failed.items():
             failed[partition] = ChangeFailure(
-                f"the state of {partition} could not be written: {error}"
+                f"the state of {partition} could not be written: {error}",
+                refused=type(error).__name__,
             )
         return updated.retry
+
+    def _nobody_elected(
+        self, partition: TopicPartition, strategy: Strategy, state: LeaderIsrAndControllerEpoch
+    ) -> ChangeFailure:
+        allows = strategy.unclean
+        if strategy.kind is StrategyKind.OFFLINE and not self.release.since("1.1"):
+            allows = self.unclean_allowed(partition.topic)
+        return ChangeFailure(
+            f"Failed to elect leader for partition {partition} under strategy "
+            f"{strategy.kind.value}",
+            no_leader=NoLeader(
+                strategy.kind.value, allows, state, self.context.replicas(partition),
+                self.context.live, self.context.shutting_down,
+            ),
+        )  # fmt: skip
 
     async def _readable_state(
         self, partition: TopicPartition, failed: _Failures
@@ -221,7 +237,8 @@ class PartitionMachine:
             state = await self.client.state(partition)
         except ZooKeeperError as error:
             failed[partition] = ChangeFailure(
-                f"the state of {partition} could not be read: {error}"
+                f"the state of {partition} could not be read: {error}",
+                refused=type(error).__name__,
             )
             return None
         if state is None:

@@ -94,7 +94,7 @@ class ReplicaMachine:
                     f"Replica {broker} for partition {partition} should be in one of the states "
                     f"from which {target.value} may follow. Instead it is in {before.value} state"
                 )
-                await self._fails(broker, partition, target, ChangeFailure(text))
+                await self._fails(broker, partition, target, ChangeFailure(text, is_invalid=True))
         match target:
             case ReplicaState.NEW:
                 await self._become_new(broker, valid)
@@ -205,7 +205,8 @@ class ReplicaMachine:
             self.context.leadership[partition] = state
             await self.context.journal.isr_removed(broker, partition, state)
         for partition, error in updated.failed.items():
-            failure = ChangeFailure(f"the ISR of {partition} could not be written: {error}")
+            text = f"the ISR of {partition} could not be written: {error}"
+            failure = ChangeFailure(text, refused=type(error).__name__)
             await self._fails(broker, partition, ReplicaState.OFFLINE, failure)
         return updated.retry
 
@@ -213,7 +214,8 @@ class ReplicaMachine:
         try:
             state = await self.client.state(partition)
         except ZooKeeperError as error:
-            failure = ChangeFailure(f"the state of {partition} could not be read: {error}")
+            text = f"the state of {partition} could not be read: {error}"
+            failure = ChangeFailure(text, refused=type(error).__name__)
             await self._fails(broker, partition, ReplicaState.OFFLINE, failure)
             return None
         if state is None:

@@ -286,8 +286,7 @@ class Broker:
             named, segments = TopicPartition(*partition), len(log.segments)
             self.files.loaded(named, folder, segments, log.log_start, log.log_end)
         for partition, why in sorted(self.logs.offline.items()):
-            text = f"Partition {TopicPartition(*partition)} is offline: {why}"
-            self.files.line("server.log", "ERROR", text, "kafka.log.LogManager")
+            self.files.own(f"Partition {TopicPartition(*partition)} is offline: {why}")
 
     # What happens by itself
 
@@ -319,7 +318,8 @@ class Broker:
         try:
             work()
         except (ZooKeeperError, OSError, NotAssignedReplica) as error:
-            self._trouble(f"{getattr(work, '__name__', 'a task')}: {error}")
+            task = _TASKS.get(getattr(work, "__name__", ""), "kafka-log-retention")
+            self.files.task_failed(task, error)
 
     def _min_isr(self, topic: str) -> int:
         return self.configs.min_isr(topic, self.dynamic.whole_number("min.insync.replicas"))
@@ -328,27 +328,28 @@ class Broker:
 
     def _trouble(self, text: str) -> None:
         if self._early is None:
-            self.files.line("server.log", "WARN", text, _SERVER)
+            self.files.own(text)
         else:
             self._early.append(text)
 
     def _handler_failed(self, error: BaseException) -> None:
-        text = f"Error when handling a request: {type(error).__name__}: {error}"
-        self.files.line("server.log", "ERROR", text, "kafka.server.KafkaApis")
+        self.files.own(f"Error when handling a request: {type(error).__name__}: {error}")
 
     def _log_removed(self, removal: LogRemoval) -> None:
         self.replicas.lines.removed(removal)
 
     def _directory_failed(self, directory: str, why: str) -> None:
-        self._trouble(f"Stopping serving logs in dir {directory}: {why}")
+        self._trouble(f"The log directory {directory} cannot be used: {why}")
         if self._early is not None:
             return
         self.replicas.directory_failed()
         if not self.release.since("1.0"):  # one failed disk ended a broker, before KIP-112
             self._trouble("Halting due to unrecoverable I/O error")
             os._exit(1)
-        if all(one.failure for one in self.logs.directories):
-            self._trouble("Shutdown broker because all log dirs have failed")
+        named = [one.path for one in self.logs.directories]
+        is_last = all(one.failure for one in self.logs.directories)
+        self.files.log_dir_failed(directory, named if is_last else [])
+        if is_last:
             os._exit(1)
         self.control.put("LogDirFailure", self._tell_of_failure)
 
@@ -424,14 +425,20 @@ class Broker:
             try:
                 answer = ask.ask("ControlledShutdown", version, body)
             except Disconnected as error:
-                self._trouble(f"Error during controlled shutdown: {error}")
+                limit = "controller.socket.timeout.ms and/or request.timeout.ms"
+                limit = limit if self.release.since("0.11") else "socket.timeout.ms"
+                self.files.server(
+                    "Error during controlled shutdown, possibly because leader movement took "
+                    f"longer than the configured {limit}: {error}", "WARN",
+                )  # fmt: skip
                 continue
             finally:
                 ask.close()
             if not answer.error_code and not answer.remaining_partitions:
                 self.files.server("Controlled shutdown succeeded")
                 return
-        self._trouble("Proceeding to do an unclean shutdown as all the controlled shutdown failed")
+        text = "Proceeding to do an unclean shutdown as all the controlled shutdown attempts failed"
+        self.files.server(text, "WARN")
 
 
 def _cluster_id(client: ZnodeClient) -> str:
@@ -449,4 +456,6 @@ def _cluster_id(client: ZnodeClient) -> str:
     return decode_cluster_id(node.data)
 
 
+_TASKS = {"maybe_shrink_isrs": "isr-expiration",
+          "maybe_propagate_isr_changes": "isr-change-propagation"}  # fmt: skip
 _SERVER = "kafka.server.KafkaServer"

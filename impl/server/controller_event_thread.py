@@ -234,7 +234,7 @@ class ControllerEventThread(threading.Thread):
                 self.begin()
                 return
             except (ZooKeeperError, ConnectionLoss) as error:
-                self.files.line("server.log", "WARN", f"no session yet: {error}", _ZK_CLIENT)
+                self.files.own(f"No session with ZooKeeper yet: {error}")
                 self.ended.wait(0.2)
 
     # What others bring
@@ -254,6 +254,3 @@ class ControllerEventThread(threading.Thread):
 
 async def _rebalanced(controller: EventController) -> None:
     await controller.guarded(controller.rebalance)
-
-
-_ZK_CLIENT = "kafka.zk.KafkaZkClient"

@@ -5,15 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from impl.core.journal import ChangeFailure, ControllerJournal
+from impl.core.journal import ChangeFailure, ControllerJournal, NoLeader
 from impl.core.reassigner import ASSIGNED, DEAD, DELETED, UNKNOWN
 from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
-from impl.core.states import PartitionState, ReplicaState
+from impl.core.states import (
+    PARTITION_BEFORE,
+    REPLICA_BEFORE,
+    PartitionState,
+    ReplicaState,
+    replica_may_go,
+)
+from impl.releases import Release
 from impl.server.log4j_files import CONTROLLER, SERVER, STATE_CHANGE, Log4jFiles
 from impl.server.state_texts import ids, metadata, sent_state_text
-from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
+from impl.znodes import (
+    BrokerInfo,
+    LeaderIsrAndControllerEpoch,
+    ReplicaAssignment,
+    TopicPartition,
+    paths,
+)
 
 _LISTENERS = "kafka.controller."
+_STATE_CHANGE_FAILED = "kafka.common.StateChangeFailedException"
+_STRATEGIES = {
+    "Offline": "OfflinePartitionLeaderElectionStrategy",
+    "Reassign": "ReassignPartitionLeaderElectionStrategy",
+    "Preferred": "PreferredReplicaPartitionLeaderElectionStrategy",
+    "ControlledShutdown": "ControlledShutdownPartitionLeaderElectionStrategy",
+}
 
 
 class ControllerLines(ControllerJournal):
@@ -49,6 +69,60 @@ class ControllerLines(ControllerJournal):
                 "process.",
                 "DEBUG",
             )
+
+    async def election_failed(self, why: str) -> None:
+        role = "controller" if self.release.since("0.11") else "leader"
+        text = f"Error while electing or becoming {role} on broker {self.files.broker}"
+        if self.release.since("2.1"):
+            text += ". Trigger controller movement immediately"
+        if self.release.since("0.11"):
+            self.files.controller(text, "ERROR", thrown=why)
+        else:
+            self.files.line(SERVER, "ERROR", text, "kafka.server.ZookeeperLeaderElector", why)
+
+    async def leaders_wanted(
+        self, kind: str, partitions: Collection[TopicPartition], trigger: str
+    ) -> None:
+        named = ",".join(map(self.files.name, partitions))
+        text = f"Starting preferred replica leader election for partitions {named}"
+        if self.release.since("2.4"):
+            text = f"Starting replica leader election ({kind}) for partitions {named} triggered by "
+            text += trigger
+        self.files.controller(text)
+
+    async def preferred_wanted(
+        self, partition: TopicPartition, preferred: int, leader: int
+    ) -> None:
+        text = f"Partition {self.files.name(partition)} "
+        if leader == preferred:
+            text += f"completed preferred replica leader election. New leader is {preferred}"
+            self.files.controller(text)
+            return
+        text += "failed to complete preferred replica leader election"
+        newer = self.release.since("2.0")
+        text += f" to {preferred}. Leader is still " if newer else ". Leader is "
+        self.files.controller(f"{text}{leader}", "WARN")
+
+    async def ignored(self, text: str) -> None:
+        self.files.own(f"Ignoring what cannot be read: {text}")
+
+    async def endpoints_changed(self, broker: int, before: BrokerInfo, after: BrokerInfo) -> None:
+        old, new = (self._broker(broker, one) for one in (before, after))
+        newer = self.release.since("2.3")
+        self.files.controller(
+            f"Updated broker metadata: {old} -> {new}" if newer else f"Updated broker: {new}"
+        )
+        self.files.controller(f"Broker info update callback for {broker}")
+
+    def _broker(self, broker: int, info: BrokerInfo) -> str:
+        """A broker as it is registered (``Broker.toString``)."""
+        listed = []
+        for one in info.endpoints:
+            protocol, _, address = one.partition("://")
+            host, _, port = address.rpartition(":")
+            listed.append(f"EndPoint({host},{port},ListenerName({protocol}),{protocol})")
+        features = " : Features{}" if self.release.since("2.7") else ""
+        return f"{broker} : ({','.join(listed)}) : {info.rack or 'null'}{features}"
 
     async def lost_the_race(self, why: str) -> None:
         if self.release.since("1.1"):
@@ -417,8 +491,18 @@ class ControllerLines(ControllerJournal):
                 f"LeaderAndIsr information doesn't exist for partition {name} in {before.value} "
                 "state"
             )
+        elif failure.is_invalid:
+            head = "one of" if self.release.since("1.1") else "the"
+            why = f"Partition {name} should be in {head} " + _instead(
+                PARTITION_BEFORE[target], before, target
+            )
+        elif failure.assigned_and_live is not None:
+            why = self._nobody_alive(name, *failure.assigned_and_live)
+        elif failure.no_leader is not None:
+            why = self._nobody_elected(name, failure.no_leader)
+        kind = _thrown_kind(failure, self.release)
         if self.release.since("1.1"):
-            self._failed(f"{self._mine()}failed to change state for {change}", why)
+            self._failed(f"{self._mine()}failed to change state for {change}", why, kind)
             return
         if failure.newer is not None:
             self.files.controller_state_change(self.epoch, why, "ERROR")
@@ -427,11 +511,70 @@ class ControllerLines(ControllerJournal):
                 if self.files.old
                 else f"[Controller id={self.files.broker} epoch={self.epoch}] {why}"
             )
-        if failure.newer is not None or failure.is_missing:
+        by_selector = failure.no_leader is not None and kind == _STATE_CHANGE_FAILED
+        if failure.newer is not None or failure.is_missing or by_selector:
             why = f"encountered error while electing leader for partition {name} due to: {why}"
             why = f"{why}." if self.files.old else f"E{why[1:]}"
             self.files.controller_state_change(self.epoch, why, "ERROR")
-        self._failed(f"Initiated state change for {change} failed", why)
+        self._failed(f"Initiated state change for {change} failed", why, kind)
+
+    def _nobody_elected(self, name: str, found: NoLeader) -> str:
+        """Why an election ended without a leader; up to 1.0 each selector has words of its own."""
+        if self.release.since("1.1"):
+            strategy = _STRATEGIES[found.strategy]
+            if found.strategy == "Offline" and self.release.since("2.4"):
+                strategy += f"({'true' if found.allows_unclean else 'false'})"
+            return f"Failed to elect leader for partition {name} under strategy {strategy}"
+        live, isr = f"Set({ids(sorted(found.live), ', ')})", found.state.isr
+        state = found.state
+        now = (
+            f'Current leader and ISR: [{{"leader":{state.leader},"leader_epoch":'
+            f'{state.leader_epoch},"isr":[{ids(isr)}]}}]'
+        )
+        match found.strategy:
+            case "Offline" if not found.allows_unclean:
+                who = "replica" if self.release.since("1.0") else "broker"
+                return (
+                    f"No {who} in ISR for partition {name} is alive. Live brokers are: [{live}], "
+                    f"ISR brokers are: [{ids(isr)}]"
+                )
+            case "Offline":
+                newer = self.release.since("0.11")
+                return (
+                    f"No replica for partition {name} is alive. Live brokers are: [{live}]"
+                    f"{'.' if newer else ','} Assigned replicas are: "
+                    f"[List({ids(found.assigned, ', ')})]{'.' if newer else ''}"
+                )
+            case "Reassign":
+                return (
+                    f"None of the reassigned replicas for partition {name} are in-sync with the "
+                    f"leader. {now}"
+                )
+            case "Preferred":
+                return (
+                    f"Preferred replica {next(iter(found.assigned))} for partition {name} is "
+                    f"either not alive or not in the isr. {now}"
+                )
+            case _:
+                return (
+                    f"No other replicas in ISR {ids(isr)} for {name} besides shutting down brokers "
+                    f"{ids(found.leaving)}"
+                )
+
+    def _nobody_alive(self, name: str, assigned: Collection[int], live: Collection[int]) -> str:
+        """Why a new partition has no leader; up to 1.0 it is a line of its own as well."""
+        text = (
+            f"ncountered error during state change of partition {name} from New to Online, "
+            f"assigned replicas are [{ids(assigned)}], live brokers are "
+            f"[Set({ids(sorted(live), ', ')})]. No assigned replica is alive."
+        )
+        if not self.release.since("1.1"):
+            self.files.controller_state_change(self.epoch, f"E{text}", "ERROR")
+        if not self.release.since("0.11"):
+            return f"e{text}"
+        if self.files.old or self.release.since("1.1"):
+            return f"{self._mine()}e{text}"
+        return f"[Controller id={self.files.broker} epoch={self.epoch}] E{text}"
 
     async def replica_failed(
         self,
@@ -455,18 +598,26 @@ class ControllerLines(ControllerJournal):
                 f"Failed to change state of replica {broker} for partition {name} since the leader "
                 "and isr path in zookeeper is empty"
             )
+        elif failure.is_invalid:
+            may = [one for one in REPLICA_BEFORE[target]
+                   if replica_may_go(one, target, self.release)]  # fmt: skip
+            topic, number = partition
+            why = f"Replica [Topic={topic},Partition={number},Replica={broker}] should be in the "
+            why += _instead(may, before, target)
         mine = self._mine() if self.release.since("1.1") else ""
         self._failed(
             f"{mine}{'i' if mine else 'I'}nitiated state change of replica {broker} for partition "
             f"{name} from {before.value} to {target.value} failed",
             why,
+            _thrown_kind(failure, self.release),
         )
 
     def _mine(self) -> str:
         return f"Controller {self.files.broker} epoch {self.epoch} "
 
-    def _failed(self, text: str, why: str) -> None:
-        thrown = f"kafka.common.StateChangeFailedException: {why}"
+    def _failed(self, text: str, why: str, kind: str) -> None:
+        refused = kind.startswith("org.apache.zookeeper.")
+        thrown = kind if refused else f"{kind}: {why}"
         self.files.controller_state_change(self.epoch, text, "ERROR", thrown)
 
     # Requests
@@ -549,3 +700,30 @@ def _state(state: LeaderIsrAndControllerEpoch) -> str:
         f"(Leader:{state.leader},ISR:{ids(state.isr)},LeaderEpoch:{state.leader_epoch},"
         f"ControllerEpoch:{state.controller_epoch})"
     )
+
+
+def _instead(
+    may: Iterable[PartitionState | ReplicaState],
+    before: PartitionState | ReplicaState,
+    target: PartitionState | ReplicaState,
+) -> str:
+    """The states that come before ``target``, in Kafka's order, and the one that there is."""
+    order = [*type(target)]
+    names = ",".join(one.value for one in sorted(may, key=lambda one: order.index(one)))
+    return f"{names} states before moving to {target.value} state. Instead it is in " + (
+        f"{before.value} state"
+    )
+
+
+def _thrown_kind(failure: ChangeFailure, release: Release) -> str:
+    """The class that Kafka throws, with its text where that is ZooKeeper's."""
+    found = failure.no_leader
+    mute = ("Offline", "Reassign")  # as selectors threw; a strategy since 1.1 does not
+    if found is not None and found.strategy in mute and not release.since("1.1"):
+        return "kafka.common.NoReplicaOnlineException"
+    if failure.is_invalid:
+        return "java.lang.IllegalStateException"
+    if failure.refused:
+        kind = f"org.apache.zookeeper.KeeperException${failure.refused}Exception"
+        return f"{kind}: KeeperErrorCode = {failure.refused}"
+    return _STATE_CHANGE_FAILED

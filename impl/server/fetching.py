@@ -34,7 +34,7 @@ from impl.core.fetcher_thread import (
 )
 from impl.core.replica_manager import Replica
 from impl.core.truncation import EpochEnd
-from impl.log.errors import CorruptRecord, OffsetOutOfRange
+from impl.log.errors import CorruptRecord, OffsetOutOfRange, StorageError
 from impl.log.stored_log import StoredLog
 from impl.releases import Release
 from impl.server.connection import Connection, Disconnected
@@ -42,6 +42,7 @@ from impl.server.control_messages import by_topic
 from impl.server.fetch_sessions import NO_SESSION, FetchedPart, FetchSessionHandler
 from impl.server.properties import BrokerProperties
 from impl.server.replicas import HostedReplicas
+from impl.server.state_texts import epoch_question_texts, fetch_request_text
 from impl.wire import Fields, error_name
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
@@ -242,14 +243,15 @@ class RemoteLeader:
         """
         release = self.manager.release
         if not release.since("1.1"):
-            self.tell(f"Error for partition {partition} to broker {self.leader}:{error}")
+            name = self.manager.files.name(partition)
+            self.tell(f"Error for partition {name} to broker {self.leader}:{error}", "ERROR")
         elif not error.startswith("NOT_LEADER"):
-            self.tell(f"Error for partition {partition} at offset {offset}")
+            self.tell(f"Error for partition {partition} at offset {offset}", "ERROR")
         elif not release.since("2.1"):
             self.tell(
                 f"Remote broker is not the leader for partition {partition}, which could indicate "
-                "that the partition is being moved"
-            )
+                "that the partition is being moved", "INFO",
+            )  # fmt: skip
 
     def _ask(
         self, api: str, version: int, body: Fields, due: list[TopicPartition],
@@ -260,11 +262,10 @@ class RemoteLeader:
         try:
             with self.manager.lock.released():
                 answer = self.connection.ask(api, version, body, self._patience_s, correlation)
-        except Disconnected as error:
+        except Disconnected:
             for one in due:
                 self._delay(one)
-            words = "response for fetch request" if self.manager.release.since("1.1") else "fetch"
-            self.tell(f"Error in {words} (to broker {self.leader}: {error})")
+            self._tell_of_no_answer(api, body, due)
             return None
         self.trouble = ""
         return answer
@@ -273,11 +274,32 @@ class RemoteLeader:
     def _patience_s(self) -> float:
         return self.config.whole_number("replica.socket.timeout.ms") / 1000
 
-    def tell(self, text: str) -> None:
-        """A line of the fetcher, unless it was the last one."""
-        if text != self.trouble:  # once, not every second that it lasts
-            self.trouble = text
-            self.manager.files.fetcher(self.leader, self.fetcher, text, "WARN")
+    def _tell_of_no_answer(self, api: str, body: Fields, due: list[TopicPartition]) -> None:
+        """The leader cannot be asked, or did not answer."""
+        release, level = self.manager.release, "WARN"
+        match api:
+            case "Fetch":
+                shown = fetch_request_text(body, release)
+                text = f"Error in response for fetch request {shown}"
+                if not release.since("1.1"):
+                    whom = f" to broker {self.leader}, request" if release.since("0.11") else ""
+                    text = f"Error in fetch{whom} {shown}"
+            case "ListOffsets":
+                text, level = "Error getting offset for partition ", "ERROR"
+                text += self.manager.files.name(due[0])
+                if not release.since("1.1"):
+                    text += f" to broker {self.leader}"
+            case _:
+                asked = ", ".join(epoch_question_texts(body, release))
+                text = f"Error when sending leader epoch request for Map({asked})"
+        lost = f"Connection to {self.leader} was disconnected before the response was read"
+        self.tell(text, level, f"java.io.IOException: {lost}", once=api)
+
+    def tell(self, text: str, level: str, thrown: str = "", once: str = "") -> None:
+        """A line of the fetcher, unless it was the last one, or the last about `once`."""
+        if (once or text) != self.trouble:  # once, not every second that it lasts
+            self.trouble = once or text
+            self.manager.files.fetcher(self.leader, self.fetcher, text, level, thrown=thrown)
 
 
 def _epoch_question(partition: TopicPartition, question: EpochQuestion) -> Fields:
@@ -340,7 +362,7 @@ class ReplicaFetcher(threading.Thread, FetcherListener):
                 try:
                     wait(self.rounds.do_work())
                 except (OffsetOutOfRange, CorruptRecord) as error:
-                    self.remote.tell(f"Error in a round: {error}")
+                    self.manager.files.own(f"A fetcher of broker {self.who[0]}: {error}")
                 if not self.remote.busy and not self.stopped:
                     self.manager.changed.wait(0.1)
 
@@ -354,12 +376,24 @@ class ReplicaFetcher(threading.Thread, FetcherListener):
         self.manager.traced(event)
         self.manager.lines.truncating(event, self.logs[key].directory, *self.who)
 
-    def append_failed(self, key: TopicPartition, error: str) -> None:
+    def append_failed(self, key: TopicPartition, error: Exception, offset: int) -> None:
         """A log cannot be appended to."""
-        self.manager.traced(AppendFailed(key, error))
-        leader, fetcher = self.who
-        text = f"Error for partition {key}: {error}"
-        self.manager.files.fetcher(leader, fetcher, text, "ERROR")
+        self.manager.traced(AppendFailed(key, str(error)))
+        release, name = self.manager.release, self.manager.files.name(key)
+        if not isinstance(error, StorageError):
+            text = f"Found invalid messages during fetch for partition {name} offset {offset}"
+            thrown = f"org.apache.kafka.common.errors.CorruptRecordException: {error}"
+            if not release.since("1.1"):
+                text, thrown = f"{text} error {error}", ""
+        else:
+            text = f"Error while processing data for partition {name}"
+            text += f" at offset {offset}" if release.since("2.3") else ""
+            thrown = f"org.apache.kafka.common.errors.KafkaStorageException: {error}"
+            if not release.since("1.0"):
+                text = "Error due to "
+                thrown = "kafka.common.KafkaException: error processing data for partition "
+                thrown += f"{name} offset {offset}"
+        self.manager.files.fetcher(*self.who, text, "ERROR", thrown=thrown)
 
     def replicated(
         self, key: TopicPartition, offset: int, log_end: int, high_watermark: int

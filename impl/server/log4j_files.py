@@ -1,4 +1,7 @@
-"""server.log, controller.log and state-change.log of one running broker, in Kafka's layout."""
+"""server.log, controller.log and state-change.log of one running broker, in Kafka's layout.
+
+What Kafka has no line for stands in insync.log.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,10 @@ from impl.znodes import TopicPartition, paths
 
 CONTROLLER, STATE_CHANGE, SERVER = "controller.log", "state-change.log", "server.log"
 REQUESTS = "kafka-request.log"
+OURS = "insync.log"
 _SERVER = "kafka.server.KafkaServer"
 _ZK_CLIENT = "kafka.zk.KafkaZkClient"
+_LOG_MANAGER = "kafka.log.LogManager"
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
 
@@ -53,6 +58,10 @@ class Log4jFiles:
                 path = self.folder / file
                 self._files[file] = path.open("a", encoding="utf-8", buffering=1)
             self._files[file].write(f"[{stamp(now_ms)}] {level} {text} ({logger})\n{trace}")
+
+    def own(self, text: str) -> None:
+        """Something that Kafka has no line for."""
+        self.line(OURS, "WARN", text, "insync")
 
     def close(self) -> None:
         """No more lines."""
@@ -120,10 +129,18 @@ class Log4jFiles:
         self, partition: TopicPartition, folder: str, segments: int, start: int, end: int
     ) -> None:
         """A log was read at a start."""
-        text = (
-            f"Completed load of log with {segments} segments, log start offset {start} and log end "
-            f"offset {end} in 1 ms"
-        )
+        named = "" if self.release.since("1.1") else f"{partition} "
+        kind = "segments" if self.release.since("1.1") else "log segments"
+        text = f"Completed load of log {named}with "
+        if self.release.since("0.10.1"):
+            text += f"{segments} {kind}"
+        if self.release.since("0.11"):
+            text += f", log start offset {start} and "
+        elif self.release.since("0.10.1"):
+            text += " and "
+        text += f"log end offset {end}"
+        if self.release.since("0.10.1"):
+            text += " in 1 ms"
         self.log(partition, folder, text)
 
     # Heads
@@ -152,7 +169,7 @@ class Log4jFiles:
 
     def fetcher(
         self, leader: int, fetcher: int, message: str, level: str = "INFO",
-        logger: str = "kafka.server.ReplicaFetcherThread",
+        logger: str = "kafka.server.ReplicaFetcherThread", thrown: str = "",
     ) -> None:  # fmt: skip
         """A line of a fetcher thread."""
         if self.old:
@@ -161,12 +178,29 @@ class Log4jFiles:
         else:
             head = f"[ReplicaFetcher replicaId={self.broker}, leaderId={leader}, "
             head += f"fetcherId={fetcher}] "
-        self.line(SERVER, level, head + message, logger)
+        self.line(SERVER, level, head + message, logger, thrown)
 
     def manager(self, message: str) -> None:
         """A line of the fetchers' manager."""
         head = f"[ReplicaFetcherManager on broker {self.broker}] "
         self.line(SERVER, "INFO", head + message, "kafka.server.ReplicaFetcherManager")
+
+    def log_dir_failed(self, directory: str, all_of_them: list[str]) -> None:
+        """A log directory cannot be used any more (1.0+); with the last one the broker ends."""
+        level = "WARN" if self.release.since("2.5") else "INFO"
+        head = f"[ReplicaManager broker={self.broker}] "
+        text = f"{head}Stopping serving replicas in dir {directory}"
+        self.line(SERVER, level, text, "kafka.server.ReplicaManager")
+        self.line(SERVER, level, f"Stopping serving logs in dir {directory}", _LOG_MANAGER)
+        if all_of_them:
+            text = f"Shutdown broker because all log dirs in {', '.join(all_of_them)} have failed"
+            self.line(SERVER, "FATAL", text, _LOG_MANAGER)
+
+    def task_failed(self, task: str, error: Exception) -> None:
+        """A scheduled task of Kafka's threw something, and goes on at its next turn."""
+        thrown = f"{type(error).__name__}: {error}"
+        text = f"Uncaught exception in scheduled task '{task}'"
+        self.line(SERVER, "ERROR", text, "kafka.utils.KafkaScheduler", thrown)
 
     def change(self, message: str, level: str = "TRACE") -> None:
         """A line of state-change.log, as the broker; ``message`` begins with a capital."""

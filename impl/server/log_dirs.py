@@ -21,6 +21,7 @@ from impl.server.replicas import HostedReplicas
 from impl.znodes import TopicPartition
 from impl.zookeeper.errors import ZooKeeperError
 
+_LOG_MANAGER = "kafka.log.LogManager"
 SLICE_BYTES = 1 << 20
 SLICE_S = 0.02
 
@@ -133,12 +134,12 @@ class LogDirs:
             log = self.manager.partitions[partition].log
             assert isinstance(log, StoredLog), "brokers have their logs on disks"
             log.moved_to(future)
-            text = f"Current log replaced with the future one in {directory.path}"
-            self.manager.files.log(partition, directory.path, text)
+            text = "The current replica is successfully replaced with the future replica for "
+            self.manager.files.line("server.log", "INFO", f"{text}{partition}", _LOG_MANAGER)
 
     def _failed(self, directory: LogDirectory, partition: TopicPartition, error: Exception) -> None:
         text = f"Error while moving partition {partition} to {directory.path}: {error}"
-        self.manager.files.line("server.log", "ERROR", text, "kafka.server.ReplicaManager")
+        self.manager.files.own(text)
         if isinstance(error, OSError):
             self.logs.fail(directory.path, str(error))
         else:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 
 from impl.core.requests import LeaderAndIsrPartitionState, PartitionMetadata
 from impl.releases import Release
+from impl.wire import Fields
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 
@@ -73,3 +75,51 @@ def _fields(
         f"leaderEpoch={state.leader_epoch}, isr={isr}, zkVersion={state.zk_version}, "
         f"replicas={assigned}"
     )
+
+
+def fetch_request_text(body: Fields, release: Release) -> str:
+    """A follower's Fetch as its builder shows it (``FetchRequest.Builder``)."""
+    epochs, starts = release.since("2.1"), release.since("0.11")
+    parts = []
+    for topic in body.topics:
+        for one in topic.partitions:
+            start = f", logStartOffset={one.log_start_offset}" if starts else ""
+            epoch = _optional(one.current_leader_epoch)
+            parts.append(
+                f"{topic.topic}-{one.partition}=({'fetchOffset' if epochs else 'offset'}="
+                f"{one.fetch_offset}{start}, maxBytes={one.partition_max_bytes}"
+                f"{f', currentLeaderEpoch={epoch}' if epochs else ''})"
+            )
+    text = (
+        f"(type{'=' if starts else ':'}FetchRequest, replicaId={body.replica_id}, "
+        f"maxWait={body.max_wait // timedelta(milliseconds=1)}, minBytes={body.min_bytes}, "
+        f"maxBytes={body.max_bytes}, fetchData={{{', '.join(parts)}}}"
+    )
+    if release.since("1.0"):
+        text += ", isolationLevel=READ_UNCOMMITTED"
+    if release.since("1.1"):
+        gone = (f"{one.topic}-{number}" for one in body.forgotten_topics_data
+                for number in one.partitions)  # fmt: skip
+        number = body.session_id or "INVALID"
+        epoch = {0: "INITIAL", -1: "FINAL"}.get(body.session_epoch, str(body.session_epoch))
+        text += f", toForget={', '.join(gone)}, metadata=(sessionId={number}, epoch={epoch})"
+    return f"{text}, rackId=)" if release.since("2.3") else f"{text})"
+
+
+def epoch_question_texts(body: Fields, release: Release) -> list[str]:
+    """The partitions of an OffsetsForLeaderEpoch, each with what is asked of it."""
+    return [
+        f"{topic.topic}-{one.partition} -> "
+        + (
+            f"(currentLeaderEpoch={_optional(one.current_leader_epoch)}, "
+            f"leaderEpoch={one.leader_epoch})"
+            if release.since("2.1")
+            else str(one.leader_epoch)
+        )
+        for topic in body.topics
+        for one in topic.partitions
+    ]
+
+
+def _optional(epoch: int) -> str:
+    return "Optional.empty" if epoch < 0 else f"Optional[{epoch}]"

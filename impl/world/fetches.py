@@ -124,9 +124,9 @@ class FollowerConnection(LeaderByEffect, FetcherListener):
         """Called before a follower truncates its log."""
         self.observer(LogTruncating(key, offset, log_end, high_watermark))
 
-    def append_failed(self, key: TopicPartition, error: str) -> None:
+    def append_failed(self, key: TopicPartition, error: Exception, offset: int) -> None:
         """A log cannot be appended to."""
-        self.observer(AppendFailed(key, error))
+        self.observer(AppendFailed(key, str(error)))
 
     def replicated(
         self, key: TopicPartition, offset: int, log_end: int, high_watermark: int

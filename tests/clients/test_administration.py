@@ -173,7 +173,7 @@ def test_what_brokers_only_keep_is_set_and_said_to_have_no_effect(cluster: Any, 
         resource = confluent_admin.ConfigResource("broker", "1", incremental_configs=[wanted])
         [one.result(15) for one in admin.incremental_alter_configs([resource]).values()]
 
-    log = cluster.folder / "logs" / "broker1" / "server.log"
+    log = cluster.folder / "logs" / "broker1" / "insync.log"
     asked = confluent_admin.ConfigResource("broker", "1")
 
     changed("2", confluent_admin.AlterConfigOpType.SET)

@@ -10,13 +10,29 @@ import pytest
 
 from conformance.ingest.dialects import ANY
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
+from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
+from impl.core.partition_machine import (
+    CONTROLLED_SHUTDOWN,
+    OFFLINE,
+    PREFERRED,
+    REASSIGN,
+    Strategy,
+)
 from impl.core.requests import LeaderAndIsr
+from impl.core.states import PartitionState, ReplicaState
 from impl.releases import Release
 from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import CONTROLLER, STATE_CHANGE, Log4jFiles
-from impl.znodes import TopicPartition, encode_state, paths
+from impl.znodes import (
+    BrokerInfo,
+    ReplicaAssignment,
+    TopicPartition,
+    encode_broker,
+    encode_state,
+    paths,
+)
 from impl.zookeeper.port import wait
 
 LINE = re.compile(r"\[[^]]*\] (\w+) (.*) \((\S+)\)")
@@ -39,7 +55,7 @@ class Failing:
         wait(self.controller.elect(NOW_MS))
         self.stage.create_topic("t", {0: (2, 3)})
         self.stage.run(self.controller)
-        self.old = files.old
+        self.files, self.old = files, files.old
         self.form = "new" if self.stage.release.since("1.1") else "old" if self.old else "1.0"
         self.name = files.name(T0)
 
@@ -63,6 +79,15 @@ class Failing:
         for text in errors:
             assert ANY.read("state.change.logger", text) is not None, text
         return errors, [line for line, one in found if one is None]
+
+    def thrown(self) -> list[str]:
+        """What was thrown, of state-change.log's errors."""
+        return self.errors()[1]
+
+    def controller_lines(self) -> list[re.Match[str]]:
+        """The lines of controller.log."""
+        lines = (self.folder / CONTROLLER).read_text(encoding="utf-8").splitlines()
+        return [one for one in map(LINE.fullmatch, lines) if one is not None]
 
 
 @pytest.mark.parametrize("version", RELEASES)
@@ -205,3 +230,146 @@ def test_where_deletion_is_disabled_its_requests_go_since_0_10_2_and_the_log_say
     manager = f"[Topic Deletion Manager 1]{comma} {text}", "kafka.controller.TopicDeletionManager"
     assert removals == [(head + text, logger), manager]
     assert all(ANY.read(logger, line) is not None for line, logger in removals)
+
+
+MINE = "Controller 1 epoch 1 "
+
+
+@pytest.mark.parametrize(
+    ("version", "thrown"),
+    [
+        ("0.10", "e"), ("0.11", f"{MINE}e"), ("1.0", "[Controller id=1 epoch=1] E"),
+        ("1.1", f"{MINE}e"), ("2.4", f"{MINE}e"),
+    ],
+)  # fmt: skip
+def test_a_new_partition_none_of_whose_replicas_is_alive_is_reported_with_who_lives(
+    tmp_path: Path, version: str, thrown: str
+):
+    failing = Failing(tmp_path, version)
+    failing.stage.create_topic("u", {0: (8, 9)})
+    failing.stage.run(failing.controller)
+
+    name = failing.files.name(TopicPartition("u", 0))
+    text = (
+        f"ncountered error during state change of partition {name} from New to Online, assigned "
+        "replicas are [8,9], live brokers are [Set(1, 2, 3)]. No assigned replica is alive."
+    )
+    assert failing.thrown()[0] == f"kafka.common.StateChangeFailedException: {thrown}{text}"
+
+
+@pytest.mark.parametrize(
+    ("version", "which"), [("0.11", "the"), ("1.0", "the"), ("1.1", "one of"), ("2.3", "one of")]
+)
+def test_a_transition_that_is_not_valid_is_reported_with_those_that_are(
+    tmp_path: Path, version: str, which: str
+):
+    failing = Failing(tmp_path, version)
+    parts = failing.controller.core
+    wait(parts.partitions.handle([T0], PartitionState.NEW))
+    wait(parts.replicas.handle([Replica(T0, 2)], ReplicaState.DELETION_SUCCESSFUL))
+
+    assert failing.thrown() == [
+        f"java.lang.IllegalStateException: Partition {failing.name} should be in {which} "
+        "NonExistentPartition states before moving to NewPartition state. Instead it is in "
+        "OnlinePartition state",
+        "java.lang.IllegalStateException: Replica [Topic=t,Partition=0,Replica=2] should be in the "
+        "ReplicaDeletionStarted states before moving to ReplicaDeletionSuccessful state. Instead "
+        "it is in OnlineReplica state",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "begins", "fails"),
+    [
+        ("0.11", "preferred replica leader election for partitions [t,0]", ". Leader is 2"),
+        ("1.1", "preferred replica leader election for partitions t-0", ". Leader is 2"),
+        ("2.3", "preferred replica leader election for partitions t-0",
+         " to 9. Leader is still 2"),
+        ("2.4", "replica leader election (PREFERRED) for partitions t-0 triggered by ZkTriggered",
+         " to 9. Leader is still 2"),
+    ],
+)  # fmt: skip
+def test_a_preferred_election_is_reported_with_who_leads_after_it(
+    tmp_path: Path, version: str, begins: str, fails: str
+):
+    failing = Failing(tmp_path, version)
+    controller, name = failing.controller, failing.name
+    wait(controller.elect_preferred([T0]))
+    controller.core.context.set_assignment(T0, ReplicaAssignment((9, 2)))
+    wait(controller.elect_preferred([T0]))
+
+    found = [one[2].partition("]")[2].lstrip(": ") for one in failing.controller_lines()
+             if "leader election" in one[2]]  # fmt: skip
+    before = begins.replace("[t,0]", "").replace("t-0", "")  # a new controller's, of nothing
+    assert found == [
+        f"Starting {before}",
+        f"Starting {begins}",
+        f"Partition {name} completed preferred replica leader election. New leader is 2",
+        f"Starting {begins}",
+        f"Partition {name} failed to complete preferred replica leader election{fails}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "text"),
+    [
+        ("1.1", "Updated broker: 3 : (EndPoint(h,9,ListenerName(PLAINTEXT),PLAINTEXT)) : null"),
+        ("2.3", "Updated broker metadata: 3 : (EndPoint(b3,9092,ListenerName(PLAINTEXT),"
+         "PLAINTEXT)) : null -> 3 : (EndPoint(h,9,ListenerName(PLAINTEXT),PLAINTEXT)) : null"),
+    ],
+)  # fmt: skip
+def test_a_broker_that_registers_other_endpoints_is_reported_with_them(
+    tmp_path: Path, version: str, text: str
+):
+    failing = Failing(tmp_path, version)
+    stage = failing.stage
+    moved = BrokerInfo(("PLAINTEXT://h:9",), 1)
+    wait(stage.sessions[3].set_data(paths.broker(3), encode_broker(moved)))
+    stage.run(failing.controller)
+
+    found = [one[2] for one in failing.controller_lines() if "pdate" in one[2]]
+    assert found[-2:] == [
+        f"[Controller id=1] {text}", "[Controller id=1] Broker info update callback for 3"
+    ]  # fmt: skip
+
+
+NOW = 'Current leader and ISR: [{"leader":2,"leader_epoch":0,"isr":[2,3]}]'
+ELECTING = "rror while electing leader for partition"
+
+
+@pytest.mark.parametrize(
+    ("version", "strategy", "text"),
+    [
+        ("0.10", REASSIGN, "kafka.common.NoReplicaOnlineException: None of the reassigned replicas "
+         f"for partition [t,0] are in-sync with the leader. {NOW}"),
+        ("0.10", PREFERRED, "kafka.common.StateChangeFailedException: encountered e"
+         f"{ELECTING} [t,0] due to: Preferred replica 3 for partition [t,0] is either not alive or "
+         f"not in the isr. {NOW}."),
+        ("0.11", OFFLINE, "kafka.common.NoReplicaOnlineException: No broker in ISR for partition "
+         "[t,0] is alive. Live brokers are: [Set(1)], ISR brokers are: [2,3]"),
+        ("1.0", OFFLINE, "kafka.common.NoReplicaOnlineException: No replica in ISR for partition "
+         "t-0 is alive. Live brokers are: [Set(1)], ISR brokers are: [2,3]"),
+        ("1.0", CONTROLLED_SHUTDOWN, "kafka.common.StateChangeFailedException: Encountered e"
+         f"{ELECTING} t-0 due to: No other replicas in ISR 2,3 for t-0 besides shutting down "
+         "brokers 2,3"),
+        ("1.1", CONTROLLED_SHUTDOWN, "kafka.common.StateChangeFailedException: Failed to elect "
+         "leader for partition t-0 under strategy "
+         "ControlledShutdownPartitionLeaderElectionStrategy"),
+        ("2.3", OFFLINE, "kafka.common.StateChangeFailedException: Failed to elect leader for "
+         "partition t-0 under strategy OfflinePartitionLeaderElectionStrategy"),
+        ("2.4", OFFLINE, "kafka.common.StateChangeFailedException: Failed to elect leader for "
+         "partition t-0 under strategy OfflinePartitionLeaderElectionStrategy(false)"),
+    ],
+)  # fmt: skip
+def test_an_election_that_finds_nobody_is_reported_by_its_selector_and_since_1_1_by_its_strategy(
+    tmp_path: Path, version: str, strategy: Strategy, text: str
+):
+    failing = Failing(tmp_path, version)
+    context = failing.controller.core.context
+    context.shutting_down |= {2, 3}
+    context.set_assignment(T0, ReplicaAssignment((3, 2)))
+    if strategy is OFFLINE:
+        context.put_partition_state(T0, PartitionState.OFFLINE)
+    wait(failing.controller.core.partitions.handle([T0], PartitionState.ONLINE, strategy))
+
+    assert failing.thrown() == [text]

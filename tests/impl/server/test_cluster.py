@@ -92,7 +92,7 @@ def test_a_corrupt_segment_takes_its_partition_offline_and_the_rest_goes_on(star
     cluster.start()
 
     assert values(cluster, "t", 1) == [b"x"]
-    reported = (cluster.folder / "logs" / "broker1" / "server.log").read_text()
+    reported = (cluster.folder / "logs" / "broker1" / "insync.log").read_text()
     offline = [line for line in reported.splitlines() if " is offline: " in line]
     assert len(offline) == 2
     assert f"Partition t-0 is offline: {data}/t-0/leader-epoch-checkpoint: line 2" in offline[0]
@@ -150,7 +150,7 @@ def test_up_to_0_11_one_failed_directory_ends_the_broker(start: Start):
     with pytest.raises(ClusterError) as refused:
         cluster.start(15)
 
-    reported = (cluster.folder / "logs" / "broker1" / "server.log").read_text()
+    reported = (cluster.folder / "logs" / "broker1" / "insync.log").read_text()
     assert ended
     assert "Halting due to unrecoverable I/O error" in reported
     assert led
