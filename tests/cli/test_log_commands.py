@@ -32,14 +32,14 @@ def test_a_topic_that_is_set_to_compact_keeps_the_latest_of_each_key(here: Path)
              "--batch-size 5", lines)  # fmt: skip
     data = here / "broker1" / "data"
     cleaned = data / "cleaner-offset-checkpoint"
-    eventually(lambda: cleaned.read_text() != "", "a cleaning", 20)
+    eventually(lambda: cleaned.read_text() != "", "a cleaning")
 
     def read() -> list[list[str]]:
         result = done(f"consume --bootstrap-server {here} --topic t --from-beginning "
                     "--timeout-ms 300 --print-offsets")  # fmt: skip
         return [line.split("\t") for line in result.splitlines()]
 
-    eventually(lambda: len(read()) < 100, "fewer records", 20)
+    eventually(lambda: len(read()) < 100, "fewer records")
     kept = read()
 
     assert said == "Completed Updating config for entity: topic 't'.\n"
@@ -71,10 +71,10 @@ def test_an_offset_is_found_by_its_time(here: Path):
 def test_a_running_broker_takes_what_is_set_for_it(here: Path):
     broker = f"configs --bootstrap-server {here} --entity-type brokers --entity-name 1"
     said = done(f"{broker} --alter --add-config log.retention.ms=1234567,min.insync.replicas=2")
-    eventually(lambda: "retention" in done(f"{broker} --describe"), "the broker hears of it", 20)
+    eventually(lambda: "retention" in done(f"{broker} --describe"), "the broker hears of it")
     described = done(f"{broker} --describe").splitlines()
     send = f"produce --broker-list {here} --topic times --request-required-acks all --timeout 1.5"
-    eventually(lambda: typed(send, "x\n").exit_code == 1, "the broker hears of it", 20)
+    eventually(lambda: typed(send, "x\n").exit_code == 1, "the broker hears of it")
     refused = typed(send, "x\n")
     wrong = typed(f"{broker} --alter --add-config log.retention.ms=soon")
     done(f"{broker} --alter --delete-config min.insync.replicas")

@@ -13,6 +13,7 @@ import pytest
 
 from impl.server.cluster import Cluster, new_state
 from impl.wire import Fields, Header, Response, api_key, decode_response, encode_request
+from tests.waiting import PATIENCE_S
 
 SETTINGS = {
     "zookeeper.session.timeout.ms": "2000",
@@ -33,7 +34,7 @@ class Wire:
     """A connection that speaks Kafka's frames, and whatever else a test sends."""
 
     def __init__(self, address: tuple[str, int]) -> None:
-        self.socket = socket.create_connection(address, timeout=10)
+        self.socket = socket.create_connection(address, timeout=PATIENCE_S)
         self.asked = 0
 
     def ask(self, api: str, version: int, **fields: Any) -> Any:
@@ -101,7 +102,7 @@ def led(cluster: Cluster, topic: str) -> Any:
     """A topic, and a connection to its leader."""
     first = Wire(cluster.addresses()[0])
     asked = {"topics": [Fields(name=topic)], "allow_auto_topic_creation": True}
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         reported = first.ask("Metadata", 4, **asked)
         parts = reported.topics[0].partitions

@@ -16,7 +16,7 @@ kafka_admin = pytest.importorskip("kafka.admin", reason="kafka-python is not ins
 
 from confluent_kafka import ElectionType, KafkaException, TopicPartition  # noqa: E402
 
-from tests.waiting import eventually  # noqa: E402
+from tests.waiting import PATIENCE_S, eventually  # noqa: E402
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_topics_are_created_grown_and_deleted(admin: Any, topic: str):
 
     assert (sorted(made), sorted(grown)) == ([0, 1], [0, 1, 2])
     assert {len(one.replicas) for one in grown.values()} == {2}
-    assert topic not in admin.list_topics(timeout=10).topics
+    assert topic not in admin.list_topics(timeout=PATIENCE_S).topics
 
 
 def test_wrong_topics_are_refused_in_kafkas_words(admin: Any, topic: str):
@@ -72,7 +72,7 @@ def test_what_is_only_validated_is_not_made(admin: Any, topic: str):
     asked = confluent_admin.NewTopic(topic, 1, 1)
     admin.create_topics([asked], validate_only=True)[topic].result(15)
 
-    assert topic not in admin.list_topics(timeout=10).topics
+    assert topic not in admin.list_topics(timeout=PATIENCE_S).topics
 
 
 def test_settings_of_a_topic_are_set_added_to_and_described(admin: Any, topic: str):

@@ -17,7 +17,7 @@ from impl.server.cluster import Cluster, new_state
 from impl.wire import API_VERSIONS, Fields, api_key
 from tests.clients.conftest import SETTINGS, Wire
 from tests.clients.fuzzing import BATCH, apis_of, fuzz
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 FRAMES, DEEP_FRAMES = 2_000, 1_000_000
 
@@ -116,7 +116,7 @@ def test_a_session_of_fetches_says_what_is_new_until_nothing_is_left_of_it(led: 
     session = first.session_id
     nothing = in_session(led, session, 1)
     produced(led, topic, BATCH)
-    deadline, epoch, new = time.monotonic() + 15, 2, nothing
+    deadline, epoch, new = time.monotonic() + PATIENCE_S, 2, nothing
     while not new.responses and time.monotonic() < deadline:
         new, epoch = in_session(led, session, epoch), epoch + 1
     late = in_session(led, session, 1)
@@ -240,7 +240,7 @@ def test_wrong_frames_kill_no_broker_and_leave_nothing_in_its_memory(
 
     assert connections > frames // 100
     assert cluster.pid("broker2") == process
-    assert eventually(lambda: threads(cluster, 2) < 100, 30)
+    assert eventually(lambda: threads(cluster, 2) < 100)
     assert resident(cluster, 2) < before + (64 << 20)
     assert produced(led, topic, BATCH).error_code == 0
 
@@ -254,7 +254,7 @@ def test_wrong_frames_of_controllers_kill_no_broker_either(tmp_path: Path):
         address, apis = cluster.addresses()[1], apis_of("2.7", of_controllers=True)
         fuzz(address, 20_000, 3, "t", [*apis, "Metadata"])
         assert cluster.pid("broker2") == process
-        with socket.create_connection(address, timeout=10) as connection:
+        with socket.create_connection(address, timeout=PATIENCE_S) as connection:
             connection.sendall(struct.pack(">ihhih", 10, API_VERSIONS, 0, 3, -1))
             assert connection.recv(100)
     finally:

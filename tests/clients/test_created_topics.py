@@ -11,6 +11,7 @@ import pytest
 from impl.server.cluster import Cluster
 from impl.wire import Fields
 from tests.clients.conftest import Wire
+from tests.waiting import PATIENCE_S
 
 KIP_525 = 5
 
@@ -69,7 +70,7 @@ def test_a_setting_that_brokers_only_keep_is_taken_and_said_to_have_no_effect(
     made = asked(cluster, topic, 1, 3, False, configs={"compression.type": "lz4"})
     found = {one.name: (one.value, one.config_source) for one in made.configs}
     logs = [cluster.folder / "logs" / f"broker{one}" / "insync.log" for one in cluster.brokers]
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + PATIENCE_S
     words = f"compression.type of topic {topic} has no effect here: batches are kept as they come"
     while time.monotonic() < deadline and not all(
         one.exists() and words in one.read_text() for one in logs

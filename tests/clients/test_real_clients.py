@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from impl.server.cluster import Cluster
+from tests.waiting import PATIENCE_S
 
 confluent = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
 confluent_admin = pytest.importorskip(
@@ -47,7 +48,7 @@ def read_librdkafka(servers: str, topic: str, count: int) -> list[bytes]:
     consumer = confluent.Consumer(settings)
     consumer.subscribe([topic])
     found: list[bytes] = []
-    deadline = time.monotonic() + 25
+    deadline = time.monotonic() + PATIENCE_S
     while len(found) < count and time.monotonic() < deadline:
         found += [one.value() for one in consumer.consume(100, 0.5) if one.error() is None]
     consumer.commit(asynchronous=False)
@@ -61,7 +62,7 @@ def send_kafka_python(servers: str, topic: str, acks: str, idempotent: bool = Fa
         enable_idempotence=idempotent,
     )  # fmt: skip
     for sent in [producer.send(topic, value) for value in MANY]:
-        sent.get(20)
+        sent.get(PATIENCE_S)
     producer.close()
 
 
@@ -71,7 +72,7 @@ def read_kafka_python(servers: str, topic: str, count: int) -> list[bytes]:
         enable_auto_commit=False,
     )  # fmt: skip
     found: list[bytes] = []
-    deadline = time.monotonic() + 25
+    deadline = time.monotonic() + PATIENCE_S
     while len(found) < count and time.monotonic() < deadline:
         for records in consumer.poll(500).values():
             found += [record.value for record in records]
@@ -117,12 +118,12 @@ def send_kcat(servers: str, topic: str, acks: str, idempotent: bool = False) -> 
     command = ["kcat", "-P", "-b", servers, "-t", topic, "-X", f"acks={acks}"]
     if idempotent:
         command += ["-X", "enable.idempotence=true"]
-    subprocess.run(command, input=b"\n".join(MANY), check=True, timeout=40)
+    subprocess.run(command, input=b"\n".join(MANY), check=True, timeout=PATIENCE_S)
 
 
 def read_kcat(servers: str, topic: str, count: int) -> list[bytes]:
     command = ["kcat", "-C", "-b", servers, "-t", topic, "-o", "beginning", "-c", str(count), "-q"]
-    result = subprocess.run(command, capture_output=True, check=True, timeout=40)
+    result = subprocess.run(command, capture_output=True, check=True, timeout=PATIENCE_S)
     return sorted(result.stdout.split(), key=int)
 
 
@@ -175,7 +176,7 @@ def test_a_group_shares_its_partitions_and_goes_on_where_it_was(servers: str, to
         members[-1].subscribe([topic])
 
     def read_until(done: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while not done() and time.monotonic() < deadline:
             for member in members:
                 one = member.poll(0.05)
@@ -232,11 +233,11 @@ def test_nothing_acknowledged_is_lost_when_a_leader_is_killed_while_clients_send
         producer.produce(topic, b"%d" % number, on_delivery=reported)
         producer.poll(0)
         if number == 200:
-            producer.flush(10)
+            producer.flush(PATIENCE_S)
             leader = admin.list_topics(topic, 10).topics[topic].partitions[0].leader
             cluster.kill(leader)
         time.sleep(0.002)
-    unsent = producer.flush(25)
+    unsent = producer.flush(PATIENCE_S)
     cluster.start()  # a group's first offset needs three brokers
     found = read_kafka_python(servers, topic, 600)
 

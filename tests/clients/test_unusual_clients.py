@@ -16,7 +16,7 @@ from impl.wire import Fields, api_key
 from impl.zookeeper.port import wait
 from tests.clients.conftest import Wire
 from tests.clients.fuzzing import BATCH
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 confluent = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
 confluent_admin = pytest.importorskip(
@@ -36,7 +36,7 @@ def admin(servers: str) -> Any:
 def create(admin: Any, topic: str, **more: Any) -> None:
     made = confluent_admin.NewTopic(topic, **{"num_partitions": 1, "replication_factor": 3} | more)
     admin.create_topics([made])[topic].result(15)
-    brokers = admin.list_topics(timeout=10).brokers.values()
+    brokers = admin.list_topics(timeout=PATIENCE_S).brokers.values()
     assert eventually(lambda: all(knows((one.host, one.port), topic) for one in brokers))
 
 
@@ -78,7 +78,7 @@ def consumer(servers: str, **more: Any) -> Iterator[Any]:
         made.close()
 
 
-def read(member: Any, count: int, patience_s: float = 20) -> list[Any]:
+def read(member: Any, count: int, patience_s: float = PATIENCE_S) -> list[Any]:
     found: list[Any] = []
     deadline = time.monotonic() + patience_s
     while len(found) < count and time.monotonic() < deadline:
@@ -175,7 +175,7 @@ def test_a_consumer_of_a_compacted_topic_sees_the_last_of_each_key_and_no_tombst
             member.assign([confluent.TopicPartition(topic, 0, 0)])
             end = member.get_watermark_offsets(confluent.TopicPartition(topic, 0), 10)[1]
             found: list[Any] = []
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + PATIENCE_S
             while (not found or found[-1].offset() < end - 1) and time.monotonic() < deadline:
                 found += [one for one in member.consume(100, 0.2) if one.error() is None]
         return [(one.offset(), one.key(), one.value()) for one in found]
@@ -187,7 +187,7 @@ def test_a_consumer_of_a_compacted_topic_sees_the_last_of_each_key_and_no_tombst
         last[:] = seen()
         return not any(key == b"k0" for _, key, _ in last)
 
-    assert eventually(is_clean, 40)
+    assert eventually(is_clean)
     of_keys = [(key, value) for _, key, value in last if key != b"last"]
     offsets = [offset for offset, _, _ in last]
     assert sorted(of_keys) == sorted((b"k%d" % one, b"%d-3" % one) for one in range(1, 20))
@@ -205,7 +205,7 @@ def test_a_group_without_an_offset_begins_where_it_says(
         member.subscribe([topic])
         assert eventually(lambda: bool(member.poll(0.2) or member.assignment()))
         found: list[Any] = []
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + PATIENCE_S
         while not found and time.monotonic() < deadline:
             send(servers, topic, [(b"k", b"new")])
             found = read(member, 1, 1)
@@ -261,7 +261,7 @@ def test_a_static_member_comes_back_without_a_rebalance(servers: str, admin: Any
             two.poll(0.1)
             return len(one.assignment()) == len(two.assignment()) == 1
 
-        assert eventually(shared, 30)
+        assert eventually(shared)
         mine, before = two.assignment(), [name for name, _ in rounds].count("one")
         goes.close()  # a static member does not leave
         again = member(goes, "two")
@@ -271,7 +271,7 @@ def test_a_static_member_comes_back_without_a_rebalance(servers: str, admin: Any
             again.poll(0.1)
             return bool(again.assignment())
 
-        assert eventually(is_back, 30)
+        assert eventually(is_back)
         after = [name for name, _ in rounds].count("one")
         back = again.assignment()
 
@@ -291,7 +291,7 @@ def coordinator(cluster: Cluster, group: str) -> Wire:
         first.close()
         return bool(found[0].error_code == 0)
 
-    assert eventually(is_known, 30)
+    assert eventually(is_known)
     return Wire((found[0].host, found[0].port))
 
 
@@ -419,7 +419,7 @@ def test_a_topic_is_made_by_being_asked_for_only_where_the_client_allows_it(
         return str(answer.topics[0].error_code.name)
 
     refused = reported(False)
-    there = topic in admin.list_topics(timeout=10).topics
+    there = topic in admin.list_topics(timeout=PATIENCE_S).topics
     first = reported(True)
 
     assert (refused, there, first) == ("unknown_topic_or_partition", False, "leader_not_available")

@@ -13,7 +13,7 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 from tests.impl.server.conftest import SETTINGS, Start
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 
 def registered(client: ZnodeClient) -> LeaderIsrAndControllerEpoch:
@@ -24,7 +24,7 @@ def registered(client: ZnodeClient) -> LeaderIsrAndControllerEpoch:
 
 def values(cluster: Cluster, topic: str, partition: int = 0) -> list[bytes | None]:
     with Consumer(cluster.addresses()) as consumer:
-        consumer.partitions(topic, time.monotonic() + 10)
+        consumer.partitions(topic, time.monotonic() + PATIENCE_S)
         return [record.value for record in consumer.read_all(topic, partition)]
 
 

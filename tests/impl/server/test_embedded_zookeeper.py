@@ -21,6 +21,7 @@ from impl.zookeeper.port import Port, wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
 from impl.zookeeper.znode import Check, Create, Delete, EventType, SetData, WatchEvent
+from tests.waiting import PATIENCE_S
 
 
 class RunningStore:
@@ -32,7 +33,7 @@ class RunningStore:
 
     def stop(self) -> None:
         self.server.stop()
-        self.thread.join(5)
+        self.thread.join(PATIENCE_S)
         assert not self.thread.is_alive()
 
 
@@ -133,12 +134,12 @@ def test_behind_a_socket_it_answers_as_it_does_in_memory(running: RunningStore):
 def test_a_session_that_is_silent_for_too_long_expires_and_others_are_notified(
     running: RunningStore,
 ):
-    silent, watching = EmbeddedClient(running.address, 300), EmbeddedClient(running.address, 5000)
+    silent, watching = EmbeddedClient(running.address, 600), EmbeddedClient(running.address, 30_000)
     wait(silent.create("/mine", "", ephemeral=True))
     wait(watching.exists("/mine", watch=True))
 
     silent._over.set()  # its heart stops, as that of a stopped process
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE_S
     events: list[WatchEvent] = []
     while not events and time.monotonic() < deadline:
         events = watching.events()

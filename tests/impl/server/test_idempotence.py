@@ -10,12 +10,13 @@ from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 from tests.impl.server.conftest import Start
 from tests.impl.server.test_cluster import registered, values
+from tests.waiting import PATIENCE_S
 
 
 def resent(producer: Producer, batch: ProducerBatch) -> tuple[str, int]:
     """The leader's answer to a batch: its error, and the offset of the batch's first record."""
     try:
-        return "NONE", producer.send_batch("t", 0, batch, time.monotonic() + 20)
+        return "NONE", producer.send_batch("t", 0, batch, time.monotonic() + PATIENCE_S)
     except ClientError as error:
         return error.code, -1
 

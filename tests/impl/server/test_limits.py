@@ -24,7 +24,7 @@ from impl.server.limits import (
 )
 from impl.server.listener import Listener
 from impl.server.properties import WrongProperties, connections_by_address, parse_properties
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 Listen = Callable[..., Listener]
 
@@ -59,7 +59,7 @@ def asked(connection: FrameConnection, data: bytes = b"") -> bytes:
 
 
 def connected(listener: Listener) -> socket.socket:
-    return socket.create_connection(listener.address, timeout=5)
+    return socket.create_connection(listener.address, timeout=PATIENCE_S)
 
 
 def ended(connection: socket.socket, seconds: float) -> bool:
@@ -74,13 +74,16 @@ def ended(connection: socket.socket, seconds: float) -> bool:
 
 def test_an_address_has_no_more_connections_than_it_may(listen: Listen):
     listener = listen(Limits(per_ip=lambda: 2))
-    first, second = FrameConnection(listener.address, 5), FrameConnection(listener.address, 5)
+    first, second = (
+        FrameConnection(listener.address, PATIENCE_S),
+        FrameConnection(listener.address, PATIENCE_S),
+    )
     assert asked(first) == asked(second) == b"0"
 
     third = connected(listener)
-    refused = ended(third, 5)
+    refused = ended(third, PATIENCE_S)
     first.close()
-    again = eventually(lambda: _asks(listener), 5)
+    again = eventually(lambda: _asks(listener))
 
     assert refused
     assert again
@@ -93,7 +96,7 @@ def test_an_address_has_no_more_connections_than_it_may(listen: Listen):
 
 
 def _asks(listener: Listener) -> bool:
-    one = FrameConnection(listener.address, 5)
+    one = FrameConnection(listener.address, PATIENCE_S)
     try:
         return asked(one) == b"0"
     except Disconnected:
@@ -104,16 +107,16 @@ def _asks(listener: Listener) -> bool:
 
 def test_one_connection_too_many_waits_until_another_ends(listen: Listen):
     listener = listen(Limits(connections=lambda: 1))
-    first = FrameConnection(listener.address, 5)
+    first = FrameConnection(listener.address, PATIENCE_S)
     asked(first)
-    waiting = FrameConnection(listener.address, 10)
+    waiting = FrameConnection(listener.address, PATIENCE_S)
     answers: list[bytes] = []
     asking = threading.Thread(target=lambda: answers.append(asked(waiting)), daemon=True)
     asking.start()
     time.sleep(0.3)
     before = len(answers)
     first.close()
-    asking.join(10)
+    asking.join(PATIENCE_S)
 
     assert before == 0
     assert len(answers) == 1
@@ -134,10 +137,10 @@ def test_overrides_are_by_address():
 
 def test_an_idle_connection_is_closed_and_a_client_asks_on_another(listen: Listen):
     listener = listen(Limits(idle_s=0.2))
-    idle, client = connected(listener), FrameConnection(listener.address, 5)
+    idle, client = connected(listener), FrameConnection(listener.address, PATIENCE_S)
     asked(client)
 
-    closed = ended(idle, 5)
+    closed = ended(idle, PATIENCE_S)
     time.sleep(0.5)
     answer = asked(client)
 
@@ -151,8 +154,8 @@ def test_a_request_that_is_too_large_ends_its_connection_before_it_is_read(liste
     listener = listen(Limits(request_bytes=1000))
     with connected(listener) as connection:
         connection.sendall(struct.pack(">i", 5000))
-        assert ended(connection, 5)
-    fits = FrameConnection(listener.address, 5)
+        assert ended(connection, PATIENCE_S)
+    fits = FrameConnection(listener.address, PATIENCE_S)
     assert asked(fits, b"x" * 900) == b"900"
     fits.close()
 
@@ -177,7 +180,7 @@ def test_half_sent_requests_hold_no_more_memory_than_they_may(listen: Listen):
                     sent[place] += connection.send(part)
                 except BlockingIOError:
                     continue
-    small = FrameConnection(listener.address, 5)
+    small = FrameConnection(listener.address, PATIENCE_S)
     passes = asked(small, b"y" * 1000)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 
@@ -197,23 +200,23 @@ def test_a_pool_lets_small_requests_pass_and_large_ones_wait():
     def large(number: int, until: threading.Event) -> None:
         with pool.room(90_000):
             entered.append(number)
-            until.wait(5)
+            until.wait(PATIENCE_S)
 
     gates = [threading.Event() for _ in range(3)]
     threads = [threading.Thread(target=large, args=(at, gate)) for at, gate in enumerate(gates)]
     for thread in threads[:2]:
         thread.start()
-    assert eventually(lambda: len(entered) == 2, 5)
+    assert eventually(lambda: len(entered) == 2)
     threads[2].start()
     with pool.room(100):
         time.sleep(0.1)
     waiting = len(entered)
     gates[0].set()
     gates[1].set()
-    assert eventually(lambda: len(entered) == 3, 5)
+    assert eventually(lambda: len(entered) == 3)
     gates[2].set()
     for thread in threads:
-        thread.join(5)
+        thread.join(PATIENCE_S)
 
     assert waiting == 2
     assert pool.used == 0
@@ -228,7 +231,7 @@ def test_who_waits_for_the_world_lets_another_request_be_handled():
     def waits() -> None:
         with slots.taken(), lock:
             order.append("waits")
-            changed.wait(5)
+            changed.wait(PATIENCE_S)
             order.append("goes on")
 
     def comes_later() -> None:
@@ -238,11 +241,11 @@ def test_who_waits_for_the_world_lets_another_request_be_handled():
 
     first = threading.Thread(target=waits)
     first.start()
-    assert eventually(lambda: order == ["waits"], 5)
+    assert eventually(lambda: order == ["waits"])
     second = threading.Thread(target=comes_later)
     second.start()
-    first.join(5)
-    second.join(5)
+    first.join(PATIENCE_S)
+    second.join(PATIENCE_S)
 
     assert order == ["waits", "is handled", "goes on"]
     with slots.taken():  # it was given back once, by each
@@ -254,7 +257,7 @@ def test_a_stalled_request_is_given_up(listen: Listen, monkeypatch: pytest.Monke
     listener = listen(Limits(idle_s=60.0))
     with connected(listener) as connection:
         connection.sendall(struct.pack(">i", 100) + b"abc")
-        assert ended(connection, 5)
+        assert ended(connection, PATIENCE_S)
 
 
 def test_limits_are_properties():
@@ -296,10 +299,10 @@ def test_nobody_waits_on_for_a_client_that_has_gone(monkeypatch: pytest.MonkeyPa
     before = threading.active_count()
     with connected(listener) as connection:
         connection.sendall(framed(b"1000000000"))
-        assert waiting.wait(5)
+        assert waiting.wait(PATIENCE_S)
         there = threading.active_count()
         assert not ended(connection, 0.5)  # it is there, and is waited for
-    gone = eventually(lambda: threading.active_count() == before, 5)
+    gone = eventually(lambda: threading.active_count() == before)
     with connected(listener) as connection:
         connection.sendall(framed(b"0.25"))
         answered = connection.recv(100)
@@ -321,7 +324,7 @@ def test_slow_clients_hold_up_nobody_and_each_is_answered(listen: Listen, count:
     try:
         for connection in slow:
             connection.sendall(whole[:7])
-        quick, began = FrameConnection(listener.address, 5), time.monotonic()
+        quick, began = FrameConnection(listener.address, PATIENCE_S), time.monotonic()
         answers = {asked(quick, b"y" * number) for number in range(50)}
         took = time.monotonic() - began
         for connection in slow:
@@ -332,7 +335,7 @@ def test_slow_clients_hold_up_nobody_and_each_is_answered(listen: Listen, count:
             connection.close()
 
     assert len(answers) == 50
-    assert took < 5  # ms on an idle machine
+    assert took < 30  # ms on an idle machine; the slow ones stay for a minute
     assert reported == [framed(b"100")] * count
 
 
@@ -346,12 +349,12 @@ def test_who_does_not_read_his_answers_is_given_up(monkeypatch: pytest.MonkeyPat
     before = threading.active_count()
     with connected(listener) as deaf:
         deaf.sendall(framed(b"a") * 3)
-        assert eventually(lambda: threading.active_count() > before, 5)
+        assert eventually(lambda: threading.active_count() > before)
         with connected(listener) as other:  # there is one place, and the deaf one has left it
             other.sendall(framed(b"b"))
             assert other.recv(4) == large[:4]
-        assert eventually(lambda: threading.active_count() == before, 10)
-        deaf.settimeout(5)
+        assert eventually(lambda: threading.active_count() == before)
+        deaf.settimeout(PATIENCE_S)
         got = 0
         with contextlib.suppress(ConnectionResetError):
             while part := deaf.recv(1 << 20):
@@ -366,7 +369,7 @@ def test_no_more_requests_are_handled_at_once_than_may_be_queued():
 
     def answer(frame: bytes, _host: str) -> list[bytes]:
         handled.append(frame)
-        gate.wait(10)
+        gate.wait(PATIENCE_S)
         return [framed(frame)]
 
     listener = Listener(("127.0.0.1", 0), answer, limits=Limits(handled=2))
@@ -374,7 +377,7 @@ def test_no_more_requests_are_handled_at_once_than_may_be_queued():
     clients = [connected(listener) for _ in range(5)]
     for number, client in enumerate(clients):
         client.sendall(framed(b"%d" % number))
-    eventually(lambda: len(handled) == 2, 5)
+    eventually(lambda: len(handled) == 2)
     time.sleep(0.2)
     at_once = len(handled)
     gate.set()

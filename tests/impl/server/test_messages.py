@@ -44,6 +44,7 @@ from impl.wire import (
     error_code,
 )
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from tests.waiting import PATIENCE_S
 
 ONE = TopicPartition("a-b", 3)
 STATE = LeaderIsrAndControllerEpoch(1, 4, (1, 2), 5, 6)
@@ -138,7 +139,7 @@ def test_a_question_and_its_answer_pass_and_a_handler_that_fails_ends_the_connec
     troubles: list[BaseException] = []
     listener = Listener(("127.0.0.1", 0), answer, troubles.append)
     listener.start()
-    ask = FrameConnection(listener.address, 5)
+    ask = FrameConnection(listener.address, PATIENCE_S)
     try:
         good = ask.exchange(framed(b"abc"))
         with pytest.raises(Disconnected):
@@ -160,7 +161,7 @@ def test_who_says_nothing_in_time_is_disconnected_and_asked_anew_on_another_conn
 
     listener = Listener(("127.0.0.1", 0), answer)
     listener.start()
-    ask = FrameConnection(listener.address, 5)
+    ask = FrameConnection(listener.address, PATIENCE_S)
     try:
         with pytest.raises(Disconnected):
             ask.exchange(framed(b"1"), timeout_s=0.2)
@@ -237,7 +238,7 @@ def test_regions_of_a_file_go_out_as_they_are_and_the_file_may_go_meanwhile(tmp_
     sending.start()
     with theirs:
         found = read_exactly(theirs, 900_018)
-    sending.join(5)
+    sending.join(PATIENCE_S)
     ours.close()
 
     assert found == b"head" + b"5678901234" + b"0123456789" * 90_000 + b"foot"

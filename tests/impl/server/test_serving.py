@@ -24,6 +24,7 @@ from impl.znodes.client import ZnodeClient
 from impl.zookeeper import ZooKeeper
 from impl.zookeeper.session import EmbeddedSession
 from tests.impl.log.batches import ManualClock, batch
+from tests.waiting import PATIENCE_S, eventually
 
 T0 = TopicPartition("t", 0)
 R23 = Release.of("2.3")
@@ -141,6 +142,7 @@ def test_who_waits_reads_again_only_where_something_came_for_him(
     monkeypatch.setattr(serving.core, "read", counted)
     waiting = threading.Thread(target=wait_for_more)
     waiting.start()
+    assert eventually(lambda: reads)
     for _ in range(20):  # something came elsewhere
         time.sleep(0.005)
         with replicas.lock:
@@ -154,7 +156,7 @@ def test_who_waits_reads_again_only_where_something_came_for_him(
         uncommitted = len(reads)
         log.high_watermark = 2
         replicas.tell()
-    waiting.join(10)
+    waiting.join(PATIENCE_S)
 
     assert (before, uncommitted, len(reads)) == (1, 1, 2)
     assert [(one.high_watermark, one.batch is not None) for one in found] == [(2, True)]
