@@ -24,7 +24,7 @@ from model.language.evaluate import SparseState
 from model.language.recording import Recorded, Requirement
 from model.language.schema import SetOf
 from model.language.sorts import Enumeration, Sort
-from specs.lowering.closures import QuickEvaluator
+from specs.lowering.python_terms import CompiledEvaluator
 from specs.story.commands import Arguments, label, read_command
 from specs.story.heading import ROOM, StoryHeading, read_heading
 from specs.story.leaves import Leaves
@@ -110,7 +110,7 @@ class Board:
         _refuse_crowds(self.heading)
         self.sizes = self.heading.step_bounds  # the heading works them out each time it is asked
         self._steps = {step.transition.name: step for step in recorded.steps}
-        self.twin = QuickEvaluator(recorded, self.sizes)
+        self.twin = CompiledEvaluator(recorded, self.sizes)
         judged = [term for claim, term in recorded.claims.values() if claim.kind != "eventually"]
         self.leaves = Leaves(self.twin, recorded.fields_needed(judged, self.heading.given))
         self.picture = Picture(self.twin)

@@ -10,7 +10,7 @@ from model.language.evaluate import Evaluator, SparseState
 from model.language.explain import why_not
 from model.language.recording import Requirement, fields_read
 from model.language.terms import AFTER, not_
-from specs.lowering.closures import QuickEvaluator
+from specs.lowering.python_terms import CompiledEvaluator
 from specs.story.heading import ROOM, StoryHeading
 
 MOST_KEPT = 5_000
@@ -53,7 +53,7 @@ class ClaimEvaluator:
             for name, found in self._reads.items()
         }
         self._verdicts: dict[tuple[object, ...], tuple[list[Any], bool]] = {}
-        self._judge: Evaluator = QuickEvaluator(heading.recorded, heading.claim_bounds(ROOM - 1))
+        self._judge: Evaluator = CompiledEvaluator(heading.recorded, heading.claim_bounds(ROOM - 1))
 
     def evaluate(self, before: RunNode | None, here: RunNode) -> tuple[ClaimStatus, ...]:
         """Every claim, in the system's order."""
@@ -106,7 +106,7 @@ class ClaimEvaluator:
         greatest = greatest_in(state)
         if greatest < ROOM:
             return self._judge
-        return QuickEvaluator(self._heading.recorded, self._heading.claim_bounds(greatest))
+        return CompiledEvaluator(self._heading.recorded, self._heading.claim_bounds(greatest))
 
     def _is_as_it_was(self, name: str, before: RunNode, here: RunNode) -> bool:
         """Is all that the claim reads unchanged?"""

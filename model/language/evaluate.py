@@ -69,6 +69,10 @@ class Evaluator:
             raise ProtocolError(
                 f"{step.transition.name}: {self.explain(refused, state, arguments)}"
             )
+        return self.after(step, state, arguments)
+
+    def after(self, step: Recorded, state: SparseState, arguments: Arguments) -> SparseState:
+        """The state after a step that is known to be possible."""
         return self._written(state, step.writes, self._environment(step, arguments))
 
     def explain(self, requirement: Requirement, state: SparseState, arguments: Arguments) -> str:

@@ -5,11 +5,11 @@
                             `decisions`: which guards instances share; `symmetry`: brokers' names)
     native_code             LLVM's text of a grounded system (`native_expand`, `packed_terms`,
                             `llvm_terms`); `specs/native` compiles and runs it
-    python_code             Python's text of a grounded system, for `specs/plain` and lock-step
+    python_terms            Python's text of a term, whatever a state is stored in: packed cells
+                            (`python_code`, for `specs/plain` and lock-step) or sparse dicts
+                            (`CompiledEvaluator` for the page, `specs/partial` for replays)
     z3_code                 formulas of Z3 over uninterpreted functions, for any number of brokers
-    closures                functions of sparse states, without bounds: quick enough for a page
 
 `model/language/evaluate.py` says what a term means and is what all of them are held to. Beside them
-stand `specs/tla` (TLA+) and `specs/partial/compiled_steps.py` (steps on real values, which replays
-take), each beside its only user.
+stands `specs/tla` (TLA+).
 """

@@ -20,6 +20,7 @@ from model.language.terms import FALSE, TRUE, Term
 from specs.lowering.decisions import DecisionBlock, decision_tree, place_locals
 from specs.lowering.grounding import Grounded
 from specs.lowering.instances import Instance
+from specs.lowering.python_terms import Kept, Names, PythonTerms
 
 State = Any
 """bytes, or a tuple of ints for wide domains."""
@@ -28,56 +29,31 @@ CELLS_A_WRITE, CELLS_A_COPY = 2, 16
 """What changing a cell of a copy costs, and the copy itself, in cells packed."""
 
 
-class _Emitter:
-    """Turns terms into Python expressions, with locals for shared sub-terms."""
+class PackedTerms(PythonTerms):
+    """Terms over a packed state, whose cells are locals: `c7`, the code less the domain's least."""
 
     def __init__(self, grounded: Grounded) -> None:
         self.low = [cell.domain[0] for cell in grounded.cells] * 2
-        self.names: dict[Term, str] = {}
+        self.kept: dict[Term, str] = {}
 
-    def cell(self, number: int) -> str:
+    def of(self, term: Term) -> str:
+        """The source of a term, by the locals of this place."""
+        return self.expression(term, {}, self.kept)
+
+    def read(self, term: Term, names: Names, kept: Kept) -> str:
+        """A cell; quantifiers and bounds are gone from a grounded term."""
+        assert term.op == "cell", term.op
+        number = term.args[0]
         low = self.low[number]
         return f"c{number}" if low == 0 else f"(c{number}{low:+d})"
 
-    def expression(self, term: Term) -> str:
-        if term in self.names:
-            return self.names[term]
-        return self._fresh(term)
-
-    def _fresh(self, term: Term) -> str:
-        op, args = term.op, term.args
-        if op == "const":
-            return str(args[0])
-        if op == "cell":
-            return self.cell(args[0])
-        if op == "not":
-            return f"(not {self.expression(args[0])})"
-        if op in ("and", "or"):
-            return "(" + f" {op} ".join(self.expression(arg) for arg in args) + ")"
-        if op == "ite":
-            return f"({self._choice(term)})"
-        if op == "add":
-            return f"({self.expression(args[0])}{args[1].args[0]:+d})"
-        if op == "total":
-            return "(" + " + ".join(f"bool({self.expression(arg)})" for arg in args) + ")"
-        symbol = {"eq": "==", "lt": "<", "le": "<="}[op]
-        left, right = args
+    def comparison(self, symbol: str, left: Term, right: Term, names: Names, kept: Kept) -> str:
+        """A cell is compared with a literal as it is stored."""
         if left.op == "cell" and right.op == "const" and left.sort is not BOOL:
             return f"c{left.args[0]} {symbol} {right.args[0] - self.low[left.args[0]]}"
         if right.op == "cell" and left.op == "const" and right.sort is not BOOL:
             return f"{left.args[0] - self.low[right.args[0]]} {symbol} c{right.args[0]}"
-        if left.sort is BOOL:
-            return f"(bool({self.expression(left)}) == bool({self.expression(right)}))"
-        return f"{self.expression(left)} {symbol} {self.expression(right)}"
-
-    def _choice(self, term: Term) -> str:
-        """A chain of if-then-else in one pair of brackets: an index may have hundreds of values."""
-        parts: list[str] = []
-        while term.op == "ite" and (not parts or term not in self.names):
-            condition, then, other = term.args
-            parts.append(f"{self.expression(then)} if {self.expression(condition)} else ")
-            term = other
-        return "".join(parts) + self.expression(term)
+        return super().comparison(symbol, left, right, names, kept)
 
     def code(self, number: int, value: Term) -> str:
         """The value that a cell stores for a term."""
@@ -88,9 +64,9 @@ class _Emitter:
         if value.op == "const":
             return str(int(value.args[0]) - self.low[number])
         if value.sort is BOOL:
-            return f"(1 if {self.expression(value)} else 0)"
+            return f"(1 if {self.of(value)} else 0)"
         low = self.low[number]
-        return self.expression(value) if low == 0 else f"({self.expression(value)}{-low:+d})"
+        return self.of(value) if low == 0 else f"({self.of(value)}{-low:+d})"
 
 
 @lru_cache(maxsize=8192)
@@ -162,40 +138,40 @@ class PythonCode:
         root = decision_tree(self.grounded.instances)
         place_locals(root)
         lines = ["def successors(s, fired, refused, pruned):", self._unpack(), "    out = []"]
-        self._emit(root, 1, _Emitter(self.grounded), lines)
+        self._emit(root, 1, PackedTerms(self.grounded), lines)
         lines.append("    return out")
         return "\n".join(lines) + "\n"
 
     def _emit(
-        self, block: DecisionBlock[Instance], depth: int, emitter: _Emitter, lines: list[str]
+        self, block: DecisionBlock[Instance], depth: int, terms: PackedTerms, lines: list[str]
     ) -> None:
         pad = "    " * depth
-        mine = dict(emitter.names)
+        mine = dict(terms.kept)
         for term in sorted(block.kept, key=lambda made: made.order):
-            text = emitter.expression(term)
-            emitter.names[term] = f"t{len(lines)}"
-            lines.append(f"{pad}{emitter.names[term]} = {text}")
+            text = terms.of(term)
+            terms.kept[term] = f"t{len(lines)}"
+            lines.append(f"{pad}{terms.kept[term]} = {text}")
         for reason in sorted(block.refused_here):
             lines.append(f"{pad}refused[{reason}] = 1")
         for instance in block.done:
-            self._emit_instance(instance, pad, emitter, lines)
+            self._emit_instance(instance, pad, terms, lines)
         for condition, child in block.children.items():
-            lines.append(f"{pad}if {emitter.expression(condition)}:")
-            self._emit(child, depth + 1, emitter, lines)
+            lines.append(f"{pad}if {terms.of(condition)}:")
+            self._emit(child, depth + 1, terms, lines)
             lines.append(f"{pad}else:")
             marks = " = ".join(f"refused[{reason}]" for reason in sorted(child.reasons))
             lines.append(f"{pad}    {marks} = 1")
         if not (block.kept or block.refused_here or block.done or block.children):
             lines.append(f"{pad}pass")
-        emitter.names = mine
+        terms.kept = mine
 
     def _emit_instance(
-        self, instance: Instance, pad: str, emitter: _Emitter, lines: list[str]
+        self, instance: Instance, pad: str, terms: PackedTerms, lines: list[str]
     ) -> None:
         opening = pad
         for position, check in enumerate(instance.checks):
             word = "if" if position == 0 else "elif"
-            lines.append(f"{opening}{word} not ({emitter.expression(check.fine)}):")
+            lines.append(f"{opening}{word} not ({terms.of(check.fine)}):")
             if check.bound is None:
                 text = f"{instance.label}: {check.what}"
                 lines.append(f"{opening}    raise ImpossibleValue({text!r})")
@@ -207,15 +183,15 @@ class PythonCode:
             lines.append(f"{opening}else:")
             pad += "    "
         lines.append(f"{pad}fired[{instance.number}] += 1")
-        after = self._after(instance, emitter, pad, lines)
+        after = self._after(instance, terms, pad, lines)
         lines.append(f"{pad}out.append(({instance.number}, {after}))")
 
-    def _after(self, instance: Instance, emitter: _Emitter, pad: str, lines: list[str]) -> str:
+    def _after(self, instance: Instance, terms: PackedTerms, pad: str, lines: list[str]) -> str:
         """The state after a step: a copy with a few cells changed, or packed again if many are.
 
         A step of a large system writes a few cells of hundreds, and packing was most of the time.
         """
-        codes = {n: emitter.code(n, value) for n, value in sorted(instance.writes.items())}
+        codes = {n: terms.code(n, value) for n, value in sorted(instance.writes.items())}
         if CELLS_A_WRITE * len(codes) + CELLS_A_COPY < len(self.low):
             lines.append(f"{pad}after = copy(s)")
             lines += [f"{pad}after[{n}] = {code}" for n, code in codes.items() if code != f"c{n}"]
@@ -226,16 +202,16 @@ class PythonCode:
     def _condition(self, term: Term, given: str = "s") -> Callable[..., bool]:
         root: DecisionBlock[Instance] = DecisionBlock()
         place_locals(root, {(): [term]})
-        emitter = _Emitter(self.grounded)
+        terms = PackedTerms(self.grounded)
         lines = [f"def condition({given}):", self._unpack()]
         if given != "s":
             cells = len(self.low)
             lines.append(f"    {', '.join(f'c{cells + n}' for n in range(cells))}, = after")
         for kept in sorted(root.kept, key=lambda made: made.order):
-            text = emitter.expression(kept)
-            emitter.names[kept] = f"t{len(lines)}"
-            lines.append(f"    {emitter.names[kept]} = {text}")
-        lines.append(f"    return bool({emitter.expression(term)})")
+            text = terms.of(kept)
+            terms.kept[kept] = f"t{len(lines)}"
+            lines.append(f"    {terms.kept[kept]} = {text}")
+        lines.append(f"    return bool({terms.of(term)})")
         compiled: Callable[..., bool] = self._compile("\n".join(lines) + "\n", "condition")
         return compiled
 
@@ -261,9 +237,9 @@ class PythonCode:
 
     def _guard_source(self, instance: Instance) -> str:
         """Only the guard: asked more often than the step is taken, so it unpacks nothing else."""
-        emitter = _Emitter(self.grounded)
+        terms = PackedTerms(self.grounded)
         body = [
-            f"    if not ({emitter.expression(condition)}): return {position}"
+            f"    if not ({terms.of(condition)}): return {position}"
             for position, (condition, _) in enumerate(instance.requires)
         ]
         read = sorted({int(number) for number in re.findall(r"\bc(\d+)\b", "".join(body))})
@@ -277,18 +253,18 @@ class PythonCode:
         return found
 
     def _one_source(self, instance: Instance) -> str:
-        emitter = _Emitter(self.grounded)
+        terms = PackedTerms(self.grounded)
         lines = ["def one(s):", self._unpack()]
         for position, (condition, _) in enumerate(instance.requires):
-            lines.append(f"    if not ({emitter.expression(condition)}): return {position}, None")
+            lines.append(f"    if not ({terms.of(condition)}): return {position}, None")
         if any(condition is FALSE for condition, _ in instance.requires):
             return "\n".join(lines) + "\n"
         for check in instance.checks:
             action = "return None, None"
             if check.bound is None:
                 action = f"raise ImpossibleValue({instance.label + ': ' + check.what!r})"
-            lines.append(f"    if not ({emitter.expression(check.fine)}): {action}")
-        after = self._after(instance, emitter, "    ", lines)
+            lines.append(f"    if not ({terms.of(check.fine)}): {action}")
+        after = self._after(instance, terms, "    ", lines)
         lines.append(f"    return None, {after}")
         return "\n".join(lines) + "\n"
 

@@ -16,8 +16,9 @@ from model.language.evaluate import Evaluator, blank_code
 from model.language.recording import Recorded, Write
 from model.language.sorts import Sort
 from model.language.terms import Term
+from specs.lowering.python_terms import SparseTerms, limited
 from specs.partial.ledger import Change, Ledger
-from specs.partial.written import LedgerTermWriter, blank_where_blank, only_point, repeated
+from specs.partial.written import blank_where_blank, only_point, repeated
 
 
 @dataclass(eq=False)
@@ -66,7 +67,7 @@ class CompiledSteps:
         self.ledger = Ledger([(leaf.name, blank_code(leaf.sort)) for leaf in self.fields], logs)
         if is_started:
             self.ledger.load(self.twin.initial())
-        self.writer = LedgerTermWriter(self.twin, self.numbers)
+        self.terms = SparseTerms(self.twin, lambda field: f"F{self.numbers[field]}")
         self._space: dict[str, Any] = {
             f"F{number}": cells for number, cells in enumerate(self.ledger.cells)
         }
@@ -86,7 +87,7 @@ class CompiledSteps:
         space = dict(self._space)
         singles, lines = [], []
         for number, requirement in enumerate(step.requires):
-            holds = self.writer.expression(requirement.condition, names, {})
+            holds = self.terms.expression(requirement.condition, names, {})
             singles.append(self._function(f"require{number}", given, [f"return {holds}"], space))
             lines.append(f"if not ({holds}): return {number}")
         refusal = self._function("refusal", given, [*lines, "return -1"], space)
@@ -107,7 +108,7 @@ class CompiledSteps:
         kept: dict[Term, str] = {}
         lines = ["out = []"]
         for term in repeated([write.value for write in writes]):
-            source = self.writer.expression(term, names, kept)
+            source = self.terms.expression(term, names, kept)
             kept[term] = f"k{term.order}"
             lines.append(f"{kept[term]} = {source}")
         for number, write in enumerate(writes):
@@ -119,7 +120,7 @@ class CompiledSteps:
         space: dict[str, Any],
     ) -> list[str]:  # fmt: skip
         field = self.numbers[write.field]
-        endless = [one for one in write.variables if self.writer.limited(one.sort) is None]
+        endless = [one for one in write.variables if limited(one.sort, self.twin) is None]
         if endless:
             if blank_where_blank(write, self.ledger.blanks[field]):
                 return self._over_entries(field, write, names, kept)
@@ -128,31 +129,31 @@ class CompiledSteps:
         pad, lines = "", []
         for one in write.variables:
             names[one.args[0]] = inner = f"w{number}_{one.order}"
-            values = self.writer.limited(one.sort)
+            values = limited(one.sort, self.twin)
             if values is not None:
                 lines.append(f"{pad}for {inner} in {values!r}:")
                 pad += "    "
         for one in endless:
             point = only_point(write, one)
             assert point is not None
-            source = self.writer.expression(point, names, kept)
+            source = self.terms.expression(point, names, kept)
             lines.append(f"{pad}{names[one.args[0]]} = {source}")
         at = "".join(
-            f"{self.writer.expression(term, names, kept)}, "
+            f"{self.terms.expression(term, names, kept)}, "
             for term in (*write.keys, *write.variables)
         )
-        value = self.writer.expression(write.value, names, kept)
+        value = self.terms.expression(write.value, names, kept)
         return [*lines, f"{pad}out.append(({field}, ({at}), {value}))"]
 
     def _over_entries(
         self, field: int, write: Write, names: dict[str, str], kept: dict[Term, str]
     ) -> list[str]:
         """Only cells that are not blank can change: the few in flight, of endlessly many."""
-        keys = [self.writer.expression(key, names, kept) for key in write.keys]
+        keys = [self.terms.expression(key, names, kept) for key in write.keys]
         for place, one in enumerate(write.variables, len(keys)):
             names[one.args[0]] = f"at[{place}]"
         inside = " and ".join(f"at[{place}] == {key}" for place, key in enumerate(keys))
-        value = self.writer.expression(write.value, names, kept)
+        value = self.terms.expression(write.value, names, kept)
         return [
             f"for at in F{field}:",
             *([f"    if not ({inside}): continue"] if inside else []),

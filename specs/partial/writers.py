@@ -12,6 +12,7 @@ from model.language.recording import Write
 from model.language.sorts import BOOL, Numbers, Sort
 from model.language.sparse import Index
 from model.language.terms import Term
+from specs.lowering.python_terms import limited
 from specs.partial.compiled_steps import CompiledSteps, TransitionMove
 from specs.partial.guided import Changes, Step, cells_read
 from specs.partial.written import could_write, same_cell
@@ -112,13 +113,13 @@ class WriterIndex:
         sorts = _sorts_of_variables(indices)
         here, pad, lines = dict(names), "", list[str]()
         for at, name in enumerate(sorted(set(sorts) - set(names))):
-            values = self.moves.writer.limited(sorts[name])
+            values = limited(sorts[name], self.moves.twin)
             if values is None:
                 return []
             here[name] = f"b{mark}_{at}"
             lines.append(f"{pad}for {here[name]} in {values!r}:")
             pad += "    "
-        index = "".join(f"{self.moves.writer.expression(term, here, {})}, " for term in indices)
+        index = "".join(f"{self.moves.terms.expression(term, here, {})}, " for term in indices)
         return [*lines, f"{pad}out[{self.moves.numbers[field]}, ({index})] = None"]
 
     # -- steps ------------------------------------------------------------------------------------

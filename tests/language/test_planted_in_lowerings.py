@@ -43,11 +43,16 @@ CHANGED: dict[str, list[tuple[str, str]]] = {
         ("{right.args[0] - self.low[left.args[0]]}", "{right.args[0]}"),
         ("{left.args[0] - self.low[right.args[0]]} {symbol}", "{left.args[0]} {symbol}"),
     ],
-    "specs.lowering.closures": [
-        ("first(s, e), second(s, e))", "second(s, e), first(s, e))"),
-        ("if bool(part(s, e)) is unless", "if bool(part(s, e)) is not unless"),
-        ("number += bool(inside(s, here))", "number = bool(inside(s, here))"),
-        ("all_of_them = range(bottom, top + 1)", "all_of_them = range(bottom, top)"),
+    "specs.lowering.python_terms": [
+        ('"lt": "<"', '"lt": "<="'),
+        ("parts.append(f\"{then} if {condition} else \")",
+         "parts.append(f\"{then} if not {condition} else \")"),
+        ('first = f"max({first}', 'first = f"min({first}'),
+        ('limits = [f"{first} <= {inner}"', 'limits = ["True"'),
+        ('for part in others)\n        return f"for',
+         'for part in others[1:])\n        return f"for'),
+        ('return f"sum(1 {over} if {holds})"', 'return f"int(any({holds} {over}))"'),
+        ("({parts[0]} in {names[field]})", "({parts[0]} not in {names[field]})"),
     ],
     "specs.lowering.llvm_terms": [
         ('"lt": "slt"', '"lt": "ult"'),
@@ -77,13 +82,6 @@ CHANGED: dict[str, list[tuple[str, str]]] = {
     "specs.finding.observed": [
         ("return np.less_equal(*parts)", "return np.less(*parts)"),
         ("return np.where(*parts)", "return np.where(parts[0], parts[2], parts[1])"),
-    ],
-    "specs.partial.written": [
-        ('"lt": "<"', '"lt": "<="'),
-        ('first = f"max({first}', 'first = f"min({first}'),
-        ('limits = [f"{first} <= {inner}"', 'limits = ["True"'),
-        ('for part in others)\n        return f"for',
-         'for part in others[1:])\n        return f"for'),
     ],
     "specs.tla.expressions": [
         ('(">=", low + 1)', '(">=", low)'),
@@ -159,10 +157,11 @@ PLANTED = [(module, *pair) for module, pairs in CHANGED.items() for pair in pair
 JUDGED_BY = {
     "model.language": "simplified or proofs", "specs.lowering.bounded_cells": "simplified",
     "specs.lowering.intervals": "interval or machine", "specs.lowering.python_code": "simplified",
-    "specs.lowering.closures": "simplified", "specs.lowering.llvm_terms": "machine",
+    "specs.lowering.python_terms": "simplified or replays",
+    "specs.lowering.llvm_terms": "machine",
     "specs.lowering.packed_terms": "machine", "specs.bounded": "bits",
     "specs.lowering.z3_code": "proofs or bits", "specs.finding": "columns",
-    "specs.partial": "replays", "specs.native": "replays", "specs.tla": "tla",
+    "specs.native": "replays", "specs.tla": "tla",
 }  # fmt: skip
 """By the beginning of a module's name: the tests that are to notice, by a part of their names."""
 

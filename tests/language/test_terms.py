@@ -20,16 +20,15 @@ from model.language.evaluate import Evaluator, blank_code
 from model.language.terms import Term
 from specs.bounded.bits import Bits, Frame
 from specs.finding.observed import StateRows
-from specs.lowering.closures import QuickEvaluator
 from specs.lowering.grounding import Grounded
 from specs.lowering.intervals import Intervals
 from specs.lowering.llvm_terms import LANES
 from specs.lowering.packed_terms import PackedWriter
 from specs.lowering.packing import Packing
 from specs.lowering.python_code import PythonCode
+from specs.lowering.python_terms import CompiledEvaluator, SparseTerms
 from specs.lowering.z3_code import Z3Code, lower_grounded
 from specs.native.jit import build
-from specs.partial.written import LedgerTermWriter
 from specs.tla import exported
 from tests.language.random_terms import (
     ARGUMENTS,
@@ -59,7 +58,7 @@ from tests.language.tla_values import NoValue, TlaModule
 
 CODE = PythonCode(GROUNDED)
 TWIN = Evaluator(RECORDED, WITHOUT_END)
-QUICK = QuickEvaluator(RECORDED, WITHOUT_END)
+COMPILED = CompiledEvaluator(RECORDED, WITHOUT_END)
 SYMBOLIC = Z3Code(RECORDED, brokers=2, bounds=BOUNDS)
 PACKING = Packing(GROUNDED, {})
 FIELDS = list(RECORDED.fields.values())
@@ -86,7 +85,7 @@ def test_what_is_simplified_enumerated_and_compiled_keeps_its_meaning(drawn, sta
     for codes in states:
         truth = bool(drawn.means(values_of(codes), arguments))
         assert bool(TWIN.value(drawn.term, sparse_of(codes), arguments)) == truth
-        assert bool(QUICK.value(drawn.term, sparse_of(codes), arguments)) == truth
+        assert bool(COMPILED.value(drawn.term, sparse_of(codes), arguments)) == truth
         assert compiled(CODE.encode(codes)) == truth
 
 
@@ -180,7 +179,7 @@ def without_sets(scope: Any) -> Any:
 )
 def test_what_replays_traces_without_bounds_keeps_the_meaning(many, states, arguments):
     named = {name: str(value) for name, value in arguments.items()}
-    writer = LedgerTermWriter(TWIN, PLACES)
+    writer = SparseTerms(TWIN, lambda field: f"F{PLACES[field]}")
     compiled = [compile(writer.expression(one.term, named, {}), "drawn", "eval") for one in many]
 
     for codes in states:

@@ -1,4 +1,4 @@
-"""The quick twin gives the plain twin's answers: steps that are possible, states after, claims."""
+"""Compiled terms give the plain evaluator's answers: steps, states after them, claims."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from conformance.web.board import Board
 from model.language import ImpossibleValue
 from model.language.evaluate import Evaluator
 from model.systems import SYSTEMS
-from specs.lowering.closures import QuickEvaluator
+from specs.lowering.python_terms import CompiledEvaluator
 
 STEPS, CARDS = 5, 3
 
 
 @pytest.mark.parametrize("name", sorted(set(SYSTEMS) - {"replication_history"}))
-def test_both_twins_agree_along_a_walk(name: str):
+def test_both_evaluators_agree_along_a_walk(name: str):
     here = Board(f"system {name} brokers 3")
     plain = Evaluator(here.heading.recorded, here.twin.bounds)
     chance = random.Random(name)
@@ -34,13 +34,13 @@ def test_both_twins_agree_along_a_walk(name: str):
         for one in asked:
             step, given = here.read(one.line, 1)
             assert here.twin.after(step, state, given) == plain.successor(step, state, given)
-        judge = QuickEvaluator(here.heading.recorded, here.heading.claim_bounds(9))
+        compiled = CompiledEvaluator(here.heading.recorded, here.heading.claim_bounds(9))
         twin = Evaluator(here.heading.recorded, here.heading.claim_bounds(9))
         for claim, (about, _) in here.heading.recorded.claims.items():
             if not about.is_about_steps:
-                assert judge.holds(claim, state) == twin.holds(claim, state)
+                assert compiled.holds(claim, state) == twin.holds(claim, state)
             elif before is not None:
-                assert judge.holds_of_step(claim, before, state) == twin.holds_of_step(
+                assert compiled.holds_of_step(claim, before, state) == twin.holds_of_step(
                     claim, before, state
                 )
         before, state = state, here.take(state, chance.choice(asked).line)
