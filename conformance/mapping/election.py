@@ -14,6 +14,7 @@ from impl.sim.effects import ZkOperation
 from impl.sim.event_run import ControllerThread
 from impl.sim.suspension_points import is_claim, is_lost, is_registered
 from impl.world.stepped.controller_run import is_to_write
+from impl.world.stepped.elections import under_way
 from impl.world.stepped.stepped_cluster import ELECTIONS, FIRST, SteppedCluster
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
@@ -140,7 +141,7 @@ def _epoch_as_read(thread: ControllerThread) -> Znode | None:
 
 
 def _write(table: FactTable, world: SteppedCluster, at: tuple[int]) -> None:
-    for op in world.under_way(*at):
+    for op in under_way(world, *at):
         if isinstance(op, Check):
             table.put("pending.epoch_version", at, op.version)
         elif isinstance(op, SetData):

@@ -30,7 +30,7 @@ from impl.sim.event_run import ControllerThread
 from impl.sim.suspension_points import is_lost, registered_epoch
 from impl.world.stepped.controller_run import writes_state
 from impl.world.stepped.host import RequestInFlight
-from impl.world.stepped.moves import UNKNOWN
+from impl.world.stepped.moves import UNKNOWN, has_news, registered_state, state_known_by
 from impl.world.stepped.stepped_cluster import FIRST, WRITES, SteppedCluster
 from impl.world.stepped.writes import (
     OTHER,
@@ -98,7 +98,7 @@ def _goes_on(world: SteppedCluster, broker: int) -> Stand:
         return (), {}
     if place is None or not (reads_state(place) or writes_state(place)):
         return (_BEGINS if is_triggered(place) else _BATCHES), {}
-    state, news = world.registered(), world.has_news(broker)
+    state, news = registered_state(world), has_news(world, broker)
     reads = not place.is_done and reads_state(place)
     deposed = world.is_deposed(broker)
     offline = going_offline(thread)
@@ -155,7 +155,7 @@ def _is_unheard(world: SteppedCluster, broker: int) -> Stand:
         return ("controller_loses_response_to_isr_removal",), {
             "replica": offline.f_locals["broker"]
         }
-    elected = would_elect(thread, world.registered())
+    elected = would_elect(thread, registered_state(world))
     if elected is None:
         return ("controller_loses_response_to_epoch_bump",), {}
     return ("controller_loses_response_to_leader_change",), {"leader": elected}
@@ -454,7 +454,7 @@ def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
         table.put("campaign", at, registered_epoch(thread.place.effect) or 0)
         table.put("reply_lost", at, is_lost(thread.place))
         return
-    context, known = thread.controller.core.context, world.knows(broker)
+    context, known = thread.controller.core.context, state_known_by(world, broker)
     table.put("belief", at, context.epoch)
     table.put("cache.task", at, TASKS.code(TASK.get(task, task)))
     if task in BEFORE_CACHE or known is None:

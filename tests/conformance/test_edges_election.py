@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -15,9 +16,7 @@ from conformance.mapping.election import MAP
 from impl import Step
 from impl.core import answers
 from impl.core.event_controller import EventController
-from impl.world.processes import each_broker
-from impl.world.stepped.faults import Faults
-from impl.world.stepped.parts import step
+from impl.world.stepped.elections import under_way
 from impl.world.stepped.stepped_cluster import ELECTIONS, SteppedCluster
 from impl.znodes.retrying_client import RetryingZnodeClient
 from impl.zookeeper import Op
@@ -96,10 +95,11 @@ def test_a_zombie_that_deletes_its_successor_is_found(monkeypatch: pytest.Monkey
 
 
 def test_a_silent_step_that_changes_something_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forgets(self: SteppedCluster, broker: int) -> None:
-        self.controllers[broker].abandon()
+    def forgets(world: SteppedCluster, broker: int) -> None:
+        world.controllers[broker].abandon()
 
-    monkeypatch.setattr(Faults, "reply_to_registration_is_lost", step(each_broker)(forgets))
+    kinds, name = SteppedCluster.all_kinds, "reply_to_registration_is_lost"
+    monkeypatch.setitem(kinds, name, replace(kinds[name], act=forgets))
 
     report = walk_edges(MAP.small, max_states=200, about=MAP)
 
@@ -161,7 +161,7 @@ def test_a_deposed_controller_lets_a_state_of_its_successor_be() -> None:
              "controller_starts_write 2", "controller_goes_on 2",
              "controller_starts_write 1")  # fmt: skip
 
-    assert world.under_way(1) == ()
+    assert under_way(world, 1) == ()
     assert world.controllers[1].controller.active
 
 

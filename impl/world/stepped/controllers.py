@@ -1,24 +1,20 @@
-"""Steps of controllers: become controller, be notified, resume an event, resign.
-
-Each step has a sibling ``_NAME_unmet``: it returns the first condition that does not hold, as a
-positive sentence, and None if the step may be taken.
-"""
+"""Steps of controllers: become controller, be notified, resume an event, resign."""
 
 from __future__ import annotations
 
 from impl.core.partition_machine import PREFERRED
 from impl.sim.event_run import as_watch_event
 from impl.sim.suspension_points import is_registered
+from impl.sim.world_of_steps import StepKind, refusable
 from impl.world.processes import PROCESS_IS_UP, each_broker
 from impl.world.stepped.batches import removes_partitions
 from impl.world.stepped.controller_run import TOPIC
-from impl.world.stepped.parts import (
+from impl.world.stepped.state import (
     Many,
-    SteppedParts,
+    SteppedState,
     Unmet,
     each_broker_and_partition,
     each_two,
-    step,
 )
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
@@ -28,214 +24,270 @@ from impl.zookeeper.znode import WatchEvent as Notification
 CHANGED = Notification(EventType.CHILDREN_CHANGED, paths.BROKER_IDS)
 
 
-def each_answer(world: SteppedParts) -> Many:
+def each_answer(world: SteppedState) -> Many:
     """(broker, who answered its controller)."""
     epochs = {broker: world.context(broker).epoch for broker in world.brokers}
-    return [(one, to) for one in epochs for epoch, to in world.answers if epoch == epochs[one]]
+    return sorted(
+        (one, to) for one in epochs for epoch, to in world.answers if epoch == epochs[one]
+    )
 
 
-class Controllers(SteppedParts):
-    """The steps of a broker's own controller."""
+# Controllership
 
-    # Controllership
 
-    def _broker_stands_unmet(self, broker: int) -> Unmet:
-        if wait(self.admin.controller()) is not None:
-            return "/controller does not exist"
-        if not self.is_up(broker):
-            return PROCESS_IS_UP
-        if not self.has_session(broker):
-            return "it has a ZooKeeper session"
-        if self.place(broker) is not None or self.is_active(broker):
-            return "it is not the controller"
-        left = broker in self.abandoned
-        return "nothing that its process left under way comes before it" if left else None
+def _broker_stands_unmet(world: SteppedState, broker: int) -> Unmet:
+    if wait(world.admin.controller()) is not None:
+        return "/controller does not exist"
+    if not world.is_up(broker):
+        return PROCESS_IS_UP
+    if not world.has_session(broker):
+        return "it has a ZooKeeper session"
+    if world.place(broker) is not None or world.is_active(broker):
+        return "it is not the controller"
+    left = broker in world.abandoned
+    return "nothing that its process left under way comes before it" if left else None
 
-    @step(each_broker)
-    def broker_stands(self, broker: int) -> None:
-        """It creates /controller; ZooKeeper has executed that, and the answer is on its way."""
-        self.controllers[broker].begin(lambda one: one.elect(0))
 
-    def _resigns_unmet(self, broker: int) -> Unmet:
-        if not self.is_active(broker):
-            return "it believes that it is the controller"
-        return "/controller is another's" if wait(self.admin.controller()) == broker else None
+def broker_stands(world: SteppedState, broker: int) -> None:
+    """It creates /controller; ZooKeeper has executed that, and the answer is on its way."""
+    world.controllers[broker].begin(lambda one: one.elect(0))
 
-    def _controller_resigns_unmet(self, broker: int) -> Unmet:
-        if self.has_session(broker) and self.place(broker) is not None:
-            return "it waits for events, or its session is over"
-        return self._resigns_unmet(broker)
 
-    @step(each_broker)
-    def controller_resigns(self, broker: int) -> None:
-        """It reads `/controller`; if its session has expired, it drops the event under way."""
-        one = self.controllers[broker]
-        if self.has_session(broker):
-            one.begin(lambda controller: controller.maybe_resign())
-        else:
-            one.break_off()
+def _resigns_unmet(world: SteppedState, broker: int) -> Unmet:
+    if not world.is_active(broker):
+        return "it believes that it is the controller"
+    return "/controller is another's" if wait(world.admin.controller()) == broker else None
 
-    def _controller_breaks_off_unmet(self, broker: int) -> Unmet:
-        return self._resigns_unmet(broker)
 
-    @step(each_broker)
-    def controller_breaks_off(self, broker: int) -> None:
-        """It resigns, in the middle of an event too; the rest of the event is dropped."""
-        self.controllers[broker].break_off()
+def _controller_resigns_unmet(world: SteppedState, broker: int) -> Unmet:
+    if world.has_session(broker) and world.place(broker) is not None:
+        return "it waits for events, or its session is over"
+    return _resigns_unmet(world, broker)
 
-    # In the middle of an event
 
-    def _controller_goes_on_unmet(self, broker: int) -> Unmet:
-        place = self.place(broker)
-        if place is None:
-            return "it is in the middle of an event"
-        if not is_registered(place) and not self.has_session(broker):
-            return "it has a ZooKeeper session"
-        if not removes_partitions(place) or self.is_fenced(broker):
-            return None
-        states = any(self.zookeeper.exists(paths.state(TOPIC, one)) for one in self.partitions)
-        return "no partition's node is left" if states else None
+def controller_resigns(world: SteppedState, broker: int) -> None:
+    """It reads `/controller`; if its session has expired, it drops the event under way."""
+    one = world.controllers[broker]
+    if world.has_session(broker):
+        one.begin(lambda controller: controller.maybe_resign())
+    else:
+        one.break_off()
 
-    @step(each_broker)
-    def controller_goes_on(self, broker: int) -> None:
-        """It resumes the event that it is in the middle of, up to the next suspension point."""
-        self.controllers[broker].go_on()
 
-    def _controller_goes_on_without_session_unmet(self, broker: int) -> Unmet:
-        place = self.place(broker)
-        if place is None or is_registered(place):
-            return "it is in the middle of an event"
-        return "its session is over" if self.has_session(broker) else None
+def controller_breaks_off(world: SteppedState, broker: int) -> None:
+    """It resigns, in the middle of an event too; the rest of the event is dropped."""
+    world.controllers[broker].break_off()
 
-    @step(each_broker)
-    def controller_goes_on_without_session(self, broker: int) -> None:
-        """It resumes an event without a session: its requests to ZooKeeper fail."""
-        self.controllers[broker].go_on()
 
-    def _partition_is_removed_unmet(self, broker: int, number: int) -> Unmet:
-        if not removes_partitions(self.place(broker)):
-            return "it removes the topic's nodes"
-        if not self.has_session(broker):
-            return "it has a ZooKeeper session"
-        if self.is_fenced(broker):
-            return "it is the newest controller"
-        there = self.zookeeper.exists(paths.state(TOPIC, number))
-        return None if there else "the partition has a state"
+# In the middle of an event
 
-    @step(each_broker_and_partition)
-    def partition_is_removed(self, broker: int, number: int) -> None:
-        """The state node of one partition is deleted."""
-        self.controllers[broker].lists_first(TOPIC, number)
-        self.controllers[broker].go_on()
 
-    # Events
+def _controller_goes_on_unmet(world: SteppedState, broker: int) -> Unmet:
+    place = world.place(broker)
+    if place is None:
+        return "it is in the middle of an event"
+    if not is_registered(place) and not world.has_session(broker):
+        return "it has a ZooKeeper session"
+    if not removes_partitions(place) or world.is_fenced(broker):
+        return None
+    states = any(world.zookeeper.exists(paths.state(TOPIC, one)) for one in world.partitions)
+    return "no partition's node is left" if states else None
 
-    def _answer_arrives_unmet(self, broker: int, replica: int) -> Unmet:
-        epoch = self.context(broker).epoch
-        return self.must_wait(broker) or (
-            None if (epoch, replica) in self.answers else "the broker answered"
-        )
 
-    @step(each_answer)
-    def answer_arrives(self, broker: int, replica: int) -> None:
-        """A StopReplica response reaches the controller: what was deleted, and what failed."""
-        answer = self.answers.pop((self.context(broker).epoch, replica))
-        self.controllers[broker].begin(
-            lambda one: one.stop_replica_answered(replica, answer.request, "NONE", answer.errors)
-        )
+def controller_goes_on(world: SteppedState, broker: int) -> None:
+    """It resumes the event that it is in the middle of, up to the next suspension point."""
+    world.controllers[broker].go_on()
 
-    # Failures and starts of brokers; elections of leaders
 
-    def _changes(self, broker: int) -> dict[str, set[int]]:
-        known, now = self.context(broker).broker_epochs, self.registrations()
-        back = {one for one in known.keys() & now.keys() if known[one] != now[one]}
-        return {
-            "missed": (known.keys() - now.keys()) | (back if self.fences_brokers else set()),
-            "found": now.keys() - known.keys(),
-        }
+def _controller_goes_on_without_session_unmet(world: SteppedState, broker: int) -> Unmet:
+    place = world.place(broker)
+    if place is None or is_registered(place):
+        return "it is in the middle of an event"
+    return "its session is over" if world.has_session(broker) else None
 
-    def _change_unmet(self, broker: int, which: str, other: int) -> Unmet:
-        reason = self.must_wait(broker)
-        if reason is not None:
-            return reason
-        changes = self._changes(broker)
-        if other not in changes[which]:
-            return f"the broker is {which}"
-        others = len(changes["missed"] | changes["found"]) > 1
-        return "nobody else comes or goes at the same time" if others else None
 
-    def _broker_is_missed_unmet(self, broker: int, failed: int) -> Unmet:
-        return self._change_unmet(broker, "missed", failed)
+def controller_goes_on_without_session(world: SteppedState, broker: int) -> None:
+    """It resumes an event without a session: its requests to ZooKeeper fail."""
+    world.controllers[broker].go_on()
 
-    @step(each_two)
-    def broker_is_missed(self, broker: int, failed: int) -> None:
-        """The controller handles a broker failure: the registration is gone, or a newer one."""
-        self._compare_brokers(broker)
 
-    def _broker_is_found_unmet(self, broker: int, started: int) -> Unmet:
-        return self._change_unmet(broker, "found", started)
+def _partition_is_removed_unmet(world: SteppedState, broker: int, number: int) -> Unmet:
+    if not removes_partitions(world.place(broker)):
+        return "it removes the topic's nodes"
+    if not world.has_session(broker):
+        return "it has a ZooKeeper session"
+    if world.is_fenced(broker):
+        return "it is the newest controller"
+    there = world.zookeeper.exists(paths.state(TOPIC, number))
+    return None if there else "the partition has a state"
 
-    @step(each_two)
-    def broker_is_found(self, broker: int, started: int) -> None:
-        """The controller handles a broker start: a broker is registered that it took for dead."""
-        self._compare_brokers(broker)
 
-    def _brokers_come_and_go_unmet(self, broker: int) -> Unmet:
-        reason = self.must_wait(broker)
-        if reason is not None:
-            return reason
-        changes = self._changes(broker)
-        several = len(changes["missed"] | changes["found"]) > 1
-        return None if several else "several brokers come or go at the same time"
+def partition_is_removed(world: SteppedState, broker: int, number: int) -> None:
+    """The state node of one partition is deleted."""
+    world.controllers[broker].lists_first(TOPIC, number)
+    world.controllers[broker].go_on()
 
-    @step(each_broker)
-    def brokers_come_and_go(self, broker: int) -> None:
-        """The controller handles several failures and starts in one event."""
-        self._compare_brokers(broker)
 
-    def _compare_brokers(self, broker: int) -> None:
-        """The controller compares registrations with what it knows.
+# Events
 
-        In batches, the channels to failed brokers are closed first, and the requests queued there
-        are dropped. Write by write they are on the wire already, and arrive.
-        """
-        epoch = self.context(broker).epoch
-        for failed in self._changes(broker)["missed"] if self.grain.in_batches else ():
-            self.connections.pop((epoch, failed), None)
-            self.answers.pop((epoch, failed), None)
-        self.controllers[broker].begin(as_watch_event(CHANGED))
 
-    def _preferred_is_elected_unmet(self, broker: int, number: int) -> Unmet:
-        reason = self.must_wait(broker)
-        if reason is not None:
-            return reason
-        core, partition = self.controllers[broker].controller.core, TopicPartition(TOPIC, number)
-        if TOPIC in core.context.queued_for_deletion:
-            return "the topic is not queued for deletion"
-        state = self.state(number)
-        elected = state and core.partitions.choose(partition, state, PREFERRED)
-        return None if elected else "the head of the list lives, and is in the ISR"
+def _answer_arrives_unmet(world: SteppedState, broker: int, replica: int) -> Unmet:
+    epoch = world.context(broker).epoch
+    return world.must_wait(broker) or (
+        None if (epoch, replica) in world.answers else "the broker answered"
+    )
 
-    @step(each_broker_and_partition)
-    def preferred_is_elected(self, broker: int, number: int) -> None:
-        """The preferred replica of a partition is elected leader."""
-        elected = (TopicPartition(TOPIC, number),)
-        self.controllers[broker].begin(
-            lambda one: one.guarded(lambda: one.elect_preferred(elected))
-        )
 
-    def _broker_asks_for_controlled_shutdown_unmet(self, broker: int, subject: int) -> Unmet:
-        reason = self.must_wait(broker)
-        if reason is not None:
-            return reason
-        if subject not in self.context(broker).live:
-            return "the broker lives, as far as the controller knows"
-        asks = self.is_up(subject) and self.has_session(subject)
-        return None if asks else "the broker runs, and is registered"
+def answer_arrives(world: SteppedState, broker: int, replica: int) -> None:
+    """A StopReplica response reaches the controller: what was deleted, and what failed."""
+    answer = world.answers.pop((world.context(broker).epoch, replica))
+    world.controllers[broker].begin(
+        lambda one: one.stop_replica_answered(replica, answer.request, "NONE", answer.errors)
+    )
 
-    @step(each_two)
-    def broker_asks_for_controlled_shutdown(self, broker: int, subject: int) -> None:
-        """A broker's ControlledShutdown request reaches the controller."""
-        self.controllers[broker].begin(
-            lambda one: one.guarded(lambda: one.brokers.shut_down(subject))
-        )
+
+# Failures and starts of brokers; elections of leaders
+
+
+def _changes(world: SteppedState, broker: int) -> dict[str, set[int]]:
+    known, now = world.context(broker).broker_epochs, world.registrations()
+    back = {one for one in known.keys() & now.keys() if known[one] != now[one]}
+    return {
+        "missed": (known.keys() - now.keys()) | (back if world.fences_brokers else set()),
+        "found": now.keys() - known.keys(),
+    }
+
+
+def _change_unmet(world: SteppedState, broker: int, which: str, other: int) -> Unmet:
+    reason = world.must_wait(broker)
+    if reason is not None:
+        return reason
+    changes = _changes(world, broker)
+    if other not in changes[which]:
+        return f"the broker is {which}"
+    others = len(changes["missed"] | changes["found"]) > 1
+    return "nobody else comes or goes at the same time" if others else None
+
+
+def _broker_is_missed_unmet(world: SteppedState, broker: int, failed: int) -> Unmet:
+    return _change_unmet(world, broker, "missed", failed)
+
+
+def broker_is_missed(world: SteppedState, broker: int, failed: int) -> None:
+    """The controller handles a broker failure: the registration is gone, or a newer one."""
+    _compare_brokers(world, broker)
+
+
+def _broker_is_found_unmet(world: SteppedState, broker: int, started: int) -> Unmet:
+    return _change_unmet(world, broker, "found", started)
+
+
+def broker_is_found(world: SteppedState, broker: int, started: int) -> None:
+    """The controller handles a broker start: a broker is registered that it took for dead."""
+    _compare_brokers(world, broker)
+
+
+def _brokers_come_and_go_unmet(world: SteppedState, broker: int) -> Unmet:
+    reason = world.must_wait(broker)
+    if reason is not None:
+        return reason
+    changes = _changes(world, broker)
+    several = len(changes["missed"] | changes["found"]) > 1
+    return None if several else "several brokers come or go at the same time"
+
+
+def brokers_come_and_go(world: SteppedState, broker: int) -> None:
+    """The controller handles several failures and starts in one event."""
+    _compare_brokers(world, broker)
+
+
+def _compare_brokers(world: SteppedState, broker: int) -> None:
+    """The controller compares registrations with what it knows.
+
+    In batches, the channels to failed brokers are closed first, and the requests queued there
+    are dropped. Write by write they are on the wire already, and arrive.
+    """
+    epoch = world.context(broker).epoch
+    for failed in _changes(world, broker)["missed"] if world.grain.in_batches else ():
+        world.connections.pop((epoch, failed), None)
+        world.answers.pop((epoch, failed), None)
+    world.controllers[broker].begin(as_watch_event(CHANGED))
+
+
+def _preferred_is_elected_unmet(world: SteppedState, broker: int, number: int) -> Unmet:
+    reason = world.must_wait(broker)
+    if reason is not None:
+        return reason
+    core, partition = world.controllers[broker].controller.core, TopicPartition(TOPIC, number)
+    if TOPIC in core.context.queued_for_deletion:
+        return "the topic is not queued for deletion"
+    state = world.state(number)
+    elected = state and core.partitions.choose(partition, state, PREFERRED)
+    return None if elected else "the head of the list lives, and is in the ISR"
+
+
+def preferred_is_elected(world: SteppedState, broker: int, number: int) -> None:
+    """The preferred replica of a partition is elected leader."""
+    elected = (TopicPartition(TOPIC, number),)
+    world.controllers[broker].begin(lambda one: one.guarded(lambda: one.elect_preferred(elected)))
+
+
+def _broker_asks_for_controlled_shutdown_unmet(
+    world: SteppedState, broker: int, subject: int
+) -> Unmet:
+    reason = world.must_wait(broker)
+    if reason is not None:
+        return reason
+    if subject not in world.context(broker).live:
+        return "the broker lives, as far as the controller knows"
+    asks = world.is_up(subject) and world.has_session(subject)
+    return None if asks else "the broker runs, and is registered"
+
+
+def broker_asks_for_controlled_shutdown(world: SteppedState, broker: int, subject: int) -> None:
+    """A broker's ControlledShutdown request reaches the controller."""
+    world.controllers[broker].begin(lambda one: one.guarded(lambda: one.brokers.shut_down(subject)))
+
+
+def _notification(name: str, kind: str) -> StepKind:
+    """The step in which a controller is notified of something: it only begins an event."""
+    return StepKind(name, ("broker",), each_broker,
+                    lambda world, broker: world.hears_unmet(broker, kind),
+                    lambda world, broker: world.hears(broker, kind))  # fmt: skip
+
+
+KINDS = (
+    _notification("controller_hears_of_topics", "topics"),
+    _notification("controller_hears_of_deletions", "deletions"),
+    _notification("controller_hears_of_partitions", "partitions"),
+    _notification("controller_hears_of_isr", "state"),
+    refusable(broker_stands, each_broker, _broker_stands_unmet),
+    refusable(controller_resigns, each_broker, _controller_resigns_unmet),
+    refusable(controller_breaks_off, each_broker, _resigns_unmet),
+    refusable(controller_goes_on, each_broker, _controller_goes_on_unmet),
+    refusable(
+        controller_goes_on_without_session, each_broker, _controller_goes_on_without_session_unmet
+    ),
+    refusable(
+        partition_is_removed,
+        each_broker_and_partition,
+        _partition_is_removed_unmet,
+        "broker number",
+    ),
+    refusable(answer_arrives, each_answer, _answer_arrives_unmet, "broker replica"),
+    refusable(broker_is_missed, each_two, _broker_is_missed_unmet, "broker failed"),
+    refusable(broker_is_found, each_two, _broker_is_found_unmet, "broker started"),
+    refusable(brokers_come_and_go, each_broker, _brokers_come_and_go_unmet),
+    refusable(
+        preferred_is_elected,
+        each_broker_and_partition,
+        _preferred_is_elected_unmet,
+        "broker number",
+    ),
+    refusable(
+        broker_asks_for_controlled_shutdown,
+        each_two,
+        _broker_asks_for_controlled_shutdown_unmet,
+        "broker subject",
+    ),
+)

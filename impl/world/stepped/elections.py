@@ -18,10 +18,11 @@ from impl.core.request_batch import NO_BROKER_EPOCH
 from impl.sim.effects import ZkOperation
 from impl.sim.event_run import SuspensionPoint
 from impl.sim.suspension_points import is_claim, is_registered, registered_epoch
+from impl.sim.world_of_steps import refusable
 from impl.world.processes import each_broker
 from impl.world.stepped.controller_run import FIRST, ControllerRun, Grain, is_to_write
-from impl.world.stepped.parts import Many, SteppedParts, Unmet, step
 from impl.world.stepped.replica import SteppedReplica
+from impl.world.stepped.state import Many, SteppedState, Unmet
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
 from impl.zookeeper import Op
@@ -45,7 +46,7 @@ def suspends(run: ControllerRun, place: SuspensionPoint) -> bool:
     return not place.is_done or isinstance(place.answer, list)
 
 
-def _begins(world: SteppedParts) -> None:
+def _begins(world: SteppedState) -> None:
     """Nobody has a session, and another broker leads the partition."""
     for one in world.controllers.values():
         world.zookeeper.expire(one.port.session)
@@ -62,9 +63,11 @@ ELECTIONS = Grain(
 """Who is the controller."""
 
 
-def each_arrival(world: SteppedParts) -> Many:
+def each_arrival(world: SteppedState) -> Many:
     """(broker, controller, its epoch) of what was sent, wherever it may come."""
-    return ((broker, sender, epoch) for broker in world.brokers for epoch, sender in world.sent)
+    return sorted(
+        (broker, sender, epoch) for broker in world.brokers for epoch, sender in world.sent
+    )
 
 
 async def _fails(controller: EventController) -> None:
@@ -75,134 +78,148 @@ async def _elects(controller: EventController) -> None:
     await controller.guarded(lambda: controller.elect_preferred([FIRST]))
 
 
-class Candidates(SteppedParts):
-    """What controllers are asked to do, and what their sessions and processes leave under way."""
+# What can be seen
 
-    # What can be seen
 
-    def under_way(self, broker: int) -> tuple[Op, ...]:
-        """The write of the partition's state that ZooKeeper has not executed yet; or none."""
-        place = self.place(broker)
-        if place is not None and is_to_write(place) and isinstance(place.effect, ZkOperation):
-            return place.effect.ops
-        return self.abandoned.get(broker, ())
+def under_way(world: SteppedState, broker: int) -> tuple[Op, ...]:
+    """The write of the partition's state that ZooKeeper has not executed yet; or none."""
+    place = world.place(broker)
+    if place is not None and is_to_write(place) and isinstance(place.effect, ZkOperation):
+        return place.effect.ops
+    return world.abandoned.get(broker, ())
 
-    def election_of(self, broker: int) -> SuspensionPoint | None:
-        """The progress of its registration as controller: sent, or answered."""
-        place = self.place(broker)
-        asks = place is not None and registered_epoch(place.effect) is not None
-        return place if asks or is_claim(place) else None
 
-    # Sessions and processes
+def election_of(world: SteppedState, broker: int) -> SuspensionPoint | None:
+    """The progress of its registration as controller: sent, or answered."""
+    place = world.place(broker)
+    asks = place is not None and registered_epoch(place.effect) is not None
+    return place if asks or is_claim(place) else None
 
-    def _broker_connects_unmet(self, broker: int) -> Unmet:
-        if self.has_session(broker):
-            return "the broker has no session"
-        return "no election of it is under way" if self.election_of(broker) else None
 
-    @step(each_broker)
-    def broker_connects(self, broker: int) -> None:
-        """A session is opened, and the broker registers under it; its controller knows nothing of
-        that yet."""
-        self.controllers[broker].reconnect(self.open_session(broker))
+# Sessions and processes
 
-    def _broker_restarts_unmet(self, broker: int) -> Unmet:
-        active = self.is_active(broker) or self.election_of(broker)
-        return None if active or self.hosts[broker].seen else "the broker has something to forget"
 
-    @step(each_broker)
-    def broker_restarts(self, broker: int) -> None:
-        """Memory is lost. What was sent is under way; the session lasts until it expires.
+def _broker_connects_unmet(world: SteppedState, broker: int) -> Unmet:
+    if world.has_session(broker):
+        return "the broker has no session"
+    return "no election of it is under way" if election_of(world, broker) else None
 
-        Since 2.2 what is sent to an earlier registration is refused (KIP-380), as if the broker
-        still knew of the controllers that it had known.
-        """
-        ops = self.under_way(broker)
-        if ops:
-            self.abandoned[broker] = ops
-        one = self.controllers[broker]
-        one.renew(one.port.session)
-        if not self.fences_brokers:
-            self.hosts[broker].crash()
 
-    @contextmanager
-    def _connection(self, broker: int) -> Iterator[EmbeddedSession]:
-        """The client's: where its session is over, it reconnects before the broker knows."""
-        port = self.controllers[broker].port
-        last = port.embedded
-        if not last.alive:
-            port.embedded = EmbeddedSession(self.zookeeper)
-        try:
-            yield port.embedded
-        finally:
-            if port.embedded is not last:
-                port.embedded.close()
-                port.embedded = last
+def broker_connects(world: SteppedState, broker: int) -> None:
+    """A session is opened, and the broker registers under it; its controller knows nothing of
+    that yet."""
+    world.controllers[broker].reconnect(world.open_session(broker))
 
-    # Events
 
-    def _acts_unmet(self, broker: int) -> Unmet:
-        if not self.is_active(broker):
-            return "the broker is the controller"
-        return None if self.place(broker) is None else "it does not wait for a write"
+def _broker_restarts_unmet(world: SteppedState, broker: int) -> Unmet:
+    active = world.is_active(broker) or election_of(world, broker)
+    return None if active or world.hosts[broker].seen else "the broker has something to forget"
 
-    def _controller_starts_write_unmet(self, broker: int) -> Unmet:
-        return self._acts_unmet(broker)
 
-    @step(each_broker)
-    def controller_starts_write(self, broker: int) -> None:
-        """The state is read, and written under the version that it had: that is on its way.
+def broker_restarts(world: SteppedState, broker: int) -> None:
+    """Memory is lost. What was sent is under way; the session lasts until it expires.
 
-        One that a newer controller has written is left alone.
-        """
-        with self._connection(broker):
-            self.controllers[broker].begin(_elects)
+    Since 2.2 what is sent to an earlier registration is refused (KIP-380), as if the broker
+    still knew of the controllers that it had known.
+    """
+    ops = under_way(world, broker)
+    if ops:
+        world.abandoned[broker] = ops
+    one = world.controllers[broker]
+    one.renew(one.port.session)
+    if not world.fences_brokers:
+        world.hosts[broker].crash()
 
-    def _controller_event_fails_unmet(self, broker: int) -> Unmet:
-        return self._acts_unmet(broker)
 
-    @step(each_broker)
-    def controller_event_fails(self, broker: int) -> None:
-        """It resigns, and deletes `/controller` by the fence of its own epoch."""
-        with self._connection(broker):
-            self.controllers[broker].begin(_fails)
+@contextmanager
+def _connection(world: SteppedState, broker: int) -> Iterator[EmbeddedSession]:
+    """The client's: where its session is over, it reconnects before the broker knows."""
+    port = world.controllers[broker].port
+    last = port.embedded
+    if not last.alive:
+        port.embedded = EmbeddedSession(world.zookeeper)
+    try:
+        yield port.embedded
+    finally:
+        if port.embedded is not last:
+            port.embedded.close()
+            port.embedded = last
 
-    def _write_arrives_late_unmet(self, broker: int) -> Unmet:
-        if not self.under_way(broker):
-            return "a write of the broker is under way"
-        late = broker in self.abandoned or not self.has_session(broker)
-        return None if late else "its process has ended since, or its session"
 
-    @step(each_broker)
-    def write_arrives_late(self, broker: int) -> None:
-        """Applied or refused, by the fence and by the version; its sender hears of it, if it is
-        still there."""
-        ops = self.abandoned.pop(broker, None)
-        with self._connection(broker) as session:
-            if ops is None:
-                self.controllers[broker].go_on()
-            else:
-                wait(session.multi(ops))
+# Events
 
-    # Requests
 
-    def _controller_sends_request_unmet(self, broker: int) -> Unmet:
-        if not self.is_active(broker):
-            return "the broker is the controller"
-        has_sent = (self.context(broker).epoch, broker) in self.sent
-        return "it has not sent this before" if has_sent else None
+def _acts_unmet(world: SteppedState, broker: int) -> Unmet:
+    if not world.is_active(broker):
+        return "the broker is the controller"
+    return None if world.place(broker) is None else "it does not wait for a write"
 
-    @step(each_broker)
-    def controller_sends_request(self, broker: int) -> None:
-        """Its channels send what it had ready at first."""
-        self.sent |= {(self.context(broker).epoch, broker)}
 
-    def _request_arrives_unmet(self, broker: int, sender: int, epoch: int) -> Unmet:
-        return None if (epoch, sender) in self.sent else "the request was sent"
+def controller_starts_write(world: SteppedState, broker: int) -> None:
+    """The state is read, and written under the version that it had: that is on its way.
 
-    @step(each_arrival)
-    def request_arrives(self, broker: int, sender: int, epoch: int) -> None:
-        """Obeyed, or refused for its controller epoch."""
-        for one in self.connections[epoch, sender]:
-            request = replace(one.request, broker_epoch=NO_BROKER_EPOCH)
-            wait(self.hosts[broker].manager.handle(request, NO_BROKER_EPOCH, 0))
+    One that a newer controller has written is left alone.
+    """
+    with _connection(world, broker):
+        world.controllers[broker].begin(_elects)
+
+
+def controller_event_fails(world: SteppedState, broker: int) -> None:
+    """It resigns, and deletes `/controller` by the fence of its own epoch."""
+    with _connection(world, broker):
+        world.controllers[broker].begin(_fails)
+
+
+def _write_arrives_late_unmet(world: SteppedState, broker: int) -> Unmet:
+    if not under_way(world, broker):
+        return "a write of the broker is under way"
+    late = broker in world.abandoned or not world.has_session(broker)
+    return None if late else "its process has ended since, or its session"
+
+
+def write_arrives_late(world: SteppedState, broker: int) -> None:
+    """Applied or refused, by the fence and by the version; its sender hears of it, if it is
+    still there."""
+    ops = world.abandoned.pop(broker, None)
+    with _connection(world, broker) as session:
+        if ops is None:
+            world.controllers[broker].go_on()
+        else:
+            wait(session.multi(ops))
+
+
+# Requests
+
+
+def _controller_sends_request_unmet(world: SteppedState, broker: int) -> Unmet:
+    if not world.is_active(broker):
+        return "the broker is the controller"
+    has_sent = (world.context(broker).epoch, broker) in world.sent
+    return "it has not sent this before" if has_sent else None
+
+
+def controller_sends_request(world: SteppedState, broker: int) -> None:
+    """Its channels send what it had ready at first."""
+    world.sent |= {(world.context(broker).epoch, broker)}
+
+
+def _request_arrives_unmet(world: SteppedState, broker: int, sender: int, epoch: int) -> Unmet:
+    return None if (epoch, sender) in world.sent else "the request was sent"
+
+
+def request_arrives(world: SteppedState, broker: int, sender: int, epoch: int) -> None:
+    """Obeyed, or refused for its controller epoch."""
+    for one in world.connections[epoch, sender]:
+        request = replace(one.request, broker_epoch=NO_BROKER_EPOCH)
+        wait(world.hosts[broker].manager.handle(request, NO_BROKER_EPOCH, 0))
+
+
+KINDS = (
+    refusable(broker_connects, each_broker, _broker_connects_unmet),
+    refusable(broker_restarts, each_broker, _broker_restarts_unmet),
+    refusable(controller_starts_write, each_broker, _acts_unmet),
+    refusable(controller_event_fails, each_broker, _acts_unmet),
+    refusable(write_arrives_late, each_broker, _write_arrives_late_unmet),
+    refusable(controller_sends_request, each_broker, _controller_sends_request_unmet),
+    refusable(request_arrives, each_arrival, _request_arrives_unmet, "broker sender epoch"),
+)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
+from impl.sim.world_of_steps import refusable
 from impl.world.processes import each_broker
 from impl.world.stepped.controller_run import FIRST, TOPIC, is_to_write
-from impl.world.stepped.parts import Many, SteppedParts, Unmet, each_two, step
-from impl.world.stepped.requests import RequestSteps
+from impl.world.stepped.requests import unheard_unmet
+from impl.world.stepped.state import Many, SteppedState, Unmet, each_two
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
 from impl.zookeeper.port import wait
@@ -17,202 +17,240 @@ MOST_ROUNDS = 8
 """Fetches of a follower until it has everything: it cuts, it fetches, and that is noted."""
 
 
-def each_member(world: SteppedParts) -> Iterator[tuple[int, int, int]]:
+def each_member(world: SteppedState) -> Many:
     """(leader, replica, partition), of who believes that it leads."""
     for leader in world.brokers:
-        for number in world.partitions:
-            if world.role(leader, number) == "leader":
-                yield from ((leader, replica, number) for replica in world.brokers)
+        led = [number for number in world.partitions if world.role(leader, number) == "leader"]
+        for replica in world.brokers if led else ():
+            yield from ((leader, replica, number) for number in led)
 
 
-def each_member_and_controller(world: SteppedParts) -> Many:
+def each_member_and_controller(world: SteppedState) -> Many:
     """(leader, replica, partition, broker)."""
     return ((*one, broker) for one in each_member(world) for broker in world.brokers)
 
 
-class RecordSteps(RequestSteps):
-    """A leader appends, is fetched from, and changes the ISR."""
+# Records
 
-    # Records
 
-    def _leader_appends_unmet(self, leader: int) -> Unmet:
-        if self.role(leader) != "leader":
-            return "the broker believes it leads"
-        return self.unheard_unmet(leader)
+def _leader_appends_unmet(world: SteppedState, leader: int) -> Unmet:
+    if world.role(leader) != "leader":
+        return "the broker believes it leads"
+    return unheard_unmet(world, leader)
 
-    @step(each_broker)
-    def leader_appends(self, leader: int) -> None:
-        """A producer's record, which no follower has yet."""
-        self.replica(leader).produce(self.next_record)
-        self.next_record += 1
 
-    def _fetch_unmet(self, leader: int, follower: int) -> Unmet:
-        if self.role(leader) != "leader":
-            return "the broker believes it leads"
-        if self.role(follower) != "follower":
-            return "the replica follows"
-        unmet = self.unheard_unmet(leader)
-        if unmet is not None:
-            return unmet
-        mine, theirs = self.replica(leader), self.replica(follower)
-        if theirs.leader != leader:
-            return "it follows this leader"
-        if theirs.leader_epoch != mine.leader_epoch:
-            return "both are in the same epoch"
-        return None if follower in mine.replicas else "the leader knows it as a replica"
+def leader_appends(world: SteppedState, leader: int) -> None:
+    """A producer's record, which no follower has yet."""
+    world.replica(leader).produce(world.next_record)
+    world.next_record += 1
 
-    def _follower_catches_up_unmet(self, leader: int, follower: int) -> Unmet:
-        unmet = self._fetch_unmet(leader, follower)
-        if unmet is not None:
-            return unmet
-        mine, theirs = self.replica(leader), self.replica(follower)
-        same = theirs.has_log_of(mine)
-        return "it lacks records, or credit" if same and mine.knows_caught_up(follower) else None
 
-    @step(each_two)
-    def follower_catches_up(self, leader: int, follower: int) -> None:
-        """A follower fetches until it has all of its leader's records, and the leader knows it."""
-        mine, theirs = self.replica(leader), self.replica(follower)
-        for _ in range(MOST_ROUNDS):
-            self.hosts[follower].fetch(FIRST, self.hosts[leader].manager, 0)
-            if theirs.has_log_of(mine) and mine.knows_caught_up(follower):
-                break
+def _fetch_unmet(world: SteppedState, leader: int, follower: int) -> Unmet:
+    if world.role(leader) != "leader":
+        return "the broker believes it leads"
+    if world.role(follower) != "follower":
+        return "the replica follows"
+    unmet = unheard_unmet(world, leader)
+    if unmet is not None:
+        return unmet
+    mine, theirs = world.replica(leader), world.replica(follower)
+    if theirs.leader != leader:
+        return "it follows this leader"
+    if theirs.leader_epoch != mine.leader_epoch:
+        return "both are in the same epoch"
+    return None if follower in mine.replicas else "the leader knows it as a replica"
 
-    # The ISR, by a leader that knows what it registered last
 
-    def _leads_with_session(self, leader: int) -> Unmet:
-        if self.role(leader) != "leader":
-            return "the broker believes it leads"
-        if not self.has_session(leader):
-            return "it has a ZooKeeper session"
-        return self.unheard_unmet(leader)
+def _follower_catches_up_unmet(world: SteppedState, leader: int, follower: int) -> Unmet:
+    unmet = _fetch_unmet(world, leader, follower)
+    if unmet is not None:
+        return unmet
+    mine, theirs = world.replica(leader), world.replica(follower)
+    same = theirs.has_log_of(mine)
+    return "it lacks records, or credit" if same and mine.knows_caught_up(follower) else None
 
-    def _leader_expands_isr_unmet(self, leader: int, replica: int) -> Unmet:
-        unmet = self._leads_with_session(leader)
-        if unmet is not None:
-            return unmet
-        mine = self.replica(leader)
-        if replica in mine.isr:
-            return "the replica is not in the leader's ISR"
-        unmet = self._fetch_unmet(leader, replica)
-        if unmet is not None:
-            return unmet
-        same = self.replica(replica).has_log_of(mine)
-        return None if same else "its log is the leader's"
 
-    @step(each_two)
-    def leader_expands_isr(self, leader: int, replica: int) -> None:
-        """A replica that has everything fetches again: its leader writes the larger ISR."""
-        self.hosts[replica].fetch(FIRST, self.hosts[leader].manager, 0)
-        self.replica(leader).write_isr(replica, joins=True)
+def follower_catches_up(world: SteppedState, leader: int, follower: int) -> None:
+    """A follower fetches until it has all of its leader's records, and the leader knows it."""
+    mine, theirs = world.replica(leader), world.replica(follower)
+    for _ in range(MOST_ROUNDS):
+        world.hosts[follower].fetch(FIRST, world.hosts[leader].manager, 0)
+        if theirs.has_log_of(mine) and mine.knows_caught_up(follower):
+            break
 
-    def _leader_shrinks_isr_unmet(self, leader: int, replica: int) -> Unmet:
-        unmet = self._leads_with_session(leader)
-        if unmet is not None:
-            return unmet
-        lags = replica in self.replica(leader).out_of_sync_replicas()
-        return None if lags else "the replica is in the leader's ISR, and lags"
 
-    @step(each_two)
-    def leader_shrinks_isr(self, leader: int, replica: int) -> None:
-        """The leader checks its ISR and writes the smaller one, unless the check throws."""
-        if self.replica(leader).isr_member_without_replica is None:
-            self.replica(leader).write_isr(replica, joins=False)
+# The ISR, by a leader that knows what it registered last
 
-    # Answers that are lost: what was written is done, and the leader sends it again
 
-    def _version_unmet(self, leader: int) -> Unmet:
-        state = self.state()
-        current = state is not None and self.replica(leader).zk_version == state.zk_version
-        return None if current else "the cached version is current"
+def _leads_with_session(world: SteppedState, leader: int) -> Unmet:
+    if world.role(leader) != "leader":
+        return "the broker believes it leads"
+    if not world.has_session(leader):
+        return "it has a ZooKeeper session"
+    return unheard_unmet(world, leader)
 
-    def _leader_shrink_is_unheard_unmet(self, leader: int, replica: int) -> Unmet:
-        unmet = self._leader_shrinks_isr_unmet(leader, replica)
-        if unmet is None and self.replica(leader).isr_member_without_replica is not None:
-            return "the leader knows every member of the ISR as a replica"
-        return unmet or self._version_unmet(leader)
 
-    @step(each_two)
-    def leader_shrink_is_unheard(self, leader: int, replica: int) -> None:
-        """A smaller ISR is written, and the answer is lost."""
-        self.replica(leader).begin_isr_write(replica, joins=False)
-        self.replica(leader).lose_isr_answer()
+def _leader_expands_isr_unmet(world: SteppedState, leader: int, replica: int) -> Unmet:
+    unmet = _leads_with_session(world, leader)
+    if unmet is not None:
+        return unmet
+    mine = world.replica(leader)
+    if replica in mine.isr:
+        return "the replica is not in the leader's ISR"
+    unmet = _fetch_unmet(world, leader, replica)
+    if unmet is not None:
+        return unmet
+    same = world.replica(replica).has_log_of(mine)
+    return None if same else "its log is the leader's"
 
-    def _leader_expand_is_unheard_unmet(self, leader: int, replica: int) -> Unmet:
-        unmet = self._leader_expands_isr_unmet(leader, replica)
-        return unmet or self._version_unmet(leader)
 
-    @step(each_two)
-    def leader_expand_is_unheard(self, leader: int, replica: int) -> None:
-        """A larger ISR is written, and the answer is lost."""
-        self.hosts[replica].fetch(FIRST, self.hosts[leader].manager, 0)
-        self.replica(leader).begin_isr_write(replica, joins=True)
-        self.replica(leader).lose_isr_answer()
+def leader_expands_isr(world: SteppedState, leader: int, replica: int) -> None:
+    """A replica that has everything fetches again: its leader writes the larger ISR."""
+    world.hosts[replica].fetch(FIRST, world.hosts[leader].manager, 0)
+    world.replica(leader).write_isr(replica, joins=True)
 
-    def _leader_reads_back_unmet(self, leader: int) -> Unmet:
-        if self.role(leader) != "leader":
-            return "the broker believes it leads"
-        if self.replica(leader).isr_write is None:
-            return "its write was not answered"
-        return None if self.has_session(leader) else "it has a ZooKeeper session"
 
-    @step(each_broker)
-    def leader_reads_back(self, leader: int) -> None:
-        """Its write is sent again, and refused; it reads what is there (KAFKA-1382)."""
-        self.replica(leader).end_isr_write()
+def _leader_shrinks_isr_unmet(world: SteppedState, leader: int, replica: int) -> Unmet:
+    unmet = _leads_with_session(world, leader)
+    if unmet is not None:
+        return unmet
+    lags = replica in world.replica(leader).out_of_sync_replicas()
+    return None if lags else "the replica is in the leader's ISR, and lags"
 
-    # The ISR, by a leader that has just read what is registered
 
-    def _returner(
-        self, leader: int, replica: int, number: int
-    ) -> LeaderIsrAndControllerEpoch | str:
-        if self.role(leader, number) != "leader":
-            return "the broker believes it leads"
-        if not self.has_session(leader):
-            return "it has a ZooKeeper session"
-        state = self.state(number)
-        if state is None or state.leader != leader:
-            return "the state names it"
-        if self.role(replica, number) != "follower":
-            return "the replica follows"
-        return "it is not in the ISR" if replica in state.isr else state
+def leader_shrinks_isr(world: SteppedState, leader: int, replica: int) -> None:
+    """The leader checks its ISR and writes the smaller one, unless the check throws."""
+    if world.replica(leader).isr_member_without_replica is None:
+        world.replica(leader).write_isr(replica, joins=False)
 
-    def _isr_is_expanded_unmet(self, leader: int, replica: int, number: int) -> Unmet:
-        found = self._returner(leader, replica, number)
-        return found if isinstance(found, str) else None
 
-    @step(each_member)
-    def isr_is_expanded(self, leader: int, replica: int, number: int) -> None:
-        """A follower has caught up; the write is conditional on the state's version."""
-        state = self._returner(leader, replica, number)
-        assert not isinstance(state, str), "the step was possible"
-        larger = replace(state, isr=(*state.isr, replica))
-        path = paths.state(TOPIC, number)
-        wait(self.admin.port.set_data(path, encode_state(larger), state.zk_version))
+# Answers that are lost: what was written is done, and the leader sends it again
 
-    def _isr_is_expanded_first_unmet(
-        self, leader: int, replica: int, number: int, broker: int
-    ) -> Unmet:
-        reason = self._isr_is_expanded_unmet(leader, replica, number)
-        if reason is not None:
-            return reason
-        if self.place(broker) is None or not self.has_session(broker):
-            return "the controller is about to write the state"
-        return None if self._comes_to_write(broker) else "the controller is about to write it"
 
-    def _comes_to_write(self, broker: int) -> bool:
-        """Gone on with, the controller comes to a write over a state that it has read."""
-        if is_to_write(self.place(broker)):
-            return True
-        before = self.snapshot()
-        self.controllers[broker].go_on(to_write=True)
-        writes = is_to_write(self.place(broker))
-        self.restore(before)
-        return writes
+def _version_unmet(world: SteppedState, leader: int) -> Unmet:
+    state = world.state()
+    current = state is not None and world.replica(leader).zk_version == state.zk_version
+    return None if current else "the cached version is current"
 
-    @step(each_member_and_controller)
-    def isr_is_expanded_first(self, leader: int, replica: int, number: int, broker: int) -> None:
-        """The same, after a controller has read the state that it is about to write over."""
-        if not is_to_write(self.place(broker)):
-            self.controllers[broker].go_on(to_write=True)
-        self.isr_is_expanded(leader, replica, number)
+
+def _leader_shrink_is_unheard_unmet(world: SteppedState, leader: int, replica: int) -> Unmet:
+    unmet = _leader_shrinks_isr_unmet(world, leader, replica)
+    if unmet is None and world.replica(leader).isr_member_without_replica is not None:
+        return "the leader knows every member of the ISR as a replica"
+    return unmet or _version_unmet(world, leader)
+
+
+def leader_shrink_is_unheard(world: SteppedState, leader: int, replica: int) -> None:
+    """A smaller ISR is written, and the answer is lost."""
+    world.replica(leader).begin_isr_write(replica, joins=False)
+    world.replica(leader).lose_isr_answer()
+
+
+def _leader_expand_is_unheard_unmet(world: SteppedState, leader: int, replica: int) -> Unmet:
+    unmet = _leader_expands_isr_unmet(world, leader, replica)
+    return unmet or _version_unmet(world, leader)
+
+
+def leader_expand_is_unheard(world: SteppedState, leader: int, replica: int) -> None:
+    """A larger ISR is written, and the answer is lost."""
+    world.hosts[replica].fetch(FIRST, world.hosts[leader].manager, 0)
+    world.replica(leader).begin_isr_write(replica, joins=True)
+    world.replica(leader).lose_isr_answer()
+
+
+def _leader_reads_back_unmet(world: SteppedState, leader: int) -> Unmet:
+    if world.role(leader) != "leader":
+        return "the broker believes it leads"
+    if world.replica(leader).isr_write is None:
+        return "its write was not answered"
+    return None if world.has_session(leader) else "it has a ZooKeeper session"
+
+
+def leader_reads_back(world: SteppedState, leader: int) -> None:
+    """Its write is sent again, and refused; it reads what is there (KAFKA-1382)."""
+    world.replica(leader).end_isr_write()
+
+
+# The ISR, by a leader that has just read what is registered
+
+
+def _returner(
+    world: SteppedState, leader: int, replica: int, number: int
+) -> LeaderIsrAndControllerEpoch | str:
+    if world.role(leader, number) != "leader":
+        return "the broker believes it leads"
+    if not world.has_session(leader):
+        return "it has a ZooKeeper session"
+    state = world.state(number)
+    if state is None or state.leader != leader:
+        return "the state names it"
+    if world.role(replica, number) != "follower":
+        return "the replica follows"
+    return "it is not in the ISR" if replica in state.isr else state
+
+
+def _isr_is_expanded_unmet(world: SteppedState, leader: int, replica: int, number: int) -> Unmet:
+    found = _returner(world, leader, replica, number)
+    return found if isinstance(found, str) else None
+
+
+def isr_is_expanded(world: SteppedState, leader: int, replica: int, number: int) -> None:
+    """A follower has caught up; the write is conditional on the state's version."""
+    state = _returner(world, leader, replica, number)
+    assert not isinstance(state, str), "the step was possible"
+    larger = replace(state, isr=(*state.isr, replica))
+    path = paths.state(TOPIC, number)
+    wait(world.admin.port.set_data(path, encode_state(larger), state.zk_version))
+
+
+def _isr_is_expanded_first_unmet(
+    world: SteppedState, leader: int, replica: int, number: int, broker: int
+) -> Unmet:
+    reason = _isr_is_expanded_unmet(world, leader, replica, number)
+    if reason is not None:
+        return reason
+    if world.place(broker) is None or not world.has_session(broker):
+        return "the controller is about to write the state"
+    return None if _comes_to_write(world, broker) else "the controller is about to write it"
+
+
+def _comes_to_write(world: SteppedState, broker: int) -> bool:
+    """Gone on with, the controller comes to a write over a state that it has read."""
+    if is_to_write(world.place(broker)):
+        return True
+    before = world.snapshot()
+    world.controllers[broker].go_on(to_write=True)
+    writes = is_to_write(world.place(broker))
+    world.restore(before)
+    return writes
+
+
+def isr_is_expanded_first(
+    world: SteppedState, leader: int, replica: int, number: int, broker: int
+) -> None:
+    """The same, after a controller has read the state that it is about to write over."""
+    if not is_to_write(world.place(broker)):
+        world.controllers[broker].go_on(to_write=True)
+    isr_is_expanded(world, leader, replica, number)
+
+
+KINDS = (
+    refusable(leader_appends, each_broker, _leader_appends_unmet, "leader"),
+    refusable(follower_catches_up, each_two, _follower_catches_up_unmet, "leader follower"),
+    refusable(leader_expands_isr, each_two, _leader_expands_isr_unmet, "leader replica"),
+    refusable(leader_shrinks_isr, each_two, _leader_shrinks_isr_unmet, "leader replica"),
+    refusable(
+        leader_shrink_is_unheard, each_two, _leader_shrink_is_unheard_unmet, "leader replica"
+    ),
+    refusable(
+        leader_expand_is_unheard, each_two, _leader_expand_is_unheard_unmet, "leader replica"
+    ),
+    refusable(leader_reads_back, each_broker, _leader_reads_back_unmet, "leader"),
+    refusable(isr_is_expanded, each_member, _isr_is_expanded_unmet, "leader replica number"),
+    refusable(
+        isr_is_expanded_first,
+        each_member_and_controller,
+        _isr_is_expanded_first_unmet,
+        "leader replica number broker",
+    ),
+)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from impl.core.requests import LeaderAndIsr, StopReplica
+from impl.sim.world_of_steps import refusable
 from impl.world.processes import PROCESS_IS_UP
 from impl.world.stepped.host import RequestInFlight
-from impl.world.stepped.parts import SteppedParts, Unmet, each_connection, step
+from impl.world.stepped.state import SteppedState, Unmet, each_connection
 from impl.znodes import TopicPartition
 
 
@@ -33,88 +34,94 @@ class StopAnswered:
         return StopAnswered(both, {**earlier.errors, **self.errors})
 
 
-class RequestSteps(SteppedParts):
-    """Requests arrive, in the order of their connection.
+def _next_unmet(world: SteppedState, broker: int, controller: int, kind: type[Any]) -> Unmet:
+    queue = world.connections.get((controller, broker), ())
+    if not world.is_up(broker):
+        return PROCESS_IS_UP
+    if not queue or not isinstance(queue[0].request, kind):
+        return f"a {kind.__name__} is next"
+    return unheard_unmet(world, broker)
 
-    In batches those of one kind that come one after the other are handled together, and all that is
-    on the connection is refused together.
-    """
 
-    def _next_unmet(self, broker: int, controller: int, kind: type[Any]) -> Unmet:
-        queue = self.connections.get((controller, broker), ())
-        if not self.is_up(broker):
-            return PROCESS_IS_UP
-        if not queue or not isinstance(queue[0].request, kind):
-            return f"a {kind.__name__} is next"
-        return self.unheard_unmet(broker)
+def unheard_unmet(world: SteppedState, broker: int) -> Unmet:
+    """A leader whose ISR write was not answered holds the lock on all else."""
+    hosted: Any = world.hosts[broker].manager.partitions.values()
+    waits = any(one.isr_write is not None for one in hosted)
+    return "no write of it is unanswered" if waits else None
 
-    def unheard_unmet(self, broker: int) -> Unmet:
-        """A leader whose ISR write was not answered holds the lock on all else."""
-        hosted: Any = self.hosts[broker].manager.partitions.values()
-        waits = any(one.isr_write is not None for one in hosted)
-        return "no write of it is unanswered" if waits else None
 
-    def _orders_arrive_unmet(self, broker: int, controller: int) -> Unmet:
-        return self._next_unmet(broker, controller, LeaderAndIsr)
+def _orders_arrive_unmet(world: SteppedState, broker: int, controller: int) -> Unmet:
+    return _next_unmet(world, broker, controller, LeaderAndIsr)
 
-    @step(each_connection)
-    def orders_arrive(self, broker: int, controller: int) -> None:
-        """The LeaderAndIsr that is next on the connection."""
-        for sent in self._taken(controller, broker, LeaderAndIsr, self.grain.in_batches):
-            self.hosts[broker].obey(sent)
-        self.keep((controller, broker), [*self.connections.get((controller, broker), ())])
 
-    def _stops_arrive_unmet(self, broker: int, controller: int) -> Unmet:
-        unmet = self._next_unmet(broker, controller, StopReplica)
-        if unmet is not None:
-            return unmet
-        late = self.slow.get((controller, broker))
-        reported = late and late[-1].epoch <= self.connections[controller, broker][0].epoch
-        return "the UpdateMetadata that was sent before it has arrived" if reported else None
+def orders_arrive(world: SteppedState, broker: int, controller: int) -> None:
+    """The LeaderAndIsr that is next on the connection."""
+    for sent in _taken(world, controller, broker, LeaderAndIsr, world.grain.in_batches):
+        world.hosts[broker].obey(sent)
+    world.keep((controller, broker), [*world.connections.get((controller, broker), ())])
 
-    @step(each_connection)
-    def stops_arrive(self, broker: int, controller: int) -> None:
-        """The StopReplica requests that are next; what is to be deleted is, and answered."""
-        self._stop(broker, controller, disk_fails=False)
 
-    def _stops_fail_unmet(self, broker: int, controller: int) -> Unmet:
-        reason = self._stops_arrive_unmet(broker, controller)
-        if reason is not None:
-            return reason
-        if self.hosts[broker].refuses(controller):
-            return "it has seen no newer controller"
-        queue = self.connections[controller, broker]
-        stops = [sent.request for sent in queue if isinstance(sent.request, StopReplica)]
-        deletes = any(stop.delete for one in stops for stop in one.partitions.values())
-        return None if deletes else "a directory is to be deleted"
+def _stops_arrive_unmet(world: SteppedState, broker: int, controller: int) -> Unmet:
+    unmet = _next_unmet(world, broker, controller, StopReplica)
+    if unmet is not None:
+        return unmet
+    late = world.slow.get((controller, broker))
+    reported = late and late[-1].epoch <= world.connections[controller, broker][0].epoch
+    return "the UpdateMetadata that was sent before it has arrived" if reported else None
 
-    @step(each_connection)
-    def stops_fail(self, broker: int, controller: int) -> None:
-        """KAFKA_STORAGE_ERROR: the directory stays, and the answer says so."""
-        self._stop(broker, controller, disk_fails=True)
 
-    def _stop(self, broker: int, controller: int, disk_fails: bool) -> None:
-        answered: StopAnswered | None = None
-        for sent in self._taken(controller, broker, StopReplica, True):
-            errors = self.hosts[broker].obey(sent, disk_fails)
-            request: Any = sent.request
-            deleted = {one: errors[one] for one in errors if request.partitions[one].delete}
-            if deleted and request.raises_event:
-                answered = StopAnswered(request, deleted).and_before(answered)
-        if answered is not None:
-            self.answers[controller, broker] = answered
-        self.keep((controller, broker), [*self.connections.get((controller, broker), ())])
+def stops_arrive(world: SteppedState, broker: int, controller: int) -> None:
+    """The StopReplica requests that are next; what is to be deleted is, and answered."""
+    _stop(world, broker, controller, disk_fails=False)
 
-    def _taken(
-        self, controller: int, broker: int, kind: type[Any], together: bool
-    ) -> list[RequestInFlight]:
-        at = (controller, broker)
-        queue = list(self.connections.pop(at))
-        if self.grain.in_batches and self.hosts[broker].refuses(controller):
-            return []
-        taken = [queue.pop(0)]
-        while together and queue and isinstance(queue[0].request, kind):
-            taken.append(queue.pop(0))
-        if queue:
-            self.connections[at] = tuple(queue)
-        return taken
+
+def _stops_fail_unmet(world: SteppedState, broker: int, controller: int) -> Unmet:
+    reason = _stops_arrive_unmet(world, broker, controller)
+    if reason is not None:
+        return reason
+    if world.hosts[broker].refuses(controller):
+        return "it has seen no newer controller"
+    queue = world.connections[controller, broker]
+    stops = [sent.request for sent in queue if isinstance(sent.request, StopReplica)]
+    deletes = any(stop.delete for one in stops for stop in one.partitions.values())
+    return None if deletes else "a directory is to be deleted"
+
+
+def stops_fail(world: SteppedState, broker: int, controller: int) -> None:
+    """KAFKA_STORAGE_ERROR: the directory stays, and the answer says so."""
+    _stop(world, broker, controller, disk_fails=True)
+
+
+def _stop(world: SteppedState, broker: int, controller: int, disk_fails: bool) -> None:
+    answered: StopAnswered | None = None
+    for sent in _taken(world, controller, broker, StopReplica, True):
+        errors = world.hosts[broker].obey(sent, disk_fails)
+        request: Any = sent.request
+        deleted = {one: errors[one] for one in errors if request.partitions[one].delete}
+        if deleted and request.raises_event:
+            answered = StopAnswered(request, deleted).and_before(answered)
+    if answered is not None:
+        world.answers[controller, broker] = answered
+    world.keep((controller, broker), [*world.connections.get((controller, broker), ())])
+
+
+def _taken(
+    world: SteppedState, controller: int, broker: int, kind: type[Any], together: bool
+) -> list[RequestInFlight]:
+    at = (controller, broker)
+    queue = list(world.connections.pop(at))
+    if world.grain.in_batches and world.hosts[broker].refuses(controller):
+        return []
+    taken = [queue.pop(0)]
+    while together and queue and isinstance(queue[0].request, kind):
+        taken.append(queue.pop(0))
+    if queue:
+        world.connections[at] = tuple(queue)
+    return taken
+
+
+KINDS = (
+    refusable(orders_arrive, each_connection, _orders_arrive_unmet, "broker controller"),
+    refusable(stops_arrive, each_connection, _stops_arrive_unmet, "broker controller"),
+    refusable(stops_fail, each_connection, _stops_fail_unmet, "broker controller"),
+)

@@ -8,18 +8,20 @@ write by write where a partition moves (`WRITES`), or by registrations and by wh
 
 from __future__ import annotations
 
-from impl.world.stepped.admin import Administrators
+from impl.world.processes import PROCESSES
+from impl.world.stepped import admin, controllers, elections, faults, moves, records, requests
 from impl.world.stepped.batches import BATCHES
 from impl.world.stepped.controller_run import FIRST, TOPIC
-from impl.world.stepped.controllers import Controllers
-from impl.world.stepped.elections import ELECTIONS, Candidates
-from impl.world.stepped.faults import Faults
-from impl.world.stepped.moves import SteppedMoves
-from impl.world.stepped.records import RecordSteps
+from impl.world.stepped.elections import ELECTIONS
+from impl.world.stepped.state import SteppedState
 from impl.world.stepped.writes import WRITES
 
 __all__ = ["BATCHES", "ELECTIONS", "FIRST", "TOPIC", "WRITES", "SteppedCluster"]
 
+STEPPED = (admin, controllers, elections, faults, moves, records, requests)
 
-class SteppedCluster(Faults, RecordSteps, Controllers, Candidates, SteppedMoves, Administrators):
+
+class SteppedCluster(SteppedState):
     """Brokers 1..N, the topic t with its partitions, and for moves another topic of one."""
+
+    all_kinds = {one.name: one for part in STEPPED for one in part.KINDS} | PROCESSES

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain, permutations
-from typing import Any, TypeVar
+from itertools import permutations
+from typing import Any
 
 from impl.core.cluster_context import ClusterContext
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.event_run import SuspensionPoint, as_watch_event
 from impl.sim.world_of_steps import Step, StepKind
-from impl.world.processes import PROCESSES, WorldOfProcesses, administrator, each_broker
+from impl.world.processes import WorldOfProcesses, administrator
 from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
 from impl.world.stepped.host import Host, RequestInFlight
 from impl.world.stepped.replica import SteppedReplica
@@ -36,15 +35,7 @@ NOTIFICATIONS = {
 }
 """What a controller is notified of, by the kind that its inbox has."""
 
-HEARD = {
-    "controller_hears_of_topics": "topics",
-    "controller_hears_of_deletions": "deletions",
-    "controller_hears_of_partitions": "partitions",
-    "controller_hears_of_isr": "state",
-}
-"""The steps in which a controller is notified of something: they only begin an event."""
-
-KINDS = {one.path: kind for kind, one in NOTIFICATIONS.items()}
+KIND_OF = {one.path: kind for kind, one in NOTIFICATIONS.items()}
 
 Connection = tuple[int, int]
 """Controller epoch and target."""
@@ -53,48 +44,34 @@ Unmet = str | None
 """The first condition of a step that does not hold, as a positive sentence; None if all hold."""
 
 Many = Iterable[tuple[int, ...]]
-Act = TypeVar("Act", bound=Callable[..., None])
 
 
-def step(candidates: Callable[[Any], Many]) -> Callable[[Act], Act]:
-    """A step: a method with a sibling ``_NAME_unmet``, which returns the first unmet condition.
-
-    ``candidates`` are the arguments worth asking about.
-    """
-
-    def mark(act: Act) -> Act:
-        act.candidates = candidates  # type: ignore[attr-defined]
-        return act
-
-    return mark
-
-
-def each_two(world: SteppedParts) -> Many:
+def each_two(world: SteppedState) -> Many:
     """(one, another), a broker with itself included."""
     return ((one, two) for one in world.brokers for two in world.brokers)
 
 
-def each_list(world: SteppedParts) -> Many:
+def each_list(world: SteppedState) -> Many:
     """(first, second, third) of each list of replicas, 0 for nobody."""
     return world.lists
 
 
-def each_broker_and_list(world: SteppedParts) -> Many:
+def each_broker_and_list(world: SteppedState) -> Many:
     """(broker, first, second, third)."""
     return ((broker, *ids) for broker in world.brokers for ids in world.lists)
 
 
-def each_broker_and_partition(world: SteppedParts) -> Many:
+def each_broker_and_partition(world: SteppedState) -> Many:
     """(broker, partition)."""
     return ((broker, number) for broker in world.brokers for number in world.partitions)
 
 
-def each_connection(world: SteppedParts) -> Many:
+def each_connection(world: SteppedState) -> Many:
     """(target, controller epoch) of what is under way."""
-    return [(broker, controller) for controller, broker in world.connections]
+    return sorted((broker, controller) for controller, broker in world.connections)
 
 
-class SteppedParts(WorldOfProcesses):
+class SteppedState(WorldOfProcesses):
     """Brokers 1..N, registered, and no topic; ``partitions`` is how many it may come to have.
 
     Lists of replicas are of ``most`` at most. ``only`` are the names of the steps that are offered,
@@ -103,6 +80,7 @@ class SteppedParts(WorldOfProcesses):
     """
 
     shows_memory = False
+    all_kinds: Mapping[str, StepKind]
 
     def __init__(
         self,
@@ -120,12 +98,12 @@ class SteppedParts(WorldOfProcesses):
             )
         self.partitions = range(partitions)
         self.brokers = range(1, brokers + 1)
-        self.lists = [
+        self.lists = sorted(
             (*ids, *[0] * (3 - len(ids)))
             for size in range(1, min(most, brokers) + 1)
             for ids in permutations(self.brokers, size)
-        ]
-        self.kinds = {name: self._kind(name) for name in sorted(only or self.all_steps())}
+        )
+        self.kinds = {name: self.all_kinds[name] for name in sorted(only or self.all_kinds)}
         self.zookeeper = ZooKeeper()
         self.admin = administrator(self.zookeeper, self.release)
         wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
@@ -142,27 +120,6 @@ class SteppedParts(WorldOfProcesses):
         for broker in self.brokers:
             self._start(broker)
         grain.begins(self)
-
-    @classmethod
-    def all_steps(cls) -> Iterator[str]:
-        """The names of all steps."""
-        own = (name for name in dir(cls) if hasattr(getattr(cls, name), "candidates"))
-        return chain(own, HEARD, PROCESSES)
-
-    @classmethod
-    def _kind(cls, name: str) -> StepKind:
-        if name in PROCESSES:
-            return PROCESSES[name]
-        if (heard := HEARD.get(name)) is not None:
-            return StepKind(name, ("broker",), each_broker,
-                            lambda world, broker: world.hears_unmet(broker, heard),
-                            lambda world, broker: world.hears(broker, heard))  # fmt: skip
-        act, unmet = getattr(cls, name), getattr(cls, f"_{name}_unmet")
-        parameters = inspect.signature(act).parameters.values()
-        names = ["first second third" if one.kind is one.VAR_POSITIONAL else one.name
-                 for one in parameters]  # fmt: skip
-        found = tuple(" ".join(names).split()[1:])
-        return StepKind(name, found, lambda world: sorted(act.candidates(world)), unmet, act)
 
     def _start(self, broker: int) -> None:
         run = ControllerRun(
@@ -339,9 +296,9 @@ class SteppedParts(WorldOfProcesses):
         """
         for broker, one in self.controllers.items():
             heard = {
-                KINDS[event.path]
+                KIND_OF[event.path]
                 for event in one.port.events()
-                if event.path in KINDS
+                if event.path in KIND_OF
                 and (event.path != paths.topic(TOPIC) or event.type is EventType.DATA_CHANGED)
             }
             if one.queued:
@@ -350,6 +307,43 @@ class SteppedParts(WorldOfProcesses):
             inbox = self.inbox[broker] | heard if listens else frozenset()
             known = "partitions" not in inbox or bool(self.known(broker))
             self.inbox[broker] = inbox if known else inbox - {"partitions"}
+
+    # Processes and sessions
+
+    def _drop_requests(self, broker: int) -> None:
+        """What was sent to an earlier registration the next one refuses (KIP-380)."""
+        if self.fences_brokers:
+            for to in [to for to in self.connections if to[1] == broker]:
+                del self.connections[to]
+            for to in [to for to in self.slow if to[1] == broker]:
+                del self.slow[to]
+
+    def crash(self, broker: int) -> None:
+        """A process dies with all it had in memory, and its connections end with it."""
+        self.hosts[broker].up = False
+        self.controllers[broker].renew(self.controllers[broker].port.session)
+        self.hosts[broker].crash()
+        self._drop_requests(broker)
+        if self.fences_brokers:
+            for to in [to for to in self.answers if to[1] == broker]:
+                del self.answers[to]
+
+    def expire(self, broker: int) -> None:
+        """ZooKeeper ends its session."""
+        self.zookeeper.expire(self.controllers[broker].port.session)
+
+    def start(self, broker: int) -> None:
+        """A new process, which registers."""
+        self.hosts[broker].up = True
+        self.controllers[broker].renew(self.open_session(broker))
+        self._drop_requests(broker)
+
+    def reconnect(self, broker: int) -> None:
+        """Another session: no longer the controller, and registered again."""
+        one = self.controllers[broker]
+        one.break_off()
+        one.reconnect(self.open_session(broker))
+        self._drop_requests(broker)
 
     # Plain data
 
