@@ -109,6 +109,12 @@ STEPS: Mapping[str, str] = {
     "reply_is_lost": "reply_to_registration_is_lost",
 }
 
+STEPS_OF: Mapping[str, Mapping[str, str]] = {
+    "reassignment": {"controller_moves_leader": "controller_moves_leader_to_target"},
+    "replication": {"request_is_lost": "leader_and_isr_is_lost"},
+}
+"""By system: steps that had the name of another step of another system."""
+
 CLAIMS: Mapping[str, str] = {
     "controller_is_in_office": "registered_controller_is_active",
     "nobody_takes_the_office_over": "nobody_takes_over_the_controllership",
@@ -192,9 +198,9 @@ def switch_now(name: str) -> str:
     return SWITCHES.get(name, name)
 
 
-def step_now(name: str) -> str:
+def step_now(name: str, system: str) -> str:
     """The name of a step, where it may be given by the one that it had."""
-    return STEPS.get(name, name)
+    return STEPS_OF.get(system, {}).get(name, STEPS.get(name, name))
 
 
 def claim_now(name: str, system: str = "") -> str:
@@ -218,8 +224,9 @@ def field_now(system: str, path: str) -> str:
 def line_now(system: str, line: str) -> str:
     """A line of a story's output with the names of now: steps, claims, parts of the state."""
     line = _NAMES.sub(lambda found: _NOW[found[1]], line)
-    for old, new in (*CLAIMS_OF.get(system, {}).items(), *VALUES.get(system, {}).items()):
-        line = re.sub(rf"\b{old}\b", new, line)
+    for renamed in (STEPS_OF, CLAIMS_OF, VALUES):
+        for old, new in renamed.get(system, {}).items():
+            line = re.sub(rf"\b{old}\b", new, line)
     for old, new in FIELDS.get(system, {}).items():
         *above, last = old.split(".")
         path = "".join(rf"{part}(?:\[[^\]]*\])*\." for part in above)

@@ -395,7 +395,7 @@ def _unfair(proof: Proof, steps: tuple[str, ...]) -> Proof:
         raise WrongUse(f"--unfair is for claims of progress, and {proof.claim} is none; "
                        f"write insync prove {next(iter(PROGRESS))} --unfair STEP")  # fmt: skip
     with refusals():
-        return unfair(proof, tuple(map(step_now, steps)))
+        return unfair(proof, tuple(step_now(step, proof.system) for step in steps))
 
 
 @dataclass(frozen=True)

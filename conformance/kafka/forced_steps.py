@@ -558,7 +558,7 @@ LEVERS: dict[str, Lever] = {
          "controller_resigns", "controller_node_is_deleted", "controller_reads_partition",
          "controller_issues_leader_and_isr", "controller_election_is_fenced",
          "controller_removal_is_fenced",
-         "request_is_lost", "leader_learns_isr_is_written"),
+         "leader_and_isr_is_lost", "leader_learns_isr_is_written"),
         StepForcer.nothing_to_force,
     ),
     "controller_elects_leader": StepForcer.writes,

@@ -413,7 +413,7 @@ LEVERS: dict[str, Lever] = {
     "leader_appends": MoveReplay.appends,
     "follower_catches_up": MoveReplay.catches_up,
     **dict.fromkeys((
-        "controller_bumps_epoch", "controller_moves_leader", "controller_keeps_leader",
+        "controller_bumps_epoch", "controller_moves_leader_to_target", "controller_keeps_leader",
         "controller_takes_old_replica_offline",
     ), MoveReplay.writes_state),
     **dict.fromkeys((

@@ -119,7 +119,7 @@ def _goes_on(world: SteppedCluster, broker: int) -> Stand:
     if elected is None:
         return _BATCHES, {}
     moves = thread.frame_of(Reassigner._move_leader) is not None
-    name = "controller_moves_leader" if moves else "controller_elects_leader"
+    name = "controller_moves_leader_to_target" if moves else "controller_elects_leader"
     return (name,), {"leader": elected}
 
 
@@ -220,7 +220,7 @@ ROWS: dict[str, StepRow] = {
         row("broker_stands", "broker", "broker_becomes_controller",
             why="the epoch is read and the registration executed in one; `election` has the two"),
         row("controller_goes_on", "broker",
-            *_BATCHES, *_BEGINS, "controller_write_conflicts", "controller_moves_leader",
+            *_BATCHES, *_BEGINS, "controller_write_conflicts", "controller_moves_leader_to_target",
             "controller_elects_leader", "controller_removes_dead_replica",
             "controller_takes_old_replica_offline", "controller_skips_old_replica_outside_isr",
             stands=_goes_on,
@@ -594,7 +594,7 @@ _LEAVES = (
     "controller_skips_old_replica_outside_isr",
     "controller_loses_response_to_isr_removal",
 )
-_LED = ("controller_moves_leader", "controller_elects_leader")
+_LED = ("controller_moves_leader_to_target", "controller_elects_leader")
 _OUT_OF_TURN = (
     "the implementation takes those that leave offline in the order of their ids, and the model "
     "in any order"

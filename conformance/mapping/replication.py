@@ -110,8 +110,8 @@ ROWS: dict[str, StepRow] = {
             why=_LOCK, leader_epoch="epoch", controller_epoch="controller",
         ),
         row(
-            "leader_and_isr_is_lost", "broker leader_epoch controller_epoch", "request_is_lost",
-            leader_epoch="epoch", controller_epoch="controller",
+            "leader_and_isr_is_lost", "broker leader_epoch controller_epoch",
+            "leader_and_isr_is_lost", leader_epoch="epoch", controller_epoch="controller",
         ),
         row("leader_appends", "broker", "leader_appends"),
         row("leader_appends_acks_all", "broker", "leader_appends_acks_all"),

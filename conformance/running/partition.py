@@ -663,7 +663,7 @@ class PartitionReplay(ModelDriver):
         if line.args["error"] == "STALE_CONTROLLER_EPOCH":
             self.step("older_epoch_is_refused", b, epoch, c)
         else:
-            self.step("request_is_lost", b, epoch, c)
+            self.step("leader_and_isr_is_lost", b, epoch, c)
             self._heard_of(b, c)
 
     def _on_leader_unavailable(self, line: TraceLine, b: int) -> None:
@@ -671,7 +671,7 @@ class PartitionReplay(ModelDriver):
         if line.args["order"]["leader"] < 0:
             self.step("leaderless_request_is_ignored", b, epoch, c)
             return
-        self.step("request_is_lost", b, epoch, c)
+        self.step("leader_and_isr_is_lost", b, epoch, c)
         self.done.forced[WAITS] += 1
         self._heard_of(b, c)
 
@@ -1270,7 +1270,7 @@ class PartitionReplay(ModelDriver):
         """A controller's request could not be carried out: the replica stays as it was."""
         if b in self.pending:
             epoch, c = self._arrives(b)
-            self.step("request_is_lost", b, epoch, c)
+            self.step("leader_and_isr_is_lost", b, epoch, c)
             self._heard_of(b, c)
         self.done.forced[OFFLINE] += 1
 

@@ -145,12 +145,12 @@ class _Run:
         steps: dict[str, Recorded] = {
             one.transition.name: one for one in here.heading.recorded.steps
         }
-        for one in (name, step_now(name)):
+        system = here.heading.recorded.system.name
+        for one in (name, step_now(name, system)):
             if one in steps:
                 return [_line(one, given)]
         from conformance.mapping import MAPPED, map_of  # the implementation takes a while to load
 
-        system = here.heading.recorded.system.name
         row = map_of(system).rows.get(name) if system in MAPPED else None
         if row is None or row.leader_of is not None:
             return []

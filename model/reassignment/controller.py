@@ -178,7 +178,7 @@ def controller_keeps_leader(now, new, broker):
 
 
 @transition(broker=BROKERS, leader=BROKERS)
-def controller_moves_leader(now, new, broker, leader):
+def controller_moves_leader_to_target(now, new, broker, leader):
     """Step 7, the leader is no target: the first of RAR that is alive and in the ISR leads.
 
     Kafka: leaderForReassign; the ISR stays as it is, LeaderAndIsr goes to RAR

@@ -36,7 +36,7 @@ from model.replication.controller import (
     controller_removal_conflicts,
     controller_removal_is_fenced,
     controller_removes_replica,
-    request_is_lost,
+    leader_and_isr_is_lost,
 )
 from model.replication.fetching import (
     fetch_answer_is_ignored,
@@ -121,7 +121,7 @@ SYSTEM = System(
         controller_resigns, controller_node_is_deleted, controller_reads_partition,
         controller_elects_leader, controller_election_conflicts, controller_election_is_fenced,
         controller_removes_replica, controller_removal_conflicts, controller_removal_is_fenced,
-        controller_issues_leader_and_isr, request_is_lost,
+        controller_issues_leader_and_isr, leader_and_isr_is_lost,
         broker_becomes_leader, broker_becomes_follower, broker_fails_while_becoming_follower,
         leaderless_request_is_ignored,
         older_controller_is_refused, older_epoch_is_refused,

@@ -199,7 +199,7 @@ def controller_issues_leader_and_isr(now, new, broker, replica):
 
 
 @transition(ends="lost", fault=True, broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
-def request_is_lost(now, new, broker, epoch, controller):
+def leader_and_isr_is_lost(now, new, broker, epoch, controller):
     """A LeaderAndIsr in flight never arrives."""
     require(now.request[epoch][controller][broker].in_flight,   "the request is in flight")
 

@@ -224,7 +224,7 @@ LINES = (
     MapLine("controller_issues_leader_and_isr",
          "the epoch's request again; only a leader that came back finds another ISR in it",
          (_is("controller_resends_state", lambda e: {}, _is_sent_again),)),
-    MapLine("request_is_lost", UNHEARD),
+    MapLine("leader_and_isr_is_lost", UNHEARD),
     # how brokers take them
     MapLine("broker_becomes_leader", "again if it has the epoch already, from before it crashed",
          ((Alternative("broker_leads_again", _by("broker"),

@@ -31,7 +31,7 @@ quietly broker_becomes_follower broker=2 epoch=2 controller=1
 quietly follower_sends_epoch_request broker=2 leader=3
 quietly leader_answers_epoch leader=3 follower=2
 follower_truncates follower=2 leader=3
-quietly request_is_lost broker=1 epoch=2 controller=1
+quietly leader_and_isr_is_lost broker=1 epoch=2 controller=1
 quietly broker_crashes broker=3
 quietly session_expires broker=3
 show log[2]

@@ -19,7 +19,7 @@ quietly broker_becomes_follower broker=2 epoch=1 controller=1
 quietly leader_expands_isr leader=1 replica=2
 quietly controller_sees_targets_in_sync broker=2
 quietly controller_sets_target_in_memory broker=2
-controller_moves_leader broker=2 leader=2
+controller_moves_leader_to_target broker=2 leader=2
 
 # Before it takes broker 1 out of the ISR, its session expires. The next controller finds broker 1 in the
 # assignment and in the ISR, and elects it.
@@ -37,7 +37,7 @@ leader_appends leader=2
 check no_message_loss
 check isr_holds_committed
 ----
-controller_moves_leader(broker=2, leader=2)
+controller_moves_leader_to_target(broker=2, leader=2)
     zk.leader: 1 → 2
     zk.leader_epoch: 1 → 2
     zk.version: 2 → 3

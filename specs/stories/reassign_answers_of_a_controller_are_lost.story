@@ -21,7 +21,7 @@ quietly controller_sees_targets_in_sync broker=1
 quietly controller_sets_target_in_memory broker=1
 controller_loses_response_to_leader_change broker=1 leader=2
 controller_write_conflicts broker=1
-controller_moves_leader broker=1 leader=2
+controller_moves_leader_to_target broker=1 leader=2
 controller_loses_response_to_isr_removal broker=1 replica=1
 controller_skips_old_replica_outside_isr broker=1 replica=1
 
@@ -60,7 +60,7 @@ controller_loses_response_to_leader_change(broker=1, leader=2)
     zk.version: 3 → 4
 controller_write_conflicts(broker=1)
     cache[1].version: 3 → 4
-controller_moves_leader(broker=1, leader=2)
+controller_moves_leader_to_target(broker=1, leader=2)
     zk.leader_epoch: 3 → 4
     zk.version: 4 → 5
     cache[1].task: leading → leaving

@@ -23,7 +23,7 @@ quietly follower_catches_up leader=1 follower=2
 quietly leader_expands_isr leader=1 replica=2
 quietly controller_sees_targets_in_sync broker=3
 quietly controller_sets_target_in_memory broker=3
-controller_moves_leader broker=3 leader=2
+controller_moves_leader_to_target broker=3 leader=2
 ----
 refused metadata_is_delayed(broker=3, controller=2)
     there was such a controller — false (zk.epoch 1)
@@ -33,7 +33,7 @@ refused metadata_is_delayed(broker=3, controller=1)
     the connection is not slow yet — false (update[1].slow {3})
 refused broker_updates_metadata(broker=3, controller=1)
     UpdateMetadata is in flight — false (update[1].to {})
-controller_moves_leader(broker=3, leader=2)
+controller_moves_leader_to_target(broker=3, leader=2)
     zk.leader: 1 → 2
     zk.leader_epoch: 1 → 2
     zk.version: 2 → 3

@@ -41,7 +41,7 @@ quietly controller_sets_target_in_memory broker=1
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 refused controller_loses_response_to_leader_change broker=1 leader=2
-refused controller_moves_leader broker=1 leader=2
+refused controller_moves_leader_to_target broker=1 leader=2
 quietly controller_resigns broker=1
 
 # The target is dropped in the gap: nobody is there to lead, until it is back, and then too late.
@@ -65,7 +65,7 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly controller_begins_with_targets_in_sync broker=1
 quietly controller_sets_target_in_memory broker=1
-quietly controller_moves_leader broker=1 leader=2
+quietly controller_moves_leader_to_target broker=1 leader=2
 quietly controller_takes_old_replica_offline broker=1 replica=1
 quietly controller_deletes_old_replicas broker=1
 quietly controller_writes_target_replicas broker=1
@@ -95,7 +95,7 @@ refused controller_write_conflicts(broker=2)
     the epoch that it won is the newest — false (belief[2] 2, zk.epoch 3)
 refused controller_loses_response_to_leader_change(broker=1, leader=2)
     the epoch that it won is the newest — false (belief[1] 3, zk.epoch 4)
-refused controller_moves_leader(broker=1, leader=2)
+refused controller_moves_leader_to_target(broker=1, leader=2)
     the epoch that it won is the newest — false (belief[1] 3, zk.epoch 4)
 refused controller_finds_no_target_to_lead(broker=2)
     the leader is to be a target — false (cache[2].task leaving)

@@ -70,9 +70,9 @@ quietly follower_catches_up leader=1 follower=2
 quietly leader_expands_isr leader=1 replica=2
 quietly controller_sees_targets_in_sync broker=3
 quietly controller_sets_target_in_memory broker=3
-controller_moves_leader broker=3 leader=2
+controller_moves_leader_to_target broker=3 leader=2
 ----
-controller_moves_leader(broker=3, leader=2)
+controller_moves_leader_to_target(broker=3, leader=2)
     zk.leader: 1 → 2
     zk.leader_epoch: 1 → 2
     zk.version: 2 → 3

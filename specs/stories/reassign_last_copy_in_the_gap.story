@@ -44,12 +44,12 @@ committed: {0}
 
 # The controller goes on.
 quietly controller_sets_target_in_memory broker=3
-refused controller_moves_leader broker=3 leader=2
+refused controller_moves_leader_to_target broker=3 leader=2
 controller_write_conflicts broker=3
 controller_takes_old_replica_offline broker=3 replica=1
 quietly controller_deletes_old_replicas broker=3
 ----
-refused controller_moves_leader(broker=3, leader=2)
+refused controller_moves_leader_to_target(broker=3, leader=2)
     the version that it read is current — false (cache[3].version 2, zk.version 3)
 controller_write_conflicts(broker=3)
     cache[3].task: leading → leaving

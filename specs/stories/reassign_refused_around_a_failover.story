@@ -65,7 +65,7 @@ refused leader_expand_is_unheard(leader=1, replica=2)
 refused controller_finds_no_target_to_lead(broker=3)
     no target is alive and in the ISR — false (cache[3].isr {1,2}, cache[3].live {1,2,3}, cache[3][2].target 0)
 
-quietly controller_moves_leader broker=3 leader=2
+quietly controller_moves_leader_to_target broker=3 leader=2
 refused controller_loses_response_to_epoch_bump broker=3
 refused controller_keeps_leader broker=3
 refused leader_shrink_is_refused leader=1 replica=2
@@ -82,7 +82,7 @@ quietly controller_reads_context broker=2
 refused controller_begins_move broker=2
 quietly controller_begins_with_targets_in_sync broker=2
 quietly controller_sets_target_in_memory broker=2
-refused controller_moves_leader broker=2 leader=2
+refused controller_moves_leader_to_target broker=2 leader=2
 refused controller_loses_response_to_leader_change broker=2 leader=2
 quietly controller_keeps_leader broker=2
 refused request_to_non_replica_is_refused broker=1 epoch=3 controller=3
@@ -109,7 +109,7 @@ refused controller_begins_with_targets_in_sync(broker=2)
     it waits for events, or has just begun — false (cache[2].task none)
 refused controller_begins_move(broker=2)
     a target is not in the ISR — false (cache[2].task beginning)
-refused controller_moves_leader(broker=2, leader=2)
+refused controller_moves_leader_to_target(broker=2, leader=2)
     the leader is no target, or dead — false (cache[2].leader 2, cache[2].live {1,2,3}, cache[2][2].target 0)
 refused controller_loses_response_to_leader_change(broker=2, leader=2)
     the leader is no target, or dead — false (cache[2].leader 2, cache[2].live {1,2,3}, cache[2][2].target 0)

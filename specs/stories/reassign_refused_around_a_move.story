@@ -238,7 +238,7 @@ refused leader_expands_isr leader=1 replica=2
 refused leader_expand_is_unheard leader=1 replica=2
 quietly controller_sees_targets_in_sync broker=3
 refused controller_sees_targets_in_sync broker=3
-refused controller_moves_leader broker=3 leader=2
+refused controller_moves_leader_to_target broker=3 leader=2
 refused controller_loses_response_to_leader_change broker=3 leader=2
 quietly leader_appends leader=1
 refused follower_catches_up leader=1 follower=1
@@ -249,7 +249,7 @@ quietly leader_shrinks_isr leader=1 replica=2
 refused leader_expands_isr leader=1 replica=2
 refused leader_expand_is_unheard leader=1 replica=2
 quietly controller_sets_target_in_memory broker=3
-refused controller_moves_leader broker=3 leader=2
+refused controller_moves_leader_to_target broker=3 leader=2
 refused controller_loses_response_to_leader_change broker=3 leader=2
 ----
 refused broker_becomes_leader(broker=2, epoch=1, controller=1)
@@ -284,7 +284,7 @@ refused leader_expand_is_unheard(leader=1, replica=2)
     the replica is not in the leader's ISR — false (replica[1].isr {1,2})
 refused controller_sees_targets_in_sync(broker=3)
     it waits for events — false (cache[3].task adopting)
-refused controller_moves_leader(broker=3, leader=2)
+refused controller_moves_leader_to_target(broker=3, leader=2)
     the leader is to be a target — false (cache[3].task adopting)
 refused controller_loses_response_to_leader_change(broker=3, leader=2)
     it is about to write the partition's state — false (cache[3].task adopting)
@@ -300,7 +300,7 @@ refused leader_expands_isr(leader=1, replica=2)
     its log is the leader's — false (log[1] {0}, log[2] {})
 refused leader_expand_is_unheard(leader=1, replica=2)
     its log is the leader's — false (log[1] {0}, log[2] {})
-refused controller_moves_leader(broker=3, leader=2)
+refused controller_moves_leader_to_target(broker=3, leader=2)
     the version that it read is current — false (cache[3].version 2, zk.version 3)
 refused controller_loses_response_to_leader_change(broker=3, leader=2)
     the version that it read is current — false (cache[3].version 2, zk.version 3)
@@ -308,7 +308,7 @@ refused controller_loses_response_to_leader_change(broker=3, leader=2)
 quietly controller_write_conflicts broker=3
 refused controller_loses_response_to_epoch_bump broker=3
 refused controller_keeps_leader broker=3
-refused controller_moves_leader broker=3 leader=1
+refused controller_moves_leader_to_target broker=3 leader=1
 refused controller_loses_response_to_leader_change broker=3 leader=1
 refused controller_skips_old_replica_outside_isr broker=3 replica=1
 refused controller_skips_old_replica_outside_isr broker=3 replica=2
@@ -327,7 +327,7 @@ refused controller_loses_response_to_epoch_bump(broker=3)
     it is about to write the partition's state — false (cache[3].task leaving)
 refused controller_keeps_leader(broker=3)
     the leader is to be a target — false (cache[3].task leaving)
-refused controller_moves_leader(broker=3, leader=1)
+refused controller_moves_leader_to_target(broker=3, leader=1)
     the leader is to be a target — false (cache[3].task leaving)
 refused controller_loses_response_to_leader_change(broker=3, leader=1)
     it is about to write the partition's state — false (cache[3].task leaving)

@@ -38,7 +38,7 @@ refused controller_elects_leader broker=2 leader=1
 refused controller_finds_no_target_to_lead broker=2
 refused controller_keeps_leader broker=2
 refused controller_loses_response_to_leader_change broker=2 leader=1
-refused controller_moves_leader broker=2 leader=1
+refused controller_moves_leader_to_target broker=2 leader=1
 refused controller_completes_other_reassignment broker=2
 refused controller_skips_old_replica_outside_isr broker=2 replica=1
 refused controller_loses_response_to_isr_removal broker=2 replica=1
@@ -120,7 +120,7 @@ refused controller_keeps_leader(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_loses_response_to_leader_change(broker=2, leader=1)
     it has a ZooKeeper session — false (zk.registered {})
-refused controller_moves_leader(broker=2, leader=1)
+refused controller_moves_leader_to_target(broker=2, leader=1)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_completes_other_reassignment(broker=2)
     it has a ZooKeeper session — false (zk.registered {})

@@ -93,14 +93,14 @@ zk.leader_epoch: 1
 # Stage 4: every target is in the ISR. The first of them, alive and in the ISR, leads: broker 2.
 quietly controller_sees_targets_in_sync broker=5
 quietly controller_sets_target_in_memory broker=5
-refused controller_moves_leader broker=5 leader=3
-controller_moves_leader broker=5 leader=2
+refused controller_moves_leader_to_target broker=5 leader=3
+controller_moves_leader_to_target broker=5 leader=2
 show zk.isr
 show zk.leader_epoch
 ----
-refused controller_moves_leader(broker=5, leader=3)
+refused controller_moves_leader_to_target(broker=5, leader=3)
     the first live target of the ISR is chosen — false (cache[5].isr {1,2,3,4,5}, cache[5].live {1,2,3,4,5}, cache[5][2].target 0, cache[5][3].target 1)
-controller_moves_leader(broker=5, leader=2)
+controller_moves_leader_to_target(broker=5, leader=2)
     zk.leader: 1 → 2
     zk.leader_epoch: 1 → 2
     zk.version: 3 → 4

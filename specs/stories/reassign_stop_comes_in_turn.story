@@ -18,7 +18,7 @@ quietly controller_sees_targets_in_sync broker=1
 quietly controller_sets_target_in_memory broker=1
 
 # The leader moves; the old one is notified late of the leader.
-quietly controller_moves_leader broker=1 leader=2
+quietly controller_moves_leader_to_target broker=1 leader=2
 quietly metadata_is_delayed broker=1 controller=1
 quietly controller_takes_old_replica_offline broker=1 replica=1
 refused broker_stops_replica broker=1 controller=1

@@ -117,11 +117,11 @@ controller_sets_target_in_memory(broker=4)
 
 # Step 7: the leader is none of RAR, so the first of RAR leads.
 refused controller_keeps_leader broker=4
-controller_moves_leader broker=4 leader=2
+controller_moves_leader_to_target broker=4 leader=2
 ----
 refused controller_keeps_leader(broker=4)
     the leader is a target, and alive — false (cache[4].leader 1)
-controller_moves_leader(broker=4, leader=2)
+controller_moves_leader_to_target(broker=4, leader=2)
     zk.leader: 1 → 2
     zk.leader_epoch: 1 → 2
     zk.version: 2 → 3

@@ -5,7 +5,7 @@ system replication version 2.3 brokers 3
 refused reply_to_registration_is_lost broker=1
 refused controller_resigns broker=1
 refused controller_node_is_deleted
-refused request_is_lost broker=1 epoch=1 controller=1
+refused leader_and_isr_is_lost broker=1 epoch=1 controller=1
 refused leaderless_request_is_ignored broker=1 epoch=1 controller=1
 quietly broker_becomes_controller broker=1
 quietly reply_to_registration_is_lost broker=1
@@ -31,7 +31,7 @@ refused controller_resigns(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_node_is_deleted()
     /controller exists — false (zk.controller none)
-refused request_is_lost(broker=1, epoch=1, controller=1)
+refused leader_and_isr_is_lost(broker=1, epoch=1, controller=1)
     the request is in flight — false (request[1][1][1].in_flight false)
 refused leaderless_request_is_ignored(broker=1, epoch=1, controller=1)
     the request is in flight — false (request[1][1][1].in_flight false)
@@ -127,7 +127,7 @@ refused leaderless_request_is_ignored(broker=1, epoch=2, controller=2)
 # Broker 2 is back, and is notified of the leader.
 quietly broker_reconnects broker=2
 quietly controller_issues_leader_and_isr broker=3 replica=2
-quietly request_is_lost broker=2 epoch=3 controller=2
+quietly leader_and_isr_is_lost broker=2 epoch=3 controller=2
 quietly controller_election_is_fenced broker=1 leader=1
 
 # Broker 1 wins again, and does not hear of it before it is over.

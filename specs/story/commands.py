@@ -81,7 +81,7 @@ def step_named(recorded: RecordedSystem, name: str, words: tuple[str, ...] = ())
 
     One that another version has is refused with those that have it.
     """
-    name = step_now(name)
+    name = step_now(name, recorded.system.name)
     steps = {step.transition.name: step for step in recorded.steps}
     if name in steps:
         return steps[name]

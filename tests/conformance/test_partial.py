@@ -51,7 +51,7 @@ def with_leaf(trace: PartialTrace, index: int, path: str, value: object) -> Part
 
 FAULTS = ("broker_crashes", "session_expires", "controller_node_is_deleted",
           "reply_to_registration_is_lost",
-          "request_is_lost", "fetch_is_lost", "isr_answer_is_lost")  # fmt: skip
+          "leader_and_isr_is_lost", "fetch_is_lost", "isr_answer_is_lost")  # fmt: skip
 
 
 def test_compiled_steps_refuse_and_change_what_the_twin_says() -> None:

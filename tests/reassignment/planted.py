@@ -8,7 +8,7 @@ QUIET = {"crashes": 0, "faults": 0}
 TWO_REPLICAS = {**QUIET, "replicas": 2}
 ADOPTED_EARLY = ("controller_sets_target_in_memory", "every target was in the ISR")
 SETTLED_EARLY = ("controller_writes_target_replicas", "the old replicas are deleted")
-ANY_TARGET = ("controller_moves_leader", "the first live target of the ISR is chosen")
+ANY_TARGET = ("controller_moves_leader_to_target", "the first live target of the ISR is chosen")
 LATE = {**QUIET, "delays": 1}
 CREATED_TWICE = ("topic_is_created", "there is no such topic")
 
@@ -94,7 +94,7 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
         {"depth": 12, "without": ("leader_drops_non_replicas",), "bounds": TWO_REPLICAS},
     ),
     "a_move_is_done": without("controller_writes_target_replicas"),
-    "the_leader_is_moved": without("controller_moves_leader"),
+    "the_leader_is_moved": without("controller_moves_leader_to_target"),
     "isr_has_a_non_replica": without("leader_expands_isr"),
     "reassignment_survives_failover": without("broker_becomes_controller"),
     "two_moves_are_asked_for": without("admin_requests_two_reassignments"),

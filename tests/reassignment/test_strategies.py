@@ -11,7 +11,9 @@ from model.reassignment import SYSTEM
 from model.reassignment.state import TASKS
 
 MOVE = next(
-    step for step in SYSTEM.recorded().steps if step.transition.name == "controller_moves_leader"
+    step
+    for step in SYSTEM.recorded().steps
+    if step.transition.name == "controller_moves_leader_to_target"
 )
 
 

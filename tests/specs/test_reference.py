@@ -37,6 +37,16 @@ def test_every_transition_and_every_reason_is_there(every, name):
     assert all(claim in text for claim in recorded.claims)
 
 
+def test_a_step_of_several_systems_is_of_one_kind_in_all_of_them():
+    kinds: dict[str, list[tuple[str, str | None, bool]]] = {}
+    for system in SYSTEMS.values():
+        for one in system.transitions:
+            kinds.setdefault(one.name, []).append((one.ends, one.shows, one.fault))
+
+    assert sum(len(found) > 1 for found in kinds.values()) > 30
+    assert {name for name, found in kinds.items() if len(set(found)) > 1} == set()
+
+
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_text_of_a_transition_stands_where_the_reference_says(every, name):
     for page in every[name]:

@@ -18,6 +18,7 @@ from model.former_names import (
     FAMILIES,
     FIELDS,
     STEPS,
+    STEPS_OF,
     claim_now,
     family_now,
     field_now,
@@ -47,6 +48,8 @@ STORIES = Path(__file__).parents[2] / "specs" / "stories"
         ("addition_is_undone", ".fired.", ".told."),
         ("cached_version_for_ever", "idle_partitions_have_leaders", "no_wedge"),
         ("deletion_is_not_resumed", "requested_deletions_end", "no_wedge"),
+        ("reassign_six_stages", "controller_moves_leader_to_target", "controller_moves_leader"),
+        ("refused_around_an_election", "leader_and_isr_is_lost", "request_is_lost"),
     ],
 )  # fmt: skip
 def test_a_story_of_before_is_played_as_it_was(story: str, now: str, former: str) -> None:
@@ -80,7 +83,12 @@ def test_former_names_are_gone_and_the_names_of_now_are_there():
     claims |= {*NAMES, *PROGRESS}
     for old, new in STEPS.items():
         assert old not in steps | claims
-        assert step_now(old) == new in steps
+        assert step_now(old, "") == new in steps
+    for name, renamed in STEPS_OF.items():
+        own = {step.name for step in SYSTEMS[name].transitions}
+        for old, new in renamed.items():
+            assert old not in own
+            assert step_now(old, name) == new in own
     for old, new in CLAIMS.items():
         assert old not in steps | claims
         assert claim_now(old) == new in claims

@@ -31,13 +31,14 @@ STEPS = (
     *DROPS, OTHERS, NOTICES, "controller_begins_move", "controller_begins_with_targets_in_sync",
     "controller_writes_union_of_replicas", "controller_bumps_epoch",
     "controller_sees_targets_in_sync", "controller_sets_target_in_memory",
-    "controller_keeps_leader", "controller_moves_leader", "controller_takes_old_replica_offline",
+    "controller_keeps_leader", "controller_moves_leader_to_target",
+    "controller_takes_old_replica_offline",
     "controller_skips_old_replica_outside_isr", "controller_deletes_old_replicas",
     "controller_writes_target_replicas", "controller_removes_request_entry",
     "controller_sends_final_update_metadata",
 )  # fmt: skip
 
-LED = ("controller_keeps_leader", "controller_moves_leader")
+LED = ("controller_keeps_leader", "controller_moves_leader_to_target")
 TWELVE_STEPS = {
     "controller_writes_union_of_replicas": "assignment znode = RAR + OAR",
     "controller_bumps_epoch": "epoch bump, LeaderAndIsr to RAR+OAR; new replicas NewReplica",

@@ -113,7 +113,7 @@ def _elected(question: Question) -> dict[str, Any]:
 
 EPOCH = 1
 REMOVES, PASSES = "controller_takes_old_replica_offline", "controller_skips_old_replica_outside_isr"
-ELECTS = "controller_moves_leader"
+ELECTS = "controller_moves_leader_to_target"
 
 
 class MovedPartition:

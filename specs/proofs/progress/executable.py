@@ -56,7 +56,7 @@ def is_led_so(now, leader_holds):
 
 FAULTS = {
     **dict.fromkeys((
-        "broker_crashes", "request_is_lost", "fetch_is_lost", "isr_answer_is_lost",
+        "broker_crashes", "leader_and_isr_is_lost", "fetch_is_lost", "isr_answer_is_lost",
         "reply_to_registration_is_lost", "controller_node_is_deleted", "broker_starts",
         "leader_shrinks_isr",
         "leader_shrink_is_refused", "leader_expand_is_refused"), always_a_fault),
