@@ -14,7 +14,7 @@ from conformance.mapping.cluster_thread import (
     TRANSITIONS,
     EventProgress,
     next_of,
-    standing,
+    progress,
     suspends,
 )
 from conformance.mapping.rows import Facts, FactTable, Run, StepRow, SystemMap, row
@@ -309,7 +309,7 @@ def _controller(table: FactTable, world: StagedCluster, broker: int, server: Sta
     thread, at = server.thread, (broker,)
     if not server.up or not thread.controller.active:
         return
-    now = standing(thread)
+    now = progress(thread)
     context = thread.controller.core.context
     table.put("cache.stage", at, STAGES.code(now.stage))
     if now.label == "reads_context":

@@ -183,7 +183,7 @@ class EventProgress:
     unbalanced: tuple[int, ...] = ()
 
 
-def standing(thread: ControllerThread) -> EventProgress:
+def progress(thread: ControllerThread) -> EventProgress:
     """The task of the model at which a controller's thread is."""
     place = thread.place
     if place is None:
@@ -424,7 +424,7 @@ Known = tuple[tuple[str, ...], dict[str, int]]
 
 def next_of(thread: ControllerThread) -> Known:
     """The transitions that a suspended event's next act may be, and what it is about."""
-    now = standing(thread)
+    now = progress(thread)
     about: dict[str, int] = {}
     if now.partition is not None:
         about["partition"] = now.partition.partition

@@ -142,14 +142,14 @@ def _advance(
     import pandas as pd
 
     (cluster,) = key
-    standing = StreamingState.unpacked(*state.get) if state.exists else StreamingState(cluster)
+    streaming = StreamingState.unpacked(*state.get) if state.exists else StreamingState(cluster)
     pieces = [
         ParsedChunk.unpacked(cluster, row.events, row.book)
         for frame in frames
         for row in frame.itertuples()
     ]
-    said = standing.advance(pieces)
-    events, book = standing.packed()
+    said = streaming.advance(pieces)
+    events, book = streaming.packed()
     state.update((events, book))
     words = json.dumps([each.as_row() for each in said])
     yield pd.DataFrame({"cluster": [cluster], "said": [words], "book": [book.decode()]})

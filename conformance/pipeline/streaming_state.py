@@ -94,9 +94,9 @@ class StreamingState:
     @classmethod
     def unpacked(cls, events: bytes, book: bytes) -> StreamingState:
         """What `packed` has given."""
-        standing = cls.of_book(book)
-        standing.events = unpack(events)
-        return standing
+        found = cls.of_book(book)
+        found.events = unpack(events)
+        return found
 
     @classmethod
     def of_book(cls, book: bytes | str) -> StreamingState:

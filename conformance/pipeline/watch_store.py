@@ -20,7 +20,7 @@ from conformance.pipeline.store import NotOursError
 from conformance.pipeline.streaming_state import Said, StreamingState
 
 FORMAT = "insync.watch/4"
-_INDEX, _REPORTED, _STANDING, _LOCK = "watch.json", "told", "standing.json", "in-use"
+_INDEX, _REPORTED, _STATE, _LOCK = "watch.json", "told", "standing.json", "in-use"
 _GONE = re.compile(r"@[0-9a-f]{8}(?:\+\d+)?(?=:\d|$)")  # what `growing.logs_by_name` has added
 
 Tell = Callable[[Said], None]
@@ -52,10 +52,10 @@ class WatchStore:
         """Where Spark keeps offsets and state."""
         return str(self.folder / "spark")
 
-    def standings(self) -> list[StreamingState]:
+    def states(self) -> list[StreamingState]:
         """How each cluster stood after the last trigger, without its events."""
         try:
-            known = json.loads((self.folder / _STANDING).read_text(encoding="utf-8"))
+            known = json.loads((self.folder / _STATE).read_text(encoding="utf-8"))
         except FileNotFoundError:
             return []
         return [StreamingState.of_book(book) for _, book in sorted(known.items())]
@@ -71,7 +71,7 @@ class WatchStore:
         if said and not file.exists():
             _write(file, [each.as_row() for each in said])
         if books:
-            path = self.folder / _STANDING
+            path = self.folder / _STATE
             known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
             _write(path, known | books)
         if file.exists() and not mark.exists():
@@ -92,17 +92,17 @@ class WatchStore:
 
     def result(self) -> dict[str, Any]:
         """What `insync check` would say of all that was read so far."""
-        names, standings = self._names(), self.standings()
+        names, states = self._names(), self.states()
         corpora, judged = [], Judged()
-        for standing in standings:
-            corpus = standing.corpus()
+        for state in states:
+            corpus = state.corpus()
             corpus.files = [row | {"file": _now(row["file"], names)} for row in corpus.files]
             figures = corpus.figures
             figures.unknown = [
                 replace(each, file=_now(each.file, names)) for each in figures.unknown
             ]
             corpora.append(corpus)
-            found = standing.judged()
+            found = state.judged()
             judged.findings += [_renamed(finding, names) for finding in found.findings]
             judged.checked += found.checked
             judged.fired += found.fired

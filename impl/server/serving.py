@@ -93,7 +93,7 @@ class Serving:
         """
         deadline = time.monotonic() + wait_ms / 1000
         follows, quota = replica != CONSUMER, self.replicas.quotas.leader
-        before, standing = self._watermarks(asked), self._standing(replica, asked)
+        before, readable = self._watermarks(asked), self._readable(replica, asked)
         replies = wait(
             self.core.fetch(replica, asked, most, now_ms(), self._held_back, limits, log_starts)
         )
@@ -105,8 +105,8 @@ class Serving:
             if left <= 0:
                 break
             in_time = self.replicas.readable.wait(left)
-            seen, standing = standing, self._standing(replica, asked)
-            if standing != seen:  # else it was another partition
+            seen, readable = readable, self._readable(replica, asked)
+            if readable != seen:  # else it was another partition
                 replies = wait(self.core.read(replica, asked, most, self._held_back, limits))
                 if follows and self.core.release.since("2.4") and shown != _watermarks(replies):
                     break  # KIP-392: a follower hears of a high watermark at once
@@ -126,7 +126,7 @@ class Serving:
         found = [self.core.partitions.get(one) for one in partitions]
         return [None if one is None else one.hw for one in found]
 
-    def _standing(
+    def _readable(
         self, reader: int, partitions: Iterable[TopicPartition]
     ) -> list[tuple[int, ...] | None]:
         """All that an answer to a reader follows from; the same again, and it would be the same.

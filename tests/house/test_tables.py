@@ -62,13 +62,13 @@ def test_a_sentence_stands_beside_its_row_or_below_it_and_never_in_a_sliver(monk
     head = lines[0]
     del lines[: len(layout.head())]
 
-    told = " ".join(" ".join(lines).split())
+    text = " ".join(" ".join(lines).split())
     assert not layout.left_out
     assert max(map(len, lines)) <= width
     if layout.below:
         assert "verdict" in head
         assert lines[0].endswith("holds")
-        assert f"holds {sentence} single_writer holds short" in told
+        assert f"holds {sentence} single_writer holds short" in text
     else:
         assert next(one.width for one in layout.columns if one.name == "sentence") >= 32
 

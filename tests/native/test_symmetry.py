@@ -52,7 +52,7 @@ def symmetric(size: SmallInstance) -> Pair:
     return pair_of(size, symmetry=True)
 
 
-def standing(pair: Pair, codes: Codes) -> tuple[int, ...]:
+def canonical(pair: Pair, codes: Codes) -> tuple[int, ...]:
     """The words of the state that stands for these codes."""
     return pair.called.canonical(pair.packing.pack(codes))
 
@@ -100,7 +100,7 @@ def orbits(size: SmallInstance) -> dict[Codes, set[tuple[int, ...]]]:
     pair, found = symmetric(size), dict[Codes, set[tuple[int, ...]]]()
     for state in reachable(size):
         codes = pair.small.code.decode(state)
-        found.setdefault(min(pair.renamings(codes)), set()).add(standing(pair, codes))
+        found.setdefault(min(pair.renamings(codes)), set()).add(canonical(pair, codes))
     return found
 
 

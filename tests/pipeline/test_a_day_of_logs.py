@@ -69,7 +69,7 @@ class DayWatch:
     """The states of a watch, and what it says."""
 
     def __init__(self, folder: Path) -> None:
-        self.reader, self.standing = FolderReader(folder), StreamingState("logs")
+        self.reader, self.state = FolderReader(folder), StreamingState("logs")
         self.partitions: dict[tuple[str, int], KeptPartition] = defaultdict(KeptPartition)
         self.said: list[Said] = []
 
@@ -87,9 +87,9 @@ class DayWatch:
         handed = [
             self.partitions[tp].advance("logs", rows, None) for tp, rows in sorted(new.items())
         ]
-        self.said += self.standing.advance([*own, *handed])
-        packed = self.standing.packed()
-        self.standing = StreamingState.unpacked(*packed)
+        self.said += self.state.advance([*own, *handed])
+        packed = self.state.packed()
+        self.state = StreamingState.unpacked(*packed)
         kept = {tp: each.packed() for tp, each in self.partitions.items()}
         self.partitions = defaultdict(KeptPartition) | {
             tp: KeptPartition.unpacked(each) for tp, each in kept.items()

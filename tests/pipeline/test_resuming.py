@@ -64,11 +64,11 @@ class KilledWatch:
             partition = KeptPartition.unpacked(parts[key]) if key in parts else KeptPartition()
             handed.append(partition.advance("logs", mine, None))
             parts[key] = partition.packed()
-        standing = StreamingState.unpacked(*self.state)
-        said = standing.advance([*own, *handed])
+        streaming = StreamingState.unpacked(*self.state)
+        said = streaming.advance([*own, *handed])
         if killed == "before":
             return
-        state = standing.packed()
+        state = streaming.packed()
         reported = WatchStore(str(self.kept), str(self.logs))
         reported.keep(self.done, said, {"logs": state[1].decode()}, self.heard.append)
         reported.close()

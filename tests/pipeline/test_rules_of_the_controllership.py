@@ -349,13 +349,13 @@ def test_epochs_of_a_run_are_as_large_as_they_come():
 def test_an_election_without_a_loss_of_controllership_is_reported_while_watched(tmp_path: Path):
     logs = [elected(10, 1, 7), ready(11, 1, 7)]
     write(tmp_path, {"b1/controller.log": logs})
-    standing, reader = StreamingState("logs"), FolderReader(tmp_path)
-    said = [each for _ in range(3) for each in standing.advance(reader.trigger())]
+    state, reader = StreamingState("logs"), FolderReader(tmp_path)
+    said = [each for _ in range(3) for each in state.advance(reader.trigger())]
     write(tmp_path, {"b1/controller.log": [*logs, elected(30, 1, 8), ready(31, 1, 8)]})
 
-    said += [each for _ in range(3) for each in standing.advance(reader.trigger())]
+    said += [each for _ in range(3) for each in state.advance(reader.trigger())]
 
     assert [(each.what, each.finding.rule, each.finding.line) for each in said] == [
         (FINDING, RULE, 3)
     ]
-    assert standing.judged().election_steps["broker_wins_election"] == 2
+    assert state.judged().election_steps["broker_wins_election"] == 2

@@ -269,14 +269,14 @@ FOLLOWS = [starts_as(5, 5, "Follower", 1, 8), starts_as(10, 5, "Follower", 2, 9)
 
 
 def test_what_a_leader_says_to_be_committed_all_members_of_its_isr_keep(tmp_path: Path):
-    told = [shrinks(30, 4, "4,5", 16, 20)]
+    shrinks_to_5 = [shrinks(30, 4, "4,5", 16, 20)]
     leads = starts_as(60, 5, "Leader", 3, 12)
 
-    below = judged(tmp_path / "below", [], [*FOLLOWS, leads], told)
-    at = judged(tmp_path / "at", [], [*FOLLOWS, starts_as(60, 5, "Leader", 3, 16)], told)
+    below = judged(tmp_path / "below", [], [*FOLLOWS, leads], shrinks_to_5)
+    at = judged(tmp_path / "at", [], [*FOLLOWS, starts_as(60, 5, "Leader", 3, 16)], shrinks_to_5)
     alone = judged(tmp_path / "alone", [], [*FOLLOWS, leads], [shrinks(30, 4, "4", 16, 20)])
-    anew = judged(tmp_path / "anew", starting(40, 5), [*FOLLOWS, leads], told)
-    late = judged(tmp_path / "late", [], [FOLLOWS[1], leads], told)
+    anew = judged(tmp_path / "anew", starting(40, 5), [*FOLLOWS, leads], shrinks_to_5)
+    late = judged(tmp_path / "late", [], [FOLLOWS[1], leads], shrinks_to_5)
 
     assert incomplete(below) == [(RULE, "state-change.log", 3)]  # clocks may be apart
     assert [each["findings"] for each in (at, alone, anew, late)] == [[], [], [], []]

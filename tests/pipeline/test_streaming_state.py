@@ -27,18 +27,18 @@ def followed(
         name: sorted([random_cuts.randint(0, len(data)) for _ in range(cuts)] + [len(data)])
         for name, data in texts.items()
     }
-    standing, said, reader = StreamingState(folder.name), [], FolderReader(into)
+    state, said, reader = StreamingState(folder.name), [], FolderReader(into)
     for step in range(cuts + 1):
         for name, data in texts.items():
             (into / name).parent.mkdir(parents=True, exist_ok=True)
             (into / name).write_bytes(data[: places[name][step]])
-        said += standing.advance(reader.trigger())
-        standing = StreamingState.unpacked(*standing.packed())
+        said += state.advance(reader.trigger())
+        state = StreamingState.unpacked(*state.packed())
     while True:
         before = reader.offset
-        said += standing.advance(reader.trigger(final=True))
+        said += state.advance(reader.trigger(final=True))
         if reader.offset == before:
-            return standing, said
+            return state, said
 
 
 def places(findings: list[Any]) -> set[tuple[str, str, str, int]]:
@@ -51,12 +51,12 @@ def places(findings: list[Any]) -> set[tuple[str, str, str, int]]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_logs_that_came_in_parts_are_judged_as_when_they_are_whole(tmp_path: Path, seed: int):
-    standing, said = followed(SHIPPED / "planted", seed, tmp_path)
+    state, said = followed(SHIPPED / "planted", seed, tmp_path)
 
     whole = checked(SHIPPED / "planted")["findings"]
     reported = [each.finding for each in said if each.what == FINDING]
     back = [each.finding for each in said if each.what == WITHDRAWN]
-    assert places(standing.judged().findings) == places(whole)
+    assert places(state.judged().findings) == places(whole)
     assert places(reported) - places(back) == places(whole)
     assert len(reported) == len(places(reported))
 
@@ -81,10 +81,10 @@ def unpacked(folder: Path, into: Path) -> Path:
 
 def test_a_state_that_an_earlier_version_kept_is_read(tmp_path: Path):
     write(tmp_path, {"state-change.log": [changed(2, (1, 4), 3, 6, "1,2")]})
-    standing, reader = StreamingState("logs"), FolderReader(tmp_path)
-    standing.advance(reader.trigger())
-    standing.advance(reader.trigger())
-    events, book = standing.packed()
+    state, reader = StreamingState("logs"), FolderReader(tmp_path)
+    state.advance(reader.trigger())
+    state.advance(reader.trigger())
+    events, book = state.packed()
     former = json.loads(book)
     former |= {"told": former.pop("reported"), "office": former.pop("election_steps")}
 
@@ -96,11 +96,11 @@ def test_a_state_that_an_earlier_version_kept_is_read(tmp_path: Path):
 
 def test_a_finding_is_reported_when_it_has_stood_twice(tmp_path: Path):
     write(tmp_path, {"state-change.log": [changed(2, (1, 4), 3, 6, "1,2")]})
-    standing, reader = StreamingState("logs"), FolderReader(tmp_path)
+    state, reader = StreamingState("logs"), FolderReader(tmp_path)
 
-    first = standing.advance(reader.trigger())
-    second = standing.advance(reader.trigger())
-    third = standing.advance(reader.trigger())
+    first = state.advance(reader.trigger())
+    second = state.advance(reader.trigger())
+    third = state.advance(reader.trigger())
 
     assert first == []
     assert [each.what for each in second] == [FINDING]
@@ -110,34 +110,34 @@ def test_a_finding_is_reported_when_it_has_stood_twice(tmp_path: Path):
 def test_a_finding_that_a_later_line_explains_is_taken_back(tmp_path: Path):
     lines = [leads(1, 1, 7, 6), leads(60, 1, 3, -1)]
     write(tmp_path, {"b1/state-change.log": lines, "b1/server.log": starting(0, 1)})
-    standing, reader = StreamingState("logs"), FolderReader(tmp_path)
-    reported = [each for _ in range(3) for each in standing.advance(reader.trigger())]
+    state, reader = StreamingState("logs"), FolderReader(tmp_path)
+    reported = [each for _ in range(3) for each in state.advance(reader.trigger())]
 
     created = line(
         30, "Created log for partition orders-0 in /d with properties {}", "kafka.log.LogManager"
     )
     write(tmp_path, {"b1/server.log": [*starting(0, 1), created]})
-    back = standing.advance(reader.trigger())
+    back = state.advance(reader.trigger())
 
     assert [(each.what, each.finding.rule) for each in reported] == [
         (FINDING, "no_older_leader_epoch_is_applied")
     ]
     assert [(each.what, each.finding.line) for each in back] == [(WITHDRAWN, 2)]
-    assert standing.judged().findings == []
+    assert state.judged().findings == []
 
 
 def test_what_is_thinned_out_still_shows_a_value_that_goes_back(tmp_path: Path):
     lines = [elected(0, 1, 9), changed(1, (1, 9), 1, 7, "1,2", tp="old-0")]
     lines += [changed(n, (1, 9), 1, n, "1,2") for n in range(2, 900)]
     write(tmp_path, {"state-change.log": lines})
-    standing, reader = StreamingState("logs"), FolderReader(tmp_path)
-    standing.advance(reader.trigger())
+    state, reader = StreamingState("logs"), FolderReader(tmp_path)
+    state.advance(reader.trigger())
 
-    standing.events = thinned(standing.events, 100)
+    state.events = thinned(state.events, 100)
     write(tmp_path, {"state-change.log": [*lines, changed(900, (1, 9), 1, 3, "1,2", tp="old-0")]})
-    said = [each for _ in range(2) for each in standing.advance(reader.trigger())]
+    said = [each for _ in range(2) for each in state.advance(reader.trigger())]
 
-    assert standing.events.num_rows < 110
+    assert state.events.num_rows < 110
     assert [(each.finding.rule, each.finding.line) for each in said] == [
         ("leader_epochs_never_go_back", 901)
     ]

@@ -29,9 +29,9 @@ DEFINITION = Path(__file__).parents[2] / "docs" / "what-broken-means.md"
 
 
 def test_the_definition_says_of_every_rule_that_compares_why_it_has_no_completion():
-    told = re.findall(r"^### `(\w+)`\n\n- .{40,}$", DEFINITION.read_text(), re.MULTILINE)
+    described = re.findall(r"^### `(\w+)`\n\n- .{40,}$", DEFINITION.read_text(), re.MULTILINE)
 
-    assert sorted(told) == sorted(rule.name for rule in JUDGING)
+    assert sorted(described) == sorted(rule.name for rule in JUDGING)
 
 
 def kinds(result: dict[str, Any]) -> set[tuple[str, str]]:

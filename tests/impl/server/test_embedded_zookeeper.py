@@ -78,8 +78,8 @@ def test_notifications_whose_answer_was_lost_are_told_again(running: RunningStor
         running.server.answer(b'{"op":"events","session":%d,"args":[0]}' % client.session, "")
         heard += [client.events(), client.events()]
 
-    told = [WatchEvent(EventType.CHILDREN_CHANGED, "/a")]
-    assert heard == [[], told, [], told, []]
+    changed = [WatchEvent(EventType.CHILDREN_CHANGED, "/a")]
+    assert heard == [[], changed, [], changed, []]
 
 
 @pytest.fixture

@@ -20,8 +20,13 @@ ENDPOINTS = {1: ("here", 9092), 3: ("there", 9092)}
 BY = "from controller 2 epoch 1"
 
 
-def told(folder: Path, release: str, epochs: dict[TopicPartition, int], failing: bool = False,
-         leader: int = 3) -> tuple[list[str], list[str]]:  # fmt: skip
+def state_lines(
+    folder: Path,
+    release: str,
+    epochs: dict[TopicPartition, int],
+    failing: bool = False,
+    leader: int = 3,
+) -> tuple[list[str], list[str]]:
     """The lines of state-change.log and server.log after broker 1 has heard of partitions."""
     hosted = Hosted(Release.of(release))
     files = Log4jFiles(folder, 1, Release.of(release), lambda: 0)
@@ -68,7 +73,7 @@ def told(folder: Path, release: str, epochs: dict[TopicPartition, int], failing:
 def test_every_partition_is_handled_then_completed_though_its_leader_is_the_same(
     tmp_path: Path, release: str, head: str, named: tuple[str, str], leader: str, skipped: str
 ) -> None:
-    lines, _ = told(tmp_path, release, {T0: 1, T1: 1})
+    lines, _ = state_lines(tmp_path, release, {T0: 1, T1: 1})
 
     said = [line for line in lines if "become-follower" in line][4:]
     for number, one in enumerate(named):
@@ -90,7 +95,7 @@ def test_every_partition_is_handled_then_completed_though_its_leader_is_the_same
 def test_a_log_that_cannot_be_used_is_told_as_kafka_tells_it(
     tmp_path: Path, release: str, leader: int, role: str, with_leader: str, shown: str
 ) -> None:
-    lines, server = told(tmp_path, release, {T0: 1}, failing=True, leader=leader)
+    lines, server = state_lines(tmp_path, release, {T0: 1}, failing=True, leader=leader)
 
     (skipped, *_) = [line for line in lines if "Skipped" in line]
     assert skipped.startswith(
@@ -109,7 +114,7 @@ def test_a_log_that_cannot_be_used_is_told_as_kafka_tells_it(
 
 @pytest.mark.parametrize(("release", "named"), [("0.10.1", "[t,0]"), ("0.11", "t-0")])
 def test_a_leader_that_leads_already_says_so(tmp_path: Path, release: str, named: str) -> None:
-    lines, _ = told(tmp_path, release, {T0: 1}, leader=1)
+    lines, _ = state_lines(tmp_path, release, {T0: 1}, leader=1)
 
     (skipped,) = [line for line in lines if "skipped" in line]
     assert skipped == (
