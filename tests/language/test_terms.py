@@ -173,7 +173,7 @@ def without_sets(scope: Any) -> Any:
     return (*scope[:2], ())
 
 
-@FEW
+@SOME
 @given(
     st.lists(conditions(3, without_sets(GIVEN)), min_size=4, max_size=12), MANY_STATES, ARGUMENTS
 )
