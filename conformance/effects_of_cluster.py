@@ -15,7 +15,7 @@ from conformance.effects import Effects, RequestHeard
 from conformance.mapping import Facts, SystemMap
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.world.simulated_broker import SentRequest
-from impl.world.staged.staged_cluster import StagedCluster, about
+from impl.world.staged.staged_cluster import StagedCluster, versions_in
 from impl.znodes import paths
 from impl.zookeeper.watches import Change
 from impl.zookeeper.znode import EventType
@@ -152,7 +152,7 @@ def _is_shortened(old: list[Shape], kept: list[Shape]) -> bool:
 
 def _shape(sent: SentRequest) -> Shape:
     kind = REQUESTS.code(KINDS.get(type(sent.request), "stop_replica"))
-    described = {one.partition: version for one, version in about(sent).items()}
+    described = {one.partition: version for one, version in versions_in(sent).items()}
     return kind, tuple(sorted(described.items()))
 
 

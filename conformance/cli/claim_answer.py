@@ -43,7 +43,7 @@ class ClaimAnswer:
         lines = [f"{result.name} of {described(self.grounded.recorded)}", f"  {result.sentence}"]
         if run is not None:
             word = "broken" if result.verdict is Verdict.BROKEN else "holds: reached"
-            lines += [f"{word} {_after(run)} ({self.within})", self.beside_run, ""]
+            lines += [f"{word} {_after_how_many_steps(run)} ({self.within})", self.beside_run, ""]
             lines += [run.as_text() if run.steps else "in the initial state, before any step", ""]
         elif result.verdict is Verdict.HOLDS:
             lines += [f"holds ({self.within}): {self.without_run}"]
@@ -90,7 +90,7 @@ def steps(number: int) -> str:
     return f"{number} step{'' if number == 1 else 's'}"
 
 
-def _after(run: Run) -> str:
+def _after_how_many_steps(run: Run) -> str:
     if run.loop is None:
         return f"after {steps(len(run.steps))}"
     turn = len(run.steps) - run.loop

@@ -84,10 +84,10 @@ def _capitalised(rest: str, head: re.Match[str]) -> str:
 
 def _renamed(text: str) -> str:
     """Partitions as they are written since 1.0: `orders-0` for `[orders,0]`."""
-    return _OLD_NAME.sub(_name, text) if "[" in text else text
+    return _OLD_NAME.sub(_partition_name, text) if "[" in text else text
 
 
-def _name(found: re.Match[str]) -> str:
+def _partition_name(found: re.Match[str]) -> str:
     return f"{found[1]}-{found[2]}"
 
 

@@ -309,7 +309,7 @@ def _known() -> tuple[Pattern, ...]:
     return tuple(pattern(text) for text in _PATTERNS)
 
 
-def plain(lines: Iterable[str], layout: str | None = None) -> Iterator[str]:
+def in_kafkas_layout(lines: Iterable[str], layout: str | None = None) -> Iterator[str]:
     """Lines of a file in Kafka's own layout, from the pattern `layout` or from what they show.
 
     Errors of the reader pass through, after the lines before them. Raises LayoutError.
@@ -347,7 +347,7 @@ def change_for(head: str, layout: str | None = None) -> Plain | None:
 
 def plain_text(text: str) -> str:
     """The beginning of a file in Kafka's own layout, to tell what the file is."""
-    return text if OWN.match(text) else "\n".join(plain(text.split("\n")))
+    return text if OWN.match(text) else "\n".join(in_kafkas_layout(text.split("\n")))
 
 
 def _failing(error: Exception) -> Iterator[str]:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from conformance.ingest.dialects import NOTE, Dialect, dialect_for, skeleton
-from conformance.ingest.layouts import plain
+from conformance.ingest.layouts import in_kafkas_layout
 from conformance.ingest.log4j import NO_STAMP, LogRecord, records
 from conformance.ingest.notation import Template
 from conformance.ingest.reader import (
@@ -175,7 +175,7 @@ def parsed_file(
     reason: str | None = None
     try:
         sources = sources_of(path, layout)
-        lines = plain(counted, layout)
+        lines = in_kafkas_layout(counted, layout)
         yield from parsed_lines(cluster, file, lines, dialect_for(release), tally, sources)
     except UnreadableError as error:
         reason = str(error)

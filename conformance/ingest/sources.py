@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from conformance.ingest import heads
 from conformance.ingest.json_lines import texts_of
-from conformance.ingest.layouts import PEEKED, plain, without_colours
+from conformance.ingest.layouts import PEEKED, in_kafkas_layout, without_colours
 from conformance.ingest.prefixes import prefixes
 from conformance.ingest.reader import DamagedError, UnreadableError, head_of, lines_of
 from conformance.ingest.record_parts import OWN
@@ -111,6 +111,6 @@ def _both(path: str, layout: str | None) -> Iterator[tuple[str, str]]:
     """The lines of a file as they are, without colours, and in Kafka's own layout."""
     try:
         raw = without_colours(lines_of(path))
-        yield from zip(raw, plain(lines_of(path), layout), strict=False)
+        yield from zip(raw, in_kafkas_layout(lines_of(path), layout), strict=False)
     except (UnreadableError, DamagedError):
         return

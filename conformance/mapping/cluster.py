@@ -29,7 +29,7 @@ from impl.world.simulated_broker import FIRST_PORT, SentRequest
 from impl.world.simulated_cluster import REBALANCE
 from impl.world.staged.leaders import has_all
 from impl.world.staged.server import ANSWER, SHUTDOWN, StagedBroker
-from impl.world.staged.staged_cluster import FIRST_ALIKE, TOPIC, StagedCluster, about
+from impl.world.staged.staged_cluster import FIRST_ALIKE, TOPIC, StagedCluster, versions_in
 from impl.world.staged.staged_steps import KINDS
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import decode_broker
@@ -255,7 +255,7 @@ def _broker(table: FactTable, world: StagedCluster, broker: int, server: StagedB
     if late is not None:
         table.put("late.held", (broker,), True)
         table.put("late.controller", (broker,), late.request.controller_epoch)
-        for partition in about(late):
+        for partition in versions_in(late):
             table.put("late.about", (broker, partition.partition), True)
     table.put("leaving", (broker,), LEAVING.code(server.departure))
     if not server.up:
@@ -294,7 +294,7 @@ def _request(table: FactTable, at: tuple[int, int, int], sent: SentRequest) -> N
     kinds = {LeaderAndIsr: "leader_and_isr", UpdateMetadata: "update_metadata"}
     kind = kinds.get(type(sent.request), "stop_replica")
     table.put("cache.queue.at.kind", at, REQUESTS.code(kind))
-    for partition, version in about(sent).items():
+    for partition, version in versions_in(sent).items():
         table.put("cache.queue.at.about", (*at, partition.partition), version, NO_VERSION)
     if isinstance(sent.request, UpdateMetadata):
         table.members("cache.queue.at.alive", at, sent.request.live_brokers)

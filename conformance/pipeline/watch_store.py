@@ -84,7 +84,7 @@ class WatchStore:
 
     def shown(self, said: Said) -> Said:
         """With the names that the files have now in place of those that they keep."""
-        return Said(said.what, _renamed(said.finding, self._names()))
+        return Said(said.what, _renamed(said.finding, self._paths_by_log_name()))
 
     def close(self) -> None:
         """Let another watch go on with the checkpoint."""
@@ -92,7 +92,7 @@ class WatchStore:
 
     def result(self) -> dict[str, Any]:
         """What `insync check` would say of all that was read so far."""
-        names, states = self._names(), self.states()
+        names, states = self._paths_by_log_name(), self.states()
         corpora, judged = [], Judged()
         for state in states:
             corpus = state.corpus()
@@ -114,7 +114,7 @@ class WatchStore:
         nothing.closed = tuple(closed(self._logs))
         return check_result([*corpora, nothing], judged, unread_too=False)
 
-    def _names(self) -> dict[str, str]:
+    def _paths_by_log_name(self) -> dict[str, str]:
         found = logs_by_name(discover_now(self._logs))
         return {
             name: os.path.join(self._given, os.path.relpath(log.path, self._logs))

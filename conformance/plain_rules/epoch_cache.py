@@ -103,7 +103,7 @@ def cut_at_start_before(entries: Entries, start: int) -> Entries:
     return kept if covered or not gone else ((gone[-1][0], start), *kept)
 
 
-def leaves(
+def diverging_epoch(
     entries: Sequence[tuple[int, int]], log: tuple[int, int], fetched: int, offset: int
 ) -> End | None:
     """Where a follower's log diverges from the leader's, as a fetch response says (KIP-595, 2.7);

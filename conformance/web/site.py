@@ -257,7 +257,7 @@ def _lessons() -> Iterator[tuple[str, str]]:
             "the text alone.", ""]  # fmt: skip
     for lesson in lessons():
         rows.append(f"{lesson.number}. [{lesson.title}]({lesson.name}.md)")
-        yield f"lessons/{lesson.name}.md", _asked(lesson.text)
+        yield f"lessons/{lesson.name}.md", _without_answers(lesson.text)
     yield "lessons/index.md", "\n".join(rows) + "\n"
 
 
@@ -270,7 +270,7 @@ def _stories() -> str:
     return "\n".join(rows) + "\n"
 
 
-def _asked(text: str) -> str:
+def _without_answers(text: str) -> str:
     """A lesson without its answers: the page on paper asks, the explorer tells."""
 
     def question(found: re.Match[str]) -> str:

@@ -214,7 +214,7 @@ class Broker:
             lambda text: self.files.line("server.log", "INFO", text, "kafka.network.Acceptor"),
         )  # fmt: skip
         self.replicas.lock.about_to_wait = self.listener.slots.let_go
-        self.replicas.lock.still_asked = self.listener.check_client
+        self.replicas.lock.still_asked = self.listener.raise_if_client_gone
         here = self.config.address[0], self.listener.address[1]  # the name, and not what it means
         host, number = self.config.advertised or here
         self.info = BrokerInfo(

@@ -138,7 +138,7 @@ class Listener:
             send_pieces(connection, pieces)
         return True
 
-    def check_client(self) -> None:
+    def raise_if_client_gone(self) -> None:
         """ClientGone if this thread answers somebody who has ended the connection meanwhile."""
         connection = getattr(self._mine, "connection", None)
         if connection is None:

@@ -175,7 +175,7 @@ def composed(
     system: System = replace(
         REPLICATION,
         state=Record(**parts),
-        transitions=tuple(_remembered(one) for one in REPLICATION.transitions),
+        transitions=tuple(_with_won_epochs(one) for one in REPLICATION.transitions),
         claims=(*REPLICATION.claims, controllers_hold_their_epochs, elections_are_as_assumed),
     )
     recorded = system.recorded(version, changed)
@@ -183,8 +183,8 @@ def composed(
     return recorded
 
 
-def _remembered(one: Any) -> Any:
-    """The step by which a broker wins leaves its name."""
+def _with_won_epochs(one: Any) -> Any:
+    """The transition; the one by which a broker wins also records who won which epoch."""
     if one.name != "broker_becomes_controller":
         return one
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.ingest.layouts import LayoutError, pattern, plain
+from conformance.ingest.layouts import LayoutError, in_kafkas_layout, pattern
 from conformance.ingest.parse import rows_of_file
 from conformance.ingest.record_parts import stamp
 from tests.pipeline.written import checked, run_check
@@ -75,11 +75,11 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("line", LAYOUTS.values(), ids=LAYOUTS)
 def test_a_layout_is_recognised(line: str):
-    assert [" ".join(each.split()) for each in plain([line, line])] == [OWN, OWN]
+    assert [" ".join(each.split()) for each in in_kafkas_layout([line, line])] == [OWN, OWN]
 
 
 def test_a_year_of_two_digits_and_a_time_without_milliseconds_are_understood():
-    (line,) = plain([f"24/03/01 10:00:00 INFO logger: {SAID}"])
+    (line,) = in_kafkas_layout([f"24/03/01 10:00:00 INFO logger: {SAID}"])
 
     assert line == OWN.replace(",123", ",000")
 
@@ -88,7 +88,7 @@ def test_a_message_that_goes_on_ends_where_its_logger_stands():
     lines = [f"{WHEN} INFO KafkaConfig values: ", "\tbroker.id = 1",
              " (kafka.server.KafkaConfig) [main]", LAYOUTS["thread last"]]  # fmt: skip
 
-    found = list(plain(lines))
+    found = list(in_kafkas_layout(lines))
 
     assert found == [f"[{WHEN}] INFO KafkaConfig values: ", "\tbroker.id = 1",
                      " (kafka.server.KafkaConfig)", OWN]  # fmt: skip
@@ -98,21 +98,21 @@ def test_a_line_that_was_cut_in_two_keeps_its_place_and_leaves_an_empty_one():
     docker = [json.dumps({"log": text, "stream": "stdout"}) for text in (OWN[:50], OWN[50:] + "\n")]
     runtime = [f"{UTC} stdout P {OWN[:50]}", f"{UTC} stdout F {OWN[50:]}", f"{UTC} stdout F {OWN}"]
 
-    assert list(plain(docker)) == [OWN, ""]
-    assert list(plain(runtime)) == [OWN, "", OWN]
+    assert list(in_kafkas_layout(docker)) == [OWN, ""]
+    assert list(in_kafkas_layout(runtime)) == [OWN, "", OWN]
 
 
 def test_what_is_no_layout_stays_as_it_is():
     lines = ["hello", "", "{no json", '{"a": 1}', f"{WHEN} nothing else"]
 
-    assert list(plain(lines)) == lines
-    assert list(plain([])) == []
+    assert list(in_kafkas_layout(lines)) == lines
+    assert list(in_kafkas_layout([])) == []
 
 
 def test_a_pattern_that_is_given_is_taken():
     lines = [f"{SAID} at {WHEN} by <{LOGGER}>", f"INFO/{WHEN}/{LOGGER}/{SAID}"]
 
-    assert list(plain(lines[1:], "%p/%d/%c/%m%n")) == [OWN]
+    assert list(in_kafkas_layout(lines[1:], "%p/%d/%c/%m%n")) == [OWN]
     with pytest.raises(LayoutError, match="has no %d before %m"):
         pattern("%m at %d by <%c>")
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conformance.ingest.dialects import dialect_for
-from conformance.ingest.layouts import plain
+from conformance.ingest.layouts import in_kafkas_layout
 from conformance.ingest.parse import FileCounts, rows_of_lines
 from conformance.ingest.reader import lines_of, split
 from tests.pipeline.strangers import OBJECTS, OWN, PACKED, PATTERNS, PREFIXES, Layout, records
@@ -48,7 +48,7 @@ def understood(layout: Layout) -> tuple[list[dict[str, Any]], FileCounts]:
     lines = layout(records(lines_read()))
     text = "".join(f"{line}\n" for line, _ in lines)
     tally = FileCounts()
-    given = plain(split(iter([text])))
+    given = in_kafkas_layout(split(iter([text])))
     rows = [dict(row) for row in rows_of_lines("c", "f", given, dialect_for(None), tally)]
     for row in rows:
         row["line"] = lines[row["line"] - 1][1]

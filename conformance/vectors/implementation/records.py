@@ -21,7 +21,7 @@ from impl.log.record_batch import batches_in, encode_batch, records_of
 FOLDER = "/d/t-0"
 
 
-class _KeptBatches:
+class _LogOnDisk:
     """One log on a disk, and a clock in milliseconds that the case moves."""
 
     def __init__(self, question: Question, config: LogConfig, expiration_ms: int | None) -> None:
@@ -63,7 +63,7 @@ def _bytes(text: Any) -> bytes | None:
 def appends(question: Question) -> dict[str, Any]:
     """What a log answers to producers' batches, and what it knows of the last one asked about."""
     asked = given(question)
-    kept = _KeptBatches(question, LogConfig(), asked.get("expirationMs"))
+    kept = _LogOnDisk(question, LogConfig(), asked.get("expirationMs"))
     results: list[Any] = []
     producer = 0
     for step in asked["steps"]:
@@ -105,7 +105,7 @@ def compacted(question: Question) -> dict[str, Any]:
         delete_retention_ms=asked["deleteRetentionMs"],
         min_compaction_lag_ms=asked["minCompactionLagMs"],
     )
-    kept = _KeptBatches(question, config, None)
+    kept = _LogOnDisk(question, config, None)
     dirty: int | None = asked.get("firstDirty")
     cleaned: list[int] = []
     for step in asked["steps"]:
@@ -129,7 +129,7 @@ def compacted(question: Question) -> dict[str, Any]:
     return {"keys": keys, "offsets": offsets, "batches": batches, "cleanedTo": cleaned}
 
 
-def _append_segment(kept: _KeptBatches, records: list[Any]) -> None:
+def _append_segment(kept: _LogOnDisk, records: list[Any]) -> None:
     """Each record in a batch of its own; then the next segment begins."""
     for key, value, *producer in records:
         number = (*producer, -1, -1, -1)[:3]

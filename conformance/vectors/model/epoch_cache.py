@@ -110,7 +110,7 @@ def fetch_validation(question: Question) -> dict[str, Any]:
         return ByRule({"diverging": None} if inside else {"error": "OFFSET_OUT_OF_RANGE"})
     last, offset = asked["lastFetchedEpoch"], asked["fetchOffset"]
     try:
-        found = epoch_cache.leaves(entries, log, last, offset)
+        found = epoch_cache.diverging_epoch(entries, log, last, offset)
         answer: dict[str, Any] = {"diverging": None if found is None else list(found)}
     except LookupError:
         answer = {"error": "OFFSET_OUT_OF_RANGE"}

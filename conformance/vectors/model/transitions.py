@@ -28,7 +28,7 @@ def _orders(
     return [{"to": list(receivers), "isNew": new, **state}] if receivers else []
 
 
-def _in_batch(question: Question, named: list[int], sent: list[int]) -> list[int]:
+def _recipients(question: Question, named: list[int], sent: list[int]) -> list[int]:
     """Whom a batch is for: up to 2.1 the dead are among them, and only their channels drop it."""
     return sent if Release.of(question["release"]).since("2.2") else named
 
@@ -100,7 +100,7 @@ def _elected(question: Question) -> dict[str, Any]:
     if written is None:
         return {}
     if name in ("Preferred", "Reassign"):  # both name all replicas
-        receivers = _in_batch(question, asked["assignment"], receivers)
+        receivers = _recipients(question, asked["assignment"], receivers)
     epoch = {"controllerEpoch": asked["controllerEpoch"]}
     return {
         "state": "OnlinePartition",
@@ -242,7 +242,7 @@ def replica_effects(question: Question) -> dict[str, Any]:
 def _stop_of_the_dead(question: Question, target: str, live: list[int]) -> list[dict[str, Any]]:
     """Up to 2.1 a batch has it, and only the channel drops it."""
     replica = question["input"]["replica"]
-    kept = _in_batch(question, [replica] if replica not in live else [], [])
+    kept = _recipients(question, [replica] if replica not in live else [], [])
     stops = {"OfflineReplica": False, "ReplicaDeletionStarted": True}
     return [{"to": kept, "delete": stops[target]}] if kept and target in stops else []
 
@@ -265,7 +265,7 @@ def _offline(question: Question, live: list[int], state: Mapping[str, Any]) -> d
         sent, receivers = dict(state), [one for one in others if one in live]
     else:
         sent, receivers = _after(written, state, 1), moved.receivers(after, EPOCH + 1)
-    receivers = _in_batch(question, others, receivers)
+    receivers = _recipients(question, others, receivers)
     return {
         "zkSetState": None if written is None else _after(written, state, 0),
         "leaderAndIsr": _orders(receivers, sent),

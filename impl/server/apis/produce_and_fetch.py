@@ -133,14 +133,14 @@ def init_producer_id(request: ApiRequest) -> Fields:
     """An id for an idempotent producer."""
     number, error = -1, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
     if request.body.transactional_id is None:
-        number, error = _producer_id(request)
+        number, error = _new_producer_id(request)
     return Fields(
         throttle_time=no_throttle(), error_code=error_code(error), producer_id=number,
         producer_epoch=0 if error == NONE else -1,
     )  # fmt: skip
 
 
-def _producer_id(request: ApiRequest) -> tuple[int, str]:
+def _new_producer_id(request: ApiRequest) -> tuple[int, str]:
     """An id that nobody has; those of transactions would have a coordinator."""
     shared = request.shared
     try:

@@ -38,7 +38,7 @@ Answers = tuple[frozenset[TopicPartition], frozenset[TopicPartition]]
 """Partitions that a broker said it cannot reach the logs of, and those that it obeyed after all."""
 
 
-async def _is_heard(controller: EventController) -> None:
+async def _never_run(controller: EventController) -> None:
     raise AssertionError("answers are heard as `answer_of` says")
 
 
@@ -176,7 +176,7 @@ class StagedBroker(SimulatedBroker):
 
     def hears_answer(self, broker: int) -> None:
         """A broker has answered; what its answers say is found when the event is taken up."""
-        self.put(ANSWER, _is_heard, broker)
+        self.put(ANSWER, _never_run, broker)
 
     def answer_of(self, broker: int) -> WatchEvent:
         """The controller event for a broker's responses: new errors only, or all of them."""

@@ -273,7 +273,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
         return [server.thread for server in self.nodes.values()]
 
 
-def about(sent: SentRequest) -> dict[TopicPartition, int]:
+def versions_in(sent: SentRequest) -> dict[TopicPartition, int]:
     """The partitions that a request mentions, each with the zkVersion of its state."""
     match sent.request:
         case LeaderAndIsr(partitions=orders):

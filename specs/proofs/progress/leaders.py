@@ -213,7 +213,7 @@ def is_the_cut(now, b, cut):
             all_of(o < theirs.end, at(mine, o) == at(theirs, o)), o < cut)))
 
 
-def registered(now):
+def leader_and_epoch(now):
     return {"broker": now.zk.leader, "epoch": now.zk.epoch}
 
 
@@ -222,7 +222,7 @@ AWAITED = (
         not_(has_live_leader(now)), now.live.has(b), now.zk.isr.has(b)),
         lambda now, b: {"leader": b, "isr": now.zk.isr.within(now.live)}, (BROKERS,)),
     AwaitedStep("broker_becomes_leader", lambda now: all_of(
-        has_live_leader(now), now.replica[now.zk.leader].epoch < now.zk.epoch), registered),
+        has_live_leader(now), now.replica[now.zk.leader].epoch < now.zk.epoch), leader_and_epoch),
     AwaitedStep("broker_leads_again", lambda now: all_of(
         has_live_leader(now), now.replica[now.zk.leader].epoch == now.zk.epoch,
         now.replica[now.zk.leader].role == "down"), lambda now: {"broker": now.zk.leader}),

@@ -294,7 +294,7 @@ def test_nobody_waits_on_for_a_client_that_has_gone(monkeypatch: pytest.MonkeyPa
         return [framed(b"waited")]
 
     listener = Listener(("127.0.0.1", 0), answer, trouble.append, Limits(handled=1))
-    lock.about_to_wait, lock.still_asked = listener.slots.let_go, listener.check_client
+    lock.about_to_wait, lock.still_asked = listener.slots.let_go, listener.raise_if_client_gone
     listener.start()
     before = threading.active_count()
     with connected(listener) as connection:
