@@ -40,6 +40,7 @@ NONE_VERSION, NOBODY = -1, 0
 CREATED = "partitions are made (`topics`): their states, and who is notified of them"
 BY_OTHERS = "a controller works on what other systems have (topics, requests of administrators)"
 UNREACHED = "a request goes to an earlier registration of a broker: it would be refused"
+ANNOUNCED_LAST = "a failover that worked on a request for preferred leaders ends as any (0.10.1)"
 LATER = "a request that was under way arrives after its channel was closed"
 TWICE = "a request arrives again, since its answer was lost"
 DATA = "who has all that was committed is what `replication` has"
@@ -177,6 +178,9 @@ class ClusterReplay(ModelDriver):
         self.order = order
         self.assigned: dict[str, list[int]] = {}
         self.born_by: dict[int, set[str]] = defaultdict(set)  # in the event that is worked on
+        self.told: dict[int, set[tuple[int, str, str]]] = defaultdict(set)
+        """Of those: to which broker, in which kind of request, which partition."""
+        self.announces_last: set[int] = set()  # whose failover elects as a request asks
         self.registrations: dict[int, int] = {}  # as ZooKeeper has them
         self.registered_as: dict[int, int] = {}  # as the broker knows
         self.event: dict[int, tuple[str, int] | None] = {}  # begun, and not seen in the model yet
@@ -243,7 +247,7 @@ class ClusterReplay(ModelDriver):
                 self.expect("the controller epoch", line.args["epoch"], self.read("belief", b))
                 self.event[b], self.elsewhere = None, self.elsewhere - {b}
                 self.outside.pop(b, None)
-                self.born_by[b].clear()
+                self._bears_none(b)
             case "controller_resigned":
                 self._resigns(b)
             case "request_received":
@@ -448,6 +452,8 @@ class ClusterReplay(ModelDriver):
                     lambda: self.possible("controller_deletes_preferred_request", c),
                 )
                 self.step("controller_deletes_preferred_request", c)
+                if c in self.announces_last:
+                    self.force(ANNOUNCED_LAST, ("cache.stage", (c,), STAGES.code("announcing")))
 
     def _is_wanted(self) -> bool:
         """The request for preferred leaders names a partition."""
@@ -645,10 +651,16 @@ class ClusterReplay(ModelDriver):
 
     # A controller's events
 
+    def _bears_none(self, c: int) -> None:
+        """It takes up another event."""
+        self.born_by[c].clear()
+        self.told[c].clear()
+        self.announces_last.discard(c)
+
     def _begun(self, line: TraceLine, c: int) -> None:
         name = line.args["event"]
         self._is_done(c, f"takes up {name}")
-        self.born_by[c].clear()
+        self._bears_none(c)
         self.outside.pop(c, None)
         self.takes[c] = self.taken_in.get(line, set())
         self.event[c] = self._as_modelled(name)
@@ -859,7 +871,7 @@ class ClusterReplay(ModelDriver):
         subject = self.of[line.args["subject"]]
         self._is_done(c, f"takes up the ControlledShutdown of broker {line.args['subject']}")
         self.outside.pop(c, None)
-        self.born_by[c].clear()
+        self._bears_none(c)
         if self.possible("broker_asks_for_controlled_shutdown", subject):
             self.step("broker_asks_for_controlled_shutdown", subject)
         else:
@@ -933,6 +945,8 @@ class ClusterReplay(ModelDriver):
         stage = self.stage(c)
         if stage == "looking":
             wanted = self.possible("controller_begins_preferred_election", c)
+            if wanted and not self.moves.recorded.switches["update_metadata_first"]:
+                self.announces_last.add(c)
             self.step("controller_begins_preferred_election" if wanted
                       else "controller_finds_no_request", c)  # fmt: skip
             return True
@@ -1023,7 +1037,9 @@ class ClusterReplay(ModelDriver):
             self._sends_besides(line, c, to, kind, versions, UNREACHED, is_queued=False)
             return
         named = line.args["partitions"] or ()
-        only_new = bool(named) and set(named) <= self.born_by[c]
+        about = {(to, kind, name) for name in self.born_by[c].intersection(named)}
+        only_new = len(about) == len(named) and not about <= self.told[c]
+        self.told[c] |= about
         while request is None and not only_new:
             if not self._silently(c):
                 if kind == "update_metadata" and versions == {} and self._is_some_unmade():

@@ -39,6 +39,8 @@ def test_every_line_of_a_simulated_cluster_is_a_step_of_the_model(faults: str) -
     ("seed", "faults", "release"),
     [
         (3200, "failures", "0.10.0"),  # a follower cuts where the log of an unclean leader ends
+        (3207, "failures", "0.10.0"),  # a failover makes partitions, and announces them last
+        (3209, "failures", "0.10.1"),  # it announces after a request for preferred leaders, too
         (1, "failures", "1.1"),  # an epoch is asked of which no other line shows a record
         (3200, "none", "0.10.0"),  # LeaderAndIsr goes before UpdateMetadata (KAFKA-4443)
         (3200, "sessions", "2.0.0"),  # what KAFKA-7415 and others mended in 2.0.1
