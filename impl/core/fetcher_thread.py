@@ -69,12 +69,14 @@ class EpochQuestion(NamedTuple):
 class FetchQuestion(NamedTuple):
     """What comes at ``offset``? With ``last_fetched_epoch`` where truncation comes with it.
 
-    ``leader_epoch``, the one that the asker is in, is sent since 2.1 (KIP-320).
+    ``leader_epoch``, the one that the asker is in, is sent since 2.1 (KIP-320). ``log_start``:
+    where a follower's log begins (KIP-107, 0.11), -1 of a consumer.
     """
 
     leader_epoch: int | None
     offset: int
     last_fetched_epoch: int | None
+    log_start: int = -1
 
 
 class EpochReply(NamedTuple):
@@ -338,7 +340,12 @@ class FetcherThread(Generic[Key]):
         if not asked:
             return
         questions = {
-            key: FetchQuestion(self._sent(one.leader_epoch), one.offset, one.last_fetched_epoch)
+            key: FetchQuestion(
+                self._sent(one.leader_epoch),
+                one.offset,
+                one.last_fetched_epoch,
+                self.logs[key].log_start,
+            )
             for key, one in asked.items()
         }
         await self.on_fetched(asked, await self.leader.fetch(questions))

@@ -494,12 +494,11 @@ class ReplicaManager:
         now_ms: int,
         held_back: Callable[[Replica, int], bool] = nobody_held_back,
         limits: Mapping[TopicPartition, int] | None = None,
-        log_starts: Mapping[TopicPartition, int] | None = None,
     ) -> dict[TopicPartition, FetchReply]:
         """Read, and note how far a follower is: its ISR may grow by that.
 
-        ``log_starts``: where its logs begin, if they do not at 0. The high watermark of an answer
-        is that of before: a follower learns of a new one a round later (g.1).
+        The high watermark of an answer is that of before: a follower learns of a new one a round
+        later (g.1).
         """
         ends = {one: hosted.log_end for one, hosted in self.partitions.items() if one in questions}
         replies = await self.read(follower, questions, max_bytes, held_back, limits)
@@ -512,9 +511,9 @@ class ReplicaManager:
             if reply.error is FetcherError.NONE and reply.diverging is None and replica is not None:
                 await self.idle(replica)
                 if replica.leads and follower in replica.remotes and follower in replica.replicas:
-                    start = 0 if log_starts is None else log_starts.get(partition, 0)
+                    asked = questions[partition]
                     await replica.follower_fetched(
-                        follower, questions[partition].offset, now_ms, ends[partition], start
+                        follower, asked.offset, now_ms, ends[partition], asked.log_start
                     )
         return replies
 

@@ -40,10 +40,9 @@ INVALID_EPOCH = "INVALID_FETCH_SESSION_EPOCH"
 
 
 class FetchedPart(NamedTuple):
-    """What a fetch says of a partition: also where the asker's log starts, and its own limit."""
+    """What a fetch says of a partition: also its own limit."""
 
     question: FetchQuestion
-    log_start: int
     max_bytes: int
 
 
@@ -105,7 +104,6 @@ class FetchContext(Generic[Key]):
     error: str = NONE
     session: FetchSession[Key] | None = None
     began: Callable[[Mapping[Key, FetchReply]], int] | None = None
-    log_starts: Mapping[Key, int] = field(default_factory=dict)
     _epoch: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -195,9 +193,7 @@ class FetchSessions(Generic[Key]):
         session.epoch = next_epoch(session.epoch)
         questions = {one: kept.asked.question for one, kept in parts.items()}
         limits = {one: kept.asked.max_bytes for one, kept in parts.items()}
-        starts = {one: kept.asked.log_start for one, kept in parts.items()}
-        kept_as = as_kept(questions, self.release)
-        return FetchContext(kept_as, limits, session=session, log_starts=starts)
+        return FetchContext(as_kept(questions, self.release), limits, session=session)
 
     def _begin(
         self,
@@ -245,8 +241,7 @@ def _complete(
     """A fetch that names all partitions that it is about."""
     questions = {one: part.question for one, part in asked.items()}
     limits = {one: part.max_bytes for one, part in asked.items()}
-    starts = {one: part.log_start for one, part in asked.items()}
-    return FetchContext(questions, limits, began=began, log_starts=starts)
+    return FetchContext(questions, limits, began=began)
 
 
 # The fetcher's side

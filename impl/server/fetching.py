@@ -128,7 +128,7 @@ class RemoteLeader:
         due = [one for one in questions if self._due(one) and not self._held_back(one, questions)]
         most = self.config.whole_number("replica.fetch.max.bytes")
         named, forgotten = self.session.next(
-            {one: FetchedPart(questions[one], self.logs[one].log_start, most) for one in due}
+            {one: FetchedPart(questions[one], most) for one in due}
         )
         if not due and not forgotten:
             return {}
@@ -313,7 +313,7 @@ def _fetch_part(partition: TopicPartition, part: FetchedPart) -> Fields:
     question = part.question
     return Fields(
         partition=partition.partition, current_leader_epoch=_or_none(question.leader_epoch),
-        fetch_offset=question.offset, log_start_offset=part.log_start,
+        fetch_offset=question.offset, log_start_offset=question.log_start,
         partition_max_bytes=part.max_bytes,
         last_fetched_epoch=_or_none(question.last_fetched_epoch),
     )  # fmt: skip

@@ -86,7 +86,6 @@ class Serving:
         minimum: int,
         most: int,
         limits: Mapping[TopicPartition, int] | None = None,
-        log_starts: Mapping[TopicPartition, int] | None = None,
     ) -> Replies:
         """What there is for a consumer or a follower; whoever asks holds the replicas' lock, as
         long as it makes use of the regions.
@@ -94,9 +93,7 @@ class Serving:
         deadline = time.monotonic() + wait_ms / 1000
         follows, quota = replica != CONSUMER, self.replicas.quotas.leader
         before, readable = self._watermarks(asked), self._readable(replica, asked)
-        replies = wait(
-            self.core.fetch(replica, asked, most, now_ms(), self._held_back, limits, log_starts)
-        )
+        replies = wait(self.core.fetch(replica, asked, most, now_ms(), self._held_back, limits))
         if follows and (self.replicas.deletes_waiting or self._watermarks(asked) != before):
             self.replicas.tell()
         shown, first = _watermarks(replies), replies

@@ -173,7 +173,7 @@ def fetch(request: ApiRequest) -> Fields:
         if context.questions:
             replies = shared.serving.read(
                 body.replica_id, context.questions, _ms(body.max_wait), body.min_bytes, most,
-                context.limits, context.log_starts,
+                context.limits,
             )  # fmt: skip
         error, session, named = context.answered(replies)
         rows = by_topic((one.topic, _partition(request, one, replies[one])) for one in named)
@@ -187,9 +187,10 @@ def _fetched_parts(request: ApiRequest) -> dict[TopicPartition, FetchedPart]:
         for one in topic.partitions:
             epoch = _epoch(getattr(one, "current_leader_epoch", -1))
             last = _epoch(getattr(one, "last_fetched_epoch", -1))
-            question = FetchQuestion(epoch, one.fetch_offset, last)
-            start, most = getattr(one, "log_start_offset", -1), max(0, one.partition_max_bytes)
-            found[TopicPartition(topic.topic, one.partition)] = FetchedPart(question, start, most)
+            start = getattr(one, "log_start_offset", -1)
+            question = FetchQuestion(epoch, one.fetch_offset, last, start)
+            part = FetchedPart(question, max(0, one.partition_max_bytes))
+            found[TopicPartition(topic.topic, one.partition)] = part
     return found
 
 

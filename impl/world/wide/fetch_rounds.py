@@ -89,7 +89,9 @@ def asked_otherwise(connection: FollowerConnection, begins: bool) -> Iterator[Di
     for one, state in rounds.states.items():
         current, epoch = _named(state.leader_epoch, release), newest[one]
         if state.phase is Phase.FETCHING:
-            records[one] = FetchQuestion(current, state.offset, state.last_fetched_epoch)
+            records[one] = FetchQuestion(
+                current, state.offset, state.last_fetched_epoch, connection.logs[one].log_start
+            )
         elif epoch is not None:
             epochs[one] = EpochQuestion(current, epoch)
     if begins:
@@ -231,7 +233,8 @@ def _noted(
     before: LeaderBefore, one: TopicPartition, reply: Any, now_ms: int
 ) -> Iterator[Difference]:
     """How far the follower is, since when, whether it is in the ISR, and the high watermark."""
-    known, offset = before.known.get(one), before.asked.questions[one].offset
+    _, offset, _, start = before.asked.questions[one]
+    known = before.known.get(one)
     if known is None or not known.replica.leads:
         return
     its, release = known.replica, before.node.release
@@ -250,7 +253,7 @@ def _noted(
     yield (
         f"and knows of it in {one}",
         remote,
-        RemoteReplica(offset, 0, caught_up, known.log_end, now_ms),
+        RemoteReplica(offset, start, caught_up, known.log_end, now_ms),
     )
     joins = (
         before.follower not in known.isr

@@ -29,7 +29,7 @@ MISSING = FetchReply(FetcherError.UNKNOWN_TOPIC_OR_PARTITION, None, -1, -1)
 
 
 def part(offset: int = 3, epoch: int | None = 1) -> FetchedPart:
-    return FetchedPart(FetchQuestion(epoch, offset, None), 0, 100)
+    return FetchedPart(FetchQuestion(epoch, offset, None), 100)
 
 
 def parts(names: str, offset: int = 3, epoch: int = 1) -> dict[str, FetchedPart]:
