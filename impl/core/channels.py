@@ -63,18 +63,17 @@ class Channels(Generic[Item]):
     """The channels of one controller, open ones and those that only still deliver.
 
     ``make`` opens one to a broker that is registered with a broker epoch; None if it cannot be
-    reached. ``epochs``: the brokers that the controller knows.
+    reached. ``epochs``, in calls: of the brokers that the controller knows.
     """
 
     def __init__(self, make: Callable[[int, int], Channel[Item] | None] = in_memory) -> None:
         self.make = make
         self.open: dict[int, Channel[Item]] = {}
         self.orphans: dict[int, Channel[Item]] = {}
-        self.epochs: Mapping[int, int] = {}
 
-    def send(self, broker: int, request: Item) -> bool:
+    def send(self, broker: int, request: Item, epochs: Mapping[int, int]) -> bool:
         """Queue a request; False, and it is dropped, if the controller does not know the broker."""
-        epoch = self.epochs.get(broker)
+        epoch = epochs.get(broker)
         if epoch is None:
             return False
         channel = self.open.get(broker)
@@ -87,9 +86,9 @@ class Channels(Generic[Item]):
         channel.send(request)
         return True
 
-    def forget_the_gone(self) -> None:
+    def forget_the_gone(self, epochs: Mapping[int, int]) -> None:
         """Close channels to brokers that are no longer registered, or registered again."""
-        self.close([one for one, held in self.open.items() if self.epochs.get(one) != held.epoch])
+        self.close([one for one, held in self.open.items() if epochs.get(one) != held.epoch])
 
     def close(self, brokers: list[int] | None = None) -> None:
         """Close some channels, by default all: the controller has resigned."""

@@ -124,7 +124,6 @@ class BrokerChannels(Channels[EncodedRequest]):
     async def send_round(self, requests: Round) -> None:
         """Queue a round's requests, each for its broker."""
         assert self.context is not None, "who sends is controller"
-        self.epochs = self.context.broker_epochs
         endpoints = {
             one: (host, port)
             for one, info in self.context.broker_infos.items()
@@ -136,7 +135,8 @@ class BrokerChannels(Channels[EncodedRequest]):
         for broker, request in requests:
             body, number = control_messages.encode(request, live), self.numbers[broker]
             self.numbers[broker] += 1
-            if not self.send(broker, EncodedRequest(request, body, number)):
+            sent = EncodedRequest(request, body, number)
+            if not self.send(broker, sent, self.context.broker_epochs):
                 head = f"[Channel manager on controller {self.files.broker}]: "
                 text = f"{head}Not sending request {kind_of(request)} to broker {broker}, since it "
                 self.files.line(CONTROLLER, "WARN", f"{text}is offline.", _LOGGER)

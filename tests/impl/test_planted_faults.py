@@ -75,7 +75,8 @@ PLANTED = {
         "has found the log of .*, which it never made",
     ),
     "a channel to a broker that has gone stays open": Fault(
-        ControllerEventManager.close_channels, "self.channels.forget_the_gone()", "pass",
+        ControllerEventManager.close_channels,
+        "self.channels.forget_the_gone(self.controller.core.context.broker_epochs)", "pass",
         "has a channel to broker", "crashes",
     ),
     "an answer counts for whoever has sent the request, and is the controller no more": Fault(

@@ -159,8 +159,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
         if sent.request.broker_epoch not in (NO_BROKER_EPOCH, self.nodes[to].registered):
             return
         node = self.nodes[controller]
-        node.channels.epochs = dict(node.controller.core.context.broker_epochs)
-        if node.channels.send(to, sent):
+        if node.channels.send(to, sent, node.controller.core.context.broker_epochs):
             self.hears(controller, to, sent)
 
     def queue(self, controller: int, to: int) -> list[SentRequest]:

@@ -134,11 +134,11 @@ class WideBroker(SimulatedBroker):
         )  # fmt: skip
 
     async def _send(self, requests: Round) -> None:
-        self.channels.epochs = self.controller.core.context.broker_epochs
+        epochs = self.controller.core.context.broker_epochs
         for broker, sent in self.sent(requests):
             wrong = first_wrong(sent_otherwise(self, broker, sent.request))
             self.happened.append((self.broker, RequestSent(broker, sent.request, wrong)))
-            self.channels.send(broker, replace(sent, number=self.numbers[broker]))
+            self.channels.send(broker, replace(sent, number=self.numbers[broker]), epochs)
             self.numbers[broker] += 1
 
     def register(self, earlier: int = 0) -> None:
