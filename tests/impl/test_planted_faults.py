@@ -81,7 +81,11 @@ PLANTED = {
     ),
     "an answer counts for whoever has sent the request, and is the controller no more": Fault(
         EventController.leader_and_isr_answered, "not self._is_of_now(request)", "False",
-        "is no controller, and has failed log directories in mind", "directories", "2.7", first=1,
+        "is no controller, and has offline_directories in mind", "directories", "2.7", first=1,
+    ),
+    "a controller that resigns keeps the moves that it works on in memory": Fault(
+        EventController.resign, "self.reassigner.forget()", "pass",
+        "is no controller, and has .* in mind", "operators",
     ),
     "a broker that is not the controller lists moves": Fault(
         ControllerApi.list_reassignments, "if not self.controller.active:", "if False:",

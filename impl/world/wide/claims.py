@@ -10,6 +10,7 @@ from typing import Any
 
 from impl.core.answers import NONE
 from impl.core.channels import Channel
+from impl.core.event_controller import EventController
 from impl.core.events import IsrUpdated, LogLoaded, LogTruncating
 from impl.core.replica_manager import Replica
 from impl.core.requests import kind_of
@@ -75,10 +76,8 @@ class WideClaims:
                 epoch = controller.core.context.epoch
                 holder = self.holders.setdefault(epoch, number)
                 _claim(holder == number, f"two brokers hold controller epoch {epoch}")
-            _claim(
-                controller.active or not controller.core.context.offline_directories,
-                f"broker {number} is no controller, and has failed log directories in mind",
-            )
+            kept = "" if controller.active else _in_mind(controller)
+            _claim(not kept, f"broker {number} is no controller, and has {kept} in mind")
             self._channels(number, node)
             self._fetchers(number, node)
             for replica in node.replicas.partitions.values():
@@ -367,6 +366,15 @@ class WideClaims:
                 ours = {at: one for at, one in held.items() if at >= start}
                 _claim(theirs == ours, f"brokers {leader.broker} and {number} hold different "
                        f"records of {leader.partition}")  # fmt: skip
+
+
+def _in_mind(controller: EventController) -> str:
+    """What it still knows of a cluster that it is not the controller of: nothing, but for moves up
+    to 0.10 (KAFKA-5310)."""
+    known = {name: one for name, one in vars(controller.core.context).items() if name != "journal"}
+    if controller.release.since("0.11"):
+        known["targets"] = controller.reassigner.targets
+    return ", ".join(name for name, one in known.items() if one)
 
 
 def _claim(holds: bool, otherwise: str) -> None:
