@@ -191,15 +191,19 @@ class LeadersAnswered:
 _NO_ELECTION = ("UNKNOWN_TOPIC_OR_PARTITION", "INVALID_TOPIC_EXCEPTION", "ELECTION_NOT_NEEDED")
 
 
-def error_of_request(controller: EventController, broker: int = 0, broker_epoch: int = 0) -> str:
+def error_of_request(
+    controller: EventController, broker: int | None = None, broker_epoch: int = 0
+) -> str:
     """What a request is to be answered as a whole, NONE if it is carried out.
 
     A ``broker`` is to ask in its registration of ``broker_epoch``.
     """
     if not controller.active:
         return "NOT_CONTROLLER"
+    if broker is None:
+        return NONE
     known = controller.core.context.broker_epochs.get(broker)
-    return "STALE_BROKER_EPOCH" if broker and known != broker_epoch else NONE
+    return NONE if known == broker_epoch else "STALE_BROKER_EPOCH"
 
 
 def needed(

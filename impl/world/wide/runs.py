@@ -66,8 +66,12 @@ SWARM = "swarm"
 _WORLDS: dict[str, dict[str, Any]] = {
     "directories": {"directories": 2},
     "clients": {"directories": 2},
-    "one-replica": {"factor": 1},
+    "one-replica": {"factor": 1, "first_broker": 0},
     "small-fetches": {"fetch_bytes": 1},
+    "requests": {"first_broker": 0},
+    "moves": {"first_broker": 0},
+    "retention": {"first_broker": 0},
+    "everything": {"first_broker": 0},
     "no-deletion": {"config": ControllerConfig(delete_topics=False)},
 }
 """What is otherwise in the world of a profile; no answer of ``small-fetches`` has two batches."""

@@ -97,7 +97,8 @@ class Acknowledged:
 
 
 class WideWorld(SimulatedCluster[WideBroker]):
-    """Brokers 1..N and topics ``t0``, ``t1``, …, each of so many partitions, created at the start.
+    """Brokers 1..N, or from ``first_broker`` on, and topics ``t0``, ``t1``, …, each of so many
+    partitions, created at the start.
 
     ``factor``: replicas of each partition, at most as many as there are brokers. ``seed`` only
     decides what a disk that loses power keeps; ``config`` is the controllers'. Brokers have so many
@@ -121,6 +122,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
         config: ControllerConfig | None = None,
         directories: int = 1,
         fetch_bytes: int = MOST_BYTES,
+        first_broker: int = 1,
     ) -> None:
         if not 1 <= brokers <= MOST_BROKERS:
             raise ValueError(f"a wide world has 1 to {MOST_BROKERS} brokers, not {brokers}; try 3")
@@ -150,7 +152,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
             number: kind(
                 number, self.zookeeper, self.release, self.now_ms, seed, self.happened, config
             )
-            for number in range(1, brokers + 1)
+            for number in range(first_broker, first_broker + brokers)
         }
         self.strays = Strays(self.zookeeper, self.nodes)
         for node in self.nodes.values():
