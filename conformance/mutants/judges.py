@@ -81,7 +81,7 @@ OTHER_PART_SEEDS = 8
 
 TRACED_RUNS = (
     *((seed, faults, release)
-      for release, seeds in (("2.3", 6), ("2.4", 2), ("2.6", 2), ("2.7", 5))
+      for release, seeds in (("2.3", 4), ("2.4", 2), ("2.6", 2), ("2.7", 4), ("2.8", 4))
       for faults in TRACED_PROFILES
       for seed in range(seeds)),
     (0, "failures", "0.11"), (2, "failures", "2.1"),
@@ -114,6 +114,9 @@ CLAIMED_RUNS = (
     *((seed, "small-fetches", release) for release in ("2.3", "2.7") for seed in (0, 1)),
     *((seed, "clients", release) for release in ("1.1", "2.3", "2.7") for seed in (0, 1, 2)),
     *((seed, "no-deletion", release) for release in ("1.0", "2.3") for seed in (0, 1)),
+    *((seed, faults, "2.8")
+      for faults in ("failures", "everything", "directories", "deposed", "retention")
+      for seed in (0, 1)),
     (6, "failures", "2.7"), (1, "no-deletion", "0.10.0"),
     *((seed, "deposed", "2.7") for seed in (0, 3, 6, 7, 13, 15, 16, 28)),
     (0, "deposed", "2.4"), (1, "deposed", "2.4"), (3, "deposed", "1.1"), (3, "deposed", "0.10.2"),
