@@ -62,14 +62,9 @@ class ControllerApi:
         if not controller.active:
             answer(NOT_CONTROLLER, {})
             return
-        if context.broker_epochs.get(broker) != broker_epoch:
-            known = context.broker_epochs.get(broker)
-            why = (
-                f"unknown broker {broker}"
-                if known is None
-                else f"stale broker epoch {broker_epoch} for broker {broker}"
-            )
-            await controller.journal.log_line(f"Ignoring AlterIsr due to {why}")
+        known = context.broker_epochs.get(broker)
+        if known != broker_epoch:
+            await controller.journal.alter_isr_ignored(broker, broker_epoch, known)
             answer("STALE_BROKER_EPOCH", {})
             return
         answered: list[AlteredIsrs] = []

@@ -135,15 +135,10 @@ class ControllerParts:
             )
             if partition in updated.done:
                 # Before 2.4 UpdateMetadata has the old epoch (KAFKA-9212).
-                if self.release.since("2.4"):
-                    self.context.leadership[partition] = updated.done[partition]
                 done = updated.done[partition]
-                since_2_7 = f", zkVersion={done.zk_version}" if self.release.since("2.7") else ""
-                await self.context.journal.line_about(
-                    partition,
-                    f"Updated leader epoch for partition {partition} to {done.leader_epoch}"
-                    f"{since_2_7}",
-                )
+                if self.release.since("2.4"):
+                    self.context.leadership[partition] = done
+                await self.context.journal.leader_epoch_updated(partition, done)
                 return done
             if partition in updated.failed:
                 raise updated.failed[partition]

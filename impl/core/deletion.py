@@ -148,11 +148,8 @@ class DeletionManager:
                 retry += again
             if action in (Action.START, Action.RETRY):
                 ready.append(topic)
-            elif blocked and not self.release.since("2.3"):
-                await self.context.journal.deletion(
-                    f"Not retrying deletion of topic {topic} at this time since it is marked "
-                    "ineligible for deletion"
-                )
+            elif blocked:
+                await self.context.journal.deletion_blocked(topic)
         if retry:
             await self.try_again(retry)
         if ready:

@@ -113,6 +113,11 @@ class ControllerJournal:
     ) -> None:
         """A state under a raised leader epoch was sent for a move, with this list of replicas."""
 
+    async def leader_epoch_updated(
+        self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
+    ) -> None:
+        """The same leader and ISR were written under the next leader epoch, for a move."""
+
     async def line_about(self, partition: TopicPartition, text: str) -> None:
         """The same of a partition that the text names, which releases write differently."""
 
@@ -155,6 +160,9 @@ class ControllerJournal:
         self, topic: str, replicas: Sequence[tuple[TopicPartition, int]]
     ) -> None:
         """Replicas of a queued topic that were not deleted are to be tried again."""
+
+    async def deletion_blocked(self, topic: str) -> None:
+        """A queued topic has to wait still, when the deletion manager looks at it."""
 
     async def deletion_halted(self, topics: Sequence[str], why: str) -> None:
         """Queued topics have to wait for something."""
@@ -243,6 +251,9 @@ class ControllerJournal:
 
     async def not_elected(self, partition: TopicPartition, strategy: str) -> None:
         """No replica may lead the partition by the strategy: nothing is written."""
+
+    async def alter_isr_ignored(self, broker: int, epoch: int, known: int | None) -> None:
+        """An AlterIsr names an earlier registration of a broker than the known one, if any."""
 
     async def newer_controller(self, partition: TopicPartition, epoch: int) -> None:
         """The state that was read names a newer controller epoch: it is left as it is."""

@@ -211,6 +211,21 @@ class ControllerLines(ControllerJournal):
             "INFO" if self.release.since("2.6") else "TRACE",
         )
 
+    async def leader_epoch_updated(
+        self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
+    ) -> None:
+        version = f", zkVersion={state.zk_version}" if self.release.since("2.7") else ""
+        await self.line_about(
+            partition,
+            f"Updated leader epoch for partition {partition} to {state.leader_epoch}{version}",
+        )
+
+    async def alter_isr_ignored(self, broker: int, epoch: int, known: int | None) -> None:
+        why = f"stale broker epoch {epoch} for broker {broker}"
+        if known is None:
+            why = f"unknown broker {broker}"
+        await self.log_line(f"Ignoring AlterIsr due to {why}")
+
     async def line_about(self, partition: TopicPartition, text: str) -> None:
         self.files.controller(text.replace(str(partition), self.files.name(partition), 1))
 
@@ -230,6 +245,13 @@ class ControllerLines(ControllerJournal):
             what = "delete topic for topic"
         text = f"Retrying {what} {topic} since replicas {named} were not successfully deleted"
         await self.deletion(text, "DEBUG" if self.release.since("2.5") else "INFO")
+
+    async def deletion_blocked(self, topic: str) -> None:
+        if not self.release.since("2.3"):
+            await self.deletion(
+                f"Not retrying deletion of topic {topic} at this time since it is marked "
+                "ineligible for deletion"
+            )
 
     async def deletion_halted(self, topics: Sequence[str], why: str) -> None:
         reason = f" due to {why}" if self.release.since("2.3") else ""
