@@ -39,8 +39,8 @@ def takes_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
 def never_leads(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that is instructed to lead does nothing."""
 
-    def become_leader(self: Partition[Any], *_: Any) -> bool:
-        return False
+    def become_leader(self: Partition[Any], *_: Any) -> None:
+        pass
 
     monkeypatch.setattr(Partition, "become_leader", become_leader)
 

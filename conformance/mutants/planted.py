@@ -54,11 +54,10 @@ def _unfenced(current: int, asked: int | None, leads: bool, *_: object) -> str:
     return answers.NONE if leads else "NOT_LEADER_FOR_PARTITION"
 
 
-def _records_no_epoch(self: Partition[Any], epoch: int, isr: Iterable[int], now_ms: int) -> bool:
+def _records_no_epoch(self: Partition[Any], epoch: int, isr: Iterable[int], now_ms: int) -> None:
     entries = [*self.log.epochs.entries]
-    new = _lead(self, epoch, isr, now_ms)
+    _lead(self, epoch, isr, now_ms)
     self.log.epochs.entries = entries
-    return new
 
 
 _lead = Partition._lead

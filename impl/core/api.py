@@ -76,15 +76,15 @@ class ControllerApi:
         if not answered:
             answer(UNKNOWN_SERVER_ERROR, {})
             return
-        answer(NONE, answered[0])
+        [found] = answered
+        answer(NONE, found)
         moving = controller.reassigner.in_progress()
-        done = [one for one, came in answered[0].items() if came.error == NONE and one in moving]
+        done = [one for one, came in found.items() if came.error == NONE and one in moving]
 
         async def isrs_altered() -> None:
             await controller.isrs_altered(sorted(done))
 
-        if done:
-            await controller.guarded(isrs_altered)
+        await controller.guarded(isrs_altered)
 
     async def _altered(self, wanted: Mapping[TopicPartition, _State]) -> AlteredIsrs:
         core, found = self.controller.core, AlteredIsrs()

@@ -150,8 +150,6 @@ class EventController:
         await self.journal.registrations_read(context.broker_epochs)
         for topic in await core.client.topics(watch=True):
             await self._read_topic(topic)
-        context.leadership.clear()
-        context.shutting_down.clear()
         await core.read_states(context.partitions())
 
     async def _read_topic(self, topic: str) -> list[TopicPartition]:
@@ -405,9 +403,8 @@ class EventController:
                 await self.reassigner.go_on(partition)
 
     def _target(self, partition: TopicPartition) -> tuple[int, ...]:
-        if partition in self.reassigner.targets:
-            return self.reassigner.targets[partition]
-        return self.core.context.assignment(partition).target
+        written = self.core.context.assignment(partition).target
+        return self.reassigner.targets.get(partition, written)
 
     async def reassignment_requested(self) -> None:
         """``/admin/reassign_partitions`` was created, or went and may have come again."""
@@ -442,8 +439,7 @@ class EventController:
             if done:
                 await deletion.replicas_deleted([Replica(one, broker) for one in done])
 
-        if asked:
-            await self.guarded(replicas_answered)
+        await self.guarded(replicas_answered)
 
     async def leader_and_isr_answered(
         self, broker: int, request: LeaderAndIsr, error: str, errors: Mapping[TopicPartition, str]

@@ -412,7 +412,7 @@ class FetcherThread(Generic[Key]):
         log = self.logs[key]
         try:
             end = await self._offset(key, state, LATEST)
-            start = await self._offset(key, state, EARLIEST) if end >= log.log_end else 0
+            start = await self._offset(key, state, EARLIEST) if end >= log.log_end else end
         except OffsetUnknown as refused:
             # ListOffsets in a fenced epoch fails the partition, as a fetch does; after any other
             # error it fetches at the same offset again.
@@ -424,9 +424,7 @@ class FetcherThread(Generic[Key]):
         try:
             if end < log.log_end:
                 await self.truncate(key, end)
-                self.states[key] = replace(state, offset=end)
-                return
-            if start > log.log_end:
+            elif start > log.log_end:
                 await log.truncate_fully_and_start_at(start)
         except StorageError:
             self._fail(key)

@@ -216,18 +216,17 @@ class Partition(Generic[SomeLog]):
 
     # LeaderAndIsr, StopReplica
 
-    def become_leader(self, entry: LeaderAndIsrPartitionState, now_ms: int) -> bool:
-        """Lead as a LeaderAndIsr says; True if somebody else led before."""
+    def become_leader(self, entry: LeaderAndIsrPartitionState, now_ms: int) -> None:
+        """Lead as a LeaderAndIsr says."""
         previous, start, state = self.leader_epoch, self.log_end, entry.state
         self._take(entry)
         known = {*entry.replicas}
         if not self.release.since("2.4"):  # who is in the ISR alone keeps what is known of it
             known.update(state.isr)
         self.remotes = {one: held for one, held in self.remotes.items() if one in known}
-        new = self._lead(state.leader_epoch, state.isr, now_ms)
+        self._lead(state.leader_epoch, state.isr, now_ms)
         self.observer(BecameLeader(self.partition, self.leader_epoch, previous, start, self.hw))
         self.advance(now_ms)
-        return new
 
     def become_follower(self, entry: LeaderAndIsrPartitionState) -> bool:
         """Follow as a LeaderAndIsr says; False if the fetcher may go on as it is."""
@@ -250,7 +249,7 @@ class Partition(Generic[SomeLog]):
             self.isr_requests.clear(self.partition)
         self.generation += 1
 
-    def _lead(self, epoch: int, isr: Iterable[int], now_ms: int) -> bool:
+    def _lead(self, epoch: int, isr: Iterable[int], now_ms: int) -> None:
         new = self.leader != self.broker
         self.isr, self.pending = tuple(isr), None
         self.leader_epoch, self.epoch_start = epoch, self.log_end
@@ -264,7 +263,6 @@ class Partition(Generic[SomeLog]):
             remote.new_epoch(self.log_end, now_ms, replica in self.isr)
             if new:
                 remote.end = remote.log_start = UNKNOWN_END
-        return new
 
     def make_follower(self, leader: int, epoch: int) -> bool:
         """Follow in an epoch; False if the fetcher may go on as it is (``makeFollower``)."""
@@ -322,8 +320,6 @@ class Partition(Generic[SomeLog]):
 
     async def expand(self, replica: int, now_ms: int) -> None:
         """Add a replica that caught up, or ask for it."""
-        if replica in self.maximal_isr or self.pending is not None:
-            return
         wanted = (*self.isr, replica)
         by_request = self.isr_requests is not None
         self.observer(IsrExpanding(self.partition, self.isr, wanted, by_request))
@@ -394,13 +390,12 @@ class Partition(Generic[SomeLog]):
             self.broker, self.leader_epoch, isr, self.controller_epoch, self.zk_version
         )
 
-    def adopt(self, isr: tuple[int, ...], now_ms: int, updated: IsrUpdated | None = None) -> None:
+    def adopt(self, isr: tuple[int, ...], now_ms: int, updated: IsrUpdated) -> None:
         """The other ISR is registered; ``updated`` is reported before the high watermark moves."""
         self.expands += len(isr) > len(self.isr)
         self.shrinks += len(isr) < len(self.isr)
         self.isr = isr
-        if updated is not None:
-            self.observer(updated)
+        self.observer(updated)
         self.advance(now_ms)
 
     # The ISR, written to ZooKeeper (up to 2.6, and with an older inter.broker.protocol.version)
@@ -447,11 +442,8 @@ class Partition(Generic[SomeLog]):
 
     def _ask(self, isr: tuple[int, ...]) -> None:
         assert self.isr_requests is not None, "only who has a controller to ask does so"
-        epoch = self.leader_epoch
 
         def answered(error: str, state: LeaderIsrAndControllerEpoch | None, now_ms: int) -> None:
-            if self.pending is not isr or self.leader_epoch != epoch:
-                return  # a LeaderAndIsr came in between: what it said counts
             if state is None:
                 self._refused(isr, error)
             elif state.leader_epoch == self.leader_epoch and state.zk_version > self.zk_version:

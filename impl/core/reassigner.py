@@ -151,9 +151,8 @@ class Reassigner:
         if tuple(target) == current:
             return ASSIGNED
         live = context.live_or_shutting_down
-        if not self.core.release.since("0.10.1") and not live.issuperset(target):
-            return DEAD
-        return None
+        waits = self.core.release.since("0.10.1") or live.issuperset(target)
+        return None if waits else DEAD
 
     def validate(self, partition: TopicPartition, target: Sequence[int] | None) -> str:
         """The answer of AlterPartitionReassignments to a target; None cancels (2.4).
@@ -178,14 +177,11 @@ class Reassigner:
     async def go_on(self, partition: TopicPartition) -> None:
         """Take the next steps of a reassignment; called at every sign that it may go on."""
         if self.recorded:
-            assignment = self.core.context.assignment(partition)
-            if assignment.is_being_reassigned or partition in self.targets:
-                await self._phases(partition, assignment)
-        elif partition in self.targets:
-            if await self.caught_up(partition, self.targets[partition]):
-                await self._finish(partition, self.targets[partition])
-            else:
-                await self._widen(partition, self.targets[partition])
+            await self._phases(partition, self.core.context.assignment(partition))
+        elif await self.caught_up(partition, self.targets[partition]):
+            await self._finish(partition, self.targets[partition])
+        else:
+            await self._widen(partition, self.targets[partition])
 
     async def caught_up(
         self, partition: TopicPartition, target: Sequence[int], is_news: bool = False

@@ -41,7 +41,7 @@ class ReplicaMachine:
         # Kafka goes by a hash map's order, so that nothing may depend on it; a test may choose.
         self.in_turn: Callable[[Iterable[int]], list[int]] = sorted
 
-    async def _fails(
+    async def _journal_failure(
         self, broker: int, partition: TopicPartition, target: ReplicaState, failure: ChangeFailure
     ) -> None:
         before = self.context.replica_state(Replica(partition, broker))
@@ -94,7 +94,9 @@ class ReplicaMachine:
                     f"Replica {broker} for partition {partition} should be in one of the states "
                     f"from which {target.value} may follow. Instead it is in {before.value} state"
                 )
-                await self._fails(broker, partition, target, ChangeFailure(text, is_invalid=True))
+                await self._journal_failure(
+                    broker, partition, target, ChangeFailure(text, is_invalid=True)
+                )
         match target:
             case ReplicaState.NEW:
                 await self._become_new(broker, valid)
@@ -125,7 +127,7 @@ class ReplicaMachine:
                         "state as it is being requested to become leader"
                     )
                     failure = ChangeFailure(text)
-                    await self._fails(broker, partition, ReplicaState.NEW, failure)
+                    await self._journal_failure(broker, partition, ReplicaState.NEW, failure)
                     continue
                 replicas = self.context.replicas(partition)
                 self.batch.add_leader_and_isr([broker], partition, known, replicas, is_new=True)
@@ -133,16 +135,11 @@ class ReplicaMachine:
 
     async def _go_online(self, broker: int, partitions: list[TopicPartition]) -> None:
         for partition in partitions:
-            if self.context.replica_state(Replica(partition, broker)) is ReplicaState.NEW:
-                assignment = self.context.assignment(partition)
-                if broker not in assignment.replicas:
-                    grown = replace(assignment, replicas=(*assignment.replicas, broker))
-                    self.context.set_assignment(partition, grown)
-            else:
-                known = self.context.leadership.get(partition)
-                if known is not None:
-                    replicas = self.context.replicas(partition)
-                    self.batch.add_leader_and_isr([broker], partition, known, replicas, False)
+            known = self.context.leadership.get(partition)
+            is_new = self.context.replica_state(Replica(partition, broker)) is ReplicaState.NEW
+            if known is not None and not is_new:
+                replicas = self.context.replicas(partition)
+                self.batch.add_leader_and_isr([broker], partition, known, replicas, False)
             await self._put(broker, partition, ReplicaState.ONLINE)
 
     # Offline
@@ -164,7 +161,7 @@ class ReplicaMachine:
             if not self.release.since("2.0"):
                 text = f"no leadership is known of partition {partition}"
                 failure = ChangeFailure(text, is_missing=True)
-                await self._fails(broker, partition, ReplicaState.OFFLINE, failure)
+                await self._journal_failure(broker, partition, ReplicaState.OFFLINE, failure)
                 continue
             if self.release.since("2.3"):
                 everybody = self.context.live_or_shutting_down
@@ -207,7 +204,7 @@ class ReplicaMachine:
         for partition, error in updated.failed.items():
             text = f"the ISR of {partition} could not be written: {error}"
             failure = ChangeFailure(text, refused=type(error).__name__)
-            await self._fails(broker, partition, ReplicaState.OFFLINE, failure)
+            await self._journal_failure(broker, partition, ReplicaState.OFFLINE, failure)
         return updated.retry
 
     async def _read(self, broker: int, partition: TopicPartition) -> _State | None:
@@ -216,11 +213,11 @@ class ReplicaMachine:
         except ZooKeeperError as error:
             text = f"the state of {partition} could not be read: {error}"
             failure = ChangeFailure(text, refused=type(error).__name__)
-            await self._fails(broker, partition, ReplicaState.OFFLINE, failure)
+            await self._journal_failure(broker, partition, ReplicaState.OFFLINE, failure)
             return None
         if state is None:
             failure = ChangeFailure(f"there is no state of partition {partition}", is_missing=True)
-            await self._fails(broker, partition, ReplicaState.OFFLINE, failure)
+            await self._journal_failure(broker, partition, ReplicaState.OFFLINE, failure)
         elif state.controller_epoch > self.context.epoch:
             await self.context.journal.newer_controller(partition, state.controller_epoch)
             text = (
@@ -228,7 +225,7 @@ class ReplicaMachine:
                 f"{state.controller_epoch}"
             )
             failure = ChangeFailure(text, newer=state.controller_epoch)
-            await self._fails(broker, partition, ReplicaState.OFFLINE, failure)
+            await self._journal_failure(broker, partition, ReplicaState.OFFLINE, failure)
             return None
         return state
 

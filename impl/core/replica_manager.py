@@ -340,11 +340,11 @@ class ReplicaManager:
             try:
                 hosted = await self.host(partition, self._may_be_made(entry))
                 await self.idle(hosted)
-                is_new = hosted.become_leader(entry, now_ms)
+                hosted.become_leader(entry, now_ms)
             except (StorageError, ZooKeeperError) as error:
                 errors[partition] = self._not_taken(partition, entry, sender, before, error)
                 continue
-            if not is_new:
+            if known == self.broker:
                 self.observer(TransitionSkipped(partition, entry, sender, True, known))
         for partition in entries:
             self.observer(TransitionCompleted(partition, sender, None))

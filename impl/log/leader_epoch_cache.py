@@ -46,8 +46,6 @@ class LeaderEpochFileCache:
             return UNDEFINED, UNDEFINED
         if epoch == self.entries[-1][0]:
             return epoch, log_end
-        if epoch < self.entries[0][0]:
-            return epoch, self.entries[0][1]
         known, end = epoch, UNDEFINED
         for start_epoch, start in self.entries:
             if start_epoch > epoch:

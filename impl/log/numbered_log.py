@@ -28,26 +28,22 @@ class ReplicaLog:
         """The log end offset: the offset of the next record."""
         return len(self.records)
 
-    def append(self, record: Record) -> int:
-        """Append at the end; a new epoch enters the epoch cache. Returns the record's offset."""
-        offset = len(self.records)
+    def append(self, record: Record) -> None:
+        """Append at the end; a new epoch enters the epoch cache."""
         if self.has_epochs:
-            self.epochs.assign(record[1], offset)
+            self.epochs.assign(record[1], len(self.records))
         self.records.append(record)
-        return offset
 
     def end_offset_for(self, epoch: int) -> tuple[int, int]:
         """``endOffsetFor`` of this log: (epoch, exclusive end), see the epoch cache."""
         return self.epochs.end_offset_for(epoch, len(self.records))
 
     def truncate_to(self, end: int) -> None:
-        """Cut everything at offset ``end`` and above, epochs too; ValueError if it is negative.
+        """Cut everything at offset ``end`` and above, epochs too.
 
         The epochs are cut even if no record is: a leader that appended nothing has left an entry
         at the very end, and a follower that kept it would ask about it for ever.
         """
-        if end < 0:
-            raise ValueError(f"a log is truncated to offset 0 or higher, not {end}")
         del self.records[end:]
         self.epochs.truncate_from_end(end)
 

@@ -81,7 +81,7 @@ def test_who_is_about_to_join_holds_the_high_watermark_and_who_is_about_to_leave
 def test_one_change_is_asked_for_at_a_time(leader: LeaderOfThree):
     wait(leader.hosted.shrink([2], 10_010))
 
-    wait(leader.hosted.expand(3, 10_020))
+    wait(leader.hosted.follower_fetched(3, 3, 10_020))
 
     assert leader.asked == state((1,), version=6)
     assert leader.hosted.isr == (1, 2)
@@ -100,13 +100,13 @@ def test_a_change_that_an_answer_leaves_out_goes_on_waiting(leader: LeaderOfThre
 
 def test_what_a_leader_and_isr_said_is_not_undone_by_a_late_answer(leader: LeaderOfThree):
     wait(leader.hosted.shrink([2], 10_010))
-    late = leader.requests.batch()[0]
+    late = leader.requests.batch()
     leader.leads(5)
     void = leader.asked
     wait(leader.hosted.shrink([2], 10_020))
 
-    late.answered("NONE", state((1,), version=7), 10_030)
-    late.answered("UNKNOWN_SERVER_ERROR", None, 10_030)
+    leader.requests.answered(late, {T0: ("NONE", state((1,), version=7))}, 10_030)
+    leader.requests.answered(late, {T0: ("UNKNOWN_SERVER_ERROR", None)}, 10_030)
 
     assert void is None
     assert (leader.hosted.isr, leader.hosted.pending) == ((1, 2), (1,))
