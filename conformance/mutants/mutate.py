@@ -150,9 +150,7 @@ def _changes(function: Function) -> Iterator[Change]:
 
 def _code_in(node: ast.AST) -> Iterator[ast.AST]:
     """The node and what is in it, without docstrings, annotations, assertions and logging."""
-    if isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and _is_observation(node)):
-        return
-    if isinstance(node, ast.Assign) and _names_an_observer(node.targets[0]):
+    if isinstance(node, ast.Assert) or (isinstance(node, ast.stmt) and _is_observation(node)):
         return
     yield node
     for name, value in ast.iter_fields(node):
@@ -162,8 +160,18 @@ def _code_in(node: ast.AST) -> Iterator[ast.AST]:
                     yield from _code_in(inner)
 
 
-def _is_observation(node: ast.Expr) -> bool:
-    return isinstance(node.value, ast.Constant) or _names_an_observer(node)
+def _is_observation(node: ast.stmt) -> bool:
+    """It only reports, or says whether that is to be done; nothing is awaited to know it."""
+    match node:
+        case ast.Expr():
+            return isinstance(node.value, ast.Constant) or _names_an_observer(node)
+        case ast.Assign():
+            return _names_an_observer(node.targets[0])
+        case ast.If():
+            awaits = any(isinstance(one, ast.Await) for one in ast.walk(node.test))
+            return not awaits and all(map(_is_observation, [*node.body, *node.orelse]))
+        case _:
+            return False
 
 
 def _names_an_observer(node: ast.AST) -> bool:
