@@ -58,10 +58,20 @@ class Reassigner:
     # How it begins
 
     async def requested(self) -> None:
-        """``/admin/reassign_partitions`` was created: begin what can be, drop the rest."""
+        """``/admin/reassign_partitions`` was created: begin what can be, drop the rest.
+
+        Up to 1.0 entries of partitions that move are passed over; later they turn the move. Kafka
+        then begins a move to the very same replicas once more, which is left out here as in
+        ``reassignment``.
+        """
         found = await self.core.client.reassignments()
+        turns = self.core.release.since("1.1")
         await self.begin_all(
-            {one: target for one, target in found.items() if one not in self.targets}
+            {
+                one: target
+                for one, target in found.items()
+                if one not in self.targets or (turns and self.targets[one] != tuple(target))
+            }
         )
 
     async def begin_all(self, found: Mapping[TopicPartition, Sequence[int]]) -> None:
