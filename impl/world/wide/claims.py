@@ -220,7 +220,8 @@ class WideClaims:
         """
         known = min(done.high_watermark, done.log_end)
         keeps = self.keeps_committed and self.world.release.since("2.2")
-        is_left = self.world.nodes[broker].holds_another_topics(done.partition)
+        is_left = (done.partition, broker) in self.world.strays
+        is_left = is_left or self.world.nodes[broker].holds_another_topics(done.partition)
         _claim(
             done.offset >= known or not keeps or is_left,
             f"broker {broker} cuts {done.partition} to offset {done.offset}, below its high "

@@ -57,17 +57,18 @@ def what_goes_on(world: WideWorld) -> str:
     for at in range(world.topics):
         for number in range(world.partitions):
             one = TopicPartition(f"t{at}", number)
-            if not (waits_in_vain(world, one) or _is_in_sync(leader_of(world, one))):
+            if not (waits_in_vain(world, one) or _is_in_sync(world, leader_of(world, one))):
                 return f"{one} has no leader, or not all of its replicas are in sync"
     return ""
 
 
-def _is_in_sync(leader: Replica | None) -> bool:
-    return (
-        leader is not None
-        and set(leader.isr) == set(leader.replicas)
-        and leader.hw == leader.log_end
-    )
+def _is_in_sync(world: WideWorld, leader: Replica | None) -> bool:
+    """Nobody has anything that the others have not: of a new leader's ISR it may be to be cut."""
+    if leader is None or set(leader.isr) != set(leader.replicas):
+        return False
+    hosted = [world.nodes[one].replicas.partitions for one in leader.replicas]
+    ends = {one[leader.partition].log_end for one in hosted if leader.partition in one}
+    return ends == {leader.hw}
 
 
 def _active_controller(world: WideWorld) -> WideBroker | None:

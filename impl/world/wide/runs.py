@@ -34,7 +34,8 @@ WIDE_PROFILES: dict[str, Weights] = {
     "power": {"power": 1, "losses": 6},
     "disks": {"disks": 6, "crashes": 1},
     "requests": {
-        "requests": 1, "cancellations": 8, "deletions": 1, "controllers": 1, "losses": 4,
+        "requests": 1, "cancellations": 8, "moves": 1, "deletions": 1, "controllers": 1,
+        "losses": 4,
     },
     "deposed": {
         "sessions": 2, "pauses": 2, "controllers": 2, "requests": 4, "cancellations": 8,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from impl.core.controller_parts import ControllerConfig
-from impl.core.events import LogDeleted
+from impl.core.events import LogCreated, LogDeleted
 from impl.releases import DEFAULT, Release
 from impl.sim.world_of_steps import Step, StepKind
 from impl.world.fetches import MOST_BYTES
@@ -55,6 +55,10 @@ class Strays:
         for broker, event in happened:
             if isinstance(event, LogDeleted):
                 self.left.discard((event.partition, broker))
+            elif isinstance(event, LogCreated):  # it may have been taken out before it obeyed
+                topic, number = event.partition
+                if broker not in self._assigned.get(topic, {}).get(number, ()):
+                    self.left.add((event.partition, broker))
         for topic in topics:
             node = self.zookeeper.nodes.get(paths.topic(topic))
             if node is None:  # deleted: all that was assigned has been deleted before
