@@ -476,13 +476,14 @@ class EventController:
         ``onPreferredReplicaElection`` in any case, whose last act is the deletion).
         """
         there = await self._await(paths.PREFERRED_ELECTION)
-        asked: list[TopicPartition] = []
         if there:
             asked = await self.core.client.preferred_election() or []
             if at_failover or self.release.since("2.2"):
                 asked = [one for one in asked if not self._leads_as_preferred(one)]
-        if there or at_failover:
             await self.elect_preferred(asked)
+        elif at_failover:  # of nothing, which is logged all the same
+            await self.journal.leaders_wanted("PREFERRED", (), "ZkTriggered")
+        if there or at_failover:
             await self.core.client.delete_preferred_election(self.core.context.epoch_version)
 
     def _leads_as_preferred(self, partition: TopicPartition) -> bool:
@@ -501,8 +502,6 @@ class EventController:
             if context.replicas(one) and one.topic not in context.queued_for_deletion
         ]
         await self.journal.leaders_wanted("PREFERRED", known, trigger)
-        if not known:
-            return {}
         failed = await self.core.partitions.handle(known, PartitionState.ONLINE, PREFERRED)
         for one in known:
             if one in context.leadership:
