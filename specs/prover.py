@@ -172,7 +172,7 @@ class _Prover:
         if self.proof.ranking is not None:
             RankingObligations(
                 self.proof.ranking, self.proof.claim, self.recorded, self.code, self.formulas,
-                self.state, [*self.hypothesis, *self._meaning(self.state)],
+                self.state, [*self.hypothesis, *self._definition_axioms(self.state)],
             ).ask_all(self, self.steps)  # fmt: skip
         elif self.steps is None:
             self._imply()
@@ -207,13 +207,13 @@ class _Prover:
 
     def _initially(self) -> None:
         blank: dict[str, Any] = {**self.state, **self.code.blank_state()}
-        meaning = self._meaning(blank)
+        meaning = self._definition_axioms(blank)
         for name, matrix in self.matrices.items():
             self._ask(INITIALLY, name, meaning, self.formulas.goals(matrix, blank), [])
         fact = z3.And(*self._domains(blank, set(self.recorded.fields)))
         self._ask(INITIALLY, DOMAINS, [], [Goal({}, {}, [], fact)], [])
 
-    def _meaning(self, state: Any, after: Any = None) -> list[Any]:
+    def _definition_axioms(self, state: Any, after: Any = None) -> list[Any]:
         """What definitions mean; they are asked for where the state after a step asks, too."""
         axioms = []
         for one in self.proof.definitions:
@@ -222,7 +222,7 @@ class _Prover:
         return axioms
 
     def _imply(self) -> None:
-        given = [*self.hypothesis, *self._meaning(self.state)]
+        given = [*self.hypothesis, *self._definition_axioms(self.state)]
         for name in (self.proof.claim, *self.proof.also):
             self.recorded.claim(name)  # refuses an unknown one
             claim = self.recorded.claim(name)[0]
@@ -236,7 +236,7 @@ class _Prover:
         after, axioms = self.formulas.after(step, self.state, environment)
         written = {write.field for write in step.writes}
         given = [
-            *self.hypothesis, *self._meaning(self.state, after), *axioms,
+            *self.hypothesis, *self._definition_axioms(self.state, after), *axioms,
             *parameters.facts, *guard,
         ]  # fmt: skip
         about = [

@@ -70,7 +70,7 @@ def check(context: RuleContext) -> None:
         _versions_grow(context, every)
         _removals_keep_the_leader(context, every)
         _states_follow(context, every, deleted.get(topic, []))
-        _who_follows_changes_nothing(context, events)
+        _followers_change_no_isr(context, events)
         _starts_once(context, every)
         _one_start(context, events)
         _elected_as_written(context, events)
@@ -606,7 +606,7 @@ def _between_them(a: Event, deleted: Event, b: Event) -> bool:
 # -- roles ----------------------------------------------------------------------------------------
 
 
-def _who_follows_changes_nothing(context: RuleContext, events: list[Event]) -> None:
+def _followers_change_no_isr(context: RuleContext, events: list[Event]) -> None:
     """The broker's own lines show what it was sent; other brokers' may be of another time."""
     history = context.history
     brokers: dict[int, list[Event]] = defaultdict(list)

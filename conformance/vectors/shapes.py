@@ -862,7 +862,7 @@ def _validation(asked: Fields) -> None:
     asked.null("lastFetchedEpoch", "followerLatestEpoch", "epoch")
 
 
-def _loops(asked: Fields) -> None:
+def _truncation_rounds(asked: Fields) -> None:
     asked.fill("reply", "leaderReply", default={}).fill("loops", "rounds", default=1)
     refused = {name: one["error"] for name, one in asked["reply"].items() if _is_error(one)}
     asked.fill("partitionsLatestEpoch", "latestEpoch", "partitions")
@@ -1084,7 +1084,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("truncation", "epochFetches"): _epoch_fetches,
     ("truncation", "fetchState"): _fetch_state,
     ("truncation", "leaderFetchValidation"): _validation,
-    ("truncation", "loops"): _loops,
+    ("truncation", "loops"): _truncation_rounds,
     ("truncation", "offsetTruncationState"): _truncation,
     ("truncation", "offsetTruncationStateOld"): _old_truncation,
     ("truncation", "scenario"): _fetcher_scenario,

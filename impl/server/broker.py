@@ -109,7 +109,7 @@ class Broker:
             self._apply_dynamic()
             for topic, settings in self.configs.overrides.items():
                 self.quotas.mark(topic, settings, self.broker)
-            self._join(port)
+            self._start_services(port)
         except BaseException:
             port.close()
             raise
@@ -170,7 +170,7 @@ class Broker:
             failed=self._directory_failed, removal=self._log_removed,
         )  # fmt: skip
 
-    def _join(self, port: Port) -> None:
+    def _start_services(self, port: Port) -> None:
         self.files.starting()
         if self.cluster_id is not None:
             self.files.line("server.log", "INFO", f"Cluster ID = {self.cluster_id}", _SERVER)

@@ -128,7 +128,7 @@ class LineExplanations:
             yield from self._hidden_ways(at, most)
         elif not line.steps:
             # Nothing is hidden, and the line itself may be any step: every one is tried.
-            yield from (0 for _ in self._blind(line, 1, set()))
+            yield from (0 for _ in self._by_hidden_steps(line, 1, set()))
 
     def _directly(self, line: PartialLine) -> Iterator[int]:
         ledger, path = self.ledger, self.guide.path
@@ -179,7 +179,7 @@ class LineExplanations:
         if most > depth:
             self._cut = True  # deeper choices without a purpose are not all tried
         for deep in range(1, depth + 1):
-            yield from self._blind(line, deep, seen)
+            yield from self._by_hidden_steps(line, deep, seen)
 
     def _could_be_earlier(self, at: int, before: int, mark: int, hidden: int) -> bool:
         """More steps than one gap may hide: do they fit into the gaps that were passed over?"""
@@ -267,7 +267,7 @@ class LineExplanations:
                 self.ledger.undo(mark)
                 del self.guide.path[before:]
 
-    def _blind(self, line: PartialLine, deep: int, seen: set[int]) -> Iterator[int]:
+    def _by_hidden_steps(self, line: PartialLine, deep: int, seen: set[int]) -> Iterator[int]:
         """Exactly so many hidden steps, whatever they are, and then the line."""
         if not deep:
             for _ in self._directly(line):
@@ -286,7 +286,7 @@ class LineExplanations:
                 self.moves.take(move, arguments)
                 if self.ledger.mark() != mark:
                     self.guide.path.append((move, arguments))
-                    for more in self._blind(line, deep - 1, seen):
+                    for more in self._by_hidden_steps(line, deep - 1, seen):
                         yield more + 1
                     self.guide.path.pop()
                 self.ledger.undo(mark)
