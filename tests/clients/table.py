@@ -37,10 +37,16 @@ ASKED = re.compile(r"(?:api_key=|apiKey=)(\w+),.*?(?:api_version=|apiVersion=)(\
 HEAD = """# Clients
 
 Brokers speak Kafka's own protocol, with clients and among themselves, in the versions that their
-release offered. The tables are made from the brokers' request logs by `python -m
-tests.clients.table`. They have the requests of each client while it produces with all kinds of
-acknowledgements, consumes in a group, and administers; those of Kafka's own scripts in the
-scenarios of `tests/clients/test_kafka_scripts.py`; and those of brokers to each other meanwhile.
+release offered. The tables are made from the brokers' request logs by
+`python -m tests.clients.table`.
+They list the requests
+
+- of each client, while it produces with all kinds of acknowledgements, consumes in a group, and
+  administers;
+- of Kafka's own scripts, in the scenarios of `tests/clients/test_kafka_scripts.py`;
+- of brokers to each other meanwhile.
+
+Notes:
 
 - Metadata is offered up to version 8: kio refuses tagged fields that it does not know, which Kafka
   skips, and librdkafka sends such a byte in version 9.
