@@ -67,10 +67,10 @@ Notes:
 - Where 1.1.1 takes `--zookeeper`, it changes ZooKeeper itself, and our controller follows. That
   needs a real ZooKeeper (`insync cluster start DIR --zookeeper real`): the embedded one has frames
   of its own.
-- What brokers of a release do not offer, scripts of 3.9.1 cannot do there, nor on Kafka's brokers:
-  change settings before 2.3, move partitions before 2.4, elect leaders before 2.2, add partitions
-  before 1.0, describe a topic, or be sent the ends of logs, before 0.11. Its producers want
-  `enable.idempotence=false` up to 0.10.
+- The scripts of 3.9.1 cannot use what a broker of an old release does not offer, which is so with
+  Kafka's own brokers too. Before 2.4 they cannot move partitions, before 2.3 change settings,
+  before 2.2 elect leaders, before 1.0 add partitions, and before 0.11 describe a topic or ask for
+  the ends of logs. Their producers need `enable.idempotence=false` up to 0.10.
 - `insync produce`, `consume`, `topics` and the others are clients as well, of our own.
 """
 

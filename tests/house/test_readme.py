@@ -25,6 +25,7 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cli import main
+from tests.clients.table import HEAD
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "docs" / "guide.md", ROOT / "README.md")
@@ -132,6 +133,10 @@ def test_every_link_of_a_text_leads_to_a_file_of_the_repository(page: Path):
         assert target.exists(), f"{link} is not in the repository"
         if anchor:
             assert anchor in anchors(target.read_text(encoding="utf-8")), f"{link}#{anchor}"
+
+
+def test_the_page_of_clients_begins_as_the_command_that_makes_it_begins():
+    assert (ROOT / "docs" / "clients.md").read_text(encoding="utf-8").startswith(HEAD)
 
 
 def test_the_links_of_readme_are_found():
