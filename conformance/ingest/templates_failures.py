@@ -91,9 +91,22 @@ TEMPLATES = (
         "moved_replicas_sent",
         "leader_epoch_raised",
         STATE,
-        "Sent LeaderAndIsr request {...} for partition being reassigned {tp}",
+        "Sent LeaderAndIsr request (Leader:{leader},ISR:{isr},LeaderEpoch:{leader_epoch},"
+        "ControllerEpoch:{state_epoch}) with new {...} for partition being reassigned {tp}",
         "[Controller id=4 epoch=7] Sent LeaderAndIsr request (Leader:4,ISR:4,5,LeaderEpoch:3,"
         "ControllerEpoch:7) with new replica assignment ReplicaAssignment(replicas=4,5,6, "
         "addingReplicas=6, removingReplicas=) to leader 4 for partition being reassigned orders-0",
+    ),
+    Template(
+        "moved_replicas_sent_2_7",
+        "leader_epoch_raised",
+        STATE,
+        "Sent LeaderAndIsr request (Leader:{leader},ISR:{isr},{...}LeaderEpoch:{leader_epoch},"
+        "ZkVersion:{version},ControllerEpoch:{state_epoch}) with new {...} for partition "
+        "being reassigned {tp}",
+        "[Controller id=4 epoch=7] Sent LeaderAndIsr request (Leader:4,ISR:4,5,LeaderEpoch:3,"
+        "ZkVersion:4,ControllerEpoch:7) with new replica assignment ReplicaAssignment(replicas=4,"
+        "5,6, addingReplicas=6, removingReplicas=) to leader 4 for partition being reassigned "
+        "orders-0",
     ),
 )

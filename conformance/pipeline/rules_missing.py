@@ -759,7 +759,7 @@ def _epochs(history: History, events: list[Event], tallies: PairCounts) -> None:
         for event in _in_moments(some):
             epoch = event.leader_epoch
             if epoch is None or event.from_state == "NewPartition":
-                last = None if event.kind == "leader_epoch_raised" else event
+                last = event
                 continue
             before, last = last, event
             if before is None or before.leader_epoch is None or epoch <= before.leader_epoch:

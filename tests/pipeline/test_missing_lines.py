@@ -280,14 +280,29 @@ def test_a_leader_epoch_that_a_controller_left_out_was_written_in_a_line_that_is
     assert found == [("state-change.log", 5)]
 
 
-def test_a_leader_epoch_that_is_raised_for_a_move_is_in_a_line_of_its_own(tmp_path: Path):
-    moved = line(
-        4,
-        "[Controller id=1 epoch=5] Sent LeaderAndIsr request (Leader:1,ISR:1,LeaderEpoch:5,"
+def raised(second: int, epoch: int) -> str:
+    return line(
+        second,
+        f"[Controller id=1 epoch=5] Sent LeaderAndIsr request (Leader:1,ISR:1,LeaderEpoch:{epoch},"
         "ControllerEpoch:5) with new replica assignment ReplicaAssignment(replicas=1,2, "
         "addingReplicas=2, removingReplicas=) to leader 1 for partition being reassigned orders-0",
     )
-    lines = [*(written(n, n + 1) for n in range(4)), moved, written(6, 6), written(7, 7)]
+
+
+def test_a_leader_epoch_that_is_raised_for_a_move_is_in_a_line_of_its_own(tmp_path: Path):
+    lines = [*(written(n, n + 1) for n in range(4)), raised(4, 5), written(6, 6), written(7, 7)]
+
+    assert missing(checked(write(tmp_path / "a", {"b1/state-change.log": lines}))) == []
+    found = missing(checked(write(tmp_path / "b", {"b1/state-change.log": without(lines, 5)})))
+    assert found == [("state-change.log", 5)]
+
+
+def test_a_move_may_raise_the_leader_epoch_in_the_millisecond_of_another_write(tmp_path: Path):
+    lines = [
+        *(written(n, n) for n in range(1, 5)),
+        raised(4, 5),
+        *(written(n, n) for n in (6, 7, 8)),
+    ]
 
     assert missing(checked(write(tmp_path, {"b1/state-change.log": lines}))) == []
 
