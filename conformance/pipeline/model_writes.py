@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ last member's partition once more, under the next leader epoch, although it has 
 
 _WORK = 20_000_000  # of Z3's own measure, for one question; a hard one takes a hundredth
 _BEFORE, _LATER, _NEWEST = 2, 3, 4  # controller epochs of a question; 1 is older than the first
+_BROKERS = 3  # at the least: so that most questions are asked of one grounding
 
 
 @dataclass(frozen=True)
@@ -145,24 +146,19 @@ def _number(release: str) -> tuple[int, ...]:
 
 
 def _asked(shape: Shape, preset: str, switch: str | None) -> Fit:
-    import z3
-
     from specs.bounded.unrolling import OutOfWork, Solver
 
-    asking = _asking(max(2, len(shape.members)), preset, switch)
+    asking = _asking(max(_BROKERS, len(shape.members)), preset, switch)
     if asking is None:
         return Fit()
     solver = Solver(_WORK)
     question = solver.fresh(asking.bits.context)
-    question.add(*asking.common, *asking.state_before(shape))
-    steps: dict[str, list[Any]] = {}
-    for label, formula in asking.steps(shape):
-        steps.setdefault(label.split("(")[0], []).append(formula)
+    question.add(*asking.common, *asking.shown(shape))
     # One after another: of several that fit, a solver's model names whichever it came to first.
     try:
-        for name in WRITES:
+        for name, formula in asking.writes.items():
             question.push()
-            question.add(z3.Or([z3.BoolVal(False, asking.bits.context), *steps.get(name, ())]))
+            question.add(formula)
             if solver.check(question):
                 return Fit(name)
             question.pop()
@@ -178,7 +174,7 @@ class _Asking:
         from specs.bounded.bits import Frame
 
         self.grounded, self.bits = grounded, bits
-        self.now = bits.state("now")
+        self.now, self.after = bits.state("now"), bits.state("after")
         self.frame = Frame(bits, self.now)
         self.cells = {(cell.field.name, cell.index): cell for cell in grounded.cells}
         self.common = [*self._domains(), *_agree(self)]
@@ -187,48 +183,52 @@ class _Asking:
         """A cell of the state before."""
         return self.now[self.cells[name, index].number]
 
-    def state_before(self, shape: Shape) -> Iterator[Any]:
-        """The state before, as it is logged."""
-        yield self.cell("zk.leader") == shape.leader
-        yield self.cell("zk.leader_epoch") == 1
-        yield self.cell("zk.version") == 1
-        yield self.cell("zk.state_epoch") == _BEFORE
-        for n, (was, _) in enumerate(self._members(shape)):
-            yield self.cell("zk.isr", n + 1) == was
-
-    def _members(self, shape: Shape) -> tuple[tuple[bool, bool], ...]:
+    def shown(self, shape: Shape) -> Iterator[Any]:
+        """Both states, as they are logged."""
         missing = self.grounded.bounds["brokers"] - len(shape.members)
-        return (*shape.members, *[(False, False)] * missing)
+        before: dict[tuple[str, tuple[int, ...]], int | bool] = {
+            ("zk.leader", ()): shape.leader,
+            ("zk.leader_epoch", ()): 1,
+            ("zk.version", ()): 1,
+            ("zk.state_epoch", ()): _BEFORE,
+        }
+        after = before | {
+            ("zk.leader", ()): shape.after,
+            ("zk.leader_epoch", ()): 1 + shape.epoch,
+            ("zk.version", ()): 2,
+        }
+        if shape.writer is None:
+            del after["zk.state_epoch", ()]
+        else:
+            after["zk.state_epoch", ()] = _BEFORE + shape.writer
+        for n, (was, becomes) in enumerate([*shape.members, *[(False, False)] * missing], 1):
+            before["zk.isr", (n,)], after["zk.isr", (n,)] = was, becomes
+        for state, codes in ((self.now, before), (self.after, after)):
+            for key, code in codes.items():
+                yield state[self.cells[key].number] == code
 
-    def steps(self, shape: Shape) -> Iterator[tuple[str, Any]]:
-        """Each step that could be it, with the formula that says that it is."""
+    @cached_property
+    def writes(self) -> dict[str, Any]:
+        """By name, that a step of it leads from the state before to what stands in ZooKeeper."""
         import z3
 
+        steps: dict[str, list[Any]] = {name: [] for name in WRITES}
+        registered = [cell.number for key, cell in self.cells.items() if key[0].startswith("zk.")]
+        reasons = self.grounded.reasons
         for instance in self.grounded.instances:
-            reasons = self.grounded.reasons
             parts = [
                 self.frame.formula(condition)
                 for condition, reason in instance.requires
                 if reasons[reason] not in LEFT_OUT
             ]
             parts += [self.frame.formula(check.fine) for check in instance.checks]
-            after = {
-                key: self.frame.formula(instance.writes[cell.number])
-                if cell.number in instance.writes
-                else self.now[cell.number]
-                for key, cell in self.cells.items()
-                if key[0].startswith("zk.")
-            }
-            parts.append(after["zk.leader", ()] == shape.after)
-            parts.append(after["zk.leader_epoch", ()] == 1 + shape.epoch)
-            parts.append(after["zk.version", ()] == 2)
-            if shape.writer is not None:
-                parts.append(after["zk.state_epoch", ()] == _BEFORE + shape.writer)
-            parts += [
-                after["zk.isr", (n + 1,)] == becomes
-                for n, (_, becomes) in enumerate(self._members(shape))
-            ]
-            yield instance.label, z3.And(parts)
+            for number in registered:
+                written = instance.writes.get(number)
+                becomes = self.now[number] if written is None else self.frame.formula(written)
+                parts.append(self.after[number] == becomes)
+            steps[instance.step.transition.name].append(z3.And(parts))
+        context = self.bits.context
+        return {name: z3.Or([z3.BoolVal(False, context), *some]) for name, some in steps.items()}
 
     def _domains(self) -> Iterator[Any]:
         import z3
