@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from conformance.ingest.schema import Event
 from conformance.ingest.znode_rows import STATE_WRITTEN, TRANSACTIONS
@@ -31,6 +31,8 @@ from conformance.pipeline.rules import LEADER_WRITES_ISR, ONE_STATE, WRITE_FITS,
 from conformance.pipeline.znodes import StateLife, ZnodeHistory
 
 _SURELY_ONE_LIFE = 2000  # milliseconds: a topic is not deleted, and made again, in less
+_MAKES_ITS_LOG = 5000  # milliseconds from the creation of a partition to that of a log of it
+_WRITTEN = frozenset(("partition_changed", "isr_removed", "leader_epoch_raised"))
 _WHOLE = frozenset(
     (
         "partition_changed",
@@ -95,18 +97,64 @@ def check(context: RuleContext, release: str | None) -> None:
             _leader_wrote(context, before, after)
             _complete(before, after)
             _one_write(context, before, after, presets)
+    for epochs in without_leader(context.history, context.innocent(context.history.events)):
+        for registered in epochs.values():
+            _one_state(context, registered)
+        for before, after in pairs(epochs):
+            if all(leader == -1 for leader, _, _ in before.shown):
+                _one_write(context, before, after, presets)
+
+
+def without_leader(
+    history: History, events: Iterable[Event]
+) -> Iterable[dict[int, ZkVersionLines]]:
+    """Controllers' writes by leader epoch, of lives of which not all lines tell the zkVersion.
+
+    A state without a leader is written over by controllers alone, each time under the next leader
+    epoch: this counts writes then as a version does. Of a state with a leader the first line alone
+    is what was written; later ones pass on what its leader has made of it.
+    """
+    found = _by_life(history, events, _written_state, lambda event: event.leader_epoch)
+    for epochs in found.values():
+        lines = [e for each in epochs.values() for some in each.shown.values() for e in some]
+        if all(each.version is not None for each in lines):
+            continue
+        for epoch, registered in epochs.items():
+            if any(leader != -1 for leader, _, _ in registered.shown):
+                state = min(registered.shown, key=lambda one: history.key(registered.shown[one][0]))
+                epochs[epoch] = replace(registered, shown={state: registered.shown[state][:1]})
+        yield epochs
+
+
+def _written_state(event: Event) -> LeaderEpochIsr | None:
+    if event.kind not in _WRITTEN or event.isr is None or event.leader is None or event.leader < -1:
+        return None
+    return event.leader, event.leader_epoch, frozenset(event.isr)
 
 
 def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, ZkVersionLines]]:
     """Versions of each partition, by the life of its topic and the age of its ZooKeeper."""
+    events = list(events)
+    written = [event for event in events if event.kind in TRANSACTIONS]
+    of_brokers = (event for event in events if event.kind not in TRANSACTIONS)
+    found = _by_life(history, of_brokers, state_of_line, lambda event: event.version)
+    return [*_with_writes(history, found, written)]
+
+
+Lives = dict[tuple[int, str, int, int], dict[int, ZkVersionLines]]
+"""By age of ZooKeeper, topic, partition and life of the topic: lines by version."""
+
+
+def _by_life(
+    history: History,
+    events: Iterable[Event],
+    state_of: Callable[[Event], LeaderEpochIsr | None],
+    number_of: Callable[[Event], int | None],
+) -> Lives:
     begins: dict[tuple[str, int], list[int]] = defaultdict(list)
     made: set[tuple[str, tuple[str, int]]] = set()
     shown: list[tuple[tuple[str, int], Event, LeaderEpochIsr]] = []
-    written: list[Event] = []
     for event in events:
-        if event.kind in TRANSACTIONS:
-            written.append(event)
-            continue
         if event.tp is None:
             continue
         if event.kind == "partition_changed":
@@ -118,26 +166,25 @@ def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, ZkVer
             elif event.from_state == "NewPartition":
                 begins[event.tp] += [] if log in made else [event.at]
                 made.discard(log)
-        state = state_of_line(event)
+        state = state_of(event)
         if state is not None:
             shown.append((event.tp, event, state))
     for times in begins.values():
         times.sort()
-    found: dict[tuple[int, str, int, int], dict[int, ZkVersionLines]] = defaultdict(dict)
+    found: Lives = defaultdict(dict)
     for tp, event, state in shown:
-        age = history.age(event)
-        if age is None or event.version is None:
+        age, number = history.age(event), number_of(event)
+        if age is None or number is None:
             continue
         key = (age, *tp, bisect_right(begins[tp], event.at) if tp in begins else 0)
-        fresh = ZkVersionLines(event.version, {})
-        registered = found[key].setdefault(event.version, fresh)
+        registered = found[key].setdefault(number, ZkVersionLines(number, {}))
         registered.shown.setdefault(state, []).append(event)
-    return [*_with_writes(history, found, written)]
+    return found
 
 
 def _with_writes(
     history: History,
-    found: dict[tuple[int, str, int, int], dict[int, ZkVersionLines]],
+    found: Lives,
     written: list[Event],
 ) -> Iterator[dict[int, ZkVersionLines]]:
     """Lives by lines, and those of the transaction log: together where there is one of each."""
@@ -205,7 +252,7 @@ def _one_state(context: RuleContext, registered: ZkVersionLines) -> None:
                 FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 ONE_STATE,
                 each,
-                f"{each.tp_name}: under zkVersion {registered.version} stands {_text(state)} here, "
+                f"{each.tp_name}: under {_number(registered)} stands {_text(state)} here, "
                 f"and {_text(other)} at {near.where}{more}",
                 _text(other),
             )
@@ -265,7 +312,7 @@ def _one_write(
         return
     sure = same_life(context.history, last, event)
     change = (
-        f"{event.tp_name}: zkVersion {before.version} is {_text(old)} at {last.where}, and "
+        f"{event.tp_name}: {_number(before)} is {_text(old)} at {last.where}, and "
         f"{after.version} is {_text(new)} here; "
     )
     if found.unknown:
@@ -295,6 +342,11 @@ def _fit(before: ZkVersionLines, after: ZkVersionLines, presets: tuple[str, ...]
     if before.writer is not None and after.writer is not None:
         writer = (after.writer > before.writer) - (after.writer < before.writer)
     return fit(shape_of((leader, isr), (next_leader, next_isr), rise, writer), presets)
+
+
+def _number(registered: ZkVersionLines) -> str:
+    told = any(each.version is not None for some in registered.shown.values() for each in some)
+    return f"{'zkVersion' if told else 'leader epoch'} {registered.version}"
 
 
 def _agree(one: LeaderEpochIsr, other: LeaderEpochIsr) -> bool:
@@ -328,10 +380,20 @@ def another_life(history: History, a: Event, b: Event) -> bool:
         or history.reset(b, a)
         or history.topic_began(a, b)
         or history.topic_began(b, a)
-        or history.replica_began(a, b)
-        or history.replica_began(b, a)
+        or _replica_began_anew(history, a, b)
         or history.forgotten(a, b)
         or history.forgotten(b, a)
+    )
+
+
+def _replica_began_anew(history: History, a: Event, b: Event) -> bool:
+    """Whether a log was made between two lines, but for the one that follows on the creation of
+    the partition."""
+    began = history.replica_began(a, b) or history.replica_began(b, a)
+    made = min(a, b, key=lambda each: each.at)
+    follows = made.from_state == "NewPartition" and made.to_state == "OnlinePartition"
+    return began is not None and not (
+        follows and began.kind == "log_created" and began.at - made.at < _MAKES_ITS_LOG
     )
 
 

@@ -158,3 +158,28 @@ def test_the_version_of_a_topic_that_was_made_again_begins_anew(tmp_path: Path):
     lines = (wrote(1, 0, 1, 0, "1, 2"), wrote(2, 1, 2, 1, "2"), new, wrote(51, 0, 3, 0, "3"))
 
     assert [kind for kind, rule, _ in found(tmp_path, *lines) if rule in (ONE, FITS)] == []
+
+
+def test_writes_of_a_partition_without_a_leader_follow_each_other_by_its_leader_epoch(
+    tmp_path: Path,
+):
+    """Up to 2.7.0 what takes a replica out of an ISR does not tell the zkVersion."""
+
+    def removed(second: int, replica: int, leader: int, epoch: int, isr: str) -> str:
+        return line(
+            second,
+            "[Controller id=1 epoch=4] Partition orders-0 state changed to "
+            f"(Leader:{leader},ISR:{isr},LeaderEpoch:{epoch},ControllerEpoch:4) after removing "
+            f"replica {replica} from the ISR as part of transition to OfflineReplica",
+        )
+
+    first = removed(1, 1, -1, 8, "3")
+    elects = wrote(9, 12, 3, 9, "3").replace("from OnlinePartition", "from OfflinePartition")
+
+    assert found(tmp_path / "a", first, elects, version="2.6.0") == []
+    assert found(tmp_path / "b", first, removed(9, 3, -1, 9, "2"), version="2.6.0") == [
+        ("impossible", FITS, 2)
+    ]
+    assert found(tmp_path / "c", first, removed(9, 1, -1, 8, "2"), version="2.6.0") == [
+        ("violation", ONE, 2)
+    ]
