@@ -27,6 +27,7 @@ from conformance.pipeline.rules import (
 )
 from conformance.pipeline.rules_model import another_life, same_life
 
+_AT_ONCE = 1000  # milliseconds by which a broker's clock may be behind its controller's here
 _ONE_REQUEST = 10_000  # milliseconds in which a request is handled whose lines are put together
 CLOCKS_APART = 900_000  # milliseconds by which clocks of two brokers may be apart
 _STEPS = frozenset(("leader_and_isr_received", "leader_and_isr_handling", "leader_and_isr_applied"))
@@ -46,6 +47,7 @@ _STOPPED_FETCHERS = ("fetchers_stopped", "fetchers_stopped_for_leader")
 _BATCH_LINES = ("handling_batch", "finished_batch")
 _FORGOTTEN = "metadata_dropped"
 _WRITTEN = frozenset(("partition_changed", "isr_removed"))
+_WRITES = (*_WRITTEN, "leader_epoch_raised")
 _LAST_RECEIVED = "told"  # the name of that neighbour in the kept state of a watch
 
 Partition = tuple[str, int]
@@ -54,7 +56,7 @@ Partition = tuple[str, int]
 def check(context: RuleContext) -> None:
     """Each partition by itself: request by request, then what was received and held."""
     partitions: dict[Partition, list[Event]] = defaultdict(list)
-    kinds = _STEPS | _REFUSED | _STARTED | _RECEIVED | {*_ARRIVES.values()} | _WRITTEN | _ISR
+    kinds = _STEPS | _REFUSED | _STARTED | _RECEIVED | {*_ARRIVES.values(), *_WRITES} | _ISR
     for event in context.history.events:
         if (event.kind in kinds or _is_not_taken(event.template)) and event.tp is not None:
             partitions[event.tp].append(event)
@@ -76,6 +78,7 @@ def check(context: RuleContext) -> None:
         _no_older_than_written(context, context.innocent(every))
         _starts_as_received(context, context.innocent(every))
         _starts_as_written(context, context.innocent(every))
+        _starts_from_the_write(context, context.innocent(every))
         _version_as_received(context, context.innocent(every))
     _batches(context)
     _handled_for_the_obeyed(context)
@@ -560,6 +563,89 @@ def _starts_as_written(context: RuleContext, events: list[Event]) -> None:
             f"later, at {later.where}" + ("" if sure else "; their clocks may be apart"),
             f"leader epoch {later.leader_epoch} or less",
         )
+
+
+def _starts_from_the_write(context: RuleContext, events: list[Event]) -> None:
+    """The leader that a controller writes starts in that leader epoch, with the ISR of the write.
+
+    In a leader epoch its leader alone changes the ISR, and starts first. Where a broker starts in a
+    leader epoch that no line has, and not in the one written for it just before, one of the two
+    lines is wrong: the write, if its epoch does not follow on the one before.
+    """
+    history = context.history
+    writes = [e for e in events if e.kind in _WRITES and e.leader_epoch is not None]
+    told = {e.leader_epoch for e in events if e.kind not in ("leader_started", *_WRITES)}
+    starts = [e for e in events if e.kind == "leader_started" and e.leader_epoch is not None]
+    for number, write in enumerate(writes):
+        after = [
+            each
+            for each in starts
+            if each.broker == write.leader
+            and -_AT_ONCE <= each.at - write.at <= _ONE_REQUEST
+            and not another_life(history, write, each)
+        ]
+        start = min(after, key=lambda each: each.at, default=None)
+        if start is None or {id(start), id(write)} & context.blamed:
+            continue
+        if any(write.at < each.at <= start.at for each in writes):
+            continue
+        context.looked(HOLDS_AS_RECEIVED)
+        if start.leader_epoch == write.leader_epoch:
+            _starts_with_the_isr(context, write, start, starts)
+            continue
+        own = {each.leader_epoch for each in starts if each.broker == write.leader}
+        written = {each.leader_epoch for each in writes}
+        if write.leader_epoch in own | told or start.leader_epoch in written | told:
+            continue
+        before = next((e for e in reversed(writes[:number]) if history.contiguous(e, write)), None)
+        follows = before is None or write.leader_epoch == (before.leader_epoch or 0) + 1
+        new = write.from_state == "NewPartition"
+        behind = write.version is not None and write.version < (write.leader_epoch or 0)
+        right = (follows or new) and not behind
+        wrong, other = (start, write) if right else (write, start)
+        if not context.lacks(wrong, other.where):
+            continue
+        context.report(
+            FindingKind.INCOMPLETE,
+            HOLDS_AS_RECEIVED,
+            wrong,
+            f"{wrong.tp_name}: leader epoch {wrong.leader_epoch} stands here, in no other line, "
+            f"and leader epoch {other.leader_epoch} at {other.where}: broker {write.leader} starts "
+            "as the leader that was written",
+            f"leader epoch {other.leader_epoch}",
+        )
+
+
+def _starts_with_the_isr(
+    context: RuleContext, write: Event, start: Event, starts: list[Event]
+) -> None:
+    history = context.history
+    if start.isr is None or write.isr is None or set(start.isr) == set(write.isr):
+        return
+    if any(
+        each.leader_epoch == start.leader_epoch and each.at < start.at
+        for each in starts
+        if not another_life(history, each, start)
+    ):
+        return  # it has started in it before, and may have changed the ISR since
+    sure = same_life(history, write, start) and history.same_process(write, start)
+    if not context.lacks(start, write.where):
+        return
+    replicas = {b for _, some in history.assigned(start.tp or ("", 0)) for b in some}
+    new = write.from_state == "NewPartition" and set(start.isr) == replicas
+    wrong, right = (write, start) if new else (start, write)
+    context.report(
+        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
+        HOLDS_AS_RECEIVED,
+        wrong,
+        f"{wrong.tp_name}: the ISR of leader epoch {wrong.leader_epoch} is {_set(wrong.isr)} here, "
+        f"and {_set(right.isr)} at {right.where}: its leader begins with what was written",
+        f"the ISR {_set(right.isr)}",
+    )
+
+
+def _set(brokers: Iterable[int] | None) -> str:
+    return "{" + ",".join(map(str, sorted(brokers or ()))) + "}"
 
 
 def _writes_between(tries: list[tuple[int, int]], since: int, until: int) -> int:

@@ -28,6 +28,7 @@ from tests.pipeline.written import (
 )
 from tests.pipeline.written import changed as state_changed
 
+HOLDS = "replica_has_the_epoch_of_its_last_request"
 SHIPPED = Path(__file__).parents[1] / "data" / "logs" / "correct"
 
 
@@ -532,3 +533,26 @@ def test_brokers_that_write_one_folder_of_logs_share_each_of_them(tmp_path: Path
     result = checked(write(tmp_path, {"server.log": started, "controller.log": controls}))
 
     assert "a_process_writes_its_own_log" not in {each["rule"] for each in result["findings"]}
+
+
+def begins(second: int, epoch: int, isr: str) -> str:
+    return leads(second, 1, epoch, 1).replace("ISR [1]", f"ISR [{isr}]")
+
+
+@pytest.mark.parametrize(
+    "start, number",
+    [(begins(9, 6, "1,2"), None), (begins(9, 6, "1"), 3), (begins(9, 4, "1,2"), 3)],
+    ids=["as written", "another ISR", "another leader epoch"],
+)
+def test_a_leader_starts_with_the_leader_epoch_and_the_isr_that_were_written(
+    tmp_path: Path, start: str, number: int | None
+):
+    states = [state_changed(n, (1, 4), 1, n, "1,2", frm="OfflinePartition") for n in (5, 6)]
+    server = [*starting(0, 1), line(60, "[KafkaServer id=1] hello", SERVER)]
+
+    result = checked(
+        write(tmp_path, {"b1/state-change.log": [*states, start], "b1/server.log": server})
+    )
+
+    found = {(row["rule"], row["line"]) for row in result["findings"]}
+    assert found == (set() if number is None else {(HOLDS, number)})

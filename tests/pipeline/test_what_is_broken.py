@@ -129,8 +129,8 @@ def test_two_leaders_of_one_epoch_may_be_of_two_lives_where_clocks_are_apart(tmp
     ]  # fmt: skip
     files = {
         "b1/state-change.log": [
-            made[0], changed(2, (1, 4), 1, 0, "1,2", frm="NewPartition"), leads(3, 1, 0, -1),
-            made[1], changed(401, (1, 4), 2, 0, "2,1", frm="NewPartition"),
+            made[0], changed(2, (1, 4), 1, 0, "1", frm="NewPartition"), leads(3, 1, 0, -1),
+            made[1], changed(401, (1, 4), 2, 0, "2", frm="NewPartition"),
         ],
         "b2/state-change.log": [leads(5, 2, 0, -1)],  # its clock is 400 s behind
     }  # fmt: skip
