@@ -287,10 +287,16 @@ class History:
     @cached_property
     def oldest_release(self) -> tuple[int, ...]:
         """Major and minor number of the oldest release that a broker says it is; (0,) if none."""
-        named = [event.detail for event in self.events if event.kind == "release" and event.detail]
         return min(
-            (tuple(int(n) for n in re.findall(r"\d+", each)[:2]) for each in named), default=(0,)
+            (tuple(int(n) for n in re.findall(r"\d+", each)[:2]) for each in self.releases),
+            default=(0,),
         )
+
+    @cached_property
+    def releases(self) -> frozenset[str]:
+        """Every release that a broker says it is."""
+        named = (event.detail for event in self.events if event.kind == "release")
+        return frozenset(each for each in named if each)
 
     @property
     def fenced(self) -> bool:
@@ -852,9 +858,9 @@ class Within(History):
         return self._cluster._obeyed
 
     @cached_property
-    def oldest_release(self) -> tuple[int, ...]:
-        """Of the cluster."""
-        return self._cluster.oldest_release
+    def releases(self) -> frozenset[str]:
+        """Those of the cluster."""
+        return self._cluster.releases
 
     @cached_property
     def _server_logs(self) -> dict[int | None, set[str]]:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from conformance.ingest.schema import Event
+from conformance.pipeline.history import numbers
 from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import (
@@ -18,7 +19,11 @@ from conformance.pipeline.rules import (
 from conformance.pipeline.rules_controllers import WRITES
 from conformance.pipeline.rules_model import same_life
 
-_STATES = frozenset(("partition_changed", "isr_removed", "leader_and_isr_sent", "metadata_sent"))
+_STATES = frozenset(
+    ("partition_changed", "isr_removed", "leader_epoch_raised", "leader_and_isr_sent",
+     "metadata_sent")
+)  # fmt: skip
+_ANNOUNCED = frozenset(("isr_shrunk", "isr_expanded"))
 _LEADERS_OWN_ISR = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
 
 
@@ -45,6 +50,16 @@ def _leader_in_isr(context: RuleContext, event: Event) -> None:
             event,
             f"{event.tp_name}: leader {leader} is not in the ISR {_set(event.isr)}",
             f"a leader from {_set(event.isr)}, or an ISR with {leader} in it",
+        )
+    elif event.kind in _ANNOUNCED and event.detail and leader not in numbers(event.detail):
+        before = _set(sorted(numbers(event.detail)))
+        context.report(
+            FindingKind.VIOLATION,
+            LEADER_IN_ISR,
+            event,
+            f"{event.tp_name}: broker {leader} changes the ISR {before} here, in which it is not: "
+            "only a leader does, and it is in it",
+            f"a change by a broker from {before}",
         )
 
 
@@ -108,12 +123,17 @@ def _epochs_grow(context: RuleContext) -> None:
 
 
 def _step(event: Event) -> ValueSeen:
+    """A replica that is taken out of an ISR without it is in no write: the line has what is there.
+
+    The last member stays in the ISR that is written without a leader.
+    """
     created = event.kind == "partition_changed" and event.from_state == "NewPartition"
     first = event.is_new is True and event.leader_epoch == 0
+    stays = event.kind == "isr_removed" and event.isr == [event.replica]
     return ValueSeen(
         event.leader_epoch or 0,
         event,
-        strict=event.kind == "partition_changed" and not created,
+        strict=(event.kind == "partition_changed" and not created) or stays,
         fresh=created or first,
     )
 

@@ -7,7 +7,7 @@ the state that it moved it into, who follows changes no ISR, who leads starts on
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.history import History
@@ -32,6 +32,7 @@ from conformance.pipeline.rules_model import another_life, same_life
 
 _LASTS = 300_000  # milliseconds: no move of a partition keeps a removed replica in the ISR so long
 _ANNOUNCED = 10_000  # milliseconds between the news of a partition and its making
+_ANSWERS_ARE_NEWER = frozenset(("2.7.0", "2.7.1", "2.8.0"))  # before KAFKA-12751
 _MARKED = 50  # lines of one such broker that are handed on
 _SETTLED = 1000  # milliseconds between two logs of one broker, within which no order is taken
 _WRITTEN = frozenset(("partition_changed", "isr_removed"))
@@ -50,6 +51,7 @@ def check_versions(context: RuleContext) -> None:
             partitions[event.tp].append(event)
     for _, events in sorted(partitions.items()):
         _no_write_leaves_the_first_version(context, events)
+        _controllers_alone_write_for_one_replica(context, events)
         _versions_and_epochs(context, events)
         _writes_above_what_it_received(context, events)
 
@@ -67,6 +69,7 @@ def check(context: RuleContext) -> None:
     for (topic, _), every in sorted(partitions.items()):
         events = context.innocent(every)
         _members_are_replicas(context, events)
+        _elected_are_alive(context, context.innocent(events))
         _versions_grow(context, every)
         _removals_keep_the_leader(context, every)
         _states_follow(context, every, deleted.get(topic, []))
@@ -242,6 +245,27 @@ def _members_are_brokers(context: RuleContext, events: list[Event]) -> None:
         )
 
 
+def _elected_are_alive(context: RuleContext, events: list[Event]) -> None:
+    """A controller elects for an offline partition, or a new one, with an ISR of live brokers."""
+    history = context.history
+    known = history.live_brokers | history.writers
+    for event in events:
+        if not history.live_brokers or event.from_state not in ("OfflinePartition", "NewPartition"):
+            continue
+        strangers = sorted(set(event.isr or ()) - known)
+        if event.to_state != "OnlinePartition" or not strangers or id(event) in context.blamed:
+            continue
+        context.beside.append((event, "replicas"))
+        context.report(
+            FindingKind.INCOMPLETE,
+            ISR_OF_REPLICAS,
+            event,
+            f"{event.tp_name}: the ISR {_set(event.isr)} is elected here, of live brokers alone, "
+            f"and controllers count {_set(sorted(history.live_brokers))} among them",
+            f"an ISR out of {_set(sorted(known))}",
+        )
+
+
 def _is_a_broker(context: RuleContext, broker: int, event: Event) -> None:
     """Doubt a member that no line knows as a broker, and none as a replica."""
     history = context.history
@@ -347,10 +371,15 @@ def _versions_grow(context: RuleContext, events: list[Event]) -> None:
         or finding.rule == LEADER_EPOCHS_GROW.name
     }
     logs: dict[tuple[str, str, int | None], list[Event]] = defaultdict(list)
+    leads_in: dict[tuple[str, int | None], int | None] = {}
+    epochs: dict[int, int | None] = {}
     for event in events:
+        stream = history.places[event.file].stream
+        if event.kind == "leader_started":
+            leads_in[stream, event.broker] = event.leader_epoch
         if event.version is None or event.kind not in _VERSIONED:
             continue
-        stream = history.places[event.file].stream
+        epochs[id(event)] = leads_in.get((stream, event.broker))
         kind = "isr_updated" if event.kind == "isr_refused" else event.kind
         logs[kind, stream, event.broker].append(event)
     for (kind, _, broker), some in sorted(logs.items(), key=lambda item: str(item[0])):
@@ -362,7 +391,14 @@ def _versions_grow(context: RuleContext, events: list[Event]) -> None:
                 after_wrong = True
                 continue
             fresh = after_wrong or event.from_state == "NewPartition"
-            strict = kind == "partition_changed" or _writes_again(history, last, event)
+            strict = kind == "partition_changed" or (
+                last is not None
+                and event.kind == last.kind == "isr_updated"
+                and (
+                    _writes_again(history, last, event)
+                    or (epochs[id(last)] or 0) < (epochs[id(event)] or 0)
+                )
+            )
             last = event
             steps.append(ValueSeen(event.version or 0, event, strict=strict, fresh=fresh))
             after_wrong = False
@@ -376,26 +412,79 @@ def _versions_grow(context: RuleContext, events: list[Event]) -> None:
         )
 
 
-def _writes_again(history: History, last: Event | None, event: Event) -> bool:
-    """Whether a leader writes an ISR again, by a conditional write, in one process.
+def _was_written(history: History, event: Event) -> bool:
+    """Whether an updated ISR was written: by the leader's own conditional write, or by a controller
+    whose answer has a higher version. In most releases the answer may be that nothing changed.
+    """
+    known = history.releases
+    return event.detail == "zkVersion" or (bool(known) and known <= _ANSWERS_ARE_NEWER)
 
-    A new one may take what it wrote before it ended for its own write (KAFKA-1382).
+
+def _writes_again(history: History, last: Event, event: Event) -> bool:
+    """Whether a leader writes an ISR again in one process.
+
+    A new process may take what the one before wrote for its own write (KAFKA-1382).
     """
     return (
-        last is not None
-        and event.kind == last.kind == "isr_updated"
-        and event.detail == last.detail == "zkVersion"
+        _was_written(history, event)
+        and event.detail == last.detail
         and event.at > last.at
         and history.same_process(last, event)
         and history.restarted(last, event) is None
     )
 
 
+def _controllers_alone_write_for_one_replica(context: RuleContext, events: list[Event]) -> None:
+    """An ISR of one replica never changes: a zkVersion is as far from the leader epoch as all are.
+
+    One line that has another distance is wrong; where there is no other, so is one that is not made
+    with version 0 under the first leader epoch.
+    """
+    lines = [
+        each for each in events
+        if each.leader_epoch is not None and (each.version or 0) >= 0 and each.leader != -2
+    ]  # fmt: skip
+    assigned = context.history.assigned(events[0].tp or ("", 0))
+    replicas = {b for each in events for b in each.replicas or ()} | {
+        b for _, some in assigned for b in some
+    }
+    if len(replicas) != 1:
+        return
+    context.looked(VERSIONS_GROW, len(lines))
+    distances = Counter((each.version or 0) - (each.leader_epoch or 0) for each in lines)
+    usual, times = distances.most_common(1)[0] if distances else (0, 0)
+    wrong = [each for each in lines if (each.version or 0) - (each.leader_epoch or 0) != usual]
+    sure = times > 1 and usual == 0
+    if len(lines) == 1 and lines[0].leader_epoch == 0 != usual:
+        wrong, usual = lines, 0
+    if len(wrong) != 1 or id(wrong[0]) in context.blamed or not (sure or lines == wrong):
+        return
+    (event,) = wrong
+    if not context.lacks(event, "version"):
+        return
+    context.report(
+        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
+        VERSIONS_GROW,
+        event,
+        f"{event.tp_name}: zkVersion {event.version} stands beside leader epoch "
+        f"{event.leader_epoch} here; with one replica, controllers alone write the state, each "
+        "time under the next of both",
+        f"a zkVersion of {(event.leader_epoch or 0) + usual}",
+    )
+
+
+def _is_below(event: Event) -> bool:
+    """Whether a line shows a zkVersion below its leader epoch."""
+    known = event.version is not None and event.version >= 0 and event.leader != -2
+    return known and event.leader_epoch is not None and (event.version or 0) < event.leader_epoch
+
+
 def _versions_and_epochs(context: RuleContext, events: list[Event]) -> None:
     """Both begin at 0, and each write that raises the leader epoch raises the zkVersion.
 
     Where an operator has copied the znodes into another ZooKeeper, versions begin anew there: only
-    a line is wrong that comes after one in which both go together.
+    a line is wrong that comes after one in which both go together. A partition's only one is
+    doubted.
     """
     history = context.history
     logs: dict[str, list[Event]] = defaultdict(list)
@@ -403,39 +492,37 @@ def _versions_and_epochs(context: RuleContext, events: list[Event]) -> None:
         known = event.version is not None and event.leader_epoch is not None
         if known and event.leader != -2 and (event.version or 0) >= 0:
             logs[history.places[event.file].stream].append(event)
+    alone = sum(map(len, logs.values())) == 1
     for _, some in sorted(logs.items()):
         context.looked(VERSIONS_GROW, len(some))
         for number, event in enumerate(some):
-            if (event.version or 0) >= (event.leader_epoch or 0) or id(event) in context.blamed:
+            if not _is_below(event) or id(event) in context.blamed:
                 continue
             before = some[number - 1] if number else None
             sure = (
                 before is not None
-                and (before.version or 0) >= (before.leader_epoch or 0)
+                and not _is_below(before)
                 and id(before) not in context.blamed
                 and history.contiguous(before, event)
                 and same_life(history, before, event)
             )
-            if not sure or not context.lacks(event, "version"):
+            if not (sure or alone) or not context.lacks(event, "version"):
                 continue
             context.report(
-                FindingKind.VIOLATION,
+                FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 VERSIONS_GROW,
                 event,
                 f"{event.tp_name}: leader epoch {event.leader_epoch} stands under zkVersion "
-                f"{event.version}: each write of a leader epoch raises both",
+                f"{event.version}: each write of a leader epoch raises both"
+                + ("" if sure else "; the state may have been copied from another ZooKeeper"),
                 f"a zkVersion of {event.leader_epoch} or more",
             )
 
 
 def _no_write_leaves_the_first_version(context: RuleContext, events: list[Event]) -> None:
-    """A znode is made with version 0, and a leader writes what a controller has made.
-
-    Up to 2.7, and what a controller writes for the leader in 2.7 as well; later ones take an answer
-    for a write that changed nothing.
-    """
+    """A znode is made with version 0, and a leader writes what a controller has made."""
     for event in events:
-        if event.kind != "isr_updated" or event.detail is None:
+        if event.kind != "isr_updated" or not _was_written(context.history, event):
             continue
         context.looked(VERSIONS_GROW)
         if event.version == 0:
@@ -524,7 +611,10 @@ def _removals_keep_the_leader(context: RuleContext, events: list[Event]) -> None
         ]
         if not before or event.leader is None or id(event) in context.blamed:
             continue
-        if any(each.at <= event.at and each is not event for each in states[event.leader_epoch]):
+        if any(
+            each.at <= event.at and each is not event and not another_life(history, each, event)
+            for each in states[event.leader_epoch]
+        ):
             continue  # the replica was not in the ISR: nothing was written
         context.looked(WRITE_FITS)
         led = {each.leader for each in before}
@@ -716,8 +806,7 @@ def _one_start(context: RuleContext, events: list[Event]) -> None:
         context.looked(ONE_LEADER, len(some) - 1)
         if len(brokers) < 2:
             continue
-        first = some[0]
-        for other in some[1:]:
+        for first, other in combinations(some, 2):
             if other.broker == first.broker or another_life(history, first, other):
                 continue
             sure = same_life(history, first, other)

@@ -232,7 +232,7 @@ def test_one_leader_epoch_has_one_leader(tmp_path: Path):
 
 
 def test_who_starts_as_leader_is_whom_the_controller_wrote(tmp_path: Path):
-    wrote = changed(1, (1, 4), 1, 5, "1,2")
+    wrote = changed(1, (1, 4), 1, 5, "1")
 
     wrong = state(tmp_path / "a", wrote, **{"b2__state-change": [leads(2, 2, 5, 4)]})
     right = state(tmp_path / "b", wrote, leads(2, 1, 5, 4))
@@ -319,3 +319,14 @@ def test_what_it_elects_is_above_what_it_raised(tmp_path: Path):
     result = state(tmp_path, *_passes_on("2.3.1", changed(6, (1, 4), 3, 6, "1,2,3")))
 
     assert (GROWS, "state-change.log", 7) in violations(result)
+
+
+def test_a_broker_that_is_in_no_isr_changes_none(tmp_path: Path):
+    def expands(broker: int) -> str:
+        text = f"[Partition orders-0 broker={broker}] Expanding ISR from 1 to 1,2"
+        return line(1, text, "kafka.cluster.Partition")
+
+    assert violations(state(tmp_path / "a", b1__server=[expands(1)])) == []
+    assert violations(state(tmp_path / "b", b2__server=[expands(2)])) == [
+        ("leader_is_in_its_isr", "server.log", 1)
+    ]

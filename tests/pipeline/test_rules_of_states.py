@@ -131,6 +131,45 @@ def test_a_leaders_isr_write_whose_version_goes_back_is_found(tmp_path: Path):
     assert found(tmp_path / "b", b1__server=right) == []
 
 
+def test_a_leader_of_a_later_epoch_writes_a_higher_version_whatever_its_process_is(tmp_path: Path):
+    """No line says whether the broker was started again between its two writes."""
+    lines = [starts(1, 1, 3, 2, 9), updated(20, 1, "1,2", 8), starts(40, 1, 4, 3, 9)]
+
+    wrong = result(tmp_path / "a", server=[*lines, updated(60, 1, "1,2", 8)])
+    right = result(tmp_path / "b", server=[*lines, updated(60, 1, "1,2", 10)])
+
+    assert [(row["rule"], row["line"]) for row in wrong["findings"]] == [
+        ("versions_strictly_grow", 4)
+    ]
+    assert right["findings"] == []
+
+
+@pytest.mark.parametrize("release, broken", [("2.7.0", [5]), ("2.8.0", [5]), ("2.8.1", [])])
+def test_an_answer_to_alter_isr_tells_a_newer_version_before_kafka_12751(
+    tmp_path: Path, release: str, broken: list[int]
+):
+    text = "ISR updated to {} and version updated to [{}]"
+    if release == "2.7.0":
+        text = text.replace("updated to", "updated from AlterIsr to", 1)
+    lines = [
+        *starting(0, 1),
+        line(1, f"Kafka version: {release}", "org.apache.kafka.common.utils.AppInfoParser"),
+        *(line(n, f"[Partition orders-0 broker=1] {text.format('1,2', 7)}", PARTITION)
+          for n in (20, 40)),
+        line(60, "[KafkaServer id=1] hello", SERVER),
+    ]  # fmt: skip
+
+    assert [at for _, _, at in found(tmp_path, b1__server=lines)] == broken
+
+
+def test_with_one_replica_a_version_rises_with_the_leader_epoch_alone(tmp_path: Path):
+    lines = [sent(n, 1, epoch, epoch, "1", "1") for n, epoch in ((1, 0), (50, 1), (90, 2))]
+    wrong = [*lines[:1], sent(50, 1, 1, 6, "1", "1"), *lines[2:]]
+
+    assert found(tmp_path / "a", b1__state_change=wrong) == [("versions_strictly_grow", STATES, 2)]
+    assert found(tmp_path / "b", b1__state_change=lines) == []
+
+
 def test_an_isr_that_is_written_under_the_version_of_a_creation_is_found(tmp_path: Path):
     wrong = [starts(1, 1, 3, 2, 9), updated(2, 1, "1", 0)]
 
@@ -268,6 +307,17 @@ def test_two_brokers_that_start_as_leader_in_one_epoch_are_found(tmp_path: Path)
     assert found(tmp_path / "b", **right) == []
 
 
+def test_two_leaders_of_one_epoch_are_found_in_the_topics_second_life(tmp_path: Path):
+    again = [deleted(100), line(101, "[Controller id=1] hello", CONTROLLER)]
+    one = [*starting(0, 1), starts(5, 1, 0, -1, 0), starts(300, 1, 0, -1, 0)]
+    other = [*starting(0, 2), starts(301, 2, 0, -1, 0)]
+    files = {"b1__server": one, "b2__server": other, "b1__controller": again}
+
+    (row,) = [each for each in result(tmp_path, **files)["findings"]
+              if each["rule"] == "one_leader_per_leader_epoch"]  # fmt: skip
+    assert (Path(row["file"]).parent.name, row["line"]) == ("b2", 3)
+
+
 # --- states of partitions
 
 
@@ -355,6 +405,35 @@ def test_a_removal_from_the_isr_keeps_the_leader_unless_that_one_is_removed(
     assert [at for _, _, at in found(tmp_path, b1__state_change=states)] == lines
 
 
+def test_a_removal_is_not_compared_with_what_was_written_of_an_earlier_topic_of_that_name(
+    tmp_path: Path,
+):
+    earlier = [new(1), online(2, 1, 0, 0, "1,2", "NewPartition"), removed(9, 2, 1, 1, "1")]
+    again = [new(60), online(61, 1, 0, 0, "1,2", "NewPartition"), removed(68, 2, 2, 1, "2")]
+    logs = {"b1__controller": [deleted(40)], "b1__state_change": [*earlier, *again]}
+
+    assert ("each_state_write_is_a_step_of_the_model", STATES, 6) in found(tmp_path, **logs)
+
+
+def test_a_last_member_that_is_taken_out_is_written_under_the_next_leader_epoch(tmp_path: Path):
+    states = [new(1), online(2, 1, 0, 0, "1", "NewPartition"), removed(4, 1, -1, 1, "1")]
+    right, wrong = (removed(6, 1, -1, epoch, "1") for epoch in (2, 1))
+
+    assert found(tmp_path / "a", b1__state_change=[*states, right]) == []
+    assert found(tmp_path / "b", b1__state_change=[*states, wrong]) == [
+        ("leader_epochs_never_go_back", STATES, 4)
+    ]
+
+
+def test_an_election_for_an_offline_partition_has_an_isr_of_live_brokers(tmp_path: Path):
+    brokers = line(0, "[Controller id=1] Newly added brokers: 1,2, deleted brokers: , bounced "
+                   "brokers: , all live brokers: 1,2", CONTROLLER)  # fmt: skip
+    for isr, kinds in (("1,2", []), ("1,9", ["incomplete"])):
+        logs = {"b1__controller": [brokers],
+                "b1__state_change": [online(5, 1, 3, 3, isr, "OfflinePartition")]}  # fmt: skip
+        assert [row["kind"] for row in result(tmp_path / isr, **logs)["findings"]] == kinds
+
+
 def test_a_removal_of_who_is_in_no_isr_writes_nothing(tmp_path: Path):
     states = [new(1, "1,2,3"), online(2, 1, 0, 0, "1,2", "NewPartition"), removed(9, 1, -1, 1, "2"),
               removed(9, 3, -1, 1, "2")]  # fmt: skip
@@ -372,7 +451,7 @@ def test_a_leader_epoch_under_a_lower_version_is_wrong_beside_lines_that_go_toge
     alone = result(tmp_path / "b", b1__state_change=[low])
 
     assert ("versions_strictly_grow", STATES, 2) in wrong
-    assert alone["findings"] == []
+    assert [row["kind"] for row in alone["findings"]] == ["incomplete"]
 
 
 def test_a_leader_epoch_that_one_line_alone_raises_is_blamed_and_not_those_after_it(
