@@ -26,10 +26,11 @@ from conformance.pipeline import (
     rules_zookeeper,
 )
 from conformance.pipeline.history import History
-from conformance.pipeline.mixed import two_clusters
+from conformance.pipeline.mixed import perhaps_two_clusters, two_clusters
 from conformance.pipeline.places import Place
 from conformance.pipeline.request_rows import fences_sessions, release_number
 from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import ONE_CLUSTER, FindingKind
 
 
 def judge(
@@ -52,6 +53,8 @@ def judge(
     else:
         judged += transactions
     context = RuleContext(History(judged, places, reduced, marked), findings)
+    for line, why in perhaps_two_clusters(context.history.events):
+        context.report(FindingKind.INCOMPLETE, ONE_CLUSTER, line, why)
     rules_lines.check(context)
     rules_controllers.check(context)
     rules_partitions.check(context)

@@ -4,13 +4,13 @@ A cluster id stands in ZooKeeper (KIP-78, 0.10.1), and each process tells it whe
 ZooKeeper has another id, which then all brokers log from some time on. Two ids that are logged in
 turns, or by logs that are written at the same time for longer than a restart takes, are of two
 clusters; but for a broker that logs both into one file: it was started with one ZooKeeper and then
-with another.
+with another. Where one id follows on another and no broker logs both, nothing says which it is.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
@@ -48,6 +48,26 @@ def two_clusters(events: Sequence[Event], places: Mapping[str, Place]) -> Findin
         allowed=ONE_CLUSTER.allowed,
         positions=(b.where, a.where),
     )
+
+
+def perhaps_two_clusters(events: Sequence[Event]) -> Iterator[tuple[Event, str]]:
+    """Lines with another cluster id than the one before, if no broker logs both of them.
+
+    One that does was started with another ZooKeeper, or is of the other cluster: what it says is
+    judged apart either way (`resets`).
+    """
+    named = [event for event in events if event.kind == "cluster_id" and event.detail]
+    brokers: dict[str | None, set[int | None]] = defaultdict(set)
+    for event in named:
+        brokers[event.detail].add(event.broker)
+    for a, b in pairwise(sorted(named, key=lambda event: (event.at, event.where))):
+        one, other = brokers[a.detail], brokers[b.detail]
+        if a.detail != b.detail and None not in one | other and not one & other:
+            yield (
+                b,
+                f"cluster {b.detail} begins here, after {a.detail} at {a.where}, and no broker has "
+                "both: these seem to be logs of two clusters, which belong into a folder each",
+            )
 
 
 def _moved(named: Sequence[Event], places: Mapping[str, Place]) -> set[frozenset[str | None]]:

@@ -235,7 +235,10 @@ def cover(files: Sequence[Place], low: int, high: int) -> bool:
     if any(low <= (time or low) <= high for place in some for _, time in place.holes):
         return False
     if last is None and (
-        some[-1].damaged or not some[-1].live or some[-1].quiet_until + _OVERLAP < high
+        some[-1].damaged
+        or some[-1].tangled
+        or not some[-1].live
+        or some[-1].quiet_until + _OVERLAP < high
     ):
         return False  # else what is quiet after the live file's last line was quiet
     return not some[0].jumps if len(some) == 1 else follow_on(some)

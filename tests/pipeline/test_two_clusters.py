@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from conformance.pipeline.places import Place, cover
 from tests.pipeline.written import SERVER, changed, checked, elected, line, starting, write
 
 
@@ -88,3 +89,26 @@ def test_a_cluster_whose_zookeeper_was_replaced_is_one(tmp_path: Path):
     result = checked(write(tmp_path, files))
 
     assert {row["kind"] for row in result["findings"]} == {"explained"}
+
+
+def test_two_ids_one_after_the_other_that_no_broker_has_both_of_are_doubted(tmp_path: Path):
+    def day(second: int, name: str, *brokers: int) -> list[str]:
+        return [each for broker in brokers for each in identified(second + broker, broker, name)]
+
+    rolled = {"server.log.2024-03-01-10": day(0, "a", 1, 2)}
+    two = rolled | {"server.log": day(7300, "b", 3, 4)}
+    one = rolled | {"server.log": day(7300, "b", 1, 2)}
+
+    (row,) = checked(write(tmp_path / "two", two))["findings"]
+    assert (row["kind"], row["rule"], row["line"]) == ("incomplete", "one_cluster_in_a_folder", 2)
+    assert {row["kind"] for row in checked(write(tmp_path / "one", one))["findings"]} == {
+        "explained"
+    }
+
+
+def test_an_older_live_file_is_not_where_a_log_ends_whose_files_overlap():
+    rolled = Place("server", "", 0, since=100, until=300, live=False, tangled=True)
+    live = Place("server", "", 1, since=0, until=50, tangled=True)
+
+    assert not cover([rolled, live], 60, 90)
+    assert cover([live, rolled], 120, 150)
