@@ -250,11 +250,12 @@ LEADER_WRITES_ISR = Rule(
     "ISR changes (server.log) of brokers whose roles are logged (state-change.log)",
 )
 STARTS_ONCE = Rule(
-    "a_leader_starts_once_in_an_epoch",
-    "a broker that leads in a leader epoch starts in it once, while its process lives",
-    "Partition.makeLeader; ReplicaManager.becomeLeaderOrFollower ignores the same leader epoch",
+    "a_replica_starts_once_in_a_leader_epoch",
+    "a replica starts in a leader epoch once, as leader or as follower, while its process lives",
+    "Partition.makeLeader, makeFollower; ReplicaManager.becomeLeaderOrFollower ignores the same "
+    "leader epoch",
     "a higher leader epoch, or no start",
-    "leaders that start (state-change.log; server.log before 2.8)",
+    "replicas that start (state-change.log since 2.6; leaders in server.log before)",
 )
 STATES_FOLLOW = Rule(
     "partition_state_changes_are_valid",

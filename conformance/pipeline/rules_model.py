@@ -404,10 +404,12 @@ def same_life(history: History, a: Event, b: Event) -> bool:
     epoch = max(a.controller_epoch or 0, b.controller_epoch or 0)
     if not history.same_zookeeper(a, b, epoch):
         return False
-    if a.broker != b.broker and history.lived_twice(b):
+    if a.broker != b.broker and a.file != b.file and history.lived_twice(b):
         return False
     if abs(b.at - a.at) < _SURELY_ONE_LIFE:
         return True
+    if a.broker != b.broker and history.lived_twice(b):
+        return False
     logs_them = _deletions_are_logged(a, b)
     if history.server_log_covers(a, b):
         return logs_them or _has_a_log(max(a, b, key=lambda each: each.at))

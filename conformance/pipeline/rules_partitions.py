@@ -186,9 +186,9 @@ def _leaders_are_the_elected(context: RuleContext) -> None:
             if state.leader != -2
             and history.topic_began(state, event) is None
             and history.topic_began(event, state) is None
-            and not (state.broker != event.broker and history.lived_twice(event))
             and (
                 history.same_zookeeper(state, event, state.controller_epoch or 0)
+                and not (state.broker != event.broker and history.lived_twice(event))
                 if history.complete(state) and history.complete(event)
                 else same_life(history, state, event)
             )

@@ -595,13 +595,17 @@ def _starts_from_the_write(context: RuleContext, events: list[Event]) -> None:
             continue
         own = {each.leader_epoch for each in starts if each.broker == write.leader}
         written = {each.leader_epoch for each in writes}
-        if write.leader_epoch in own | told or start.leader_epoch in written | told:
+        if start.leader_epoch in written | told:
             continue
         before = next((e for e in reversed(writes[:number]) if history.contiguous(e, write)), None)
-        follows = before is None or write.leader_epoch == (before.leader_epoch or 0) + 1
-        new = write.from_state == "NewPartition"
-        behind = write.version is not None and write.version < (write.leader_epoch or 0)
-        right = (follows or new) and not behind
+        right = write.leader_epoch in own | told or (
+            (
+                before is None
+                or write.from_state == "NewPartition"
+                or write.leader_epoch == (before.leader_epoch or 0) + 1
+            )
+            and not (write.version is not None and write.version < (write.leader_epoch or 0))
+        )
         wrong, other = (start, write) if right else (write, start)
         if not context.lacks(wrong, other.where):
             continue

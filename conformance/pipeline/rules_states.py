@@ -38,7 +38,8 @@ _SETTLED = 1000  # milliseconds between two logs of one broker, within which no 
 _WRITTEN = frozenset(("partition_changed", "isr_removed"))
 _CHANGES = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
 _VERSIONED = frozenset(("isr_updated", "isr_refused", "isr_accepted", "partition_changed"))
-_ROLES = frozenset(("leader_started", "follower_started", "leader_and_isr_applied"))
+_STARTED = frozenset(("leader_started", "follower_started"))
+_ROLES = _STARTED | {"leader_and_isr_applied"}
 QUIET = frozenset(("OfflinePartition", "NonExistentPartition"))
 """States into which a move is logged at TRACE only, since 2.6, and not by every release before."""
 
@@ -758,7 +759,7 @@ def _starts_once(context: RuleContext, events: list[Event]) -> None:
     history = context.history
     brokers: dict[int, list[Event]] = defaultdict(list)
     for event in events:
-        if event.kind == "leader_started" and event.leader_epoch is not None:
+        if event.kind in _STARTED and event.leader_epoch is not None:
             brokers[-1 if event.broker is None else event.broker].append(event)
     for _, some in sorted(brokers.items()):
         # Copies of a log are merged, so that one log's lines may stand in two files.
@@ -771,8 +772,8 @@ def _starts_once(context: RuleContext, events: list[Event]) -> None:
             less = a.offset is not None and b.offset is not None and b.offset < a.offset
             ends = f" with a log that ends at {b.offset}, and ended at {a.offset}" if less else ""
             why = (
-                f"{b.tp_name}: broker {b.broker} starts as leader in leader epoch {b.leader_epoch} "
-                f"here again{ends}; it started in it at {a.where}"
+                f"{b.tp_name}: broker {b.broker} starts as {_role(b)} in leader epoch "
+                f"{b.leader_epoch} here again{ends}; it started in it, as {_role(a)}, at {a.where}"
             )
             mark = history.restarted(a, b)
             if mark is not None:

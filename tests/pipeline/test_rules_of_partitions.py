@@ -330,3 +330,21 @@ def test_a_broker_that_is_in_no_isr_changes_none(tmp_path: Path):
     assert violations(state(tmp_path / "b", b2__server=[expands(2)])) == [
         ("leader_is_in_its_isr", "server.log", 1)
     ]
+
+
+def test_a_shared_log_shows_who_starts_as_leader_whatever_lives_its_topic_had(tmp_path: Path):
+    """Three brokers write one log: its order is no question of their clocks."""
+    dropped = "[Topic Deletion Manager 1] Deletion of topic orders successfully completed"
+    before = line(1, dropped, "kafka.controller.TopicDeletionManager")
+
+    def states(leader: int) -> list[str]:
+        return [changed(60, (1, 4), leader, 5, "2,3"), leads(61, 3, 5, 4), leads(90, 2, 6, 5)]
+
+    found = [
+        violations(checked(write(tmp_path / str(leader), {
+            "controller.log": [before], "state-change.log": states(leader)})))
+        for leader in (2, 3)
+    ]  # fmt: skip
+
+    assert ("one_leader_per_leader_epoch", "state-change.log", 1) in found[0]
+    assert not any(rule == "one_leader_per_leader_epoch" for rule, _, _ in found[1])

@@ -265,8 +265,18 @@ def test_a_leader_that_starts_again_in_its_epoch_with_less_is_found(tmp_path: Pa
               line(600, "[KafkaServer id=1] hello", SERVER)]  # fmt: skip
 
     assert found(tmp_path, b1__server=server) == [
-        ("a_leader_starts_once_in_an_epoch", "server.log", 4)
+        ("a_replica_starts_once_in_a_leader_epoch", "server.log", 4)
     ]
+
+
+@pytest.mark.parametrize("epoch, lines", [(3, [4]), (4, [])])
+def test_a_follower_that_starts_again_in_its_leader_epoch_is_found(
+    tmp_path: Path, epoch: int, lines: list[int]
+):
+    hello = line(600, "[KafkaServer id=1] hello", SERVER)
+    server = [*starting(0, 1), follows(5, 1, 3, 2), follows(60, 1, epoch, 3), hello]
+
+    assert [at for _, _, at in found(tmp_path, b1__server=server)] == lines
 
 
 def test_a_new_zookeeper_that_began_within_hours_began_not_between_two_lines_of_one_second():
