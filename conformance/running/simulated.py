@@ -294,7 +294,7 @@ def traced_run(
     """
     world = TracedWorld(
         folder, brokers=brokers, topics=1, partitions=partitions, factor=min(3, brokers),
-        release=release, seed=seed, first_broker=seed % 2,
+        release=release, seed=seed,
     )  # fmt: skip
     simulator, taken, broken = _Simulator(world, seed, faults), 0, ""
     claims = WideClaims(world)
