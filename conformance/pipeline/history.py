@@ -632,6 +632,10 @@ class History:
         """A line that shows the topic of `b` created, or wholly deleted, between `a` and `b`."""
         return _first(self._of_topic(b.topic or ""), a, b)
 
+    def deletions(self, topic: str) -> list[Event]:
+        """The lines in which the deletion of a topic is over, by the clock."""
+        return [event for event in self._of_topic(topic)[1] if event.kind == "topic_deleted"]
+
     def forgotten(self, a: Event, b: Event) -> Event | None:
         """A line in which a broker drops the partition of `b` from its metadata, between `a` and
         `b`: its topic is being deleted."""

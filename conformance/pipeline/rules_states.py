@@ -63,17 +63,13 @@ def check(context: RuleContext) -> None:
     for event in context.history.events:
         if event.tp is not None:
             partitions[event.tp].append(event)
-    deleted: dict[str, list[Event]] = defaultdict(list)
-    for event in context.history.events:
-        if event.kind == "topic_deleted":
-            deleted[event.topic or ""].append(event)
     for (topic, _), every in sorted(partitions.items()):
         events = context.innocent(every)
         _members_are_replicas(context, events)
         _elected_are_alive(context, context.innocent(events))
         _versions_grow(context, every)
         _removals_keep_the_leader(context, every)
-        _states_follow(context, every, deleted.get(topic, []))
+        _states_follow(context, every, context.history.deletions(topic))
         _followers_change_no_isr(context, events)
         _starts_once(context, every)
         _one_start(context, events)

@@ -21,7 +21,7 @@ from conformance.pipeline.rules import Finding
 from conformance.pipeline.suspect_lines import screen
 from tests.bench.pipeline import generated
 from tests.bench.pipeline.generated import LogSize
-from tests.pipeline.written import leads, starting, write
+from tests.pipeline.written import changed, leads, line, starting, write
 
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
 
@@ -112,3 +112,21 @@ def test_what_the_whole_cluster_explains_is_not_handed_on(tmp_path: Path):
 
     assert len(screen(inside, places, ("2.7",)).evidence) == 2
     assert screen(inside, places, ("2.7",), cluster=rest).evidence == []
+
+
+def test_a_part_knows_of_its_topics_deletion(tmp_path: Path):
+    deletion = line(
+        40, "[Topic Deletion Manager 1] Deletion of topic orders successfully completed",
+        "kafka.controller.TopicDeletionManager",
+    )  # fmt: skip
+    files = {
+        "b1/state-change.log": [
+            changed(2, (1, 4), 1, 0, "1", frm="NewPartition"),
+            changed(90, (1, 4), 1, 1, "1"),
+        ],
+        "b1/controller.log": [deletion],
+    }
+    whole, found, _, _ = both(write(tmp_path, files), 100, known=True)
+
+    assert found == whole
+    assert "partition_state_changes_are_valid" in {each.rule for each in whole}
