@@ -182,3 +182,8 @@ def _alone(
     lower = len(after) > 1 and not after[1].fresh and after[1].value < fall.last.value
     lower = lower and excuse(after[0].event, after[1].event) is None
     return lower and (not before or before[-1].value <= fall.step.value <= after[1].value)
+
+
+def as_set(brokers: Iterable[int] | None) -> str:
+    """Brokers as a finding shows them: `{1,2}`."""
+    return "{" + ",".join(map(str, brokers or ())) + "}"

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.history import numbers
-from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rule_context import RuleContext, as_set
 from conformance.pipeline.rules import ISR_AS_ANNOUNCED, FindingKind
 
 _ANNOUNCED = frozenset(("isr_shrunk", "isr_expanded"))
@@ -66,8 +66,8 @@ def _one_change(context: RuleContext, said: Event, wrote: Event, before: Event |
         ISR_AS_ANNOUNCED,
         said,
         f"{said.topic}-{said.partition}: broker {said.broker} is about to write the ISR "
-        f"{_set(said.isr)} here, and wrote {_set(wrote.isr)}, at {wrote.where}",
-        f"the ISR {_set(wrote.isr)}",
+        f"{as_set(said.isr)} here, and wrote {as_set(wrote.isr)}, at {wrote.where}",
+        f"the ISR {as_set(wrote.isr)}",
     )
 
 
@@ -95,11 +95,7 @@ def _goes_on(context: RuleContext, wrote: Event, said: Event, received: list[Eve
         ISR_AS_ANNOUNCED,
         said,
         f"{said.topic}-{said.partition}: broker {said.broker} changes the ISR "
-        f"{_set(sorted(before))} here, and the one that it wrote last is {_set(wrote.isr)}, at "
+        f"{as_set(sorted(before))} here, and the one that it wrote last is {as_set(wrote.isr)}, at "
         f"{wrote.where}",
-        f"a change of the ISR {_set(wrote.isr)}",
+        f"a change of the ISR {as_set(wrote.isr)}",
     )
-
-
-def _set(brokers: list[int]) -> str:
-    return "{" + ",".join(map(str, brokers)) + "}"

@@ -17,7 +17,7 @@ from conformance.ingest.schema import Event
 from conformance.ingest.templates_broker import FETCHER
 from conformance.pipeline.history import numbers
 from conformance.pipeline.places import Place, cover
-from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rule_context import RuleContext, as_set
 from conformance.pipeline.rules import BEGINS_AS_ASSIGNED, LINE_AGREES, OWN_LOG, FindingKind
 from model.topics.tables import PARTITION_TABLE, REPLICA_TABLE
 
@@ -103,10 +103,12 @@ def _contradictions(context: RuleContext, event: Event) -> Iterator[str | None]:
     elif kind in ("isr_shrunk", "isr_expanded") and event.isr is not None and event.detail:
         before, after = numbers(event.detail), set(event.isr)
         right = after < before if kind == "isr_shrunk" else before < after
-        text = f"{name}: the ISR is said to be {_VERB[kind]} from {_set(before)} to {_set(after)}"
+        old, new = as_set(sorted(before)), as_set(sorted(after))
+        text = f"{name}: the ISR is said to be {_VERB[kind]} from {old} to {new}"
         seen.append(None if right else text)
     elif kind == "isr_removed" and event.isr and event.replica is not None:
-        text = f"{name}: broker {event.replica} is removed from the ISR, which is {_set(event.isr)}"
+        isr = as_set(sorted(event.isr))
+        text = f"{name}: broker {event.replica} is removed from the ISR, which is {isr}"
         seen.append(text if event.replica in event.isr and len(event.isr) > 1 else None)
     elif kind == "truncation_without_effect" and event.detail and event.offset is not None:
         text = f"{name}: a cut to {event.offset} takes away {event.detail}, the last in the log"
@@ -150,11 +152,14 @@ def _of_brokers(
     for what, brokers in (("new", new), ("deleted", deleted), ("bounced", bounced), ("live", live)):
         if len(set(brokers)) < len(brokers):
             return f"a broker stands twice among the {what} ones, {brokers}"
+    there = as_set(sorted(live))
     for what, brokers in (("new", new), ("bounced", bounced)):
         if not set(brokers) <= set(live):
-            return f"of the {what} brokers {_set(brokers)}, not all are among the live {_set(live)}"
+            some = as_set(sorted(brokers))
+            return f"of the {what} brokers {some}, not all are among the live {there}"
     if set(deleted) & set(live):
-        return f"of the deleted brokers {_set(deleted)}, some are among the live {_set(live)}"
+        some = as_set(sorted(deleted))
+        return f"of the deleted brokers {some}, some are among the live {there}"
     return None
 
 
@@ -300,7 +305,3 @@ def _own_files(context: RuleContext, broker: int, place: Place) -> list[Place]:
     streams = {each.stream for each in files}
     every = [each for each in context.history.places.values() if each.stream in streams]
     return sorted(every, key=lambda each: each.roll) if len(streams) == 1 else []
-
-
-def _set(brokers: object) -> str:
-    return "{" + ",".join(map(str, sorted(brokers))) + "}"  # type: ignore[call-overload]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from conformance.ingest.schema import Event
 from conformance.pipeline.history import numbers
 from conformance.pipeline.monotonicity import ValueSeen
-from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rule_context import RuleContext, as_set
 from conformance.pipeline.rules import (
     LEADER_EPOCHS_GROW,
     LEADER_IN_ISR,
@@ -48,11 +48,11 @@ def _leader_in_isr(context: RuleContext, event: Event) -> None:
             FindingKind.VIOLATION,
             LEADER_IN_ISR,
             event,
-            f"{event.tp_name}: leader {leader} is not in the ISR {_set(event.isr)}",
-            f"a leader from {_set(event.isr)}, or an ISR with {leader} in it",
+            f"{event.tp_name}: leader {leader} is not in the ISR {as_set(event.isr)}",
+            f"a leader from {as_set(event.isr)}, or an ISR with {leader} in it",
         )
     elif event.kind in _ANNOUNCED and event.detail and leader not in numbers(event.detail):
-        before = _set(sorted(numbers(event.detail)))
+        before = as_set(sorted(numbers(event.detail)))
         context.report(
             FindingKind.VIOLATION,
             LEADER_IN_ISR,
@@ -249,7 +249,3 @@ def _joined(context: RuleContext) -> Callable[[Event, Event], bool]:
         return history.complete(a) and history.complete(b)
 
     return joined
-
-
-def _set(isr: list[int]) -> str:
-    return "{" + ",".join(map(str, isr)) + "}"

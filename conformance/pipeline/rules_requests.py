@@ -17,7 +17,7 @@ from itertools import pairwise
 from conformance.ingest.schema import Event
 from conformance.pipeline.history import History, numbers
 from conformance.pipeline.monotonicity import ValueSeen
-from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rule_context import RuleContext, as_set
 from conformance.pipeline.rules import (
     HOLDS_AS_RECEIVED,
     NO_OLDER_LEADER_EPOCH,
@@ -642,14 +642,10 @@ def _starts_with_the_isr(
         FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
         HOLDS_AS_RECEIVED,
         wrong,
-        f"{wrong.tp_name}: the ISR of leader epoch {wrong.leader_epoch} is {_set(wrong.isr)} here, "
-        f"and {_set(right.isr)} at {right.where}: its leader begins with what was written",
-        f"the ISR {_set(right.isr)}",
+        f"{wrong.tp_name}: the ISR of leader epoch {wrong.leader_epoch} is {as_set(wrong.isr)} "
+        f"here, and {as_set(right.isr)} at {right.where}: its leader begins with what was written",
+        f"the ISR {as_set(right.isr)}",
     )
-
-
-def _set(brokers: Iterable[int] | None) -> str:
-    return "{" + ",".join(map(str, sorted(brokers or ()))) + "}"
 
 
 def _writes_between(tries: list[tuple[int, int]], since: int, until: int) -> int:

@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 from conformance.ingest.schema import Event
 from conformance.pipeline.history import History
 from conformance.pipeline.monotonicity import ValueSeen
-from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rule_context import RuleContext, as_set
 from conformance.pipeline.rules import (
     BEGINS_AS_ASSIGNED,
     BREAKS,
@@ -135,9 +135,9 @@ def _members_are_replicas(context: RuleContext, events: list[Event]) -> None:
                 FindingKind.VIOLATION,
                 ISR_OF_REPLICAS,
                 event,
-                f"{event.tp_name}: broker {broker} is in the ISR {_set(event.isr)} here{more}, and "
-                f"every line that shows the replicas has {_set(sorted(assigned))}",
-                f"an ISR out of {_set(sorted(assigned))}",
+                f"{event.tp_name}: broker {broker} is in the ISR {as_set(event.isr)} here{more}, "
+                f"and every line that shows the replicas has {as_set(sorted(assigned))}",
+                f"an ISR out of {as_set(sorted(assigned))}",
             )
 
 
@@ -163,8 +163,8 @@ def _made_with_its_isr(context: RuleContext, inside: list[Event]) -> None:
                 FindingKind.VIOLATION,
                 BEGINS_AS_ASSIGNED,
                 event,
-                f"{event.tp_name} is made with replicas {_set(line.replicas)}, at {line.where}, "
-                f"and ISR {_set(event.isr)}, and its leader is {event.leader} here",
+                f"{event.tp_name} is made with replicas {as_set(line.replicas)}, at {line.where}, "
+                f"and ISR {as_set(event.isr)}, and its leader is {event.leader} here",
                 f"leader {first}",
             )
         others = {b for each in inside if each is not line for b in each.replicas or ()}
@@ -179,9 +179,9 @@ def _made_with_its_isr(context: RuleContext, inside: list[Event]) -> None:
             FindingKind.VIOLATION,
             ISR_OF_REPLICAS,
             line,
-            f"{line.tp_name} is made with replicas {_set(line.replicas)} here, and its first ISR "
-            f"is {_set(event.isr)}, at {event.where}",
-            f"replicas with {_set(missing)} among them",
+            f"{line.tp_name} is made with replicas {as_set(line.replicas)} here, and its first ISR "
+            f"is {as_set(event.isr)}, at {event.where}",
+            f"replicas with {as_set(missing)} among them",
         )
 
 
@@ -208,9 +208,10 @@ def _as_announced(context: RuleContext, made: Event, first: Event) -> None:
         FindingKind.VIOLATION,
         BEGINS_AS_ASSIGNED,
         line,
-        f"{made.tp_name} has replicas {_set(brokers)} here, is made with {_set(made.replicas)}, at "
-        f"{made.where}, and its first ISR is {_set(first.isr)}, at {first.where}",
-        f"replicas {_set(made.replicas)}",
+        f"{made.tp_name} has replicas {as_set(brokers)} here, is made with "
+        f"{as_set(made.replicas)}, at {made.where}, and its first ISR is {as_set(first.isr)}, at "
+        f"{first.where}",
+        f"replicas {as_set(made.replicas)}",
     )
 
 
@@ -235,10 +236,10 @@ def _members_are_brokers(context: RuleContext, events: list[Event]) -> None:
             FindingKind.INCOMPLETE,
             ISR_OF_REPLICAS,
             wrong[0],
-            f"{wrong[0].tp_name}: broker {broker} is in the ISR {_set(wrong[0].isr)} here, and no "
-            f"line knows such a broker: controllers count {_set(sorted(known))} among the live "
-            "ones; no line shows the replicas",
-            f"an ISR out of {_set(sorted(known))}",
+            f"{wrong[0].tp_name}: broker {broker} is in the ISR {as_set(wrong[0].isr)} here, and "
+            f"no line knows such a broker: controllers count {as_set(sorted(known))} among the "
+            "live ones; no line shows the replicas",
+            f"an ISR out of {as_set(sorted(known))}",
         )
 
 
@@ -257,9 +258,9 @@ def _elected_are_alive(context: RuleContext, events: list[Event]) -> None:
             FindingKind.INCOMPLETE,
             ISR_OF_REPLICAS,
             event,
-            f"{event.tp_name}: the ISR {_set(event.isr)} is elected here, of live brokers alone, "
-            f"and controllers count {_set(sorted(history.live_brokers))} among them",
-            f"an ISR out of {_set(sorted(known))}",
+            f"{event.tp_name}: the ISR {as_set(event.isr)} is elected here, of live brokers alone, "
+            f"and controllers count {as_set(sorted(history.live_brokers))} among them",
+            f"an ISR out of {as_set(sorted(known))}",
         )
 
 
@@ -273,9 +274,9 @@ def _is_a_broker(context: RuleContext, broker: int, event: Event) -> None:
         FindingKind.INCOMPLETE,
         ISR_OF_REPLICAS,
         event,
-        f"{event.tp_name}: broker {broker} is in the ISR {_set(event.isr)} here, no line has it "
-        f"among the replicas, and controllers count {_set(sorted(known))} among the live brokers",
-        f"an ISR out of {_set(sorted(known))}",
+        f"{event.tp_name}: broker {broker} is in the ISR {as_set(event.isr)} here, no line has it "
+        f"among the replicas, and controllers count {as_set(sorted(known))} among the live brokers",
+        f"an ISR out of {as_set(sorted(known))}",
     )
 
 
@@ -736,7 +737,7 @@ def _followers_change_no_isr(context: RuleContext, events: list[Event]) -> None:
                 FindingKind.VIOLATION,
                 LEADER_WRITES_ISR,
                 event,
-                f"{event.tp_name}: broker {event.broker} changes the ISR to {_set(event.isr)} "
+                f"{event.tp_name}: broker {event.broker} changes the ISR to {as_set(event.isr)} "
                 f"here, and was sent to follow at {last.where}",
             )
 
@@ -852,7 +853,3 @@ def _elected_as_written(context: RuleContext, events: list[Event]) -> None:
             f"{last.where}",
             f"leader {last.leader}",
         )
-
-
-def _set(brokers: list[int] | None) -> str:
-    return "{" + ",".join(map(str, brokers or ())) + "}"
