@@ -574,38 +574,42 @@ def _starts_from_the_write(context: RuleContext, events: list[Event]) -> None:
     """
     history = context.history
     writes = [e for e in events if e.kind in _WRITES and e.leader_epoch is not None]
+    times = sorted(each.at for each in writes)
+    written = {each.leader_epoch for each in writes}
     told = {e.leader_epoch for e in events if e.kind not in ("leader_started", *_WRITES)}
-    starts = [e for e in events if e.kind == "leader_started" and e.leader_epoch is not None]
+    starts: dict[int | None, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.kind == "leader_started" and event.leader_epoch is not None:
+            starts[event.broker].append(event)
+    for some in starts.values():
+        some.sort(key=lambda each: each.at)
     for number, write in enumerate(writes):
-        after = [
-            each
-            for each in starts
-            if each.broker == write.leader
-            and -_AT_ONCE <= each.at - write.at <= _ONE_REQUEST
-            and not another_life(history, write, each)
-        ]
-        start = min(after, key=lambda each: each.at, default=None)
+        own = starts.get(write.leader, [])
+        first = bisect_left(own, write.at - _AT_ONCE, key=lambda each: each.at)
+        last = bisect_right(own, write.at + _ONE_REQUEST, key=lambda each: each.at)
+        start = next((e for e in own[first:last] if not another_life(history, write, e)), None)
         if start is None or {id(start), id(write)} & context.blamed:
             continue
-        if any(write.at < each.at <= start.at for each in writes):
-            continue
+        if bisect_right(times, start.at) > bisect_right(times, write.at):
+            continue  # it may have been sent what was written since
         context.looked(HOLDS_AS_RECEIVED)
         if start.leader_epoch == write.leader_epoch:
-            _starts_with_the_isr(context, write, start, starts)
+            _starts_with_the_isr(context, write, start, own)
             continue
-        own = {each.leader_epoch for each in starts if each.broker == write.leader}
-        written = {each.leader_epoch for each in writes}
         if start.leader_epoch in written | told:
             continue
-        before = next((e for e in reversed(writes[:number]) if history.contiguous(e, write)), None)
-        right = write.leader_epoch in own | told or (
-            (
-                before is None
-                or write.from_state == "NewPartition"
-                or write.leader_epoch == (before.leader_epoch or 0) + 1
-            )
-            and not (write.version is not None and write.version < (write.leader_epoch or 0))
+        before = writes[number - 1] if number else None
+        if before is not None and not history.contiguous(before, write):
+            before = None
+        right = (
+            write.leader_epoch in told
+            or any(each.leader_epoch == write.leader_epoch for each in own)
+            or before is None
+            or write.from_state == "NewPartition"
+            or write.leader_epoch == (before.leader_epoch or 0) + 1
         )
+        if write.version is not None and write.version < (write.leader_epoch or 0):
+            right = False
         wrong, other = (start, write) if right else (write, start)
         if not context.lacks(wrong, other.where):
             continue
@@ -627,9 +631,10 @@ def _starts_with_the_isr(
     if start.isr is None or write.isr is None or set(start.isr) == set(write.isr):
         return
     if any(
-        each.leader_epoch == start.leader_epoch and each.at < start.at
+        each.leader_epoch == start.leader_epoch
+        and each.at < start.at
+        and not another_life(history, each, start)
         for each in starts
-        if not another_life(history, each, start)
     ):
         return  # it has started in it before, and may have changed the ISR since
     sure = same_life(history, write, start) and history.same_process(write, start)
