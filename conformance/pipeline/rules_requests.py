@@ -598,12 +598,15 @@ def _starts_from_the_write(context: RuleContext, events: list[Event]) -> None:
             continue
         if start.leader_epoch in written | told:
             continue
+        if any(each.leader_epoch == write.leader_epoch for each in own):
+            continue  # it was sent an older state first
+        if (history.places[start.file].until or 0) < write.at + _ONE_REQUEST:
+            continue  # what it was sent may come later
         before = writes[number - 1] if number else None
         if before is not None and not history.contiguous(before, write):
             before = None
         right = (
             write.leader_epoch in told
-            or any(each.leader_epoch == write.leader_epoch for each in own)
             or before is None
             or write.from_state == "NewPartition"
             or write.leader_epoch == (before.leader_epoch or 0) + 1

@@ -535,24 +535,34 @@ def test_brokers_that_write_one_folder_of_logs_share_each_of_them(tmp_path: Path
     assert "a_process_writes_its_own_log" not in {each["rule"] for each in result["findings"]}
 
 
-def begins(second: int, epoch: int, isr: str) -> str:
-    return leads(second, 1, epoch, 1).replace("ISR [1]", f"ISR [{isr}]")
+def begins(second: int, epoch: int, isr: str, before: int = 1) -> str:
+    return leads(second, 1, epoch, before).replace("ISR [1]", f"ISR [{isr}]")
+
+
+OLD = begins(8, 5, "1,2,3")  # of a request that was sent before
 
 
 @pytest.mark.parametrize(
-    "start, number",
-    [(begins(9, 6, "1,2"), None), (begins(9, 6, "1"), 3), (begins(9, 4, "1,2"), 3)],
-    ids=["as written", "another ISR", "another leader epoch"],
+    "starts, number",
+    [
+        ([begins(9, 6, "1,2")], None),
+        ([OLD, begins(9, 6, "1,2", 5)], None),
+        ([begins(9, 6, "1")], 2),
+        ([begins(9, 4, "1,2")], 2),
+    ],
+    ids=["as written", "and before", "another ISR", "another leader epoch"],
 )
 def test_a_leader_starts_with_the_leader_epoch_and_the_isr_that_were_written(
-    tmp_path: Path, start: str, number: int | None
+    tmp_path: Path, starts: list[str], number: int | None
 ):
-    states = [state_changed(n, (1, 4), 1, n, "1,2", frm="OfflinePartition") for n in (5, 6)]
+    states = [state_changed(6, (1, 4), 1, 6, "1,2", frm="OfflinePartition")]
     server = [*starting(0, 1), line(60, "[KafkaServer id=1] hello", SERVER)]
+    later = line(60, "[Controller id=1 epoch=4] Sending UpdateMetadata request to brokers Set(1) "
+                 "for 0 partitions")  # fmt: skip
 
-    result = checked(
-        write(tmp_path, {"b1/state-change.log": [*states, start], "b1/server.log": server})
-    )
+    result = checked(write(tmp_path, {
+        "b1/state-change.log": [*states, *starts, later], "b1/server.log": server
+    }))  # fmt: skip
 
     found = {(row["rule"], row["line"]) for row in result["findings"]}
     assert found == (set() if number is None else {(HOLDS, number)})
