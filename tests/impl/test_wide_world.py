@@ -339,18 +339,23 @@ def test_a_disk_that_loses_power_loses_what_was_not_forced() -> None:
     """The adversary is real: without it the same claims hold, with it a log may end earlier."""
     world = WideWorld(brokers=1, topics=1, partitions=1, factor=1)
     simulator = WideSimulator(world, 1, "none")
-    for _ in range(60):
-        simulator.advance()
-    leader = leader_of(world, TopicPartition("t0", 0))
-    assert leader is not None
-    end = leader.log_end
+    lost = []
+    for _ in range(5):  # chance leaves everything at times
+        for _ in range(60):
+            simulator.advance()
+        leader = leader_of(world, TopicPartition("t0", 0))
+        assert leader is not None
+        end = leader.log_end
 
-    world.do(Step("power_fails", (1,)))
-    world.do(Step("dead_session_expires", (1,)))
-    world.do(Step("broker_starts", (1,)))
+        world.do(Step("power_fails", (1,)))
+        world.do(Step("dead_session_expires", (1,)))
+        world.do(Step("broker_starts", (1,)))
 
-    log = world.nodes[1].logs.log(("t0", 0))
-    assert log is None or log.log_end < end
+        log = world.nodes[1].logs.log(("t0", 0))
+        lost.append(end - (0 if log is None else log.log_end))
+
+    assert any(lost)
+    assert min(lost) >= 0
 
 
 def test_nonsense_is_refused_with_what_would_be_right() -> None:
