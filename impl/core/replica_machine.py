@@ -135,11 +135,16 @@ class ReplicaMachine:
 
     async def _go_online(self, broker: int, partitions: list[TopicPartition]) -> None:
         for partition in partitions:
-            known = self.context.leadership.get(partition)
-            is_new = self.context.replica_state(Replica(partition, broker)) is ReplicaState.NEW
-            if known is not None and not is_new:
-                replicas = self.context.replicas(partition)
-                self.batch.add_leader_and_isr([broker], partition, known, replicas, False)
+            if self.context.replica_state(Replica(partition, broker)) is ReplicaState.NEW:
+                assignment = self.context.assignment(partition)
+                if broker not in assignment.replicas:
+                    grown = replace(assignment, replicas=(*assignment.replicas, broker))
+                    self.context.set_assignment(partition, grown)
+            else:
+                known = self.context.leadership.get(partition)
+                if known is not None:
+                    replicas = self.context.replicas(partition)
+                    self.batch.add_leader_and_isr([broker], partition, known, replicas, False)
             await self._put(broker, partition, ReplicaState.ONLINE)
 
     # Offline
