@@ -62,6 +62,38 @@ Any other that is null is as one that is left out. In a registered state a leade
 nobody."""
 
 
+ALIKE: dict[str, tuple[str, ...]] = {
+    name: tuple(others.split())
+    for name, others in {
+        "a": "topicA",
+        "arg": "replicaAssignment",
+        "assignment": "assignedReplicas",
+        "b": "topicB",
+        "brokers": "brokerIds",
+        "current": "currentReplicas currentBrokerEpoch",
+        "expectedVersions": "expected",
+        "followerHw": "followerHighWatermark",
+        "followerLeo": "followerLogEndOffset",
+        "isr": "inSyncReplicas",
+        "lastChange": "lastChangeMs",
+        "lastPropagation": "lastPropagationMs",
+        "leader": "currentLeader",
+        "leaderLeo": "leaderLogEndOffset",
+        "live": "liveBrokers liveReplicas aliveBrokers",
+        "minIsr": "minInsyncReplicas",
+        "name": "topicName",
+        "newTotal": "totalPartitions",
+        "now": "nowMs",
+        "racks": "brokerRacks",
+        "shuttingDown": "shuttingDownBrokers shuttingDownBrokerIds",
+        "target": "targetReplicas newReplicas",
+        "topic": "topicName",
+        "uncleanEnabled": "uncleanLeaderElectionEnable uncleanLeaderElectionEnabled",
+    }.items()
+}
+"""What any operation calls a field, and what Kafka's sources call the same."""
+
+
 _Complete = Callable[["Fields"], None]
 
 
@@ -531,7 +563,9 @@ def _produce(asked: Fields) -> None:
     asked.fill("acks", "requiredAcks", default=-1)
     if asked["acks"] == "all":
         asked["acks"] = -1
-    asked.fill("minIsr", "minInSyncReplicas", "minInsyncReplicas", default=1)
+    asked.fill("minIsr", "minInSyncReplicas", default=1)
+    if isinstance(asked.get("isr"), list | tuple):  # as who is in it, and not how many
+        asked["isr"] = len(asked["isr"])
 
 
 def _epoch_fetches(asked: Fields) -> None:
@@ -1108,6 +1142,8 @@ def completed(
     """
     fields = Fields(_said(given, NULLS.get((file, operation), frozenset())), f"{file} {operation}")
     fields.release = None if release is None else Release.of(release)
+    for name, others in ALIKE.items():
+        fields.fill(name, *others)
     complete = SHAPES.get((file, operation))
     if complete is not None:
         complete(fields)
