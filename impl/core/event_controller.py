@@ -372,7 +372,7 @@ class EventController:
         """
         client = self.core.client
         found = await client.log_dir_events(watch=True)
-        brokers = sorted(set(found.values()) & self.core.context.live_or_shutting_down)
+        brokers = sorted(set(found.values()))  # one of them may have died since
         named = ",".join(map(str, brokers))
         await self.journal.log_line(f"Handling log directory failure for brokers {named}")
         await self.core.replicas.handle(self.core.context.replicas_on(brokers), ReplicaState.ONLINE)
