@@ -87,7 +87,7 @@ def _epochs_grow(context: RuleContext) -> None:
     for event in context.innocent(history.events):
         if event.kind not in _STATES or event.leader_epoch is None or event.tp is None:
             continue
-        if event.controller_epoch is None or event.leader == -2:
+        if event.controller_epoch is None or event.leader == -2 or _is_not_kept(event):
             continue
         if (event.state_epoch or 0) > event.controller_epoch:
             continue  # its successor wrote that, and may have sent less before
@@ -120,6 +120,12 @@ def _epochs_grow(context: RuleContext) -> None:
             "leader_epoch",
         )
         _one_leader(context, context.innocent(events), joined)
+
+
+def _is_not_kept(event: Event) -> bool:
+    """The epoch that a controller raises for a move is written and sent, and its cache keeps the
+    one before until it reads the state again (updateLeaderEpochAndSendRequest, up to 2.3)."""
+    return event.kind == "leader_epoch_raised" and event.leader is not None
 
 
 def _step(event: Event) -> ValueSeen:

@@ -91,7 +91,7 @@ def test_a_cluster_that_writes_logs_as_kafka_names_them_takes_the_same_steps(ans
     assert (code, found["runs"]) == (0, answer(line)[1]["runs"])
     assert [str(path) for path in logs] == [
         f"seed-5-logs/broker{broker}/{name}.log"
-        for broker in (1, 2)
+        for broker in (0, 1)
         for name in ("controller", "server", "state-change")
     ]
 

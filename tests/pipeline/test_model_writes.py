@@ -122,7 +122,7 @@ def test_beliefs_agree_with_what_is_registered_in_every_state_of_the_model(walke
         ((1, {1, 2}), (3, {3}), 1, "2.3", "controller_elects_leader", "unclean_leader_election"),
         ((1, {1, 2}), (2, {1, 2, 3}), 1, "2.3", "", ""),
         ((1, {1, 2}), (1, {2}), 0, "2.3", "", ""),
-        ((1, {1, 2}), (2, {1, 2}), 0, "2.3", "leader_expands_isr", "isr_write_conditional"),
+        ((1, {1, 2}), (2, {1, 2}), 0, "2.3", "leader_shrinks_isr", "isr_write_conditional"),
     ],
 )
 def test_a_write_fits_a_step_or_one_with_a_switch_thrown_back_or_none(

@@ -60,7 +60,7 @@ def test_the_same_seed_leaves_the_same_lines(tmp_path: Path) -> None:
         assert run_with_log_files(tmp_path / name, 5, STEPS) == (STEPS, "")
 
     files = sorted((tmp_path / "one").rglob("*.log"))
-    assert {file.parent.name for file in files} == {f"broker{one}" for one in (1, 2, 3, 4)}
+    assert {file.parent.name for file in files} == {f"broker{one}" for one in range(4)}
     for file in files:
         again = tmp_path / "other" / file.relative_to(tmp_path / "one")
         assert file.read_bytes() == again.read_bytes()
