@@ -501,9 +501,11 @@ class ReplicaManager:
         later (g.1).
         """
         ends = {one: hosted.log_end for one, hosted in self.partitions.items() if one in questions}
-        replies = await self.read(follower, questions, max_bytes, held_back, limits)
-        for partition, reply in replies.items():
+
+        def served(partition: TopicPartition, reply: FetchReply) -> None:
             self.observer(FetchServed(partition, follower, questions[partition], reply))
+
+        replies = await self.read(follower, questions, max_bytes, held_back, limits, served)
         if follower == CONSUMER:
             return replies
         for partition, reply in replies.items():
@@ -524,10 +526,12 @@ class ReplicaManager:
         max_bytes: int,
         held_back: Callable[[Replica, int], bool] = nobody_held_back,
         limits: Mapping[TopicPartition, int] | None = None,
+        served: Callable[[TopicPartition, FetchReply], None] = lambda partition, reply: None,
     ) -> dict[TopicPartition, FetchReply]:
         """What there is at some offsets; at most so many bytes in all, but one batch at least.
 
-        ``limits``: of a partition, if a client sets one.
+        ``limits``: of a partition, if a client sets one. ``served`` hears of each reply at once:
+        who waits for the ISR of the next partition may lead the one before no more.
         """
         replies: dict[TopicPartition, FetchReply] = {}
         left, found = max_bytes, False
@@ -537,6 +541,7 @@ class ReplicaManager:
             if reply.batch is not None:
                 left, found = max(0, left - reply.batch.length), True
             replies[partition] = reply
+            served(partition, reply)
         return replies
 
     async def _read(
