@@ -60,11 +60,14 @@ class Interrupts:
     def tell(self, why: str = "") -> None:
         """The one line, once, on standard error; `why` says what came of it. The process ends now.
 
-        A second signal must not change how: Python gives signals back to the system at its end.
+        A second signal must not change how: Python gives signals back to the system at its end. And
+        where Ctrl-C came while a text was executed, as a dataclass is made, Python would kill
+        itself by it in the end, whatever the exit code, unless another text was executed since.
         """
         if self._folder is not None and threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
+        exec("")
         if self._said:
             return
         self._said = True

@@ -208,6 +208,14 @@ click.Group.invoke = lambda *_: Context()
 run()
 """
 
+AMID_A_TEXT = """
+import click
+from conformance.cli.__main__ import run
+
+click.Group.invoke = lambda *_: exec("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
+run()
+"""
+
 WHILE_THE_END_IS_SETTLED = """
 import os, signal
 from conformance.cli.common import WrongUse
@@ -231,6 +239,20 @@ def test_ctrl_c_at_an_awkward_moment_ends_as_any_other(code: str, words: list[st
     ended = subprocess.run(
         [sys.executable, "-c", code, *words],
         cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (ended.returncode, ended.stderr.splitlines()) == (130, [LINE])
+
+
+def test_ctrl_c_while_a_text_is_executed_ends_as_any_other(tmp_path: Path):
+    # As a module: Python ends otherwise there, and remembers in which way Ctrl-C went through it.
+    (tmp_path / "amid.py").write_text(AMID_A_TEXT)
+    ended = subprocess.run(
+        [sys.executable, "-m", "amid", "versions"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=60,
