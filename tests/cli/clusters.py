@@ -21,7 +21,7 @@ from impl.zookeeper.server import NoServer, find_jars, find_java
 from tests import waiting
 
 SETTINGS = (
-    "--set zookeeper.session.timeout.ms=2000 --set replica.fetch.backoff.ms=100 "
+    "--set zookeeper.session.timeout.ms=6000 --set replica.fetch.backoff.ms=100 "
     "--set controlled.shutdown.max.retries=1"
 )
 

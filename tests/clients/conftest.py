@@ -16,7 +16,7 @@ from impl.wire import Fields, Header, Response, api_key, decode_response, encode
 from tests.waiting import PATIENCE_S
 
 SETTINGS = {
-    "zookeeper.session.timeout.ms": "2000",
+    "zookeeper.session.timeout.ms": "6000",
     "controlled.shutdown.max.retries": "1",
     "controlled.shutdown.retry.backoff.ms": "100",
     "replica.fetch.backoff.ms": "100",
