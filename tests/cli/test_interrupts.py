@@ -252,7 +252,7 @@ def test_ctrl_c_while_a_text_is_executed_ends_as_any_other(tmp_path: Path):
     ended = subprocess.run(
         [sys.executable, "-m", "amid", "versions"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))},
         capture_output=True,
         text=True,
         timeout=60,
