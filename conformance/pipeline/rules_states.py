@@ -442,11 +442,9 @@ def _controllers_alone_write_for_one_replica(context: RuleContext, events: list[
         each for each in events
         if each.leader_epoch is not None and (each.version or 0) >= 0 and each.leader != -2
     ]  # fmt: skip
-    assigned = context.history.assigned(events[0].tp or ("", 0))
-    replicas = {b for each in events for b in each.replicas or ()} | {
-        b for _, some in assigned for b in some
-    }
-    if len(replicas) != 1:
+    named = [(each, each.replicas) for each in events if each.replicas]
+    named += context.history.assigned(events[0].tp or ("", 0))
+    if len({broker for _, replicas in named for broker in replicas}) != 1:
         return
     context.looked(VERSIONS_GROW, len(lines))
     distances = Counter((each.version or 0) - (each.leader_epoch or 0) for each in lines)
@@ -460,6 +458,11 @@ def _controllers_alone_write_for_one_replica(context: RuleContext, events: list[
     (event,) = wrong
     if not context.lacks(event, "version"):
         return
+    # Another life of the topic, or of ZooKeeper, may have had more replicas than the lines name.
+    sure = sure and any(
+        same_life(context.history, *sorted((each, event), key=lambda one: (one.at, one.line)))
+        for each, _ in named
+    )
     context.report(
         FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
         VERSIONS_GROW,
