@@ -73,14 +73,18 @@ def test_an_older_protocol_keeps_leaders_writing_to_zookeeper_in_2_7(start: Star
 
     line = f"ISR updated to [{leader}] and zkVersion updated to"
     assert shrunk
-    assert eventually(lambda: tells(cluster, leader, line))
+    assert eventually(lambda: tells(cluster, leader, line)), server_log(cluster, leader)
     assert cluster.release == Release.of("2.7")
     client.port.close()
 
 
 def tells(cluster: Cluster, broker: int, line: str) -> bool:
     """A broker's log has a line; it comes after the write that it announces."""
-    return line in (cluster.folder / "logs" / f"broker{broker}" / "server.log").read_text()
+    return line in server_log(cluster, broker)
+
+
+def server_log(cluster: Cluster, broker: int) -> str:
+    return (cluster.folder / "logs" / f"broker{broker}" / "server.log").read_text()
 
 
 class Controller:
