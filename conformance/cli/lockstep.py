@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
+from conformance.cli.chosen_system import refusals
 from conformance.cli.common import Progress as Counted
 from conformance.cli.common import WrongUse, emit_json, finish, json_option, say, show_table
 from conformance.cli.coverage_option import coverage_option, measured
@@ -22,7 +23,7 @@ from conformance.running.profiles import (
     traced_profile,
 )
 from impl import PROFILES
-from impl.releases import DEFAULT
+from impl.releases import DEFAULT, Release
 from impl.world.faults import SWARM, profile_named
 from impl.world.staged.faults import STAGED_PROFILES, staged_profile
 from specs.rendering import parts, rounded, rows
@@ -90,6 +91,13 @@ class WalkCampaign:
     help=f"Steps of each walk.  [default: {STEPS}, with {LOGS} {STEPS_OF_LOGS}; x>=1]",
 )
 @click.option(
+    "--version",
+    "versions",
+    metavar="V",
+    multiple=True,
+    help=f"The release, {DEFAULT} by default; can be repeated.",
+)
+@click.option(
     "--faults",
     metavar="PROFILE",
     multiple=True,
@@ -124,6 +132,7 @@ def lockstep(
     system: str,
     seeds: str,
     steps: int | None,
+    versions: tuple[str, ...],
     faults: tuple[str, ...],
     every: int,
     without_effects: bool,
@@ -153,7 +162,7 @@ def lockstep(
       insync lockstep
       insync lockstep --system cluster --seeds 0..3 --faults sessions
       insync lockstep --system cluster --map
-      insync lockstep --system brokers --seeds 0..3
+      insync lockstep --system brokers --seeds 0..3 --version 0.11 --version 1.1
       insync lockstep --all --coverage
       insync lockstep --seeds 0..99 --faults lossy --faults swarm
       insync lockstep --every 0 --without-effects --faults everything --json -
@@ -167,10 +176,12 @@ def lockstep(
         return
     chosen = seed_range(seeds)
     systems = tuple(RELEASES) if everything else (system,)
+    for version in versions:
+        _refuse_unknown(systems, version)
     campaigns = [
         (one, release, name)
         for one in systems
-        for release in (RELEASES[one] if everything else (DEFAULT,))
+        for release in versions or (RELEASES[one] if everything else (DEFAULT,))
         for name in _profiles(one, faults)
     ]
     done: list[WalkCampaign] = []
@@ -207,6 +218,20 @@ def lockstep(
     if opens:
         _show_in_the_browser(done, json_target)
     finish(verdict)
+
+
+def _refuse_unknown(systems: tuple[str, ...], version: str) -> None:
+    """WrongUse for what is no release of the implementation, or of a system that is walked."""
+    from model.systems import system as named
+
+    try:
+        Release.published(version)
+    except ValueError as error:
+        raise WrongUse(f"--version {version}: {error}") from error
+    for one in systems:
+        if one in (ONE_PARTITION, CLUSTER):
+            with refusals():
+                named(one).version(version)
 
 
 def _profiles(system: str, faults: tuple[str, ...]) -> tuple[str, ...]:
@@ -268,7 +293,7 @@ def _campaign_of_brokers(faults: str, seeds: range, steps: int, release: str) ->
     from conformance.running.simulated import judged_run
 
     def walked(seed: int) -> WalkProgress:
-        report = judged_run(seed, steps, faults, release)
+        report = judged_run(seed, steps, faults, release, Release.of(release).since("2.3"))
         if report.verdict is not Verdict.HOLDS:
             first = report.findings[0]
             raise Mismatch(f"{first.rule}: line {first.line}: {first.why}", ())

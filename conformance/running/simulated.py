@@ -370,8 +370,9 @@ def judged_run(
     seed: int, steps: int, faults: str = "failures", release: str = DEFAULT, settles: bool = True
 ) -> RunningReport:
     """Run a cluster, and let the model judge each line of its traces; with ``settles`` also what it
-    comes to once faults are over (2.2 and later: before KIP-380 a broker that bounced may follow
-    nobody for ever). ValueError for a profile under which topics or lists of replicas change."""
+    comes to once faults are over (2.3 and later: before KIP-380, 2.2, a broker that bounced may
+    follow nobody for ever, and before KAFKA-3143 one that died with the controller may stay in an
+    ISR). ValueError for a profile under which topics or lists of replicas change."""
     traced_profile(faults)
     with TemporaryDirectory(prefix="insync-traced-") as folder:
         run = traced_run(Path(folder), seed, steps, faults, release, settles=settles)

@@ -100,13 +100,19 @@ def given_up(slot):
     return slot.but(state="given_up", epoch=None, last_epoch=None, offset=0)
 
 
+def is_fenced(now, follower, leader):
+    """The leader is in a newer epoch than the follower that asks."""
+    newer = now.fetch[follower][leader].epoch < now.replica[leader].epoch
+    return all_of(newer, still_follows(now, follower, leader))
+
+
 def refuse(now, new, follower, leader):
     """The follower asks again; or its partition has failed, if the leader is in a newer epoch."""
     slot, mine = now.fetch[follower][leader], now.replica[follower]
     if version.fenced_fetchers_go_on or not version.fetch_fencing:
         new.fetch[follower][leader] = BLANK
         return
-    fenced = all_of(slot.epoch < now.replica[leader].epoch, still_follows(now, follower, leader))
+    fenced = is_fenced(now, follower, leader)
     new.fetch[follower][leader] = when(fenced, given_up(slot), BLANK)
     new.replica[follower].truncating = all_of(mine.truncating, not_(fenced))
 
@@ -125,11 +131,14 @@ def leader_refuses_epoch(now, new, leader, follower):
     if version.late_answers_ignored:
         refuse(now, new, follower, leader)
         return
+    mine = now.replica[follower]
     late = all_of(                                         # KAFKA-7786: fenced, but long moved on
-        now.replica[leader].role == "leader", slot.epoch < now.replica[leader].epoch,
-        slot.epoch < now.replica[follower].epoch)
+        mine.role == "follower", mine.leader == leader,
+        slot.epoch < now.replica[leader].epoch, slot.epoch < mine.epoch)
+    if not version.fenced_fetchers_go_on:
+        late = any_of(late, is_fenced(now, follower, leader))
     new.fetch[follower][leader] = when(late, given_up(slot), BLANK)
-    new.replica[follower].truncating = all_of(now.replica[follower].truncating, not_(late))
+    new.replica[follower].truncating = all_of(mine.truncating, not_(late))
 
 
 @transition(only=truncates_by_epoch, follower=BROKERS, leader=BROKERS)

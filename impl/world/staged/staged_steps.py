@@ -176,8 +176,15 @@ def _replicas_that(
 
 
 def log_directory_fails(world: StagedCluster, broker: int, partition: int) -> None:
-    """The replica is offline at once; the broker goes on with the others (1.0)."""
+    """The replica is offline at once; the broker goes on with the others."""
     world.nodes[broker].lose(at(partition))
+
+
+def _may_fail_alone(world: StagedCluster) -> One:
+    """Up to 0.11 a broker halts whose log directory fails: it crashes (KIP-112, 1.0)."""
+    if not world.release.since("1.0"):
+        return []
+    return _replicas_that(lambda server, one: server.up and not server.has_failed(one))(world)
 
 
 def log_directory_is_repaired(world: StagedCluster, broker: int, partition: int) -> None:
@@ -276,9 +283,7 @@ KINDS = (
             session_expires),
     offered("broker_replaces_its_old_registration", "broker",
             _staged_that(_replaces), broker_reconnects),
-    offered("log_directory_fails", "broker partition",
-                _replicas_that(lambda server, one: server.up and not server.has_failed(one)),
-                log_directory_fails),
+    offered("log_directory_fails", "broker partition", _may_fail_alone, log_directory_fails),
     offered("log_directory_is_repaired", "broker partition",
                 _replicas_that(lambda server, one: not server.up and server.has_failed(one)),
                 log_directory_is_repaired),
