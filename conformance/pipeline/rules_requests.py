@@ -368,6 +368,8 @@ def _received_epochs_grow(context: RuleContext, events: list[Event]) -> None:
         mark = history.topic_began(a, b) or history.replica_began(a, b) or history.restarted(a, b)
         if mark is not None:
             return f"the replica began anew at {mark.where}"
+        if _was_sent_before(b, a):
+            return f"it was sent before the request at {a.where}, over a connection that broke"
         reset = history.reset(a, b)
         return None if reset is None else reset.why
 
@@ -389,6 +391,12 @@ def _received_epochs_grow(context: RuleContext, events: list[Event]) -> None:
             joined,
         ):
             context.beside.append((fall.step.event, fall.last.event.where))
+
+
+def _was_sent_before(one: Event, other: Event) -> bool:
+    """A controller numbers what it sends; a first copy may arrive after what was sent later."""
+    same = (one.controller, one.controller_epoch) == (other.controller, other.controller_epoch)
+    return same and (one.correlation or 0) < (other.correlation or 0)
 
 
 def _noted(steps: list[ValueSeen]) -> Iterable[list[ValueSeen]]:

@@ -40,6 +40,13 @@ def test_a_late_request_of_an_older_controller_is_no_leader_epoch_that_goes_back
     assert report.findings == []
 
 
+def test_a_request_that_arrives_after_a_later_one_is_no_leader_epoch_that_goes_back() -> None:
+    """Its connection broke, and its correlation id says when it was sent."""
+    report = judged_logs(2, 1_200, "retention", "0.10.0", settles=False)
+
+    assert report.findings == []
+
+
 @pytest.mark.parametrize(
     ("faults", "seed", "release", "steps"),
     [
