@@ -47,6 +47,11 @@ SWITCHES: dict[str, Switch] = {
             "KAFKA-13407 (no change merged)",
         ),
         Switch(
+            "uncounted_controller_resigns", (False, True),
+            "a new controller whose write of /controller_epoch is refused gives up, instead of "
+            "going on under the epoch that it read", "KAFKA-5642 (1.1)",
+        ),
+        Switch(
             "broker_epoch", (False, True),
             "requests made for an earlier incarnation of a broker are refused", "KIP-380 (2.2)",
         ),
@@ -370,7 +375,8 @@ _LEFT_OUT: dict[str, object] = {
 
 _0_10: dict[str, object] = {
     **_FIXED_BEFORE, **_LEFT_OUT,
-    "zk_writes_fenced": False, "broker_epoch": False, "truncation": "hw",
+    "zk_writes_fenced": False, "uncounted_controller_resigns": False,
+    "broker_epoch": False, "truncation": "hw",
     "truncates_again": "new_leader", "epoch_recorded": "on_append", "fetch_fencing": False,
     "fetch_session_caches_epoch": True,         # as long as no fetch carries one (2.1)
     "late_answers_ignored": True, "isr_join_needs_epoch_start": False,
@@ -396,6 +402,7 @@ _0_11: dict[str, object] = {
 _1_1: dict[str, object] = {
     **_0_11, "requests_read_again": False, "delete_topic_enable": True,
     "broker_data_watched": True, "log_dirs_fail_alone": True,
+    "uncounted_controller_resigns": True,
     # Two places where a release went back.
     "leaving_leader_is_notified": False, "preferred_leaders_stay": False,
 }  # fmt: skip

@@ -40,11 +40,14 @@ SEEDS = "0..9"
 ONE_PARTITION, CLUSTER, BROKERS, LOGS = "replication", "cluster", "brokers", "logs"
 RELEASES = {
     ONE_PARTITION: (DEFAULT, "1.1"),
-    CLUSTER: (DEFAULT, "2.4"),
-    BROKERS: (DEFAULT, "2.4", "2.6", "2.7"),
+    CLUSTER: (DEFAULT, "0.11", "2.4"),
+    BROKERS: (DEFAULT, "0.10", "2.4", "2.6", "2.7"),
     LOGS: (DEFAULT, "2.4", "2.6", "2.7"),
 }
 """In which releases ``--all`` walks each of them."""
+
+FIRST_OF_CLUSTERS = "0.11"
+"""Up to 0.10 a follower may cut off what was committed, which `cluster` leaves to `replication`."""
 
 
 @dataclass
@@ -228,6 +231,12 @@ def _refuse_unknown(systems: tuple[str, ...], version: str) -> None:
         Release.published(version)
     except ValueError as error:
         raise WrongUse(f"--version {version}: {error}") from error
+    if CLUSTER in systems and not Release.of(version).since(FIRST_OF_CLUSTERS):
+        raise WrongUse(
+            f"--version {version}: followers that cut to their high watermark are walked with "
+            f"--system {ONE_PARTITION}, {BROKERS} or {LOGS}; --system {CLUSTER} begins with "
+            f"{FIRST_OF_CLUSTERS}"
+        )
     for one in systems:
         if one in (ONE_PARTITION, CLUSTER):
             with refusals():

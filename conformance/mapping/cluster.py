@@ -24,7 +24,7 @@ from impl.core.states import PartitionState
 from impl.releases import DEFAULT
 from impl.sim.effects import ZkOperation
 from impl.sim.event_run import ControllerThread
-from impl.sim.suspension_points import registered_epoch
+from impl.sim.suspension_points import newest_controller_epoch, registered_epoch
 from impl.world.simulated_broker import FIRST_PORT, SentRequest
 from impl.world.simulated_cluster import REBALANCE
 from impl.world.staged.leaders import has_all
@@ -33,7 +33,7 @@ from impl.world.staged.staged_cluster import FIRST_ALIKE, TOPIC, StagedCluster, 
 from impl.world.staged.staged_steps import KINDS
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import decode_broker
-from impl.znodes.cluster import decode_controller, decode_controller_epoch
+from impl.znodes.cluster import decode_controller
 from impl.zookeeper.port import wait
 from model.cluster.state import EVENTS, LEAVING, REQUESTS, STAGES
 
@@ -236,7 +236,7 @@ def _zookeeper(table: FactTable, world: StagedCluster) -> None:
     nodes = world.zookeeper.nodes
     owner = nodes.get(paths.CONTROLLER)
     table.put("zk.controller", (), 0 if owner is None else decode_controller(owner.data))
-    table.put("zk.epoch", (), decode_controller_epoch(nodes[paths.CONTROLLER_EPOCH].data))
+    table.put("zk.epoch", (), newest_controller_epoch(world.zookeeper).epoch)
     for broker, server in world.nodes.items():
         node = nodes.get(paths.broker(broker))
         table.put("zk.registered", (broker,), node is not None)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+from impl.core.leader_election import leads_as_preferred
 from impl.core.states import PartitionState, ReplicaState
 from impl.sim.effects import JournalReport, SendRequests, ZkOperation
 from impl.sim.event_run import ControllerThread, SuspensionPoint
@@ -46,7 +47,7 @@ def suspends(thread: ControllerThread, place: SuspensionPoint) -> bool:
         if place.is_done:
             return False
         if effect.event in REPORTS:
-            return True
+            return not _is_left_alone(thread)
         return effect.event in ("log_line", REPLICAS_CHANGE) and bool(_label(thread, place))
     if place.is_done and not isinstance(effect, ZkOperation):
         return False
@@ -88,7 +89,23 @@ def _asks(thread: ControllerThread, effect: ZkOperation, at: Frames) -> str:
     if FAILOVER in at and effect.operation == "exists" and PREFERRED in at:
         return "looks"
     in_machine = ELECTION in at or REPLICAS in at
-    return "reads_state" if in_machine and state_read(effect) else ""
+    reads = in_machine and state_read(effect) and not _is_left_alone(thread)
+    return "reads_state" if reads else ""
+
+
+def _is_left_alone(thread: ControllerThread) -> bool:
+    """A preferred leader that leads already: up to 1.0 a controller that looks at a request still
+    reads the state, and makes nothing of it."""
+    at, controller = frames_of(thread), thread.controller
+    if "PartitionMachine._elect_once" not in at or PREFERRED not in at:
+        return False
+    partition, context = (
+        at["PartitionMachine._elect_once"].f_locals["partition"],
+        controller.core.context,
+    )
+    known = context.leadership.get(partition)
+    leader = None if known is None else known.leader
+    return leads_as_preferred(context.replicas(partition), leader, controller.core.release)
 
 
 PARTITIONS_CHANGE, REPLICAS_CHANGE = "partitions_change", "replicas_change"

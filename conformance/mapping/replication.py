@@ -51,14 +51,6 @@ _SESSION = (
 _HOSTED = "a process hosts the partition from its start, as after a request without a leader"
 
 
-def _checks(world: World, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Up to 1.0 a winner that did not hear of it becomes controller of an epoch it did not win."""
-    known = ("broker_learns_it_won", "broker_loses_controller_election")
-    candidacy = world.brokers[broker].controller.candidacy
-    has_won = candidacy is not None and candidacy.won
-    return (() if has_won and not world.release.since("1.1") else known), {}
-
-
 def _drops(
     world: World, transition: str, leader: int, replica: int
 ) -> tuple[tuple[str, ...], dict[str, int]]:
@@ -84,9 +76,6 @@ ROWS: dict[str, StepRow] = {
         row(
             "controller_checks_outcome", "broker",
             "broker_learns_it_won", "broker_loses_controller_election", silent=_LOST,
-            stands=_checks,
-            why="up to 1.0 a controller whose epoch was not counted goes on under the one that it "
-            "had read: in the model it gives up, as since 1.1",
         ),
         row("controller_resigns", "broker", "controller_resigns"),
         row("controller_node_is_deleted", "", "controller_node_is_deleted"),

@@ -12,8 +12,11 @@ from typing import Any
 from impl.sim.effects import Effect, JournalReport, ZkOperation
 from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.znodes import paths
+from impl.znodes.client import ZnodeClient
 from impl.znodes.cluster import decode_controller_epoch
-from impl.zookeeper import ConnectionLoss, Create, SetData, Znode, ZooKeeperError
+from impl.znodes.controller import ControllerEpoch
+from impl.zookeeper import ConnectionLoss, Create, SetData, Znode, ZooKeeper, ZooKeeperError
+from impl.zookeeper.port import wait
 
 STATE_NODE = re.compile(re.escape(paths.TOPICS) + r"/([^/]+)/partitions/(\d+)/state")
 """A partition's state; its groups are the topic and the number."""
@@ -50,11 +53,25 @@ def registered_epoch(effect: Effect) -> int | None:
     """
     if not isinstance(effect, ZkOperation):
         return None
-    if effect.operation == "set_data" and effect.path == paths.CONTROLLER_EPOCH:
-        return int(effect.arguments[1])
+    if effect.path == paths.CONTROLLER_EPOCH and effect.operation in ("set_data", "create"):
+        return int(effect.arguments[1]) or None  # 0 before there was a controller
     if not any(isinstance(op, Create) and op.path == paths.CONTROLLER for op in effect.ops):
         return None
     return next((int(op.data) for op in effect.ops if isinstance(op, SetData)), None)
+
+
+def newest_controller_epoch(zookeeper: ZooKeeper) -> ControllerEpoch:
+    """What ``/controller_epoch`` holds; 0 before the first controller, which creates it (2.0)."""
+    node = zookeeper.nodes.get(paths.CONTROLLER_EPOCH)
+    if node is None:
+        return ControllerEpoch(0, 0)
+    return ControllerEpoch(decode_controller_epoch(node.data), node.version)
+
+
+def make_controller_epoch(admin: ZnodeClient) -> None:
+    """A new cluster's ``/controller_epoch``: since 2.1 the first controller finds 0 in it."""
+    if admin.release.since("2.1"):
+        wait(admin.make_path(paths.CONTROLLER_EPOCH, "0"))
 
 
 def is_claim(place: SuspensionPoint | None) -> bool:
@@ -100,7 +117,7 @@ def is_registered(place: SuspensionPoint) -> bool:
 def is_to_be_fenced(thread: ControllerThread) -> bool:
     """Its next write is refused: a newer controller was elected, and writes are fenced (2.1); or
     ZooKeeper has given its session up."""
-    core, node = thread.controller.core, thread.zookeeper.nodes[paths.CONTROLLER_EPOCH]
-    newest = decode_controller_epoch(node.data)
+    core = thread.controller.core
+    newest = newest_controller_epoch(thread.zookeeper).epoch
     deposed = newest > core.context.epoch and core.release.since("2.1")
     return deposed or thread.port.embedded.session not in thread.zookeeper.sessions

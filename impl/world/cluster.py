@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from impl.releases import DEFAULT, Release
+from impl.sim.suspension_points import newest_controller_epoch
 from impl.world.broker import PartitionBroker, SavedBroker
 from impl.world.network import PARTITION, LeaderAndIsrInFlight, Network, SavedNetwork
 from impl.world.processes import Process, WorldOfProcesses
@@ -14,7 +15,6 @@ from impl.znodes import (
     ReplicaAssignment,
     TopicZnode,
     decode_controller,
-    decode_controller_epoch,
     encode_state,
     encode_topic,
     paths,
@@ -80,7 +80,8 @@ class PartitionCluster(WorldOfProcesses):
         self.zookeeper.make_path(paths.BROKER_IDS)
         self.zookeeper.make_path(paths.topic(PARTITION.topic), text)
         self.zookeeper.make_path(STATE, encode_state(never_led))
-        self.zookeeper.make_path(paths.CONTROLLER_EPOCH, "0")
+        if self.release.since("2.1"):
+            self.zookeeper.make_path(paths.CONTROLLER_EPOCH, "0")
 
     # What ZooKeeper holds
 
@@ -105,8 +106,7 @@ class PartitionCluster(WorldOfProcesses):
     @property
     def registered_controller_epoch(self) -> ControllerEpoch:
         """The controller epoch and the data version of its znode."""
-        node = self.zookeeper.get(paths.CONTROLLER_EPOCH)
-        return ControllerEpoch(decode_controller_epoch(node.data), node.version)
+        return newest_controller_epoch(self.zookeeper)
 
     # Processes and sessions
 

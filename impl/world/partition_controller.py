@@ -31,7 +31,7 @@ from impl.znodes import (
 from impl.znodes.client import ZnodeClient
 from impl.znodes.controller import ControllerEpoch, EpochNotCounted
 from impl.znodes.retrying_client import ControllerMoved
-from impl.zookeeper import ConnectionLoss, Znode, ZooKeeperError
+from impl.zookeeper import ConnectionLoss, Created, NoNode, Znode, ZooKeeperError
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 
@@ -57,18 +57,20 @@ class Candidacy:
 
     @property
     def read(self) -> ControllerEpoch | None:
-        """The controller epoch that it has read, None if it has not yet."""
+        """The controller epoch that it has read, None if it has not yet; 0 where there is none."""
         for one in self.heard:
             if isinstance(one, Znode):
                 return ControllerEpoch(decode_controller_epoch(one.data), one.version)
+            if isinstance(one, NoNode):
+                return ControllerEpoch(0, 0)
         return None
 
     @property
     def won(self) -> bool:
         """ZooKeeper did it; the broker may not hear of that."""
-        if isinstance(self.answer, tuple):
-            return isinstance(self.answer[1], int)
-        return isinstance(self.answer, Znode)
+        if isinstance(self.answer, Created | Znode):
+            return True
+        return isinstance(self.answer, tuple) and isinstance(self.answer[1], int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,8 @@ class PartitionController:
             stands = as_far_as(self._registers(), one.heard)
             assert not isinstance(stands, CompletedWork), "registered is who was answered"
             answer = carry_out(self.port.embedded, stands.ask)
-            if registered_epoch(stands.ask) is None and not isinstance(answer, ZooKeeperError):
+            goes_on = isinstance(answer, NoNode) or not isinstance(answer, ZooKeeperError)
+            if registered_epoch(stands.ask) is None and goes_on:
                 one = replace(one, heard=(*one.heard, answer))
             else:
                 one = replace(one, answer=answer)

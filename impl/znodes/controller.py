@@ -142,9 +142,10 @@ class ControllerZnodes(RetryingZnodeClient):
                 raise ControllerMoved("another broker was elected as controller") from None
         read = await self.controller_epoch()
         if read is None:
-            made = await self.create_controller_epoch(1)
-            if made.epoch != 1:
-                raise EpochNotCounted("another controller counted the epoch")
+            try:
+                await self.retry(lambda: self.port.create(paths.CONTROLLER_EPOCH, "1"))
+            except NodeExists:  # be it by its own write, whose answer was lost
+                raise EpochNotCounted("another controller counted the epoch") from None
             return ControllerEpoch(1, 1)  # Kafka's constant; the znode itself is at version 0
         try:
             return ControllerEpoch(

@@ -135,7 +135,8 @@ def of_a_partition(*steps):
 
 
 _SWITCHES = (
-    "zk_writes_fenced", "broker_epoch", "winner_reads_controller_back", "unclean_leader_election",
+    "zk_writes_fenced", "uncounted_controller_resigns", "broker_epoch",
+    "winner_reads_controller_back", "unclean_leader_election",
     "update_metadata_first", "announcement", "bounced_brokers_detected",
     "dead_replicas_taken_offline", "isr_expansion_checks_liveness", "leaving_leader_is_notified",
     "shutdown_fenced", "preferred_leaders_stay", "preferred_needs_isr",

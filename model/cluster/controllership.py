@@ -40,8 +40,9 @@ def owner_notified(now, hears):
 def broker_loses_controller_election(now, new, broker):
     """The reply was lost, and by now /controller or the epoch is not the broker's any more.
 
-    Up to 2.0 it gives up whatever it would find, and deletes /controller, be it its own or not.
-    Kafka: KafkaController.incrementControllerEpoch, triggerControllerMove (1.1 to 2.0)
+    From 1.1 to 2.0 it gives up whatever it would find, and deletes /controller, be it its own or
+    not; up to 1.0 only the first controller does.
+    Kafka: KafkaController.incrementControllerEpoch, triggerControllerMove (up to 2.0)
     """
     find_it_moved(now, new, broker)
 

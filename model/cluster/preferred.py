@@ -218,9 +218,15 @@ def controller_sends_preferred_batch(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_deletes_preferred_request(now, new, broker):
-    """The request goes in any case, whatever came of it, and the thread is to look again."""
-    require_writing(now, broker)
-    require(now.cache[broker].stage == "cleaning",  "the request is worked on")
+    """The request goes in any case, whatever came of it, and the thread is to look again.
 
-    new.cache[broker] = with_event(now.cache[broker], "preferred_election").but(stage="idle")
+    Up to 2.0 two controllers may have worked on it: for the second there is nothing to delete.
+    """
+    cache = now.cache[broker]
+    require_writing(now, broker)
+    require(cache.stage == "cleaning",              "the request is worked on")
+
+    again = with_event(cache, "preferred_election")
+    new.cache[broker] = cache.but(
+        stage="idle", events=when(is_wanted(now), again.events, cache.events))
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(wanted=False))

@@ -103,6 +103,12 @@ def finds_itself(now, broker):
     return all_of(now.zk.controller == broker, now.zk.epoch == now.campaign[broker])
 
 
+def goes_on_uncounted(v):
+    """Up to 1.0 a refused write of the epoch was only logged: the winner, whose write was executed
+    and sent again, went on under the epoch that it had read."""
+    return not looks_for_itself(v) and not v.uncounted_controller_resigns
+
+
 @transition(broker=BROKERS)
 def broker_learns_it_won(now, new, broker):
     """The reply arrives, however late; or it was lost, and the broker finds itself in ZooKeeper.
@@ -113,9 +119,14 @@ def broker_learns_it_won(now, new, broker):
     heard = not_(now.reply_lost[broker])
     if version.winner_reads_controller_back and looks_for_itself(version):  # else KAFKA-13407
         heard = any_of(heard, finds_itself(now, broker))
+    if goes_on_uncounted(version):  # of the first epoch it sees that the znode is there already
+        heard = any_of(heard, now.campaign[broker] > 1)
     require(heard,                                  "the reply arrives, or the broker finds itself")
 
-    new.belief[broker]     = now.campaign[broker]
+    epoch = now.campaign[broker]
+    if goes_on_uncounted(version):
+        epoch = when(now.reply_lost[broker], epoch - 1, epoch)
+    new.belief[broker]     = epoch
     new.campaign[broker]   = 0
     new.reply_lost[broker] = False
 
@@ -124,8 +135,9 @@ def broker_learns_it_won(now, new, broker):
 def broker_loses_controller_election(now, new, broker):
     """The reply was lost, and by now /controller or the epoch is not the broker's any more.
 
-    Up to 2.0 it gives up whatever it would find, and deletes /controller, be it its own or not.
-    Kafka: KafkaController.incrementControllerEpoch, triggerControllerMove (1.1 to 2.0)
+    From 1.1 to 2.0 it gives up whatever it would find, and deletes /controller, be it its own or
+    not; up to 1.0 only the first controller does.
+    Kafka: KafkaController.incrementControllerEpoch, triggerControllerMove (up to 2.0)
     """
     find_it_moved(now, new, broker)
 
@@ -134,6 +146,8 @@ def find_it_moved(now, new, broker):
     # redundant because a reply is lost only to a broker that won and has not heard of it.
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
     require(now.reply_lost[broker],                 "its reply was lost")
+    if goes_on_uncounted(version):
+        require(now.campaign[broker] == 1,          "it is the first controller there is")
     if looks_for_itself(version):
         require(not_(finds_itself(now, broker)),    "/controller or the epoch is another's by now")
     else:

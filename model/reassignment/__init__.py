@@ -113,7 +113,8 @@ def initial(new):
 
 
 _SWITCHES = (
-    "zk_writes_fenced", "broker_epoch", "winner_reads_controller_back", "fetch_fencing",
+    "zk_writes_fenced", "uncounted_controller_resigns", "broker_epoch",
+    "winner_reads_controller_back", "fetch_fencing",
     "reassignment", "leader_knows_replicas", "leader_drops_non_replicas",
     "moves_forgotten_on_resign", "requests_loaded_whole", "requests_read_again",
     "request_znode_not_rewritten", "waits_for_dead_targets", "dead_replicas_taken_offline",

@@ -102,7 +102,8 @@ _SWITCHES = (
     "unclean_leader_election", "isr_write_conditional", "isr_write_read_back",
     "isr_adopted_when_written", "isr_write_locks",
     "lost_isr_answer_blocks", "isr_keeps_last_member", "leader_epoch_checked",
-    "epoch_taken_with_role", "checkpoint_complete", "winner_reads_controller_back",
+    "epoch_taken_with_role", "checkpoint_complete", "uncounted_controller_resigns",
+    "winner_reads_controller_back",
     "log_survives_crash", "min_insync_replicas", "disk_lost",
     "follower_ends_reset_on_election", "fenced_fetchers_go_on", "empty_logs_fetch",
     "isr_writes_name_newest")

@@ -103,7 +103,8 @@ def initial(new):
 
 
 _SWITCHES = (
-    "zk_writes_fenced", "broker_epoch", "winner_reads_controller_back", "delete_topic_enable",
+    "zk_writes_fenced", "uncounted_controller_resigns", "broker_epoch",
+    "winner_reads_controller_back", "delete_topic_enable",
     "disabled_deletions_removed", "deletion_resumed", "leaderless_replicas_stop",
     "additions_undone", "partitions_removed_before_deletion", "offline_becomes_ineligible",
     "dead_replicas_taken_offline", "preferred_needs_isr", "request_znode_not_rewritten",

@@ -19,6 +19,7 @@ from impl.releases import DEFAULT, Release
 from impl.sim.checkpoint import keep, put_back
 from impl.sim.effects import JournalReport, SendRequests
 from impl.sim.event_run import ControllerThread, Grain, SuspensionPoint, as_watch_event
+from impl.sim.suspension_points import make_controller_epoch
 from impl.sim.world_of_steps import Step, StepKind
 from impl.world.simulated_broker import SentRequest
 from impl.world.simulated_cluster import SimulatedCluster
@@ -74,7 +75,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
                 f"{version}"
             )
         super().__init__(Release.of(version), ZooKeeper())
-        wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
+        make_controller_epoch(self.admin)
         self.hears: Callable[[int, int, SentRequest], None] = lambda controller, to, sent: None
         self.asked: dict[int, int] = {}  # who wants to go -> the registration that asks
         self.late: dict[int, SentRequest] = {}

@@ -41,7 +41,7 @@ def suspends(run: ControllerRun, place: SuspensionPoint) -> bool:
         return False
     if registered_epoch(place.effect) is None:
         return is_to_write(place) or (is_claim(place) and not place.is_done)
-    if isinstance(place.effect, ZkOperation) and place.effect.operation == "set_data":
+    if isinstance(place.effect, ZkOperation) and place.effect.operation != "multi":
         return is_registered(place)
     return not place.is_done or isinstance(place.answer, list)
 

@@ -12,6 +12,7 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.event_run import SuspensionPoint, as_watch_event
+from impl.sim.suspension_points import make_controller_epoch, newest_controller_epoch
 from impl.sim.world_of_steps import Step, StepKind
 from impl.world.processes import WorldOfProcesses, administrator
 from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
@@ -19,7 +20,6 @@ from impl.world.stepped.host import Host, RequestInFlight
 from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
-from impl.znodes.cluster import decode_controller_epoch
 from impl.znodes.states import decode_state
 from impl.znodes.topics import decode_topic
 from impl.zookeeper import EmbeddedSession, EventType, Op, ZooKeeper
@@ -106,7 +106,7 @@ class SteppedState(WorldOfProcesses):
         self.kinds = {name: self.all_kinds[name] for name in sorted(only or self.all_kinds)}
         self.zookeeper = ZooKeeper()
         self.admin = administrator(self.zookeeper, self.release)
-        wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
+        make_controller_epoch(self.admin)
         self.connections: dict[Connection, tuple[RequestInFlight, ...]] = {}
         self.carried: dict[Connection, tuple[int, int]] = {}
         self.slow: dict[Connection, tuple[RequestInFlight, ...]] = {}
@@ -206,7 +206,7 @@ class SteppedState(WorldOfProcesses):
 
     def epoch(self) -> int:
         """The newest controller epoch."""
-        return decode_controller_epoch(self.zookeeper.nodes[paths.CONTROLLER_EPOCH].data)
+        return newest_controller_epoch(self.zookeeper).epoch
 
     def registered_lists(self) -> dict[int, tuple[int, ...]]:
         """Partition -> its replicas in ZooKeeper; nothing if there is no topic."""

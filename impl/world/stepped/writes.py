@@ -23,7 +23,12 @@ from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
 from impl.sim.effects import JournalReport, SendRequests, ZkOperation
 from impl.sim.event_run import ControllerThread, SuspensionPoint
-from impl.sim.suspension_points import is_registered, is_to_be_fenced, state_read
+from impl.sim.suspension_points import (
+    is_registered,
+    is_to_be_fenced,
+    newest_controller_epoch,
+    state_read,
+)
 from impl.world.stepped.controller_run import (
     FIRST,
     HANDLERS,
@@ -34,7 +39,6 @@ from impl.world.stepped.controller_run import (
 )
 from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
-from impl.znodes.cluster import decode_controller_epoch
 from impl.znodes.states import decode_state
 from impl.zookeeper import SetData
 
@@ -132,8 +136,7 @@ def _tells_news(run: ControllerRun, place: SuspensionPoint) -> bool:
     known = last_state_returned(reversed(run.passed)) or run.known
     if known is not None and known.zk_version == state.zk_version:
         return False
-    newest = decode_controller_epoch(run.zookeeper.nodes[paths.CONTROLLER_EPOCH].data)
-    if newest > context.epoch:
+    if newest_controller_epoch(run.zookeeper).epoch > context.epoch:
         return False
     if offline is not None:
         return offline.f_locals["broker"] in state.isr
