@@ -48,6 +48,7 @@ NOT_KAFKA = "is not a log of a Kafka broker; its lines end in (kafka....) or (st
 NO_RECORD = "has no line in Kafka's layout, `[2024-03-01 10:00:00,000] INFO message (logger)`"
 
 _BROKER_ID = re.compile(r"^\s*broker\.id = (\d+)\s*$", re.MULTILINE)
+_LOG_DIRS = re.compile(r"^\s*log\.dirs? = (?!null\s*$)(\S.*?)\s*$", re.MULTILINE)
 _KAFKA = re.compile(r"(?:kafka\.|state\.change\.logger|org\.apache\.kafka\.)")
 _APPENDERS = {
     "state-change": re.compile(r"state\.change\.logger"),
@@ -438,7 +439,13 @@ def _rejected(
 
 
 def _configured(record: LogRecord, columns: dict[str, Any], tally: FileCounts) -> dict[str, Any]:
-    """A dump of the configuration names the broker whose process has just started."""
+    """A dump of the configuration names the broker whose process has just started, and its disks.
+
+    `log.dirs` stands behind `log.dir`, which it overrules where it is not null.
+    """
+    directories = _LOG_DIRS.findall(record.message)
+    if directories:
+        columns = columns | {"detail": directories[-1]}
     found = _BROKER_ID.search(record.message)
     if found is None:
         return columns

@@ -53,7 +53,7 @@ def judge(
     else:
         judged += transactions
     context = RuleContext(History(judged, places, reduced, marked), findings)
-    for line, why in perhaps_two_clusters(context.history.events):
+    for line, why in perhaps_two_clusters(context.history.events, places):
         context.report(FindingKind.INCOMPLETE, ONE_CLUSTER, line, why)
     rules_lines.check(context)
     rules_controllers.check(context)

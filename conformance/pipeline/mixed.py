@@ -4,19 +4,24 @@ A cluster id stands in ZooKeeper (KIP-78, 0.10.1), and each process tells it whe
 ZooKeeper has another id, which then all brokers log from some time on. Two ids that are logged in
 turns, or by logs that are written at the same time for longer than a restart takes, are of two
 clusters; but for a broker that logs both into one file: it was started with one ZooKeeper and then
-with another. Where one id follows on another and no broker logs both, nothing says which it is.
+with another. Where one id follows on another and no broker logs both, nothing says which it is; nor
+where a broker of the same number logs both in files of their own, and has other log directories
+than before, or runs an older release, or a rolled file of it is newer than what is written still.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.places import Place
+from conformance.pipeline.places import Place, is_live
+from conformance.pipeline.request_rows import release_number
 from conformance.pipeline.rules import ONE_CLUSTER, Finding, FindingKind
 
+_STARTING = 60_000  # milliseconds that a broker takes to start
+_AS_SHIPPED = "/tmp/kafka-logs"  # log.dirs in config/server.properties, which many change later
 _BESIDE = 600_000  # milliseconds for which two logs of two ids are written at the same time
 
 
@@ -50,24 +55,81 @@ def two_clusters(events: Sequence[Event], places: Mapping[str, Place]) -> Findin
     )
 
 
-def perhaps_two_clusters(events: Sequence[Event]) -> Iterator[tuple[Event, str]]:
-    """Lines with another cluster id than the one before, if no broker logs both of them.
+def perhaps_two_clusters(
+    events: Sequence[Event], places: Mapping[str, Place]
+) -> Iterator[tuple[Event, str]]:
+    """Lines with another cluster id than the one before, if no broker is seen to have both.
 
-    One that does was started with another ZooKeeper, or is of the other cluster: what it says is
-    judged apart either way (`resets`).
+    One that has was started with another ZooKeeper: what it says is judged apart (`resets`). Two
+    brokers of one number, whose ids never stand in one file, are two where what they are shows it.
     """
     named = [event for event in events if event.kind == "cluster_id" and event.detail]
+    if len({event.detail for event in named}) < 2:
+        return
+    moved = _moved(named, places)
     brokers: dict[str | None, set[int | None]] = defaultdict(set)
     for event in named:
         brokers[event.detail].add(event.broker)
     for a, b in pairwise(sorted(named, key=lambda event: (event.at, event.where))):
         one, other = brokers[a.detail], brokers[b.detail]
-        if a.detail != b.detail and None not in one | other and not one & other:
+        if a.detail == b.detail or None in one | other:
+            continue
+        if one & other:
+            apart = frozenset((a.detail, b.detail)) not in moved and (
+                _older_than_rolled(places, b) or _differs(events, a, b)
+            )
+        else:
+            apart = "no broker has both"
+        if apart:
             yield (
                 b,
-                f"cluster {b.detail} begins here, after {a.detail} at {a.where}, and no broker has "
-                "both: these seem to be logs of two clusters, which belong into a folder each",
+                f"cluster {b.detail} begins here, after {a.detail} at {a.where}, and {apart}: "
+                "these seem to be logs of two clusters, which belong into a folder each",
             )
+
+
+def _older_than_rolled(places: Mapping[str, Place], event: Event) -> str:
+    """The file of a line's log that should be written still, if a rolled one of it is newer."""
+    stream = places[event.file].stream
+    files = [(place.roll, name) for name, place in places.items() if place.stream == stream]
+    newest = max(files)[1]
+    older = sorted(name for _, name in files if is_live(name) and not is_live(newest))
+    return f"{older[0]} is older than {newest}" if older else ""
+
+
+def _differs(events: Sequence[Event], a: Event, b: Event) -> str:
+    """What shows that the brokers of two ids are others, though they have the same numbers."""
+    found = []
+    for kind in ("configuration", "release"):
+        said = [event for event in events if event.kind == kind and event.detail]
+        found.append([_near(said, events, each.detail) for each in (a, b)])
+    (old, new), (before, after) = found
+    for broker in sorted(old.keys() & new.keys()):
+        if old[broker].isdisjoint(new[broker]) and _AS_SHIPPED not in old[broker]:
+            return (
+                f"broker {broker} keeps its logs in {', '.join(sorted(new[broker]))} since, and "
+                f"in {', '.join(sorted(old[broker]))} before"
+            )
+    for broker in sorted(before.keys() & after.keys()):
+        newest = max(after[broker], key=release_number)
+        oldest = min(before[broker], key=release_number)
+        if release_number(newest) < release_number(oldest):
+            return f"broker {broker} runs release {newest} since, and {oldest} before"
+    return ""
+
+
+def _near(
+    said: Sequence[Event], events: Iterable[Event], cluster: str | None
+) -> dict[int, set[str]]:
+    """By broker, what its lines say about the time at which it logs an id."""
+    found: dict[int, set[str]] = defaultdict(set)
+    for event in events:
+        if event.kind != "cluster_id" or event.detail != cluster or event.broker is None:
+            continue
+        for each in said:
+            if abs(each.at - event.at) < _STARTING and each.broker == event.broker and each.detail:
+                found[event.broker].add(each.detail)
+    return found
 
 
 def _moved(named: Sequence[Event], places: Mapping[str, Place]) -> set[frozenset[str | None]]:

@@ -7,6 +7,8 @@ from pathlib import Path
 from conformance.pipeline.places import Place, cover
 from tests.pipeline.written import SERVER, changed, checked, elected, line, starting, write
 
+CONFIG = "kafka.server.KafkaConfig"
+
 
 def identified(second: int, broker: int, name: str) -> list[str]:
     begin, end = starting(second, broker)
@@ -104,6 +106,33 @@ def test_two_ids_one_after_the_other_that_no_broker_has_both_of_are_doubted(tmp_
     assert {row["kind"] for row in checked(write(tmp_path / "one", one))["findings"]} == {
         "explained"
     }
+
+
+def test_two_ids_of_a_broker_whose_directory_release_or_files_do_not_go_together_are_doubted(
+    tmp_path: Path,
+):
+    def day(second: int, name: str, directory: str, release: str) -> list[str]:
+        begin, cluster, end = identified(second, 1, name)
+        app = "org.apache.kafka.common.utils.AppInfoParser"
+        head, logger = line(second, "KafkaConfig values: ", CONFIG).rsplit(" (", 1)
+        dump = [head, "\tbroker.id = 1", "\tlog.dir = /tmp/kafka-logs", f"\tlog.dirs = {directory}"]
+        version = line(second, f"Kafka version: {release}", app)
+        return [*dump, f" ({logger}", begin, cluster, version, end]
+
+    same = "/data", "2.7.0"
+
+    def verdict(name: str, *later: str) -> str:
+        rolled = {"server.log.2024-03-01-10": day(0, "a", *same)}
+        files = rolled | {"server.log": day(7300, "b", *later)}
+        return str(checked(write(tmp_path / name, files))["verdict"])
+
+    assert verdict("directory", "/other", "2.7.0") == "unknown"
+    assert verdict("release", "/data", "2.6.0") == "unknown"
+    assert verdict("upgraded", "/data", "2.8.0") == "holds"
+
+    two = {"server.log": day(0, "a", *same), "server.log.2024-03-01-12": day(7300, "b", *same)}
+    told = checked(write(tmp_path / "older", two))["findings"]
+    assert any("server.log is older than" in row["why"] for row in told)
 
 
 def test_an_older_live_file_is_not_where_a_log_ends_whose_files_overlap():
