@@ -66,7 +66,7 @@ _ROLE_LINES = frozenset(
 _ACTS = frozenset(("partition_changed", "leader_and_isr_sent", "metadata_sent", "replica_changed"))
 _AGAIN = 2000  # what a further election needs: who holds the controllership has to lose it first
 _NO_NEW_ZOOKEEPER = 1000  # milliseconds in which none begins
-_PASSES_ON = frozenset(
+PASSED_ON = frozenset(
     ("leader_and_isr_sent", "metadata_sent", "leader_and_isr_received", "metadata_cached")
 )
 _APART = 900_000  # milliseconds by which clocks of two brokers may be apart
@@ -324,7 +324,7 @@ class History:
         brokers may be apart.
         """
         epoch, state = event.controller_epoch or 0, event.state_epoch or 0
-        return event.kind in _PASSES_ON and any(
+        return event.kind in PASSED_ON and any(
             epoch < elected == state and times and min(times) <= event.at + _APART
             for (_, elected), times in self.elections.items()
             if elected is not None

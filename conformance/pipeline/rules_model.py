@@ -240,8 +240,7 @@ def _one_state(context: RuleContext, registered: ZkVersionLines) -> None:
             right.append((state, events))
             continue
         (other, known), event = against, events[0]
-        logged = [each for each in known if each.kind != STATE_WRITTEN] or known
-        near = min(logged, key=lambda each: (abs(each.at - event.at), each.where))
+        near = _beside(context.history, known, event)
         if another_life(context.history, near, event):
             continue
         sure = same_life(context.history, near, event)
@@ -256,6 +255,17 @@ def _one_state(context: RuleContext, registered: ZkVersionLines) -> None:
                 f"and {_text(other)} at {near.where}{more}",
                 _text(other),
             )
+
+
+def _beside(history: History, known: list[Event], event: Event) -> Event:
+    """The line that another one is compared with: its own broker's if that is surely of one life,
+    for no two clocks are compared then; else the nearest."""
+    logged = [each for each in known if each.kind != STATE_WRITTEN] or known
+    logged = sorted(logged, key=lambda each: (abs(each.at - event.at), each.where))
+    own = next((each for each in logged if each.broker == event.broker), None)
+    if own is None or another_life(history, own, event) or not same_life(history, own, event):
+        return logged[0]
+    return own
 
 
 def _leader_wrote(context: RuleContext, before: ZkVersionLines, after: ZkVersionLines) -> None:

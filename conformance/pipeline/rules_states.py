@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from itertools import combinations, pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.history import History
+from conformance.pipeline.history import PASSED_ON, History
 from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext, as_set
 from conformance.pipeline.rules import (
@@ -38,6 +38,7 @@ _SETTLED = 1000  # milliseconds between two logs of one broker, within which no 
 _WRITTEN = frozenset(("partition_changed", "isr_removed"))
 _CHANGES = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
 _VERSIONED = frozenset(("isr_updated", "isr_refused", "isr_accepted", "partition_changed"))
+_SENDS = frozenset(("partition_changed", "leader_and_isr_sent", "metadata_sent"))
 _STARTED = frozenset(("leader_started", "follower_started"))
 _ROLES = _STARTED | {"leader_and_isr_applied"}
 QUIET = frozenset(("OfflinePartition", "NonExistentPartition"))
@@ -68,6 +69,7 @@ def check(context: RuleContext) -> None:
         _members_are_replicas(context, events)
         _elected_are_alive(context, context.innocent(events))
         _versions_grow(context, every)
+        _sent_versions_grow(context, context.innocent(every))
         _removals_keep_the_leader(context, every)
         _states_follow(context, every, context.history.deletions(topic))
         _followers_change_no_isr(context, events)
@@ -406,6 +408,42 @@ def _versions_grow(context: RuleContext, events: list[Event]) -> None:
             steps,
             excuse,
             joined,
+            "version",
+        )
+
+
+def _sent_versions_grow(context: RuleContext, events: list[Event]) -> None:
+    """What one controller writes and sends of a partition, and what a broker receives of it, goes
+    back to no zkVersion before: it sends what it has read or written last, in order.
+
+    Up to 2.3 it forgets the write in which it raises the leader epoch for a move
+    (updateLeaderEpochAndSendRequest), and sends the state before it once more.
+    """
+    history = context.history
+    if history.oldest_release < (2, 4):
+        return
+    terms: dict[tuple[str, bool, int | None, int | None, int], list[Event]] = defaultdict(list)
+    for event in events:
+        known = event.version is not None and event.version >= 0 and event.leader != -2
+        if event.kind in PASSED_ON | _SENDS and known and event.controller_epoch:
+            sends = event.kind in _SENDS
+            whose = history.places[event.file].stream, sends, event.broker
+            controller = event.broker if sends else event.controller
+            terms[*whose, controller, event.controller_epoch].append(event)
+
+    def excuse(a: Event, b: Event) -> str | None:
+        sure = history.contiguous(a, b) and same_life(history, a, b)
+        return None if sure and not another_life(history, a, b) else "lines may be missing"
+
+    for (_, sends, broker, controller, epoch), some in sorted(terms.items(), key=str):
+        comes = "goes out" if sends else f"comes to broker {broker}"
+        context.never_falls(
+            VERSIONS_GROW,
+            f"{some[0].tp_name}: the zkVersion that {comes} from controller {controller} in epoch "
+            f"{epoch}",
+            [ValueSeen(event.version or 0, event) for event in some],
+            excuse,
+            lambda a, b: True,
             "version",
         )
 

@@ -10,6 +10,7 @@ import pytest
 from tests.pipeline.written import PARTITION, ZK, elected, line, starting, state
 
 ONE, FITS = "one_state_per_version", "each_state_write_is_a_step_of_the_model"
+GROW = "versions_strictly_grow"
 RELEASE = "org.apache.kafka.common.utils.AppInfoParser"
 
 
@@ -183,3 +184,39 @@ def test_writes_of_a_partition_without_a_leader_follow_each_other_by_its_leader_
     assert found(tmp_path / "c", first, removed(9, 1, -1, 8, "2"), version="2.6.0") == [
         ("violation", ONE, 2)
     ]
+
+
+@pytest.mark.parametrize("later, wrong", [(9, []), (8, [("violation", GROW, 2)])])
+def test_what_a_controller_sends_goes_back_to_no_version_before_it(
+    tmp_path: Path, later: int, wrong: list[tuple[str, str, int]]
+):
+    lines = [
+        received(1, 8, 1, 7, "1, 2"),
+        received(2, 9, 1, 7, "1, 2, 3"),
+        received(3, later, 1, 7, "1, 2, 3" if later == 9 else "1, 2"),
+    ]
+
+    assert found(tmp_path, *lines, version="2.4.0") == wrong
+
+
+def test_up_to_2_3_a_controller_forgets_the_write_of_a_move(tmp_path: Path):
+    lines = [received(1, 8, 1, 7, "1"), received(2, 9, 1, 8, "1"), received(3, 8, 1, 7, "1")]
+
+    assert GROW not in {rule for _, rule, _ in found(tmp_path, *lines)}
+
+
+def test_a_state_is_compared_with_its_own_brokers_lines_where_the_topic_lives_twice(
+    tmp_path: Path,
+):
+    states = [received(n, 8, 1, 7, "1, 2") for n in (2, 3, 5, 6)]
+    deleted = line(
+        90,
+        "[Topic Deletion Manager 1] Deletion of topic orders successfully completed",
+        "kafka.controller.TopicDeletionManager",
+    )
+    files = {"b1__server": server(), "b1__controller": [deleted]}
+    others = {"b2__state-change": [received(4, 8, 1, 7, "1, 2", broker=2)] * 4}
+
+    result = state(tmp_path, *states, received(4, 8, 1, 7, "1"), **files, **others)
+
+    assert [(row["kind"], row["rule"]) for row in result["findings"]] == [("violation", ONE)]
