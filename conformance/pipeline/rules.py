@@ -309,7 +309,8 @@ HOLDS_AS_RECEIVED = Rule(
     "had, the last that it took",
     "ReplicaManager.becomeLeaderOrFollower; Partition.makeLeader, makeFollower",
     "the leader epoch of the last request that was taken",
-    "starts and refusals beside requests (state-change.log at TRACE; at INFO since 2.8)",
+    "starts beside each other since 2.6; starts and refusals beside requests (state-change.log at "
+    "TRACE; at INFO since 2.8)",
 )
 EPOCH_AS_REGISTERED = Rule(
     "a_broker_has_the_epoch_of_its_registration",

@@ -18,6 +18,7 @@ from conformance.pipeline.rules import (
     BREAKS,
     CLEAN_ELECTION,
     COMMITTED_IS_KEPT,
+    HOLDS_AS_RECEIVED,
     ISR_OF_REPLICAS,
     LEADER_EPOCHS_GROW,
     LEADER_WRITES_ISR,
@@ -39,6 +40,7 @@ _WRITTEN = frozenset(("partition_changed", "isr_removed"))
 _CHANGES = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
 _VERSIONED = frozenset(("isr_updated", "isr_refused", "isr_accepted", "partition_changed"))
 _SENDS = frozenset(("partition_changed", "leader_and_isr_sent", "metadata_sent"))
+_STATE_CHANGES = "state.change.logger"
 _STARTED = frozenset(("leader_started", "follower_started"))
 _ROLES = _STARTED | {"leader_and_isr_applied"}
 QUIET = frozenset(("OfflinePartition", "NonExistentPartition"))
@@ -805,6 +807,7 @@ def _starts_once(context: RuleContext, events: list[Event]) -> None:
             if id(a) in context.blamed or id(b) in context.blamed:
                 continue
             context.looked(STARTS_ONCE)
+            _holds_the_epoch_of_the_last_start(context, a, b)
             if a.leader_epoch != b.leader_epoch or another_life(history, a, b):
                 continue
             less = a.offset is not None and b.offset is not None and b.offset < a.offset
@@ -829,6 +832,38 @@ def _starts_once(context: RuleContext, events: list[Event]) -> None:
                 more = "" if sure else "; a new start of its process may be missing"
                 kind = FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE
                 context.report(kind, STARTS_ONCE, b, why + more)
+
+
+def _holds_the_epoch_of_the_last_start(context: RuleContext, a: Event, b: Event) -> None:
+    """Since 2.6 each start of a replica is logged in one log, with the leader epoch held before.
+
+    That is the one of the start before, or -1 if the replica is new to its process
+    (Partition.makeLeader, makeFollower): no restart and no topic has to be known of.
+    """
+    held = b.previous_epoch
+    if held is None or held == -1 or not a.logger == b.logger == _STATE_CHANGES or a.at == b.at:
+        return
+    if not context.history.contiguous(a, b):
+        return
+    context.looked(HOLDS_AS_RECEIVED)
+    if held == a.leader_epoch or not context.lacks(b, a.where):
+        return
+    counted = context.history.values_of("leader_epoch", b.tp)
+    alone = counted[a.leader_epoch or 0] == 1 and counted[held] > 0
+    told = (
+        f"starts in leader epoch {a.leader_epoch} here, and held {held} when it started next, at "
+        f"{b.where}"
+        if alone
+        else f"held leader epoch {held} before it starts here, and started last in "
+        f"{a.leader_epoch}, at {a.where}"
+    )
+    context.report(
+        FindingKind.VIOLATION,
+        HOLDS_AS_RECEIVED,
+        a if alone else b,
+        f"{b.tp_name}: broker {b.broker} {told}",
+        f"leader epoch {held if alone else a.leader_epoch}",
+    )
 
 
 def _one_start(context: RuleContext, events: list[Event]) -> None:

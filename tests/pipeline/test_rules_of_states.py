@@ -279,6 +279,19 @@ def test_a_follower_that_starts_again_in_its_leader_epoch_is_found(
     assert [at for _, _, at in found(tmp_path, b1__server=server)] == lines
 
 
+@pytest.mark.parametrize("before, line_at_fault", [(1, None), (-1, None), (3, 2), (2, 1)])
+def test_a_replica_that_starts_held_the_leader_epoch_in_which_it_started_last(
+    tmp_path: Path, before: int, line_at_fault: int | None
+):
+    states = [follows(1, 1, 1, -1), leads(9, 1, 4, before)]
+    others = [follows(5, 2, 2, -1)]  # so that leader epoch 2 is known of
+
+    wrong = found(tmp_path, b1__state_change=states, b2__state_change=others)
+
+    rule = "replica_has_the_epoch_of_its_last_request"
+    assert wrong == ([(rule, STATES, line_at_fault)] if line_at_fault else [])
+
+
 def test_a_new_zookeeper_that_began_within_hours_began_not_between_two_lines_of_one_second():
     def at(moment: int, line: int, file: str = "server.log") -> Event:
         return Event(cluster="c", file=file, line=line, at=moment, kind="leader_started", broker=1)
