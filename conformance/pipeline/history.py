@@ -14,9 +14,15 @@ from functools import cached_property
 from statistics import median
 
 from conformance.ingest.schema import Event
+from conformance.ingest.templates_broker import PARTITION
 from conformance.ingest.znode_rows import TRANSACTIONS
 from conformance.pipeline.places import Place, cover, follow_on
-from conformance.pipeline.request_rows import RequestRow, Served, rows_by_partition
+from conformance.pipeline.request_rows import (
+    RequestRow,
+    Served,
+    release_number,
+    rows_by_partition,
+)
 from conformance.pipeline.resets import (
     Reset,
     find_resets,
@@ -183,6 +189,51 @@ class History:
                 found[event.broker].add(self.places[event.file].stream)
         return found
 
+    def isr_is_kept(self, a: Event, b: Event) -> bool:
+        """Whether the leader in `a` did not change its ISR before `b`, by its own server log."""
+        low, high = _between(a, b)
+        begins = (
+            event.at
+            for event in self._isr_lines.get((a.leader, a.tp), ())
+            if not event.detail or numbers(event.detail) == set(a.isr or ())
+        )
+        return self.tells_isr_changes(a.leader, low, high) and not any(
+            low - _APART <= at <= high + _APART for at in begins
+        )
+
+    def tells_isr_changes(self, leader: int | None, low: int, high: int) -> bool:
+        """Whether a leader's log would show each change of an ISR in that time, from what to what.
+
+        Up to 2.6 it does, before it writes (Partition.shrinkIsr, expandIsr); with AlterIsr
+        (KIP-497) an expansion is told when it is answered only.
+        """
+        known = self.releases
+        return (
+            bool(known)
+            and all(release_number(each) < (2, 7) for each in known)
+            and leader in self._log_isrs
+            and any(cover(self._rolls[log], low, high) for log in self._server_logs[leader])
+            and not self.out_of_step(leader)
+        )
+
+    @cached_property
+    def _isr_lines(self) -> dict[tuple[int | None, tuple[str, int] | None], list[Event]]:
+        """What each broker logged of a partition's ISR before it changed it, as its leader."""
+        found: dict[tuple[int | None, tuple[str, int] | None], list[Event]] = defaultdict(list)
+        for event in self.events:
+            if event.kind in ("isr_shrunk", "isr_expanded"):
+                found[event.broker, event.tp].append(event)
+        return found
+
+    @cached_property
+    def _log_isrs(self) -> frozenset[int | None]:
+        """Brokers whose logs have lines of the logger that tells of ISR changes, at INFO."""
+        return frozenset(
+            event.broker
+            for event in self.events
+            if event.logger == PARTITION and event.level == "INFO"
+        )
+
     def log_covers(self, event: Event, until: int) -> bool:
         """Whether the log of this line is here, whole, from it until a time."""
         low, high = min(event.at, until), max(event.at, until)
@@ -302,6 +353,15 @@ class History:
     def fenced(self) -> bool:
         """Whether all brokers are known to fence what a deposed controller writes (KAFKA-6082)."""
         return self.oldest_release >= (2, 1)
+
+    @property
+    def keeps_writes(self) -> bool:
+        """Whether controllers are known to keep in memory each state that they write.
+
+        Up to 2.3 one forgets the write in which it raises the leader epoch for a move
+        (updateLeaderEpochAndSendRequest), and sends the state before it once more.
+        """
+        return self.oldest_release >= (2, 4)
 
     def wrote_deposed(self, event: Event, later: Event) -> bool:
         """Whether the controller of `event` wrote it when that of `later` was elected already.

@@ -416,13 +416,9 @@ def _versions_grow(context: RuleContext, events: list[Event]) -> None:
 
 def _sent_versions_grow(context: RuleContext, events: list[Event]) -> None:
     """What one controller writes and sends of a partition, and what a broker receives of it, goes
-    back to no zkVersion before: it sends what it has read or written last, in order.
-
-    Up to 2.3 it forgets the write in which it raises the leader epoch for a move
-    (updateLeaderEpochAndSendRequest), and sends the state before it once more.
-    """
+    back to no zkVersion before: it sends what it has read or written last, in order."""
     history = context.history
-    if history.oldest_release < (2, 4):
+    if not history.keeps_writes:
         return
     terms: dict[tuple[str, bool, int | None, int | None, int], list[Event]] = defaultdict(list)
     for event in events:
@@ -661,6 +657,8 @@ def _removals_keep_the_leader(context: RuleContext, events: list[Event]) -> None
         led = {each.leader for each in before}
         last = before[-1]
         right = last.leader if last.leader != event.replica else -1
+        if len(led) == 1 and event.leader == right:
+            _removes_one(context, last, event)
         if len(led) > 1 or event.leader == right or not context.lacks(event, last.where):
             continue
         context.report(
@@ -672,6 +670,26 @@ def _removals_keep_the_leader(context: RuleContext, events: list[Event]) -> None
             f"{last.leader} was written in the one before, at {last.where}",
             f"leader {right}",
         )
+
+
+def _removes_one(context: RuleContext, last: Event, event: Event) -> None:
+    """The ISR that a controller takes a replica out of is the one before, but for its leader's
+    changes (ReplicaStateMachine, up to 1.0 KafkaController.removeReplicaFromIsr)."""
+    left = [broker for broker in last.isr or () if broker != event.replica]
+    if not left or last.at > event.at or not context.history.isr_is_kept(last, event):
+        return  # of the last member releases differ
+    context.looked(WRITE_FITS)
+    if set(event.isr or ()) == set(left) or not context.lacks(event, last.where):
+        return
+    context.report(
+        FindingKind.VIOLATION,
+        WRITE_FITS,
+        event,
+        f"{event.tp_name}: broker {event.replica} is taken out of the ISR, which is "
+        f"{as_set(event.isr)} then; {as_set(last.isr)} was written before, at {last.where}, and "
+        f"its leader, broker {last.leader}, has changed it in no line since",
+        f"the ISR {as_set(left)}",
+    )
 
 
 # -- states ---------------------------------------------------------------------------------------

@@ -81,6 +81,15 @@ class Doubting(History):
         """No line is missing."""
         return True
 
+    def tells_isr_changes(self, leader: int | None, low: int, high: int) -> bool:
+        """No line is missing."""
+        return True
+
+    @property
+    def keeps_writes(self) -> bool:
+        """No state is sent again that was written over."""
+        return True
+
     def restarted(self, a: Event, b: Event, but: str = "") -> Event | None:
         """No process began anew."""
         return None

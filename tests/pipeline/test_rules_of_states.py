@@ -428,6 +428,30 @@ def test_a_removal_from_the_isr_keeps_the_leader_unless_that_one_is_removed(
     assert [at for _, _, at in found(tmp_path, b1__state_change=states)] == lines
 
 
+@pytest.mark.parametrize(
+    "isr, shrunk, release, wrong",
+    [("1,2", [], "2.6.0", 0), ("1", [], "2.6.0", 1), ("1", [3], "2.6.0", 0), ("1", [], "2.7.0", 0)],
+)
+def test_a_removal_leaves_the_isr_before_it_without_that_replica_unless_the_leader_changed_it(
+    tmp_path: Path, isr: str, shrunk: list[int], release: str, wrong: int
+):
+    states = [
+        new(1, "1,2,3"),
+        online(2, 1, 0, 0, "1,2,3", "NewPartition"),
+        removed(9, 3, 1, 1, isr),
+    ]
+    server = [
+        *starting(0, 1),
+        line(0, f"Kafka version: {release}", "org.apache.kafka.common.utils.AppInfoParser"),
+        line(1, "[Partition orders-0 broker=1] Log loaded for partition orders-0 with initial high "
+                "watermark 0", PARTITION),
+        *(shrinks(second, 1, "1,2,3", "1,3") for second in shrunk),
+        line(60, "[KafkaServer id=1] x", SERVER),
+    ]  # fmt: skip
+
+    assert len(found(tmp_path, b1__state_change=states, b1__server=server)) == wrong
+
+
 def test_a_removal_is_not_compared_with_what_was_written_of_an_earlier_topic_of_that_name(
     tmp_path: Path,
 ):
