@@ -130,13 +130,13 @@ def diagnose_missing(
     The run is shrunk as long as that stays so; None where the two agree about it after the steps.
     """
     limits = setup or setup_within(bounds)
-    found = _misses(steps, key, limits)
+    found = _replay_to_missing(steps, key, limits)
     if found is None:
         return None
     tries, at, least = 0, 0, list(steps)
     while at < len(least) and tries < MOST_TRIES:
         shorter = least[:at] + least[at + 1 :]
-        other = _misses(shorter, key, limits)
+        other = _replay_to_missing(shorter, key, limits)
         tries += 1
         if other is not None:
             least, found = other.taken, other
@@ -198,7 +198,7 @@ class _Missing:
     taken: list[Step]
 
 
-def _misses(steps: Sequence[Step], key: Key, setup: LockstepSetup) -> _Missing | None:
+def _replay_to_missing(steps: Sequence[Step], key: Key, setup: LockstepSetup) -> _Missing | None:
     pair = setup.begun()
     keys: list[Key] = []
     taken: list[Step] = []
@@ -279,7 +279,7 @@ def _diagnosis(failure: _Failure, setup: LockstepSetup) -> Diagnosis:
         what=failure.message,
         last_accepted=setup.shown(accepted[-1]) if accepted else "the initial state",
         candidates=tuple(lines),
-        nearest=_nearest(model, failure),
+        nearest=_closest_step(model, failure),
         steps=tuple(setup.shown(step) for step in (*accepted, failing)),
         story=_story(model, failure, setup),
     )
@@ -308,7 +308,7 @@ def _verdict_on(model: ModelStepper, key: Key, failure: _Failure) -> str:
     return "; ".join(differences) or "ends in the same state"
 
 
-def _nearest(model: ModelStepper, failure: _Failure) -> str:
+def _closest_step(model: ModelStepper, failure: _Failure) -> str:
     """Of all that the model may do there, what comes closest to what was seen."""
     enabled = model.enabled(failure.state)
     if failure.facts_after is None:

@@ -97,9 +97,9 @@ class EffectsOfOnePartition(Effects):
     ) -> Iterator[str]:
         """ZooKeeper's changes and LeaderAndIsr requests, which go out by broker."""
         changes = [f"{kind_of(kind, path)} {path}" for kind, path in writes]
-        yield from _differs("ZooKeeper's change", changes, _changes(before, after))
+        yield from _differences_of("ZooKeeper's change", changes, _changes(before, after))
         orders = [_order(one.request) for one in sent]
-        yield from _differs("request", orders, _requests(before, after))
+        yield from _differences_of("request", orders, _requests(before, after))
         if sent != sorted(sent, key=lambda one: one.to):
             yield "requests go out by broker in their order"
 
@@ -109,7 +109,7 @@ def kind_of(kind: EventType, path: str) -> str:
     return (EventType.DATA_CHANGED if path == paths.CONTROLLER_EPOCH else kind).value
 
 
-def _differs(what: str, heard: Sequence[str], expected: Iterator[str]) -> Iterator[str]:
+def _differences_of(what: str, heard: Sequence[str], expected: Iterator[str]) -> Iterator[str]:
     was, wanted = Counter(heard), Counter(expected)
     for one in sorted((was - wanted).elements()):
         yield f"{what} {one}, which shows nowhere"

@@ -55,7 +55,7 @@ class EffectsOfCluster(Effects):
         self, writes: list[Change], sent: list[RequestHeard], before: Facts, after: Facts
     ) -> Iterator[str]:
         """ZooKeeper's changes, and the queue of each connection."""
-        yield from _differs(_named(writes), Counter(_changes(before, after)))
+        yield from _differences_of(_named(writes), Counter(_changes(before, after)))
         yield from _queues(sent, before, after)
 
 
@@ -68,7 +68,7 @@ def _named(writes: list[Change]) -> Counter[str]:
     return found
 
 
-def _differs(heard: Counter[str], expected: Counter[str]) -> Iterator[str]:
+def _differences_of(heard: Counter[str], expected: Counter[str]) -> Iterator[str]:
     # A change that leaves no leaf, as one notification more of what was noted, is not minded.
     for one in sorted((heard - expected).elements()):
         if not any(one.endswith(parent) for parent in COUNTED):

@@ -292,7 +292,7 @@ class Lockstep:
                     return steps
         return None
 
-    def _nearest(self, key: Key) -> Step | None:
+    def _step_of_same_name(self, key: Key) -> Step | None:
         """A step that is this transition by its name, and ends otherwise: taken, it shows where."""
         named = dict(zip(self.model.parameters[key[0]], key[1], strict=True))
         for row in self.about.steps_of[key[0]]:
@@ -379,7 +379,7 @@ class Lockstep:
         if steps is None:
             if self._is_beyond(key):
                 return False
-            nearest = self._nearest(key)
+            nearest = self._step_of_same_name(key)
             if nearest is None:
                 raise Mismatch(
                     f"the model allows {key[0]}{key[1]} and the implementation cannot be driven "

@@ -124,7 +124,7 @@ def as_released(story: Story) -> AsReleased | WhyNotPlayed:
     releases = list(dict.fromkeys((recorded.version, *reversed(RELEASES), *reversed(LINES))))
     here: StoryOutcome | None = None
     for release in releases:
-        if _has(recorded.system, release, apart):
+        if _release_has(recorded.system, release, apart):
             there = _in_release(story, about, release)
             why = _why_not_as(there, about, release)
             if why is None:
@@ -154,7 +154,7 @@ def _map_for(story: Story) -> SystemMap:
     return map_of(recorded.system.name).where(recorded.version, recorded.without)
 
 
-def _has(system: System, release: str, switches: Mapping[str, object]) -> bool:
+def _release_has(system: System, release: str, switches: Mapping[str, object]) -> bool:
     """It is a release, and has these switches so."""
     if release not in {*RELEASES, *LINES} & {*system.versions, *system.also}:
         return False
@@ -203,10 +203,10 @@ def _comes_to_the_same(here: StoryOutcome, there: StoryOutcome) -> bool:
     if here.failed is not None or there.failed is not None:
         return False
     asserts = any(one.verb in ASSERTING for one in here.story.commands)
-    return asserts and _found(here) == _found(there)
+    return asserts and _claim_outcomes(here) == _claim_outcomes(there)
 
 
-def _found(outcome: StoryOutcome) -> list[str]:
+def _claim_outcomes(outcome: StoryOutcome) -> list[str]:
     """What the claims that a story checks came to."""
     commands = [one for scene in outcome.story.scenes for one in scene.commands]
     output = [lines for scene in outcome.output for lines in scene]
@@ -307,7 +307,7 @@ class _Stage:
             if self._drive(target, command.arguments, expected):
                 self.state = after
                 return
-            said = self._why(target, expected)
+            said = self._refusal(target, expected)
         raise _Parted(f"{command.label}: {said}")
 
     def _refused(self, command: StoryCommand) -> None:
@@ -401,7 +401,7 @@ class _Stage:
                     if self._facts() == same:
                         yield self.world.snapshot()
 
-    def _why(self, target: Step, expected: Facts) -> str:
+    def _refusal(self, target: Step, expected: Facts) -> str:
         """Why a target did not do, in words."""
         refusal = self.world.why_not(target)
         if refusal is not None:

@@ -198,7 +198,7 @@ class Replay:
 
     def _facts(self, changed: Mapping[Place, int | None]) -> Facts:
         """All that has been seen, with what a line changed: the model had the rest."""
-        facts = {**self._mine(), **changed}
+        facts = {**self._model_facts(), **changed}
         return {place: code for place, code in facts.items() if code is not None}
 
     def _is_as_seen(self, changed: Mapping[Place, int | None], mark: int) -> bool:
@@ -271,7 +271,7 @@ class Replay:
         moves = [self.moves.by_name[name] for name in row.transitions]
         return [(move, tuple(values[name] for name in move.parameters)) for move in moves]
 
-    def _mine(self) -> Facts:
+    def _model_facts(self) -> Facts:
         """The model's observable places that are not blank."""
         return {
             (name, index): int(value)
@@ -282,20 +282,22 @@ class Replay:
 
     def _differences(self, facts: Facts) -> list[str]:
         """Observable places where the model's state and what was observed differ, in words."""
-        mine = self._mine()
+        mine = self._model_facts()
         if mine == facts:
             return []
         state, found = self.ledger.state(), []
         for place in sorted(set(mine) | set(facts)):
             if mine.get(place) != facts.get(place):
-                observed = _with(state, place, facts.get(place))
+                observed = _with_observed(state, place, facts.get(place))
                 path, expected = place_and_value(self.twin, state, *place)
                 _, seen = place_and_value(self.twin, observed, *place)
                 found.append(f"{path} is {seen}, where the model has {expected}")
         return found
 
 
-def _with(state: SparseState, place: tuple[str, tuple[int, ...]], value: int | None) -> SparseState:
+def _with_observed(
+    state: SparseState, place: tuple[str, tuple[int, ...]], value: int | None
+) -> SparseState:
     """The state with one place as it was observed; None is the blank value."""
     name, index = place
     cells = {at: code for at, code in state.get(name, {}).items() if at != index}

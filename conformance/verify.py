@@ -209,7 +209,7 @@ def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[C
             yield proved[proof.claim]
         both = compose()
         yield _refines(proved[NO_MESSAGE_LOSS.claim], both, refinement(both), report)
-        for proof in _further(deep):
+        for proof in _more_proofs(deep):
             proved[proof.claim] = _proved(proof, report, proved)
             yield proved[proof.claim]
         if deep:
@@ -218,7 +218,7 @@ def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[C
         for exploration in explorations:
             yield from _explored(exploration, report)
         for finding in FINDINGS:
-            yield _found(finding, report)
+            yield _find_bug(finding, report)
         yield _in_step(200 if deep else 24, report)
         yield _replayed(60 if deep else 10, report)
         yield _row(walked(60 if deep else 8, 60, report))
@@ -236,7 +236,7 @@ def planned(deep: bool = False) -> list[tuple[str, str]]:
             for proof in PROOFS]  # fmt: skip
     rows += [(REFINES[0], f"replication {system('replication').default_version}")]
     rows += [(proof.claim, f"{proof.system} {(proof.form or system(proof.system)).default_version}")
-             for proof in _further(deep)]  # fmt: skip
+             for proof in _more_proofs(deep)]  # fmt: skip
     if deep:
         rows += [(REFINES[0], f"{BY_ALTER_ISR.name} {BY_ALTER_ISR.default_version}")]
     rows += [(claim, f"{one.system} {one.version}") for one in explorations for claim in one.claims]
@@ -263,7 +263,7 @@ def overall(rows: list[ClaimRow]) -> Verdict:
     return combine(wrong) if wrong else Verdict.HOLDS
 
 
-def _further(deep: bool) -> tuple[Proof, ...]:
+def _more_proofs(deep: bool) -> tuple[Proof, ...]:
     return (*PROGRESS, *(DEEP_PROOFS if deep else ()))
 
 
@@ -352,7 +352,7 @@ def _counts(result: Exploration) -> str:
     return f"{result.distinct:,} {what}, up to {_steps(result.depth)}"
 
 
-def _found(one: HistoricBug, report: Report) -> ClaimRow:
+def _find_bug(one: HistoricBug, report: Report) -> ClaimRow:
     chosen = system(one.system)
     without: dict[str, object] = dict.fromkeys(one.without, False)
     recorded = chosen.recorded(one.version, without)

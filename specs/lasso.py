@@ -69,26 +69,26 @@ class _LassoWalk:
 
     def around(self, start: State, missing: set[int]) -> list[int]:
         """A loop from the start through all instances that fairness requires, and back."""
-        missing -= self._impossible(start, missing)
+        missing -= self._disabled_instances(start, missing)
         state, taken = start, list[int]()
         while missing:
             reached = functools.partial(self._shows_one_of, frozenset(missing))
-            steps, state = self._nearest(state, reached)
+            steps, state = self._shortest_path_to(state, reached)
             taken += steps
-            missing -= {steps[-1]} | self._impossible(state, missing)
+            missing -= {steps[-1]} | self._disabled_instances(state, missing)
         if taken and state != start:
-            steps, _ = self._nearest(state, lambda number, after: after == start)
+            steps, _ = self._shortest_path_to(state, lambda number, after: after == start)
             taken += steps
         return taken
 
     def _shows_one_of(self, wanted: frozenset[int], number: int, after: State) -> bool:
-        return number in wanted or bool(self._impossible(after, wanted))
+        return number in wanted or bool(self._disabled_instances(after, wanted))
 
-    def _impossible(self, state: State, numbers: Iterable[int]) -> set[int]:
+    def _disabled_instances(self, state: State, numbers: Iterable[int]) -> set[int]:
         instances = self._code.grounded.instances
         return {n for n in numbers if self._code.first_refusal(instances[n], state) is not None}
 
-    def _nearest(
+    def _shortest_path_to(
         self, state: State, reached: Callable[[int, State], bool]
     ) -> tuple[list[int], State]:
         """The shortest way inside, of at least one step, whose last step is what is looked for."""
@@ -100,14 +100,14 @@ class _LassoWalk:
                 if not self._inside(after):
                     continue
                 if reached(number, after):
-                    return [*_way(came, here), number], after
+                    return [*_path_to(came, here), number], after
                 if after not in came:
                     came[after] = (here, number)
                     queue.append(after)
         raise AssertionError("a fair component lacks what makes it fair: the engines disagree")
 
 
-def _way(came: dict[State, tuple[State, int] | None], state: State) -> list[int]:
+def _path_to(came: dict[State, tuple[State, int] | None], state: State) -> list[int]:
     steps: list[int] = []
     before = came[state]
     while before is not None:

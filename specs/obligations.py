@@ -110,7 +110,7 @@ class ProofFormulas:
     def __init__(self, proof: Proof, recorded: RecordedSystem, code: Z3Code) -> None:
         self.proof, self.recorded, self.code = proof, recorded, code
         self.meaning = {
-            one.symbol: fields_read(record_condition(_whole(one), recorded.system.state,
+            one.symbol: fields_read(record_condition(_open_formula(one), recorded.system.state,
                                                      recorded.switches))
             for one in proof.definitions
         }  # fmt: skip
@@ -313,7 +313,7 @@ def _in_mind(value: Any) -> Any:
     return z3.Function(f"in mind {value.sort()}", value.sort(), z3.BoolSort())(value)
 
 
-def _whole(one: Definition) -> Any:
+def _open_formula(one: Definition) -> Any:
     """A definition's formula with its own variables left free: what it reads is all that counts."""
     values = [Scalar(t.var(f"{one.name} {i}", sort)) for i, sort in enumerate(one.over)]
     return lambda now: one.formula(now, *values)

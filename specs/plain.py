@@ -64,7 +64,7 @@ class PlainSearch:
     def go(self) -> None:
         """Level by level, until nothing is new or there is a reason to stop."""
         self.began = time.perf_counter()
-        self._settle([self.code.initial], 0, 1)
+        self._settle_claims([self.code.initial], 0, 1)
         seen = {self.code.initial}
         frontier = [self.code.initial]
         first, depth = 0, 1
@@ -83,7 +83,7 @@ class PlainSearch:
             self._settle_steps(depth)
             if found:
                 self.levels.append(len(found))
-                self._settle(found, first + len(frontier), depth)
+                self._settle_claims(found, first + len(frontier), depth)
             first += len(frontier)
             frontier = found
 
@@ -122,7 +122,7 @@ class PlainSearch:
                 )
         return found
 
-    def _settle(self, states: list[Any], first: int, depth: int) -> None:
+    def _settle_claims(self, states: list[Any], first: int, depth: int) -> None:
         """Judges the claims still open on a new level."""
         for name, wanted, holds in self.open:
             for offset, state in enumerate(states):

@@ -19,7 +19,7 @@ def plain_ending(
     `path_to` gives the shortest run to the state of a number.
     """
     fair = code.grounded.fair_instances(claim)
-    without = _Without(code, states, claim, fair)
+    without = _ConditionFalse(code, states, claim, fair)
     if not without.graph:
         return vacuous()
     fair_ones: list[tuple[int, set[int]]] = []
@@ -39,7 +39,7 @@ def plain_ending(
     return unknown_beyond_bounds(code.grounded, beyond) if beyond else holds()
 
 
-class _Without:
+class _ConditionFalse:
     """The states where the condition is false, and the steps between them."""
 
     def __init__(

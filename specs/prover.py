@@ -308,11 +308,11 @@ class _Prover:
             for solver in [one for one in self.solvers if answers[one] == PROVED]:
                 answers[solver] = question.answer(solver)
             if self.needs is not None and answers[self.solvers[0]] == PROVED:
-                self.needs(step, invariant, self._needed(question))
+                self.needs(step, invariant, self._invariants_needed(question))
         seconds = time.perf_counter() - started
         self._note(Obligation(step, invariant, answers, seconds))
 
-    def _needed(self, question: SolverQuery) -> set[str]:
+    def _invariants_needed(self, question: SolverQuery) -> set[str]:
         """What Z3 needs of the invariants; all of them where it does not say."""
         names = list(self.assumed)
         found = question.needed(list(self.assumed.values()))

@@ -128,14 +128,14 @@ def _named(report: Any) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
 
 def _entries(report: Any) -> Iterator[tuple[str, Any]]:
     for key, path, said in _named(report):
-        data = _shown(attrgetter(path)(report), said)
+        data = _as_shown(attrgetter(path)(report), said)
         if said.get("flat"):
             yield from data.items()
         else:
             yield key, data
 
 
-def _shown(value: Any, said: Mapping[str, Any]) -> Any:
+def _as_shown(value: Any, said: Mapping[str, Any]) -> Any:
     if value is None:
         return None
     if "counted" in said:
@@ -325,9 +325,12 @@ class TableLayout:
             ).rstrip()
             for line in zip_longest(*parts)
         ]
-        return [*beside, *(line for place in self.below for line in self._under(cells[place]))]
+        return [
+            *beside,
+            *(line for place in self.below for line in self._wrapped_below(cells[place])),
+        ]
 
-    def _under(self, text: str) -> list[str]:
+    def _wrapped_below(self, text: str) -> list[str]:
         return textwrap.wrap(
             text,
             max(self._room or 0, len(_BELOW) + _READABLE),

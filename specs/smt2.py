@@ -218,7 +218,7 @@ class Smt2Folder:
         for one in result.obligations:
             files = self._files.get((label, one.step, one.invariant), [])
             named = ", ".join(_linked(entry) for entry in files)
-            by = "the frame rule" if one.by == "frame" else _said(one, files)
+            by = "the frame rule" if one.by == "frame" else _solver_answers(one, files)
             yield f"| `{one.step}` | {one.invariant} | {by} | {named or '-'} |"
 
 
@@ -232,7 +232,7 @@ def _read_by(proof: Proof, recorded: RecordedSystem) -> dict[str, list[str]]:
             DOMAINS: sorted(limited)}  # fmt: skip
 
 
-def _said(one: Obligation, files: list[dict[str, str]]) -> str:
+def _solver_answers(one: Obligation, files: list[dict[str, str]]) -> str:
     said = [f"{solver}: {answer}" for solver, answer in one.answers.items()]
     second = {entry["cvc5"] for entry in files if "cvc5" in entry}
     checked = {entry["checked"] for entry in files if "checked" in entry}

@@ -63,14 +63,14 @@ class SeparateContext:
 
     def moved(self, formulas: Sequence[Any]) -> list[Any]:
         """Formulas as they are there; one that was asked about before is there already."""
-        return [self._one(formula) for formula in formulas]
+        return [self._translated(formula) for formula in formulas]
 
     def spent_on(self, solver: Any) -> int:
         """What a solver spent on its answer: Z3 counts what is spent in a context together."""
         before, self._spent = self._spent, int(solver.statistics().get_key_value("rlimit count"))
         return self._spent - before
 
-    def _one(self, formula: Any) -> Any:
+    def _translated(self, formula: Any) -> Any:
         # The number of a formula stays its own as long as it is kept.
         found = self._moved.get(formula.get_id())
         if found is None:
@@ -94,7 +94,7 @@ class SolverQuery:
         """What Z3 spent on its last answer, in its own units: those of `RLIMIT`."""
         self._negated = z3.Not(goal)
 
-    def _made(
+    def _new_solver(
         self,
         asserted: Sequence[Any],
         part: int = 1,
@@ -124,7 +124,7 @@ class SolverQuery:
         apart = SeparateContext()
         rest = [mine for mine in (*self._premises, self._negated)
                 if not any(mine is other for other in among)]  # fmt: skip
-        solver = self._made(apart.moved(rest), 1, {"core.minimize": True}, apart)
+        solver = self._new_solver(apart.moved(rest), 1, {"core.minimize": True}, apart)
         names = [z3.Bool(f"premise {position}", apart.context) for position in range(len(among))]
         for name, one in zip(names, apart.moved(among), strict=True):
             solver.assert_and_track(one, name)
@@ -139,7 +139,7 @@ class SolverQuery:
         apart = SeparateContext()
         premises, (negated,) = apart.moved(self._premises), apart.moved([self._negated])
         for _, options in [(1, {})] if self._by_triggers else Z3_WAYS:
-            solver = self._made([negated], 1, options, apart)
+            solver = self._new_solver([negated], 1, options, apart)
             names = [z3.Bool(f"premise {at}", apart.context) for at in range(len(premises))]
             for name, one in zip(names, premises, strict=True):
                 solver.assert_and_track(one, name)
@@ -161,7 +161,7 @@ class SolverQuery:
         apart: SeparateContext,
     ) -> bool:
         """Is a contradiction found by so much work?"""
-        solver = self._made(asserted, 1, options, apart)
+        solver = self._new_solver(asserted, 1, options, apart)
         solver.set("rlimit", rlimit)
         return bool(solver.check() == z3.unsat)
 
@@ -174,7 +174,7 @@ class SolverQuery:
         apart = self._separate or SeparateContext()
         for part, options in TRIGGER_WAYS if self._by_triggers else Z3_WAYS:
             asserted = apart.moved([*self._premises, self._negated])
-            solver = self._made(asserted, part, options, apart)
+            solver = self._new_solver(asserted, part, options, apart)
             answer = ANSWERS.get(str(solver.check()), UNKNOWN)
             self.work += apart.spent_on(solver)
             if answer != UNKNOWN:
@@ -185,7 +185,7 @@ class SolverQuery:
 
     def smt2(self) -> str:
         """The question as an SMT-LIB file that needs nothing else: `unsat` means proved."""
-        asked = self._made([*self._premises, self._negated])
+        asked = self._new_solver([*self._premises, self._negated])
         return f"(set-logic ALL)\n{asked.to_smt2()}"
 
 

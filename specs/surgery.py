@@ -169,7 +169,7 @@ class Surgery:
 
     def findings(self, guards: Sequence[Guard]) -> Iterator[GuardTrial]:
         """Tries the system without each guard, one by one, and yields the results."""
-        whole = self._explore(self._whole())
+        whole = self._explore(self._system_with_guard())
         broken = _broken(whole)
         if broken:
             names = ", ".join(name for name, _ in broken)
@@ -180,9 +180,9 @@ class Surgery:
         for number, guard in enumerate(guards, 1):
             self.report(f"guard {number} of {len(guards)}: {guard}")
             found = self._finding(guard, whole)
-            yield self._where_it_bites(found) if found.by is None else found
+            yield self._with_least_capacities(found) if found.by is None else found
 
-    def _where_it_bites(self, found: GuardTrial) -> GuardTrial:
+    def _with_least_capacities(self, found: GuardTrial) -> GuardTrial:
         """The finding where the capacities that the guard is about are the least, if it bites."""
         reached = {
             name: self.recorded.system.bounds[name].least for name in self._capacities(found.guard)
@@ -190,7 +190,7 @@ class Surgery:
         if not found.changes_nothing or reached.items() <= self.bounds.items():
             return found
         small = replace(self, bounds={**self.bounds, **reached}, stories=())
-        whole = small._explore(self._whole())
+        whole = small._explore(self._system_with_guard())
         again = found if _broken(whole) else small._finding(found.guard, whole)
         return found if again.by is None else replace(again, within=reached)
 
@@ -201,7 +201,7 @@ class Surgery:
                       if one.reason == guard.reason)  # fmt: skip
         return sorted({name for condition in conditions for name in bounds_read(condition)})
 
-    def _whole(self) -> RecordedSystem:
+    def _system_with_guard(self) -> RecordedSystem:
         return self.recorded.system.recorded(self.recorded.version, self.recorded.without)
 
     def _finding(self, guard: Guard, whole: Exploration) -> GuardTrial:

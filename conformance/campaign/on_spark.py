@@ -31,7 +31,7 @@ def record_runs(steps: int, brokers: int) -> Step:
                 lines = one.recorded(CampaignRun(**row), steps, brokers)
                 yield pa.RecordBatch.from_pylist(lines, TRACES)
 
-    return lambda cells: cells.mapInArrow(record, schema=_spark(TRACES))
+    return lambda cells: cells.mapInArrow(record, schema=_spark_schema(TRACES))
 
 
 def judge_runs(traces: DataFrame) -> DataFrame:
@@ -40,7 +40,7 @@ def judge_runs(traces: DataFrame) -> DataFrame:
     def judge(table: pa.Table) -> pa.Table:
         return pa.Table.from_pylist([one.judged(table.to_pylist())], VERDICTS)
 
-    return traces.groupBy("number").applyInArrow(judge, schema=_spark(VERDICTS))
+    return traces.groupBy("number").applyInArrow(judge, schema=_spark_schema(VERDICTS))
 
 
 def shrink_runs(steps: int, brokers: int) -> Step:
@@ -51,7 +51,7 @@ def shrink_runs(steps: int, brokers: int) -> Step:
             rows = [one.made_small(CampaignRun(**row), steps, brokers) for row in batch.to_pylist()]
             yield pa.RecordBatch.from_pylist(rows, SMALL)
 
-    return lambda cells: cells.mapInArrow(small, schema=_spark(SMALL))
+    return lambda cells: cells.mapInArrow(small, schema=_spark_schema(SMALL))
 
 
 class SparkCampaign:
@@ -72,7 +72,7 @@ class SparkCampaign:
         where = folder.absolute()
         traces = self._frame(cells).transform(record_runs(plan.steps, plan.brokers))
         traces.write.parquet(str(where / "traces"))
-        kept = self._session.read.schema(_spark(TRACES)).parquet(str(where / "traces"))
+        kept = self._session.read.schema(_spark_schema(TRACES)).parquet(str(where / "traces"))
         kept.transform(judge_runs).write.parquet(str(where / "verdicts"))
 
     def make_small(self, cells: Sequence[CampaignRun], plan: CampaignPlan) -> list[dict[str, Any]]:
@@ -83,10 +83,10 @@ class SparkCampaign:
     def _frame(self, cells: Sequence[CampaignRun]) -> DataFrame:
         rows = cells_as_table(cells)
         slices = min(len(rows), 4 * self._session.sparkContext.defaultParallelism)
-        return self._session.createDataFrame(rows, schema=_spark(CELLS)).repartition(slices)
+        return self._session.createDataFrame(rows, schema=_spark_schema(CELLS)).repartition(slices)
 
 
-def _spark(schema: pa.Schema) -> StructType:
+def _spark_schema(schema: pa.Schema) -> StructType:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(schema)

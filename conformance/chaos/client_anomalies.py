@@ -185,14 +185,14 @@ def _judge_send(
         judged.anomalies.append(Anomaly(DUPLICATE, send.partition, offsets[1], why, send.ended))
     elif times > 1:
         judged.allowed["written again by a plain producer"] += times - 1
-    if not _is_whole(list(found.values())):
+    if not _is_contiguous(list(found.values())):
         counts = ", ".join(f"{value}: {len(offsets)}" for value, offsets in found.items())
         why = f"a batch of {send.count} records of {send.writer} is there in part ({counts})"
         offset = next((offsets[0] for offsets in found.values() if offsets), send.offset)
         judged.anomalies.append(Anomaly(TORN, send.partition, offset, why, send.ended))
 
 
-def _is_whole(offsets: list[list[int]]) -> bool:
+def _is_contiguous(offsets: list[list[int]]) -> bool:
     """Each time that the batch is there, its records follow each other."""
     firsts = offsets[0]
     return all(one == [first + at for first in firsts] for at, one in enumerate(offsets))

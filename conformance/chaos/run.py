@@ -291,7 +291,7 @@ class ChaosCluster:
         while time.monotonic() < deadline:
             try:
                 self.cluster.start()
-                left = self._lacking(partitions)
+                left = self._why_not_in_sync(partitions)
                 if not left:
                     return ""
             except (ClusterError, ZooKeeperError) as error:
@@ -299,7 +299,7 @@ class ChaosCluster:
             time.sleep(0.2)
         return left
 
-    def _lacking(self, partitions: int) -> str:
+    def _why_not_in_sync(self, partitions: int) -> str:
         with self._client() as client:
             for number in range(partitions):
                 registered = wait(client.topic(TOPIC))

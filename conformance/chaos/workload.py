@@ -87,13 +87,13 @@ class Workload:
 
     def answered(self, send: ProduceAttempt, offset: int) -> None:
         """The records are there, from an offset on; -1 if nobody says where."""
-        self._over(send, offset, "")
+        self._finish_attempt(send, offset, "")
 
     def failed(self, send: ProduceAttempt, error: str) -> None:
         """Nobody says that the records are there."""
-        self._over(send, -1, error)
+        self._finish_attempt(send, -1, error)
 
-    def _over(self, send: ProduceAttempt, offset: int, error: str) -> None:
+    def _finish_attempt(self, send: ProduceAttempt, offset: int, error: str) -> None:
         with self.history.lock:
             if not send.ended:
                 send.offset, send.error, send.ended = offset, error, self.now()

@@ -123,7 +123,7 @@ def _explored(
         recorded, limits, claim, search.max_states, progress, search.engine, search.symmetry,
         search.workers, search.memory_bytes,
     )  # fmt: skip
-    again = _again(recorded, limits, claim)
+    again = _command_again(recorded, limits, claim)
     looked = f"{found.distinct:,} states in {found.seconds:.1f} s"
     result = found.deadlock if claim == DEADLOCK else found.claims[claim]
     every = result.verdict is Verdict.HOLDS
@@ -167,7 +167,7 @@ def _by_z3(
     rlimit = RLIMIT if bounded.rlimit is None else bounded.rlimit
     found = find_by_z3(recorded, limits, claim, lifted, max_steps, rlimit, progress)
     free = dict.fromkeys(lifted, "none")
-    replay = _again(recorded, {k: v for k, v in limits.items() if k not in free}, claim)
+    replay = _command_again(recorded, {k: v for k, v in limits.items() if k not in free}, claim)
     replay += f" --engine {ENGINE}" + "".join(f" --bound {name}={NONE}" for name in lifted)
     replay += "" if found.run else bounded.words()
     fixed = {name: number for name, number in limits.items() if name not in free}
@@ -195,7 +195,7 @@ def _by_z3(
     )
 
 
-def _again(recorded: RecordedSystem, bounds: dict[str, int], claim: str) -> str:
+def _command_again(recorded: RecordedSystem, bounds: dict[str, int], claim: str) -> str:
     return replay_command(
         "find", recorded.system.name, recorded.version, recorded.without, bounds, claim
     )

@@ -75,7 +75,7 @@ def find_proof(
     from specs.solvers import has_cvc5
 
     solvers = ("z3", "cvc5") if has_cvc5() else ("z3",)
-    given = _given(proof, wanted)
+    given = _proof_without_dropped(proof, wanted)
     recorded = variant.recorded(system_named(proof.system))
     resume = None if wanted.resume is None else Path(wanted.resume)
     with Progress() as progress, refusals():
@@ -105,7 +105,7 @@ def find_proof(
     finish(found.verdict)
 
 
-def _given(proof: Proof, wanted: InvariantOptions) -> Proof:
+def _proof_without_dropped(proof: Proof, wanted: InvariantOptions) -> Proof:
     if wanted.forget is None:
         # From the claim alone: nothing that people wrote is left, no hint and no lemma either.
         return Proof(proof.claim, proof.system, (), proof.assumes)

@@ -115,7 +115,7 @@ class Interrupts:
         if self.asked:
             # Those of now, and those of then that have lost their parent meanwhile.
             for pid, born in (self._children | _descendants()).items():
-                if _born(pid) == born:
+                if _start_time(pid) == born:
                     _kill(pid)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -143,7 +143,7 @@ def _kill(pid: int) -> None:
         return
 
 
-def _born(pid: int) -> str | None:
+def _start_time(pid: int) -> str | None:
     """When a process began, by the system's own count; None where there is none such."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
@@ -172,7 +172,7 @@ def _descendants() -> dict[int, str]:
         parent = wanted.pop()
         for pid, of in parents.items():
             if of == parent and pid not in found:
-                born = _born(pid)
+                born = _start_time(pid)
                 if born is not None:
                     found[pid] = born
                     wanted.append(pid)

@@ -291,7 +291,7 @@ def logs(folder: Path, broker: int, lines: int, file: str, json_target: str | No
     emit_json(json_target, {"file": path, "lines": found})
 
 
-def _one(what: str, done: str, help_: str) -> None:
+def _add_broker_command(what: str, done: str, help_: str) -> None:
     @kafka.command(what, help=f"{help_}\n\n\b\nExample:\n  insync kafka {what} DIR 1\n")
     @FOLDER
     @BROKER
@@ -304,9 +304,11 @@ def _one(what: str, done: str, help_: str) -> None:
         emit_json(json_target, _status(lab))
 
 
-_one("kill", "killed", "End a broker at once, as a crash does (SIGKILL).")
-_one("pause", "paused", "Stop a broker where it is, as a long pause of the JVM does (SIGSTOP).")
-_one("resume", "resumed", "Let a paused broker go on (SIGCONT).")
+_add_broker_command("kill", "killed", "End a broker at once, as a crash does (SIGKILL).")
+_add_broker_command(
+    "pause", "paused", "Stop a broker where it is, as a long pause of the JVM does (SIGSTOP)."
+)
+_add_broker_command("resume", "resumed", "Let a paused broker go on (SIGCONT).")
 
 
 @kafka.command()

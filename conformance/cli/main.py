@@ -181,7 +181,7 @@ class LazyGroup(click.Group):
             click.echo(error.format_message(), err=True)
             sys.exit(WRONG_USE)
         except click.UsageError as error:
-            WrongUse(_teach(error)).show()
+            WrongUse(_usage_message(error)).show()
             sys.exit(WRONG_USE)
         except click.ClickException as error:
             error.show()
@@ -261,7 +261,7 @@ def _exit_code(result: object) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _teach(error: click.UsageError) -> str:
+def _usage_message(error: click.UsageError) -> str:
     message = error.format_message().rstrip(".")
     message = message[:1].lower() + message[1:]
     if error.ctx is None:

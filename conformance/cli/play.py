@@ -59,7 +59,7 @@ def play(
         words += [word for name in without for word in ("without", name)]
         words += ["brokers", str(brokers)] if brokers else []
         heading = " ".join(words)
-    serve({"heading": _full(heading), "lines": lines}, port, opens, json_target,
+    serve({"heading": _with_version(heading), "lines": lines}, port, opens, json_target,
           page="play" if begins else "")  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def serve(
             raise KeyboardInterrupt("the page is closed") from None
 
 
-def _full(heading: str) -> str:
+def _with_version(heading: str) -> str:
     """The heading with its version named, so that the address says it. WrongUse if it is wrong."""
     from conformance.web.board import board
     from specs.story.heading import heading_line

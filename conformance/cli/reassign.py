@@ -39,7 +39,7 @@ _IGNORED = (
 
 
 @dataclass(frozen=True)
-class _Given:
+class _ReassignOptions:
     """What was asked for, the files read."""
 
     action: str
@@ -117,7 +117,7 @@ def reassign(
     if action != "list":
         file = movable if action == "generate" else plan
         text = _read(_TOPICS if action == "generate" else _PLAN, file)
-    given = _Given(
+    given = _ReassignOptions(
         action, text, broker_list or "", throttle, move_throttle, additional, preserve_throttles,
         not disable_rack_aware, seed,
     )  # fmt: skip
@@ -207,7 +207,7 @@ def _check_older(action: str, given: dict[str, bool], release: Release) -> None:
             raise ToolRefused(cannot_be_used(action, name, release))
 
 
-def _by_brokers(brokers: str, given: _Given, release: Release) -> Sequence[str]:
+def _by_brokers(brokers: str, given: _ReassignOptions, release: Release) -> Sequence[str]:
     with admin_at(brokers) as admin:
         command = ReassignByBrokers(admin, random.Random(given.seed), release=release)
         match given.action:
@@ -226,7 +226,7 @@ def _by_brokers(brokers: str, given: _Given, release: Release) -> Sequence[str]:
 
 
 def _by_zookeeper(
-    where: str, brokers: str | None, version: str | None, given: _Given
+    where: str, brokers: str | None, version: str | None, given: _ReassignOptions
 ) -> Sequence[str]:
     with zookeeper(where, version) as client, contextlib.ExitStack() as held:
         held.enter_context(refusals(of_reassignments(client.release)))
@@ -234,7 +234,9 @@ def _by_zookeeper(
         return _carried_out(client, admin, given)
 
 
-def _carried_out(client: ZnodeClient, admin: Admin | None, given: _Given) -> Sequence[str]:
+def _carried_out(
+    client: ZnodeClient, admin: Admin | None, given: _ReassignOptions
+) -> Sequence[str]:
     command = ReassignCommand(client, random.Random(given.seed), admin)
     match given.action:
         case "generate":

@@ -75,7 +75,7 @@ def story(
         option = "--accept" if accept else "--fault"
         raise WrongUse(f"{option} is for the model; leave out either {option} or --on {on}")
     with refusals():
-        stories = [_under(_read(path), faults) for path in paths]
+        stories = [_with_faults(_read(path), faults) for path in paths]
     results: list[dict[str, Any]] = []
     sides = [side for side in ("model", "impl") if on in (side, "both")]
     began, of = time.monotonic(), len(paths) * len(sides)
@@ -192,7 +192,7 @@ def _read(path: Path) -> Story:
         raise WrongUse(f"{path}: {error.strerror}; name a story that can be read") from error
 
 
-def _under(story: Story, faults: tuple[str, ...]) -> Story:
+def _with_faults(story: Story, faults: tuple[str, ...]) -> Story:
     """The story in a world where more goes wrong."""
     heading = story.heading
     if heading is None or not faults:
@@ -220,7 +220,11 @@ def _reported(
         if accept:
             _accept(path, outcome)
             verdict = Verdict.HOLDS if outcome.checks else Verdict.NOT_CHECKED
-    for text in [f"{verdict}  {path}  {_about(outcome)}", *lines, *_advice(outcome, accept, lines)]:
+    for text in [
+        f"{verdict}  {path}  {_subject_of(outcome)}",
+        *lines,
+        *_advice(outcome, accept, lines),
+    ]:
         say(text, json_target)
     return {
         "story": str(path),
@@ -235,7 +239,7 @@ def _reported(
     }  # fmt: skip
 
 
-def _about(outcome: StoryOutcome) -> str:
+def _subject_of(outcome: StoryOutcome) -> str:
     return outcome.story.title or "(no title: a comment in its first line would be one)"
 
 

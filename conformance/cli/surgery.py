@@ -103,7 +103,7 @@ def surgery(
 
 
 @dataclass(frozen=True)
-class _Needed:
+class _NeededGuard:
     """A guard that a claim needs, and the shortest run that breaks the claim without it."""
 
     guard: Guard
@@ -138,7 +138,7 @@ class _Needed:
 
 def _first_needed(
     findings: Sequence[GuardTrial], recorded: RecordedSystem, limits: dict[str, int]
-) -> _Needed | None:
+) -> _NeededGuard | None:
     from specs.explorer import find
 
     for one in findings:
@@ -147,7 +147,7 @@ def _first_needed(
             continue
         _, run = find(cut, {**limits, **one.within}, one.who)
         if run is not None:
-            return _Needed(one.guard, one.who, run, cut, recorded, limits)
+            return _NeededGuard(one.guard, one.who, run, cut, recorded, limits)
     return None
 
 
@@ -159,7 +159,7 @@ def _noticed(one: GuardTrial) -> str:
     if one.mark_is_wrong:
         return f"{one.who}, yet it is marked redundant: {one.mark}"
     if one.by is not None:
-        return _who(one)
+        return _detected_by(one)
     if one.mark is not None:
         return f"marked redundant: {one.mark}"
     if one.unknown:
@@ -167,7 +167,7 @@ def _noticed(one: GuardTrial) -> str:
     return f"nobody ({_what_it_changes(one)})"
 
 
-def _who(one: GuardTrial) -> str:
+def _detected_by(one: GuardTrial) -> str:
     where = f" (with {listed(one.within)})" if one.within else ""
     if one.by == "story":
         return f"the story {Path(one.who or '').stem}"

@@ -159,7 +159,7 @@ def _check(release: Release, given: dict[str, bool]) -> str:
         raise ToolRefused(
             'Option combination "[bootstrap-server],[config]" can\'t be used with option "[alter]"'
         )
-    _together(release, action, given)
+    _check_combinations(release, action, given)
     return action
 
 
@@ -198,7 +198,7 @@ _FITS = {
 _REPORTS = ("under-replicated-partitions", "unavailable-partitions", "topics-with-overrides")
 
 
-def _together(release: Release, action: str, given: dict[str, bool]) -> None:
+def _check_combinations(release: Release, action: str, given: dict[str, bool]) -> None:
     for option, fits in _FITS.items():
         if not given[option]:
             continue

@@ -74,7 +74,12 @@ def vectors(
     if coverage is not None:
         _cover(read, coverage, json_target)
     _table(rows, json_target)
-    for line in [*_wrong(rows), *_differing(differ), *_whose(rows), *_reasoned(rows)]:
+    for line in [
+        *_failed_cases(rows),
+        *_differing(differ),
+        *_answer_sources(rows),
+        *_reasoned(rows),
+    ]:
         say(line, json_target)
     verdict = overall(rows)
     emit_json(json_target, _payload(rows, differ, DISAGREE if differ else verdict.value))
@@ -150,7 +155,7 @@ def _table(rows: list[FileResult], json_target: str | None) -> None:
     show_table(["file", "on", "verdict", *names], cells, json_target, right=names)
 
 
-def _wrong(rows: list[FileResult]) -> list[str]:
+def _failed_cases(rows: list[FileResult]) -> list[str]:
     """The cases that went wrong, the first few of each file."""
     from conformance.vectors.case_results import Outcome
 
@@ -182,7 +187,7 @@ def _differing(differ: list[Disagreement]) -> list[str]:
     ]
 
 
-def _whose(rows: list[FileResult]) -> list[str]:
+def _answer_sources(rows: list[FileResult]) -> list[str]:
     """Which of the model's answers are its transitions'."""
     answered = sum(one.outcome.checked for row in rows if row.on == "model" for one in row.judged)
     if not answered:

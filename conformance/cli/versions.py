@@ -148,14 +148,14 @@ def _show_flags(json_target: str | None) -> None:
     say("flags of the sheet of bugs", json_target)
     show_table(
         ["flag", "bugs", "here"],
-        [(flag.name, " ".join(flag.entries), _here(flag)) for flag in FLAGS.values()],
+        [(flag.name, " ".join(flag.entries), _settings_of(flag)) for flag in FLAGS.values()],
         json_target,
         prose=["here"],
     )
     say("", json_target)
 
 
-def _here(flag: Flag) -> str:
+def _settings_of(flag: Flag) -> str:
     if flag.system is None:
         return f"not expressed: {flag.excuse}"
     return ", ".join(f"{name}={shown(value)}" for name, value in flag.settings.items())

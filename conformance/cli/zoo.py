@@ -121,16 +121,16 @@ def zoo(
         raise WrongUse(f"--fault is for one bug; write: insync zoo ID --fault {faults[0]}")
     if name is not None:
         with refusals():
-            chosen = _under(entry_named(name), faults)
-        _one(chosen, max_states, keeping, json_target)
+            chosen = _with_faults(entry_named(name), faults)
+        _hunt_one(chosen, max_states, keeping, json_target)
     elif every or quick:
         hunted = [one for one in ZOO if one.shown and (every or one.shown.quick)]
-        _several(hunted, max_states, json_target)
+        _hunt_all(hunted, max_states, json_target)
     else:
         _list(json_target)
 
 
-def _under(entry: ZooEntry, faults: tuple[str, ...]) -> ZooEntry:
+def _with_faults(entry: ZooEntry, faults: tuple[str, ...]) -> ZooEntry:
     """The entry in a world where more goes wrong, with its bug and without it."""
     return replace(entry, shown=entry.shown.under(faults)) if entry.shown else entry
 
@@ -157,7 +157,7 @@ def _list(json_target: str | None) -> None:
     emit_json(json_target, _payload([_listed(one) for one in ZOO]))
 
 
-def _one(
+def _hunt_one(
     entry: ZooEntry, max_states: int | None, keeping: KeepOptions, json_target: str | None
 ) -> None:
     for line in _entry_lines(entry):
@@ -170,12 +170,12 @@ def _one(
         done = hunt(entry, max_states, progress)
     for line in _report(done):
         say(line, json_target)
-    emit_json(json_target, _payload([_hunted(done)], done.verdict))
+    emit_json(json_target, _payload([_report_of(done)], done.verdict))
     keeping.keep(done.run, json_target)
     finish(done.verdict)
 
 
-def _several(entries: Sequence[ZooEntry], max_states: int | None, json_target: str | None) -> None:
+def _hunt_all(entries: Sequence[ZooEntry], max_states: int | None, json_target: str | None) -> None:
     hunts: list[BugHunt] = []
     began = time.monotonic()
     with refusals(), Progress() as progress:
@@ -204,7 +204,7 @@ def _several(entries: Sequence[ZooEntry], max_states: int | None, json_target: s
         if done.verdict is not Verdict.HOLDS:
             said = "NOT AS HISTORY SAYS" if done.verdict is Verdict.BROKEN else done.verdict
             say(f"{said}: {done.entry.id}; see insync zoo {done.entry.id}", json_target)
-    emit_json(json_target, _payload([_hunted(one) for one in hunts], verdict))
+    emit_json(json_target, _payload([_report_of(one) for one in hunts], verdict))
     finish(verdict)
 
 
@@ -301,7 +301,7 @@ def _listed(entry: ZooEntry) -> EntryReport:
     )  # fmt: skip
 
 
-def _hunted(done: BugHunt) -> EntryReport:
+def _report_of(done: BugHunt) -> EntryReport:
     fixed, run = done.fixed.claims[done.shown.claim], done.run
     return replace(
         _listed(done.entry), verdict=_outcome(done),

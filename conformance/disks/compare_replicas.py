@@ -106,9 +106,9 @@ def inspect_partition(
         found += replica.findings
     for one, other in combinations(replicas, 2):
         found += _agree(one, other)
-    found += _alone(replicas)
+    found += _on_one_disk_only(replicas)
     cuts = _cuts(replicas, preset)
-    found += _kept(replicas, cuts, preset)
+    found += _committed_but_truncated(replicas, cuts, preset)
     found.sort(key=lambda finding: finding.order)
     rows = tuple(
         ReplicaRow(
@@ -198,7 +198,7 @@ def _changed(one: ReplicaOnDisk, other: ReplicaOnDisk) -> list[tuple[int, str]]:
 # --- who has what is committed?
 
 
-def _alone(replicas: Sequence[ReplicaOnDisk]) -> list[DiskFinding]:
+def _on_one_disk_only(replicas: Sequence[ReplicaOnDisk]) -> list[DiskFinding]:
     """What is committed and lies on one of the disks only."""
     if len(replicas) < 2:
         return []
@@ -244,7 +244,7 @@ def _cuts(replicas: Sequence[ReplicaOnDisk], preset: str) -> tuple[PredictedTrun
     return tuple(found)
 
 
-def _kept(
+def _committed_but_truncated(
     replicas: Sequence[ReplicaOnDisk], cuts: Sequence[PredictedTruncation], preset: str
 ) -> list[DiskFinding]:
     """Cuts of what is committed, under a leader that may have been in the ISR."""

@@ -67,11 +67,13 @@ def inspect(
     jobs: list[Job] = [
         (tp, tuple(where)) for tp, where in replicas_by_partition(directories).items()
     ]
-    found = _on_spark(jobs, preset, master) if spark else _here(jobs, preset, progress)
+    found = _on_spark(jobs, preset, master) if spark else _in_this_process(jobs, preset, progress)
     return Inspection(preset, tuple(directories), tuple(found))
 
 
-def _here(jobs: Sequence[Job], preset: str, progress: Progress) -> Iterable[InspectedPartition]:
+def _in_this_process(
+    jobs: Sequence[Job], preset: str, progress: Progress
+) -> Iterable[InspectedPartition]:
     for number, ((topic, partition), where) in enumerate(jobs, 1):
         progress(f"{number} of {len(jobs)} partitions: {topic}-{partition}")
         yield inspect_partition((topic, partition), where, preset)

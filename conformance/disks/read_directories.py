@@ -137,7 +137,7 @@ def directories_in(paths: Iterable[str]) -> list[InspectedDirectory]:
         if not os.path.isdir(path):
             what = "is a file" if os.path.exists(path) else "is not there"
             raise NothingHereError(f"{path} {what}; name a broker's log directory (log.dirs)")
-        here = [each for each in _below(path, _DEEPEST) if _is_log_directory(each)]
+        here = [each for each in _directories_below(path, _DEEPEST) if _is_log_directory(each)]
         if not here:
             raise NothingHereError(
                 f"{path} holds no log directory: no {META}, no {HIGH_WATERMARKS} and no folder "
@@ -150,13 +150,13 @@ def directories_in(paths: Iterable[str]) -> list[InspectedDirectory]:
     return sorted(found.values(), key=lambda one: one.path)
 
 
-def _below(path: str, depth: int) -> list[str]:
+def _directories_below(path: str, depth: int) -> list[str]:
     found = [path]
     if depth and not _is_log_directory(path):
         for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
             if entry.is_dir(follow_symlinks=False):
                 with suppress(PermissionError):
-                    found += _below(entry.path, depth - 1)
+                    found += _directories_below(entry.path, depth - 1)
     return found
 
 
@@ -277,7 +277,7 @@ def replica_of(directory: InspectedDirectory, tp: TopicPartition) -> ReplicaOnDi
     _read_segments(replica, offsets[LOG_STARTS].get(tp))
     _read_epochs(replica)
     _read_beside(replica)
-    _within(replica, offsets[LOG_STARTS].get(tp), directory)
+    _check_checkpoints(replica, offsets[LOG_STARTS].get(tp), directory)
     return replica
 
 
@@ -491,7 +491,9 @@ def _is_newest(replica: ReplicaOnDisk, base: int) -> bool:
     return base >= newest or newest >= (replica.recovery or 0) <= base
 
 
-def _within(replica: ReplicaOnDisk, log_start: int | None, directory: InspectedDirectory) -> None:
+def _check_checkpoints(
+    replica: ReplicaOnDisk, log_start: int | None, directory: InspectedDirectory
+) -> None:
     """Checkpoints beside the log's end."""
     for name, rule, offset, what in (
         (HIGH_WATERMARKS, "high_watermark_is_in_the_log", replica.hw, "the high watermark"),

@@ -94,9 +94,9 @@ class _DistributedSearch:
             np.uint64(self._asked.states), kernel.wanted,
         )  # fmt: skip
         self.levels.append(1)
-        self._settle(int(marks[0]), 1)
+        self._settle_claims(int(marks[0]), 1)
 
-    def _settle(self, bits: int, depth: int) -> None:
+    def _settle_claims(self, bits: int, depth: int) -> None:
         for bit, name in enumerate(self.kernel.code.claims):
             if bits >> bit & 1 and name in self.open:
                 self.settled[name] = depth
@@ -125,7 +125,7 @@ class _DistributedSearch:
         bits = 0
         for row in rows:
             bits |= int(row["settled"])
-        self._settle(bits | self._steps_settled, level + 2)
+        self._settle_claims(bits | self._steps_settled, level + 2)
         self.report(
             f"{sum(self.levels):,} states, level {len(self.levels)}, {new:,} new, "
             f"{self.seconds[-1] if self.seconds else 0:.1f} s the level before"

@@ -29,7 +29,7 @@ class Segments:
     def _root(self) -> Path:
         return Path(self.folder)
 
-    def _of(self, shard: int) -> Path:
+    def _shard_folder(self, shard: int) -> Path:
         return self._root / "visited" / f"shard-{shard:05}"
 
     def attempt(self, shard: int, states: Words) -> str:
@@ -46,19 +46,19 @@ class Segments:
     def commit(self, level: int, names: Iterable[tuple[int, str]]) -> None:
         """Makes the attempts (shard, name) the segments of a level; throws all others away."""
         for shard, name in sorted(names):
-            self._of(shard).mkdir(parents=True, exist_ok=True)
-            (self._root / "attempts" / name).rename(self._of(shard) / f"{level:05}.npy")
+            self._shard_folder(shard).mkdir(parents=True, exist_ok=True)
+            (self._root / "attempts" / name).rename(self._shard_folder(shard) / f"{level:05}.npy")
         for left in sorted((self._root / "attempts").glob("*")):
             left.unlink(missing_ok=True)
 
     def level(self, shard: int, level: int) -> Words | None:
         """The states of a shard that a level has found; None for none."""
-        path = self._of(shard) / f"{level:05}.npy"
+        path = self._shard_folder(shard) / f"{level:05}.npy"
         return _read(path) if path.is_file() else None
 
     def visited(self, shard: int) -> Words:
         """Every committed state of a shard."""
-        parts = [_read(path) for path in sorted(self._of(shard).glob("*.npy"))]
+        parts = [_read(path) for path in sorted(self._shard_folder(shard).glob("*.npy"))]
         return np.concatenate(parts) if parts else np.empty(0, np.uint64)
 
 

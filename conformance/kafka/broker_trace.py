@@ -197,7 +197,7 @@ class BrokerTraceOf:
         for one in self.open:
             self._complete(one)
         for partition in list(self.turning):
-            self._turned(partition)
+            self._record_became_follower(partition)
         all_: list[Event] = []
         for event in self.events:
             all_ += event if isinstance(event, list) else [event]
@@ -240,7 +240,7 @@ class BrokerTraceOf:
             step in _OF_FETCHERS or args.get("asked", {}).get("leader_epoch", epoch) != epoch
         )
         if into is None and epoch >= 0 and not of_before:
-            self._turned(partition or "")
+            self._record_became_follower(partition or "")
         if "sender" in args:
             self._stop_fetchers()
         found = ({"partition": partition} if partition else {}) | args
@@ -268,7 +268,7 @@ class BrokerTraceOf:
             if fetch is not None and sends:
                 fetch.sent = True
 
-    def _handles(self, found: re.Match[str], line: LogLine) -> None:
+    def _handles_request(self, found: re.Match[str], line: LogLine) -> None:
         self.fetches.pop(line.thread, None)
         self.wrote.pop(line.thread, None)
         key = _key(line.text)
@@ -405,7 +405,7 @@ class BrokerTraceOf:
             reader=fetch.follower,
             asked={"leader_epoch": known if known >= 0 else None, "offset": read.offset,
                    "last_fetched_epoch": None},
-            reply=self._nothing(read.offset, read.hw if in_next else self.hw[partition]),
+            reply=self._empty_answer(read.offset, read.hw if in_next else self.hw[partition]),
             waited=False,
             client=f"broker-{fetch.follower}-fetcher-0", correlation=fetch.question.number,
         )  # fmt: skip
@@ -413,7 +413,7 @@ class BrokerTraceOf:
         if fetch not in self.open:
             self.open.append(fetch)
 
-    def _nothing(self, offset: int, hw: int) -> dict[str, Any]:
+    def _empty_answer(self, offset: int, hw: int) -> dict[str, Any]:
         return {"error": "NONE", "high_watermark": hw, "log_start": 0, "diverging": None,
                 "end": offset}  # fmt: skip
 
@@ -422,7 +422,7 @@ class BrokerTraceOf:
         part = fetch.question.answer.get(partition)
         if part is not None:
             return _answered(part, read.offset)
-        nothing = self._nothing(read.offset, read.hw)
+        nothing = self._empty_answer(read.offset, read.hw)
         if not fetch.question.answered and self.tells_of_logs and not read.is_of_log:
             return nothing | {"error": NOT_LEADER}  # nobody saw it: its log was not even read
         return nothing
@@ -440,7 +440,7 @@ class BrokerTraceOf:
         one = _ControllerRequest(event, None if self.under_way else self._slot())
         self.requests[controller, epoch, key[1]] = self.under_way[key] = one
 
-    def _shows(self, sender: Mapping[str, int]) -> None:
+    def _record_request(self, sender: Mapping[str, int]) -> None:
         """The first that is shown of a request of a controller."""
         one = self.requests.get((sender["controller"], sender["epoch"], sender["correlation"]))
         if one is not None and not one.is_recorded:
@@ -518,7 +518,7 @@ class BrokerTraceOf:
         }  # fmt: skip
         sender = {"controller": int(found[2]), "epoch": int(found[3]), "correlation": int(found[1])}
         self.orders[partition] = order, sender
-        self._shows(sender)
+        self._record_request(sender)
         self.tell("leader_and_isr_received", partition, order=order, sender=sender)
 
     def _loaded(self, found: re.Match[str], _line: LogLine) -> None:
@@ -581,9 +581,9 @@ class BrokerTraceOf:
         self.epoch[partition] = epoch
         self.turning[partition] = {"leader": order["leader"], "leader_epoch": epoch}
         if not line.text.endswith("."):  # up to 2.6 it is logged when its fetcher has stopped
-            self._turned(partition)
+            self._record_became_follower(partition)
 
-    def _turned(self, partition: str) -> None:
+    def _record_became_follower(self, partition: str) -> None:
         args = self.turning.pop(partition, None)
         if args is not None:
             for key in [one for one in self.known if one[0] == partition]:
@@ -608,7 +608,7 @@ class BrokerTraceOf:
 
     def _stop_fetchers(self) -> None:
         for partition in list(self.turning):
-            self._turned(partition)
+            self._record_became_follower(partition)
 
     def _begins_to_follow(self, found: re.Match[str], line: LogLine) -> None:
         self.following.setdefault(line.thread, []).append(found[1])
@@ -661,12 +661,12 @@ class BrokerTraceOf:
         sender = {"controller": numbers.get("controller", numbers.get("old controller", -1)),
                   "epoch": numbers.get("epoch", -1),
                   "correlation": numbers.get("correlation id", -1)}  # fmt: skip
-        self._shows(sender)
+        self._record_request(sender)
         self.tell("request_refused", kind=kind, sender=sender, known=int(found[1]))
 
     def _cached(self, found: re.Match[str], _line: LogLine) -> None:
         sender = {"controller": int(found[2]), "epoch": int(found[3]), "correlation": int(found[4])}
-        self._shows(sender)
+        self._record_request(sender)
         self.tell("leader_cached", found[1], sender=sender)
 
     def _stopped(self, found: re.Match[str], _line: LogLine) -> None:
@@ -675,7 +675,7 @@ class BrokerTraceOf:
 
     # A leader
 
-    def _raised(self, found: re.Match[str], line: LogLine) -> None:
+    def _high_watermark_raised(self, found: re.Match[str], line: LogLine) -> None:
         partition, now = found[1], int(found[2])
         self._first(line, partition)
         for other in list(self.fetches.values()):
@@ -810,7 +810,7 @@ class BrokerTraceOf:
         it gets StopReplica."""
         self.building[line.thread, _BUILT[found[1]]] = self._slot()
 
-    def _hears(self, found: re.Match[str], line: LogLine) -> None:
+    def _answer_received(self, found: re.Match[str], line: LogLine) -> None:
         """An answer that may say nothing of a partition: what is asked next is asked after it."""
         number = _CORRELATION.search(line.text) or _CORRELATION_ID.search(line.text)
         key = (int(found[1]), _APIS[found[2] or found[3]], int(number[1]) if number else -1)
@@ -820,10 +820,10 @@ class BrokerTraceOf:
                 if not _asks_of_none(question.api, asked):
                     self.tell("answer_received", partition, correlation=question.number)
 
-    def _takes(self, found: re.Match[str], _line: LogLine) -> None:
+    def _truncation_asked(self, found: re.Match[str], _line: LogLine) -> None:
         self.asked[found[2]] = int(found[1])
 
-    def _took(self, found: re.Match[str], _line: LogLine) -> None:
+    def _truncation_done(self, found: re.Match[str], _line: LogLine) -> None:
         self.end[found[2]] = int(found[1])
 
     def _follower_hw(self, found: re.Match[str], _line: LogLine) -> None:
@@ -998,7 +998,7 @@ _LOG = r"^\[Log partition=(\S+-\d+), dir="
 _SENT_BY = r"controller (\d+) epoch (\d+)"
 _LINES = [
     _line(r"^\[KafkaApi-\d+\] Handling request:RequestHeader\(apiKey=(\w+),",
-          BrokerTraceOf._handles),
+          BrokerTraceOf._handles_request),
     _line(r"^\[ReplicaManager broker=\d+\] Fetching log segment for partition (\S+-\d+), "
           r"offset (\d+),", BrokerTraceOf._reads),
     _line(_LOG + r".*\] Reading (?:maximum )?\d+ bytes (?:from|at) offset (\d+)",
@@ -1010,7 +1010,8 @@ _LINES = [
           BrokerTraceOf._looks_up),
     _line(_OF + r"Recorded replica \d+ log end offset \(LEO\) position (-?\d+)",
           BrokerTraceOf._recorded),
-    _line(_OF + f"High watermark updated (?:from .* )?to {_OFFSET}", BrokerTraceOf._raised),
+    _line(_OF + f"High watermark updated (?:from .* )?to {_OFFSET}",
+          BrokerTraceOf._high_watermark_raised),
     _line(_OF + r"Shrinking ISR from ([\d,]+) to ([\d,]+)", BrokerTraceOf._shrinks),
     _line(_OF + r"Expanding ISR from ([\d,]+) to ([\d,]+)", BrokerTraceOf._expands),
     _line(_OF + r"ISR updated to (.*) and (?:zkV|v)ersion updated to \[(\d+)\]",
@@ -1061,11 +1062,11 @@ _LINES = [
     (_ASKS, BrokerTraceOf._asks),
     _line(r"leaderId=(\d+), fetcherId=\d+\] (?:Completed receive from node \d+ for "
           r"(FETCH|OFFSET_FOR_LEADER_EPOCH) |Received (FETCH|OFFSET_FOR_LEADER_EPOCH) response )",
-          BrokerTraceOf._hears),
+          BrokerTraceOf._answer_received),
     _line(r"Follower has replica log end offset (\d+) for partition (\S+-\d+)\. Received",
-          BrokerTraceOf._takes),
+          BrokerTraceOf._truncation_asked),
     _line(r"Follower has replica log end offset (\d+) after appending \d+ bytes of messages for "
-          r"partition (\S+-\d+)", BrokerTraceOf._took),
+          r"partition (\S+-\d+)", BrokerTraceOf._truncation_done),
     _line(r"Follower set replica high watermark for partition (\S+-\d+) to (\d+)",
           BrokerTraceOf._follower_hw),
     _line(r"^Registered broker \d+ at path (?:.* czxid \(broker epoch\): (\d+))?",

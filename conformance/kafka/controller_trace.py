@@ -162,7 +162,7 @@ class ControllerTraceOf:
             self._match(channel)
         return sorted(self.placed, key=lambda one: one[0])
 
-    def _tell(self, place: float, step: str, **args: Any) -> None:
+    def _place_event(self, place: float, step: str, **args: Any) -> None:
         self.placed.append((place, (step, args)))
 
     # The thread of events
@@ -173,7 +173,7 @@ class ControllerTraceOf:
             self._orders(found, at)
             return
         if found := _TELLS.search(text):
-            self._tells(found, at)
+            self._logs_update_metadata(found, at)
             return
         if found := _STOPS.search(text):
             self._stops(found, at)
@@ -193,9 +193,9 @@ class ControllerTraceOf:
             self.channels.clear()
             self.epoch = -1
         elif self.epoch >= 0:
-            self._works(text, at, line.at)
+            self._works_on_event(text, at, line.at)
 
-    def _works(self, text: str, at: float, when: float) -> None:
+    def _works_on_event(self, text: str, at: float, when: float) -> None:
         if found := _INITIAL.search(text):
             pairs = re.findall(r"(\d+) -> (\d+)", found[1])
             self._reads({int(one): int(epoch) for one, epoch in pairs}, at, when)
@@ -219,12 +219,12 @@ class ControllerTraceOf:
             self.leaving = [int(found[1])]
             self.leaving_at.append(at)
             heard = self.questions.heard_of(self.broker, "/", when)
-            self._tell(at, "shutdown_begun", epoch=self.epoch, subject=int(found[1]),
+            self._place_event(at, "shutdown_begun", epoch=self.epoch, subject=int(found[1]),
                        **({} if heard is None else {"zxid": heard}))  # fmt: skip
         elif found := _LEADERS.search(text):
             self._lets_go(found[1], at)
         elif found := _FAILS.search(text):
-            self._tell(at, "event_done", event=found[1], epoch=self.epoch, failed=True)
+            self._place_event(at, "event_done", event=found[1], epoch=self.epoch, failed=True)
         elif "Sending update metadata request" in text or "New broker startup callback" in text:
             self.hidden_at.append(at)
         elif "Unregister BrokerModifications handler for" in text:
@@ -234,7 +234,7 @@ class ControllerTraceOf:
 
     def _begins(self, at: float, event: str, zxid: int | None = None) -> None:
         heard = {} if zxid is None else {"zxid": zxid}
-        self._tell(at, "event_begun", event=event, epoch=self.epoch, **heard)
+        self._place_event(at, "event_begun", event=event, epoch=self.epoch, **heard)
 
     def _reads(
         self, registrations: dict[int, int], at: float, when: float, event: str = ""
@@ -250,7 +250,7 @@ class ControllerTraceOf:
         heard = {} if zxid is None else {"zxid": zxid}
         if event:
             self._begins(at, event, zxid)
-        self._tell(at, "registrations_read", epoch=self.epoch, registrations=named, **heard)
+        self._place_event(at, "registrations_read", epoch=self.epoch, registrations=named, **heard)
 
     def _read_as(self, live: list[int], new: set[int]) -> dict[int, int]:
         """The first registrations in ZooKeeper's history that fit what the controller read.
@@ -279,7 +279,7 @@ class ControllerTraceOf:
         for broker in self.leaving:
             remaining = [name for name, leader in _LEADS.findall(leaders) if int(leader) == broker]
             self.left_at.append(at)
-            self._tell(at, "shutdown_answered", epoch=self.epoch, subject=broker,
+            self._place_event(at, "shutdown_answered", epoch=self.epoch, subject=broker,
                        remaining=remaining)  # fmt: skip
         self.leaving = []
 
@@ -298,7 +298,7 @@ class ControllerTraceOf:
         if found[3] == "true":
             one.new.append(name)
 
-    def _tells(self, found: re.Match[str], at: float) -> None:
+    def _logs_update_metadata(self, found: re.Match[str], at: float) -> None:
         brokers, name = ids_in(found[3]), found[4]
         same = [one.to for one in self.group if one.kind == "UpdateMetadata"] == brokers
         if not same or any(name in (one.states or {}) for one in self.group):
@@ -374,7 +374,7 @@ class ControllerTraceOf:
                 continue
             if at < len(channel.put_in) and channel.put_in[at].is_sent_as(sent):
                 last = channel.put_in[at]
-                self._hide(channel, hidden, made, last.place)
+                self._place_unlogged(channel, hidden, made, last.place)
                 last.states, last.live = sent.states, sent.live
                 last.registration, last.numbers = sent.registration, sent.numbers
                 made.append(last)
@@ -382,11 +382,11 @@ class ControllerTraceOf:
             else:
                 last = sent
                 hidden.append(sent)
-        self._hide(channel, hidden, made, float("inf"))
+        self._place_unlogged(channel, hidden, made, float("inf"))
         for one in (*made, *channel.put_in[at:]):
             self._request(one)
 
-    def _hide(
+    def _place_unlogged(
         self, channel: _BrokerChannel, hidden: list[_LoggedRequest], made: list[_LoggedRequest],
         until: float,
     ) -> None:  # fmt: skip
@@ -417,7 +417,7 @@ class ControllerTraceOf:
         elif one.live is not None:
             more["live"] = one.live
         registration = one.registration if one.registration >= 0 else self.known.get(one.to, -1)
-        self._tell(
+        self._place_event(
             one.place, "request_sent", epoch=one.epoch, to=one.to, registration=registration,
             kind=one.kind, correlation=one.numbers[0] if one.numbers else None,
             again=one.numbers[1:], partitions=one.states, **more,

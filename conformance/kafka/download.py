@@ -127,7 +127,7 @@ def download(
         (part / "libs").mkdir(parents=True)
         (part / "pom.xml").write_text(pom_of(release), encoding="utf-8")
         _maven([maven, "-B", GOAL, f"-DoutputDirectory={part / 'libs'}"], part, release, progress)
-        _put(part, folder / release.text)
+        _install(part, folder / release.text)
     except OSError as error:
         raise NotDownloaded(
             f"{folder}: {error.strerror or error}; set {CACHE} to a folder"
@@ -137,7 +137,7 @@ def download(
     return libs_of(release, cache=folder)
 
 
-def _put(part: Path, place: Path) -> None:
+def _install(part: Path, place: Path) -> None:
     """What was fetched is the release; one that is there, maybe in use, gets what it lacks."""
     if (place / "libs").is_dir():
         for jar in sorted((part / "libs").glob("*.jar")):
@@ -169,10 +169,10 @@ def _maven(
             os.killpg(process.pid, signal.SIGTERM)
             process.wait()
     if process.returncode:
-        raise NotDownloaded(_why(release, " ".join(errors)))
+        raise NotDownloaded(_failure_message(release, " ".join(errors)))
 
 
-def _why(release: KafkaRelease, errors: str) -> str:
+def _failure_message(release: KafkaRelease, errors: str) -> str:
     artifact = f"kafka_{release.scala}"
     if f"{artifact}:jar:{release.text}" in errors.replace("org.apache.kafka:", "") and (
         "Could not find artifact" in errors or "was not found in" in errors

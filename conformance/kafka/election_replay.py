@@ -130,8 +130,8 @@ class ElectionReplay(RunReplay):
 
         if not self.gate.wait_for(agree, PATIENCE_S):
             raise KafkaDiffers(
-                f"registered are {_five(seen[0])}; in the model {_five(wanted)}; "
-                f"{self.gate.waiting()}"
+                f"registered are {_registered_text(seen[0])}; "
+                f"in the model {_registered_text(wanted)}; {self.gate.waiting()}"
             )
 
     def real(self, view: ModelStateView, claim: str) -> SparseState:
@@ -466,7 +466,7 @@ def _sender(message: Message) -> tuple[int, int]:
     return int(message.body.controller_id), int(message.body.controller_epoch)
 
 
-def _five(values: tuple[int, ...]) -> str:
+def _registered_text(values: tuple[int, ...]) -> str:
     controller, epoch, version, state, of = values
     return (f"controller {controller or 'none'}, epoch {epoch} of version {version}, the state in "
             f"version {state} of controller epoch {of}")  # fmt: skip

@@ -117,7 +117,7 @@ class StepForcer:
             before.members("request.isr", epoch, sender, broker), sender,
             before.at("request.version", epoch, sender, broker),
         )  # fmt: skip
-        earlier = self._unasked(broker)
+        earlier = self._requests_of_older_epoch(broker)
         try:
             self.controller.announce(broker, state)
             code = self.controller.inform(broker, sender, state)
@@ -127,7 +127,7 @@ class StepForcer:
             self.gate.settle(one, "drop")
         return code
 
-    def _unasked(self, broker: int) -> list[HeldMessage]:
+    def _requests_of_older_epoch(self, broker: int) -> list[HeldMessage]:
         """What a broker has asked, and the run has not: lost when it receives a new epoch, so
         that what it asks next it asks as what it is then."""
         return [
@@ -183,7 +183,7 @@ class StepForcer:
                 )
             if lost:
                 raise KafkaDiffers(f"broker {follower} asked otherwise, each time: {lost[-1]}")
-            raise self._nothing(f"no {api} of broker {follower} arrived at broker {leader}")
+            raise self._no_message(f"no {api} of broker {follower} arrived at broker {leader}")
         self.proxies.claim(found)
         self.slots[follower, leader] = found
         besides = [*(f"besides, {one}; " for one in asked), *(f"lost, {one}; " for one in lost)]
@@ -232,7 +232,7 @@ class StepForcer:
                 words.append(one.message.in_words())
         return words
 
-    def _nothing(self, what: str) -> Exception:
+    def _no_message(self, what: str) -> Exception:
         kind = KafkaDiffers if self.gate.all_held() else StepNotForced
         return kind(f"{what}; {self.gate.waiting()}")
 
@@ -286,7 +286,7 @@ class StepForcer:
             == (message.connection, message.correlation),
         )  # fmt: skip
         if found is None:
-            raise self._nothing(f"broker {leader} did not answer {message.in_words()}")
+            raise self._no_message(f"broker {leader} did not answer {message.in_words()}")
         return found
 
     def refuses(self, step: ReplayStep) -> str:

@@ -341,14 +341,14 @@ class Lab(Processes):
         own = f"dataDir={self.folder / ZOOKEEPER / 'data'}"
         deadline = time.monotonic() + patience_s
         while own not in four_letters(self.state.zookeeper, "conf"):
-            self._still(ZOOKEEPER, deadline, patience_s)
+            self._wait_or_fail(ZOOKEEPER, deadline, patience_s)
 
     def await_broker(self, number: int, patience_s: float = 120.0) -> None:
         """Return once the broker listens and says in its log that it started."""
         name = f"broker{number}"
         deadline = time.monotonic() + patience_s
         while not self._has_started(number):
-            self._still(name, deadline, patience_s)
+            self._wait_or_fail(name, deadline, patience_s)
 
     def _has_started(self, number: int) -> bool:
         """The last that the server's log says of starting and ending is that it started."""
@@ -361,9 +361,9 @@ class Lab(Processes):
     def _await_port(self, name: str, port: int, patience_s: float) -> None:
         deadline = time.monotonic() + patience_s
         while not _listens(port):
-            self._still(name, deadline, patience_s)
+            self._wait_or_fail(name, deadline, patience_s)
 
-    def _still(self, name: str, deadline: float, patience_s: float) -> None:
+    def _wait_or_fail(self, name: str, deadline: float, patience_s: float) -> None:
         if self.pid(name) is None:
             raise ClusterError(f"{name} ended at once; its last lines: {self.last_lines(name)}")
         if time.monotonic() > deadline:

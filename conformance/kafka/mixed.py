@@ -277,7 +277,7 @@ class MixedClusterSteps:
         self.until("not all brokers registered",
                    lambda: ids == set(self.zk.get_children("/brokers/ids")))  # fmt: skip
         self.until("there is no controller", lambda: self.zk.exists("/controller") is not None)
-        self.until("not all replicas in sync", self._in_sync)
+        self.until("not all replicas in sync", self._all_in_isr)
         for one in self.writers:
             self._takes_records(one)
 
@@ -286,7 +286,7 @@ class MixedClusterSteps:
         self.until(f"partition {writer.number} took no record ({writer.trouble or 'no answer'})",
                    lambda: len(writer.acknowledged) > before)  # fmt: skip
 
-    def _in_sync(self) -> bool:
+    def _all_in_isr(self) -> bool:
         placed = {number: sorted(ids) for number, ids in self.replicas().items()}
         return placed == {number: sorted(state["isr"])
                           for number, state in self.states(TOPIC).items()}  # fmt: skip

@@ -350,7 +350,7 @@ class Proxies:
                     listens, leads, self.gate, _kafka(str(broker)), self._numbers
                 )
                 self.to_zookeeper[broker] = Proxy(
-                    keeper, zookeeper, self.gate, _keeper(str(broker)), self._numbers
+                    keeper, zookeeper, self.gate, _zookeeper_reader(str(broker)), self._numbers
                 )
         except OSError:
             self.close()
@@ -400,7 +400,7 @@ def _kafka(to: str) -> Callable[[int], KafkaReader]:
     return lambda number: KafkaReader(to, number)
 
 
-def _keeper(sender: str) -> Callable[[int], ZooKeeperReader]:
+def _zookeeper_reader(sender: str) -> Callable[[int], ZooKeeperReader]:
     return lambda number: ZooKeeperReader(sender, number)
 
 

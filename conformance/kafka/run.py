@@ -160,7 +160,7 @@ def _steps(story: Story, heading: StoryHeading, at_once: bool) -> list[ReplaySte
                 take(command, False)
             except (ProtocolError, BeyondBound, ImpossibleValue) as error:
                 raise NotReplayable(f"{story.source}:{command.line}: {error}") from error
-            following = _together(heading, command) if at_once else []
+            following = _leader_steps_with(heading, command) if at_once else []
             for one in following:
                 step = _step(heading, one)
                 if twin.possible(step, state, one.arguments) is None:
@@ -182,7 +182,7 @@ def _is_of_a_state(heading: StoryHeading, claim: str) -> bool:
     return claim in recorded.claims and recorded.claim(claim)[0].kind == "always"
 
 
-def _together(heading: StoryHeading, command: StoryCommand) -> list[StoryCommand]:
+def _leader_steps_with(heading: StoryHeading, command: StoryCommand) -> list[StoryCommand]:
     """What a leader does of itself with a step, in Kafka's order."""
     if heading.recorded.system.name != REPLICATION:
         return []

@@ -144,17 +144,17 @@ def parse_line(words: Sequence[str]) -> Line:
         raise WrongSchedule(f"{verb!r} is no word of a schedule; write one of: {', '.join(VERBS)}")
     if not rest:
         raise WrongSchedule(f"{verb} what? write: {verb} Fetch from 2 to 1")
-    which, given = _which(verb, rest)
+    which, given = _message_filter(verb, rest)
     if verb not in RULES:
-        _only(verb, given, ())
+        _refuse_other_words(verb, given, ())
         return ReleaseMessage(verb, which)
-    _only(verb, given, ("nth", "by") if verb == "delay" else ("nth",))
+    _refuse_other_words(verb, given, ("nth", "by") if verb == "delay" else ("nth",))
     if verb == "delay" and "by" not in given:
         raise WrongSchedule("delay by how many milliseconds? write: delay Fetch by 500")
     return MessageRule(verb, which, given.get("nth"), given.get("by", 0))
 
 
-def _only(verb: str, given: dict[str, int], allowed: Sequence[str]) -> None:
+def _refuse_other_words(verb: str, given: dict[str, int], allowed: Sequence[str]) -> None:
     for word in given:
         if word not in allowed:
             raise WrongSchedule(f"{verb} takes no {word!r}")
@@ -190,7 +190,7 @@ def _operate(verb: str, rest: Sequence[str]) -> Operate:
     return Operate(verb, rest[0], brokers, looks_at)
 
 
-def _which(verb: str, rest: Sequence[str]) -> tuple[MessageFilter, dict[str, int]]:
+def _message_filter(verb: str, rest: Sequence[str]) -> tuple[MessageFilter, dict[str, int]]:
     api, *words = rest
     if api != "any" and api not in (*OPERATIONS.values(), "Connect", "Event"):
         try:

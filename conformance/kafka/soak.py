@@ -193,9 +193,9 @@ def _round(folder: Path, plan: SoakPlan, number: int, progress: Callable[[str], 
                     progress(f"round {number} of {plan.rounds}, {at} of {plan.faults}: "
                          f"{fault.in_words}, {acknowledged()} acknowledged")  # fmt: skip
                     one.faults.append(fault.in_words)
-                    one.undone += _befall(lab, fault.begins)
+                    one.undone += _inject(lab, fault.begins)
                     time.sleep(fault.lasts)
-                    one.undone += _befall(lab, fault.ends)
+                    one.undone += _inject(lab, fault.ends)
                     time.sleep(1.0)
                 time.sleep(2.0)
             one.acknowledged = acknowledged()
@@ -211,7 +211,7 @@ def _round(folder: Path, plan: SoakPlan, number: int, progress: Callable[[str], 
     return one
 
 
-def _befall(lab: Lab, lines: tuple[str, ...]) -> list[str]:
+def _inject(lab: Lab, lines: tuple[str, ...]) -> list[str]:
     """Do them; those that could not be done, with the reason."""
     undone = []
     for line in lines:

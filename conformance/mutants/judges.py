@@ -197,7 +197,7 @@ def _rules() -> str:
     return ""
 
 
-def _tour(name: str) -> str:
+def _drive_story(name: str) -> str:
     tour(name)
     return ""
 
@@ -275,7 +275,7 @@ def _edges(system: str, family: str, other: str | None = None) -> str:
     return _first(report)
 
 
-def _part(system: str, family: str, other: str | None = None) -> str:
+def _walk_family(system: str, family: str, other: str | None = None) -> str:
     about = map_of(system)
     part = about.families[family] if family else Family("", {})
     for seed in range(PART_SEEDS if other is None else OTHER_PART_SEEDS):
@@ -299,7 +299,7 @@ def _small_of(system: str) -> tuple[str, ...]:
 def _all() -> Iterator[Judge]:
     yield Judge("rules", "rules", _rules)
     for name in tours():
-        yield Judge(f"story {name}", "story", partial(_tour, name))
+        yield Judge(f"story {name}", "story", partial(_drive_story, name))
     for path, system in systems_of_stories().items():
         yield Judge(f"replayed {path.stem}", f"stories of {system}", partial(_replayed, path))
     for seed in SEEDS:
@@ -335,12 +335,12 @@ def _all() -> Iterator[Judge]:
     for system in ("election", "topics", "reassignment"):
         for family in ("", *map_of(system).families):
             name = f"walks of {system}" + (f", {family}" if family else "")
-            yield Judge(name, f"walks of {system}", partial(_part, system, family))
+            yield Judge(name, f"walks of {system}", partial(_walk_family, system, family))
         for release in OTHER_RELEASES[system]:
             for family, part in {"": Family("", {}), **map_of(system).families}.items():
                 if part.version is None:
                     name = f"walks of {system} {release}" + (f", {family}" if family else "")
-                    judged = partial(_part, system, family, release)
+                    judged = partial(_walk_family, system, family, release)
                     yield Judge(name, f"walks of {system} {release}", judged)
 
 

@@ -142,7 +142,7 @@ def _functions(tree: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
 def _changes(function: Function) -> Iterator[Change]:
     for statement in function.body:
         for node in _code_in(statement):
-            yield from _of(node)
+            yield from _changes_of_node(node)
     if len(function.body) > 2 and not any(isinstance(one, ast.Return) and one.value
                                           for one in ast.walk(function)):  # fmt: skip
         yield "early", function.body[1], lambda mine: ast.Return(None)
@@ -179,7 +179,7 @@ def _names_an_observer(node: ast.AST) -> bool:
     return any(one in text for one in ONLY_OBSERVING)
 
 
-def _of(node: ast.AST) -> Iterator[Change]:
+def _changes_of_node(node: ast.AST) -> Iterator[Change]:
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in SWAPPED:
         yield "comparison", node, _swap_comparison
         if type(node.ops[0]) in NEGATED:

@@ -68,7 +68,7 @@ def _joins_at_hw(self: Partition[Any], replica: int, offset: int) -> bool:
     return outside and self.remotes[replica].end >= self.hw
 
 
-def _forgets(self: HighWatermarkCheckpoint, log_end: int) -> int:
+def _hw_is_zero(self: HighWatermarkCheckpoint, log_end: int) -> int:
     return 0
 
 
@@ -121,40 +121,40 @@ def _always(*_: object) -> bool:
     return True
 
 
-def _no(*_: object) -> bool:
+def _always_false(*_: object) -> bool:
     return False
 
 
-def _nothing(*_: object) -> None:
+def _does_nothing(*_: object) -> None:
     return None
 
 
-def _one(
+def _single_change(
     entry: str, owner: type | ModuleType, name: str, replacement: Callable[..., Any] | property
 ) -> PlantedBug:
     return PlantedBug(entry, ((owner, name, replacement),))
 
 
 PLANTED: tuple[PlantedBug, ...] = (
-    _one("KIP-101", fetcher_thread, "follower_truncation", _to_high_watermark),
-    _one("KIP-279", fetcher_thread, "follower_truncation", _in_one_round),
-    _one("KIP-320", answers, "current_leader_epoch_error", _unfenced),
-    _one("KAFKA-7164", partition, "keeps_fetching", _always),
-    _one("KAFKA-7415", Partition, "_lead", _records_no_epoch),
-    _one("KAFKA-7128", Partition, "may_join", _joins_at_hw),
-    _one("KAFKA-7786", FetcherThread, "on_epoch_ends", _believes_late_answers),
-    _one("KAFKA-1647", HighWatermarkCheckpoint, "read_bounded", _forgets),
-    _one("KAFKA-532", answers, "controller_epoch_error", _no_error),
-    _one("KAFKA-6082", RetryingZnodeClient, "fenced", _unfenced_write),
-    _one("KAFKA-1188", answers, "leader_and_isr_error", _no_error),
+    _single_change("KIP-101", fetcher_thread, "follower_truncation", _to_high_watermark),
+    _single_change("KIP-279", fetcher_thread, "follower_truncation", _in_one_round),
+    _single_change("KIP-320", answers, "current_leader_epoch_error", _unfenced),
+    _single_change("KAFKA-7164", partition, "keeps_fetching", _always),
+    _single_change("KAFKA-7415", Partition, "_lead", _records_no_epoch),
+    _single_change("KAFKA-7128", Partition, "may_join", _joins_at_hw),
+    _single_change("KAFKA-7786", FetcherThread, "on_epoch_ends", _believes_late_answers),
+    _single_change("KAFKA-1647", HighWatermarkCheckpoint, "read_bounded", _hw_is_zero),
+    _single_change("KAFKA-532", answers, "controller_epoch_error", _no_error),
+    _single_change("KAFKA-6082", RetryingZnodeClient, "fenced", _unfenced_write),
+    _single_change("KAFKA-1188", answers, "leader_and_isr_error", _no_error),
     PlantedBug(
         "KIP-380",
-        ((Network, "discard_dead", _nothing), (answers, "broker_epoch_error", _no_error)),
+        ((Network, "discard_dead", _does_nothing), (answers, "broker_epoch_error", _no_error)),
     ),
-    _one("KAFKA-1382", Partition, "written", _never_its_own),
-    _one("KAFKA-428", Partition, "written", _unconditional),
-    _one("KAFKA-12686", Partition, "writes_isr", property(_no)),
-    _one("KAFKA-708", ReplicaMachine, "without", _to_nobody),
+    _single_change("KAFKA-1382", Partition, "written", _never_its_own),
+    _single_change("KAFKA-428", Partition, "written", _unconditional),
+    _single_change("KAFKA-12686", Partition, "writes_isr", property(_always_false)),
+    _single_change("KAFKA-708", ReplicaMachine, "without", _to_nobody),
 )
 """The entries that `replication` shows and the world has a place for."""
 

@@ -94,7 +94,7 @@ def _number(name: str, least: int | None = None) -> Callable[[ObservedLeaves, An
     return put
 
 
-def _set(name: str) -> Callable[[ObservedLeaves, Any, int], None]:
+def _set_leaf(name: str) -> Callable[[ObservedLeaves, Any, int], None]:
     def put(found: ObservedLeaves, value: Any, brokers: int) -> None:
         _members(found, name, (), value, brokers)
 
@@ -133,10 +133,10 @@ _ZOOKEEPER: dict[str, Callable[[ObservedLeaves, Any, int], None]] = {
     "zookeeper.controller_epoch": _number("zk.epoch"),
     "zookeeper.state.leader": _number("zk.leader", least=0),
     "zookeeper.state.leader_epoch": _number("zk.leader_epoch"),
-    "zookeeper.state.isr": _set("zk.isr"),
+    "zookeeper.state.isr": _set_leaf("zk.isr"),
     "zookeeper.state.controller_epoch": _number("zk.state_epoch"),
     "zookeeper.state.version": _number("zk.version"),
-    "zookeeper.registered": _set("zk.registered"),
+    "zookeeper.registered": _set_leaf("zk.registered"),
     "network.leader_and_isr": _requests,
     "next_record": _number("next_record"),
 }
@@ -144,7 +144,7 @@ _ZOOKEEPER: dict[str, Callable[[ObservedLeaves, Any, int], None]] = {
 _OfBroker = Callable[[ObservedLeaves, int, Any, int], None]
 
 
-def _of(name: str, least: int | None = None) -> _OfBroker:
+def _number_leaf(name: str, least: int | None = None) -> _OfBroker:
     def put(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
         code = _whole_number(value)
         found.cells[name, (broker,)] = code if least is None else max(code, least)
@@ -152,7 +152,7 @@ def _of(name: str, least: int | None = None) -> _OfBroker:
     return put
 
 
-def _truth(name: str) -> _OfBroker:
+def _boolean_leaf(name: str) -> _OfBroker:
     def put(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
         if not isinstance(value, bool):
             raise ValueError(value)
@@ -188,7 +188,7 @@ def _isr_write(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> 
 
 
 def _log(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
-    first, value = _from(value)
+    first, value = _start_and_entries(value)
     found.cells["log.end", (broker,)] = first + len(value)
     for offset, (record, epoch) in enumerate(value, first):
         found.cells["log.at.id", (broker, offset)] = _whole_number(record)
@@ -196,12 +196,12 @@ def _log(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
 
 
 def _epochs(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
-    first, value = _from(value)
+    first, value = _start_and_entries(value)
     if value or not first:  # else it is an entry that no line shows again
         found.cells["replica.latest_epoch", (broker,)] = value[-1][0] if value else -1
 
 
-def _from(value: Any) -> tuple[int, list[Any]]:
+def _start_and_entries(value: Any) -> tuple[int, list[Any]]:
     """Where what is shown of a list begins, and its entries; what is in front is as it was."""
     if not is_end(value):
         return 0, value
@@ -218,22 +218,22 @@ def _cached(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> Non
 
 
 _BROKER: dict[str, _OfBroker] = {
-    "up": _truth("up"),
+    "up": _boolean_leaf("up"),
     "believes": _believes,
-    "seen_controller_epoch": _of("replica.controller_epoch"),
+    "seen_controller_epoch": _number_leaf("replica.controller_epoch"),
     "role": _role,
-    "leader": _of("replica.leader", least=0),
-    "leader_epoch": _of("replica.epoch"),
+    "leader": _number_leaf("replica.leader", least=0),
+    "leader_epoch": _number_leaf("replica.epoch"),
     "isr": _isr,
-    "zk_version": _of("replica.zk_version", least=0),
-    "epoch_start": _of("replica.epoch_start", least=0),
+    "zk_version": _number_leaf("replica.zk_version", least=0),
+    "epoch_start": _number_leaf("replica.epoch_start", least=0),
     "known_end": _known_end,
-    "truncating": _truth("replica.truncating"),
+    "truncating": _boolean_leaf("replica.truncating"),
     "isr_write": _isr_write,
     "log": _log,
     "epoch_cache": _epochs,
-    "hw": _of("replica.hw"),
-    "checkpoint": _of("replica.checkpoint"),
+    "hw": _number_leaf("replica.hw"),
+    "checkpoint": _number_leaf("replica.checkpoint"),
     "controller.cached": _cached,
 }
 

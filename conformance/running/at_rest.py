@@ -42,7 +42,7 @@ class AtRest:
     controllers: Mapping[int, int]
 
 
-def _must(holds: bool, claim: str, why: str, wanted: str) -> None:
+def _require(holds: bool, claim: str, why: str, wanted: str) -> None:
     if not holds:
         raise MisfitError(f"{claim}, once faults are over", why, wanted)
 
@@ -51,17 +51,21 @@ def controllership_at_rest(driver: ModelDriver, rest: AtRest) -> None:
     """`all_brokers_know_the_controller`. MisfitError."""
     claim = "all_brokers_know_the_controller"
     holder, epoch = driver.read("zk.controller"), driver.read("zk.epoch")
-    _must(bool(holder), claim, "nobody is in /controller", "a broker")
+    _require(bool(holder), claim, "nobody is in /controller", "a broker")
     for broker, at in driver.of.items():
         if broker not in rest.controllers:
             continue  # it does not run
         believes = driver.read("belief.epoch", at) if driver.read("belief.held", at) else 0
         mine = epoch if at == holder else 0
-        _must(believes == mine, claim, f"broker {broker} takes itself for the controller of epoch "
-              f"{believes}", f"epoch {mine}")  # fmt: skip
+        _require(
+            believes == mine,
+            claim,
+            f"broker {broker} takes itself for the controller of epoch {believes}",
+            f"epoch {mine}",
+        )
         driver.expect(f"broker {broker}'s controllership", rest.controllers[broker], mine)
         heard = driver.read("seen", at)
-        _must(heard == epoch, claim, f"broker {broker} has heard of controller epoch {heard}",
+        _require(heard == epoch, claim, f"broker {broker} has heard of controller epoch {heard}",
               f"epoch {epoch}")  # fmt: skip
         driver.expect(f"the controller epoch of broker {broker}",
                       rest.controller_epochs[broker], epoch)  # fmt: skip
@@ -77,27 +81,27 @@ def partition_at_rest(rest: AtRest, replay: PartitionReplay) -> None:
     up, isr = set(rest.controllers), replay.members("zk.isr")
     if not up & isr:
         return  # nobody may lead
-    _must(named in up, claim, "the partition has no leader that runs", "a leader")
+    _require(named in up, claim, "the partition has no leader that runs", "a leader")
     for broker, at in replay.of.items():
         if broker not in up:
             continue
         role, known = read("replica.role", at), read("replica.epoch", at)
         follows = read("replica.leader", at) == leader and role == _FOLLOWS
-        _must(
+        _require(
             (role == _LEADS if at == leader else follows) and known == epoch, claim,
             f"broker {broker} does not {'lead' if at == leader else f'follow broker {named}'} in "
             f"leader epoch {epoch - 1}", "that it does",
         )  # fmt: skip
     end = read("log.end", leader)
     waits = read("isr_write.state", leader) != 0
-    _must(not waits, "the_isr_recovers", "the leader waits for a write of the ISR", "an answer")
+    _require(not waits, "the_isr_recovers", "the leader waits for a write of the ISR", "an answer")
     has_lost_the_version = read("replica.zk_version", leader) != read("zk.version")
-    _must(has_lost_the_version or isr == up, "the_isr_recovers",
+    _require(has_lost_the_version or isr == up, "the_isr_recovers",
           f"the ISR is {sorted(isr)}", f"the ISR is {sorted(up)}")  # fmt: skip
     for broker, at in replay.of.items():
         if broker in isr & up:
             reached = min(read("replica.hw", at), read("log.end", at))
-            _must(has_lost_the_version or reached == end, "produced_records_are_committed",
+            _require(has_lost_the_version or reached == end, "produced_records_are_committed",
                   f"broker {broker} has committed up to {replay.bounds[reached]}",
                   f"up to {replay.bounds[end]}")  # fmt: skip
     for broker, seen in rest.replicas[replay.partition].items():

@@ -205,7 +205,7 @@ class ClusterReplay(ModelDriver):
         self.takes: dict[int, set[str]] = {}  # by controller, in the event that it works on
         self.fruitful = _fruitful(order)
         self.refused = refused(order.lines)
-        self.undone = _undone(order)
+        self.undone = _unhandled_partitions(order)
 
     # Lines
 
@@ -261,7 +261,7 @@ class ClusterReplay(ModelDriver):
                     f"{self.read('belief', b)}", f"controller epoch {self.read('belief', b)}",
                 )  # fmt: skip
             case "event_begun":
-                self._begun(line, b)
+                self._event_begun(line, b)
             case "event_done" if line.args["failed"]:
                 self.half_way[b] = str(line.args["event"])
             case "event_done":
@@ -306,7 +306,7 @@ class ClusterReplay(ModelDriver):
         """A set of brokers, by the model's numbers."""
         return frozenset(at for at in self.of.values() if self.read(name, *index, at))
 
-    def _grow(self, names: Iterable[str]) -> None:
+    def _add_partitions(self, names: Iterable[str]) -> None:
         """Partitions more: the state is taken over into a model that has them."""
         for name in names:
             self.partitions[name] = len(self.partitions)
@@ -463,7 +463,7 @@ class ClusterReplay(ModelDriver):
 
     def _written(self, write: StateWrite, owner: int) -> None:
         if write.is_new:
-            self._made(write, owner)
+            self._partition_created(write, owner)
             return
         p = self._number(write.partition)
         before, leader = write.version - 1, self._leader(write.state)
@@ -508,7 +508,7 @@ class ClusterReplay(ModelDriver):
             *self.set_cells("partition.state.isr", at, state["isr"]),
         ]
 
-    def _made(self, write: StateWrite, owner: int) -> None:
+    def _partition_created(self, write: StateWrite, owner: int) -> None:
         """By a controller, with those of its replicas that are alive."""
         name = write.partition
         if name in self.partitions and name not in self.unborn:
@@ -519,7 +519,7 @@ class ClusterReplay(ModelDriver):
             if owner in self.of and not self._works_besides(self.of[owner]):
                 self._goes_on_to_new_ones(self.of[owner])
             together = self.together[write.line]
-            self._grow(together)
+            self._add_partitions(together)
             self.unborn |= {*together}
             for one in together:  # as soon as the model has them at all
                 self._as_made(next(w for w in self.made if w.partition == one), owner)
@@ -657,7 +657,7 @@ class ClusterReplay(ModelDriver):
         self.told[c].clear()
         self.announces_last.discard(c)
 
-    def _begun(self, line: TraceLine, c: int) -> None:
+    def _event_begun(self, line: TraceLine, c: int) -> None:
         name = line.args["event"]
         self._is_done(c, f"takes up {name}")
         self._bears_none(c)
@@ -695,9 +695,9 @@ class ClusterReplay(ModelDriver):
     def _leave_unseen(self, c: int) -> None:
         """Requests that name nothing and were not sent any more: they stay in the queue."""
         for to, request in list(self.expected[c]):
-            self._leave(c, to, request)
+            self._leave_unsent(c, to, request)
 
-    def _leave(self, c: int, to: int, request: TracedRequest) -> bool:
+    def _leave_unsent(self, c: int, to: int, request: TracedRequest) -> bool:
         """It names nothing: where it was never sent, no line says that it was made."""
         if request.kind != "update_metadata" or request.about:
             return False
@@ -825,7 +825,7 @@ class ClusterReplay(ModelDriver):
     def _registrations(self, line: TraceLine, c: int) -> None:
         read = {self.of[int(broker)]: epoch
                 for broker, epoch in line.args["registrations"].items()}  # fmt: skip
-        with self._as_read(c, read):
+        with self._registrations_as_read(c, read):
             if self.stage(c) == "starting":
                 self.step("controller_reads_context", c)
                 return
@@ -841,7 +841,7 @@ class ClusterReplay(ModelDriver):
             self.step("controller_finds_brokers_unchanged", c)
 
     @contextmanager
-    def _as_read(self, c: int, read: Mapping[int, int]) -> Iterator[None]:
+    def _registrations_as_read(self, c: int, read: Mapping[int, int]) -> Iterator[None]:
         """ZooKeeper's registrations are those that were read, if they are others by now."""
         if read == self.registrations:
             yield
@@ -970,10 +970,10 @@ class ClusterReplay(ModelDriver):
                     return
                 raise MisfitError(
                     "a controller goes on as the model's does",
-                    f"it {what}; in the model {self._stands(c)}", self._possible_next(c),
+                    f"it {what}; in the model {self._thread_position(c)}", self._possible_next(c),
                 )  # fmt: skip
 
-    def _stands(self, c: int) -> str:
+    def _thread_position(self, c: int) -> str:
         stage = self.stage(c)
         if not self.read("belief", c):
             return "it is not the controller"
@@ -1031,7 +1031,7 @@ class ClusterReplay(ModelDriver):
         request = self._next_to(c, to)
         if request is not None and c in self.partial and _is_never_sent(line):
             # What stands before it in its channel was never sent either.
-            while request is not None and versions and self._leave(c, to, request):
+            while request is not None and versions and self._leave_unsent(c, to, request):
                 request = self._next_to(c, to)
         if request is None and not self._is_reached(c, to):
             self._sends_besides(line, c, to, kind, versions, UNREACHED, is_queued=False)
@@ -1051,7 +1051,7 @@ class ClusterReplay(ModelDriver):
                 raise MisfitError(
                     "a controller sends what the model's does",
                     f"it sends {line.args['kind']} to broker {line.args['to']}; in the model "
-                    f"{self._stands(c)}", self._possible_next(c),
+                    f"{self._thread_position(c)}", self._possible_next(c),
                 )  # fmt: skip
             request = self._next_to(c, to)
         if request is None:
@@ -1110,7 +1110,7 @@ class ClusterReplay(ModelDriver):
         if kind == "stop_replica":
             parts = request.stopped | frozenset(versions)
             if not parts <= set(request.about):
-                self._differs(named, versions, request)
+                self._refuse_request(named, versions, request)
             request.stopped = parts
             if parts == set(request.about):
                 self._claimed(c, to, request)
@@ -1118,15 +1118,15 @@ class ClusterReplay(ModelDriver):
         born = {self.partitions[name] for name in self.born_by[c]}
         self._claimed(c, to, request)
         for p in [p for p in versions if p not in request.about and p in born]:
-            self._amend(c, to, slot, request, p, versions[p], CREATED)
+            self._correct_version(c, to, slot, request, p, versions[p], CREATED)
         if versions.keys() != request.about.keys():
-            self._differs(named, versions, request)
+            self._refuse_request(named, versions, request)
         for p, version in versions.items():
             mine = request.about[p]
             if version != mine:
                 if not self._may_have_read(c, p, version, mine):
-                    self._differs(named, versions, request)
-                self._amend(c, to, slot, request, p, version, READ_EARLIER)
+                    self._refuse_request(named, versions, request)
+                self._correct_version(c, to, slot, request, p, version, READ_EARLIER)
         live = frozenset(self.of[one] for one in line.args.get("live", ()))
         if kind == "update_metadata" and "live" in line.args and live != request.alive:
             raise MisfitError(
@@ -1142,7 +1142,7 @@ class ClusterReplay(ModelDriver):
         same = self.read(epoch, p, version) == self.read(epoch, p, mine)
         return same and known in (mine, version)
 
-    def _amend(
+    def _correct_version(
         self, c: int, to: int, slot: int | None, request: TracedRequest, p: int, version: int,
         reason: str,
     ) -> None:  # fmt: skip
@@ -1198,7 +1198,9 @@ class ClusterReplay(ModelDriver):
               for one in self.of.values()),
         ]  # fmt: skip
 
-    def _differs(self, named: str, versions: Mapping[int, int], request: TracedRequest) -> None:
+    def _refuse_request(
+        self, named: str, versions: Mapping[int, int], request: TracedRequest
+    ) -> None:
         raise MisfitError(
             "a controller sends what the model's does",
             f"{named} is about {self._states(versions)}", self._request(request),
@@ -1253,11 +1255,13 @@ class ClusterReplay(ModelDriver):
             queue.pop(0)
             self._handled(c, b, request, is_refused, self.undone.get(line, set()))
             return
-        with self._besides(c, b, request, TWICE if again else LATER):
+        with self._alone_in_queue(c, b, request, TWICE if again else LATER):
             self._handled(c, b, request, is_refused, self.undone.get(line, set()))
 
     @contextmanager
-    def _besides(self, c: int, b: int, request: TracedRequest, reason: str) -> Iterator[None]:
+    def _alone_in_queue(
+        self, c: int, b: int, request: TracedRequest, reason: str
+    ) -> Iterator[None]:
         """As if it were the only one in its queue, of a controller in the epoch of then."""
         if not self.read("up", b):
             self.force(AWAY, ("up", (b,), 1))
@@ -1344,7 +1348,7 @@ def _is_never_sent(line: TraceLine) -> bool:
     return line.args["correlation"] is None
 
 
-def _undone(order: OrderedLines) -> dict[TraceLine, set[str]]:
+def _unhandled_partitions(order: OrderedLines) -> dict[TraceLine, set[str]]:
     """A LeaderAndIsr that arrives and fails -> partitions of it that nothing was done about."""
     found: dict[TraceLine, set[str]] = {}
     last: dict[int, tuple[TraceLine, set[str]]] = {}  # later lines about it count too

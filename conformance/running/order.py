@@ -475,9 +475,9 @@ class _Ordering:
                     heapq.heappush(ready, (late[later], depth[later], later))
         self.found.stuck = [one for at, one in enumerate(self.lines) if not done[at]]
         if self.found.stuck:
-            self.found.circle = self._circle(done)
+            self.found.circle = self._cycle(done)
 
-    def _circle(self, done: list[bool]) -> list[TraceLine]:
+    def _cycle(self, done: list[bool]) -> list[TraceLine]:
         """A short one: whoever waits, waits for one that waits, and so comes to one once more."""
         waits_for = {
             later: at for at, laters in self.after.items() if not done[at] for later in laters

@@ -129,7 +129,7 @@ class PartitionReplay(ModelDriver):
         self.loads = self._loads()
         self.last_asked = {
             (one.broker, one.start): one.args["correlation"]
-            for one in self._mine() if one.step == "records_asked"
+            for one in self._own_lines() if one.step == "records_asked"
         }  # fmt: skip
         self.born = self.gone = False
         self.wanted: dict[int, tuple[int, ...]] = {}
@@ -151,13 +151,13 @@ class PartitionReplay(ModelDriver):
 
     # Offsets
 
-    def _mine(self) -> list[TraceLine]:
+    def _own_lines(self) -> list[TraceLine]:
         return [one for one in self.order.lines if one.partition == self.partition]
 
     def _bounds(self) -> list[int]:
         """Offsets that lines tell apart: where a record of the model ends, and the next begins."""
         found, begun = {0}, set[tuple[int, int]]()
-        for line in self._mine():
+        for line in self._own_lines():
             args = line.args
             match line.step:
                 case "fetch_served":
@@ -192,7 +192,7 @@ class PartitionReplay(ModelDriver):
 
     def _loads(self) -> dict[tuple[int, int], TraceLine]:
         found: dict[tuple[int, int], TraceLine] = {}
-        for line in self._mine():
+        for line in self._own_lines():
             if line.step == "log_loaded":
                 found.setdefault((line.broker, line.start), line)
         return found
@@ -460,7 +460,7 @@ class PartitionReplay(ModelDriver):
         cells = [("known_end", (b, replica), known)] if caught_up else []
         self.force(ASKED_EARLIER, *cells, ("zk.registered", (b,), there))
 
-    def _leads_no_more(self, write: StateWrite, b: int) -> bool:
+    def _requested_by_ended_process(self, write: StateWrite, b: int) -> bool:
         """The controller writes what was asked by a process that has ended since."""
         if self.read("replica.role", b) == _LEADS:
             return False
@@ -488,7 +488,7 @@ class PartitionReplay(ModelDriver):
         """A leader's own write; several replicas at once are one after the other here."""
         leader = write.state["leader"]
         at = self.of.get(leader, 0)
-        if self.judge.by_request and self._leads_no_more(write, at):
+        if self.judge.by_request and self._requested_by_ended_process(write, at):
             return
         joins = sorted(set(write.state["isr"]) - set(before["isr"]))
         leaves = sorted(set(before["isr"]) - set(write.state["isr"]))
@@ -731,13 +731,13 @@ class PartitionReplay(ModelDriver):
 
     def _on_log_loaded(self, line: TraceLine, b: int) -> None:
         self.ends[line.broker] = line.args["log_end"]
-        self._grow(b, line.args["log_end"], only_check=True)
+        self._extend_log(b, line.args["log_end"], only_check=True)
         self.expect_offset("the log end", line.args["log_end"], self.read("log.end", b))
         self.expect_offset(
             "the high watermark", line.args["high_watermark"], self.read("replica.hw", b)
         )
 
-    def _grow(self, b: int, end: int, only_check: bool = False) -> None:
+    def _extend_log(self, b: int, end: int, only_check: bool = False) -> None:
         """A leader's log reaches an offset: as many records as lines tell apart."""
         if not only_check:
             while self.read("log.end", b) < self.index(end):
@@ -754,7 +754,7 @@ class PartitionReplay(ModelDriver):
         if self.read("replica.role", b) != _LEADS:
             self.step("leader_appends", b)
         self.ends[line.broker] = line.args["end"]
-        self._grow(b, line.args["end"])
+        self._extend_log(b, line.args["end"])
 
     def _on_producer_answered(self, line: TraceLine, b: int) -> None:
         if line.args["error"] != "NONE" or line.args["acks"] != -1:
@@ -906,7 +906,7 @@ class PartitionReplay(ModelDriver):
                          f"the leader epoch is {sent}, and the follower is in {mine - 1}",
                          f"the leader epoch is {mine - 1}")  # fmt: skip
 
-    def _keeps(self, b: int, epoch: int) -> None:
+    def _keep_epoch(self, b: int, epoch: int) -> None:
         """The epoch that a follower names, where it has kept one that the model drops."""
         if epoch == self.kept_epoch.get(b) != self.read("replica.latest_epoch", b):
             self.force(KEPT_EPOCH, ("replica.latest_epoch", (b,), epoch),
@@ -917,7 +917,7 @@ class PartitionReplay(ModelDriver):
         offset = self.asked[b, leader] = line.args["asked"]["offset"]
         if self._compares(line):
             last = line.args["asked"]["last_fetched_epoch"] + 1
-            self._keeps(b, last)
+            self._keep_epoch(b, last)
             self.expect("the epoch of the last record", last, self.read("replica.latest_epoch", b))
         if self._compares(line) and self.read("replica.truncating", b):
             self.step("follower_sends_epoch_request", b, leader)
@@ -930,7 +930,7 @@ class PartitionReplay(ModelDriver):
 
     def _on_epoch_asked(self, line: TraceLine, b: int) -> None:
         leader = self._leader_asked(line, b)
-        self._keeps(b, line.args["asked"]["epoch"] + 1)
+        self._keep_epoch(b, line.args["asked"]["epoch"] + 1)
         self.step("follower_sends_epoch_request", b, leader)
         self._names_epoch(line, self.read("fetch.epoch", b, leader))
         self.expect("the epoch asked for", line.args["asked"]["epoch"] + 1,
@@ -943,7 +943,7 @@ class PartitionReplay(ModelDriver):
         f, reply = self.of[follower], line.args["reply"]
         if self._is_given_up(f, b, line.args["correlation"], _EPOCH_ASKED):
             return  # it changes nothing at the leader
-        self._heard(line, f, b)
+        self._answer_to(line, f, b)
         if reply["error"] == NO_STORAGE:
             self._cannot_look(f, b)
             return
@@ -1019,7 +1019,7 @@ class PartitionReplay(ModelDriver):
             if not args["waited"]:
                 self._answers_nobody(line, b, f)
             return
-        self._heard(line, f, b)
+        self._answer_to(line, f, b)
         self._counts(line, b, f)
         self._answer_is(b, f, reply, offset)
         take = self.order.takes.get((follower, self.partition, args["correlation"]))
@@ -1027,7 +1027,7 @@ class PartitionReplay(ModelDriver):
         if take is not None and take.step in ("records_replicated", "append_failed"):
             taken = self._appended_to(take, offset)
         if taken <= end:
-            self._several(line, b, f, taken)
+            self._append_records(line, b, f, taken)
 
     def _is_read(self, b: int, last: int) -> None:
         """A consumer reads: at the leader, or since 2.4 at a follower, what that knows to be
@@ -1062,7 +1062,7 @@ class PartitionReplay(ModelDriver):
         elif given_up:
             self._answers_nobody(line, b, f)
         else:
-            self._heard(line, f, b)
+            self._answer_to(line, f, b)
             self._counts(line, b, f)
             self.step("fetch_is_lost", f, b)
         self.done.forced[FAILED] += 1
@@ -1093,7 +1093,7 @@ class PartitionReplay(ModelDriver):
         self.step("follower_sends_fetch", f, b)
         return True
 
-    def _heard(self, line: TraceLine, f: int, b: int) -> None:
+    def _answer_to(self, line: TraceLine, f: int, b: int) -> None:
         """A leader answers what was asked; of a session's fetches it may have no epoch (to 2.4)."""
         asked = line.args["asked"]
         if not self._is_of_a_session(line):
@@ -1148,7 +1148,7 @@ class PartitionReplay(ModelDriver):
                                   for name in ("has_record", "id", "record_epoch")])  # fmt: skip
         self.expect("whether there are records", int(has), self.read("fetch.has_record", f, b))
 
-    def _several(self, line: TraceLine, b: int, f: int, end: int) -> None:
+    def _append_records(self, line: TraceLine, b: int, f: int, end: int) -> None:
         """All but the last record of an answer that the follower will take."""
         offset, reply = line.args["asked"]["offset"], line.args["reply"]
         more = self.index(end) - self.index(offset) - 1
@@ -1251,7 +1251,7 @@ class PartitionReplay(ModelDriver):
             return
         leader = self.read("replica.leader", b)
         if self.read("replica.role", b) == _LEADS:
-            self._grow(b, end)
+            self._extend_log(b, end)
         elif leader and self.read("fetch.state", b, leader) == _RECORDS_ANSWERED:
             self.step("follower_appends", b, leader)
         if self.read("log.end", b) == self.index(end):  # else that is found when it is loaded

@@ -73,7 +73,7 @@ def _of_one(start: ProcessStart) -> Iterator[tuple[TraceLine, str]]:
             elif request is not None and name == "Create":
                 _goes_on(request, path, own)
                 if len(request.turns) == _TURNS:
-                    yield request.line, _why(request)
+                    yield request.line, _violation_text(request)
                     request = None
 
 
@@ -109,7 +109,7 @@ def _goes_on(request: _OperatorRequest, path: str, own: bool) -> None:
         request.newer = set()  # what was created before that says nothing more
 
 
-def _why(request: _OperatorRequest) -> str:
+def _violation_text(request: _OperatorRequest) -> str:
     first, second = request.turns
     return (
         "there is a request to move partitions, and the controller wrote neither the request nor "

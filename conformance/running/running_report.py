@@ -140,13 +140,13 @@ def _why_not(gathered: ClusterTraces) -> str:
     if len({one.process for one in brokers}) > MOST_BROKERS:
         return f"there are more than {MOST_BROKERS} brokers"
     try:
-        _spoken(gathered)
+        _protocol_release(gathered)
     except ValueError as error:
         return f"the header names no release: {error}"
     return ""
 
 
-def _spoken(gathered: ClusterTraces) -> Release:
+def _protocol_release(gathered: ClusterTraces) -> Release:
     """The release that the brokers speak among them. ValueError."""
     first = next(one for one in gathered.starts if one.process[0] == "broker")
     return Release.of(str(first.settings.get("protocol", gathered.version)))
@@ -164,7 +164,7 @@ def _replay(
     unclean = any(one.settings.get("unclean") for one in gathered.starts)
     try:
         version = gathered.version
-        more = dict(BY_REQUEST) if _spoken(gathered).since("2.7") else {}
+        more = dict(BY_REQUEST) if _protocol_release(gathered).since("2.7") else {}
         # Up to 1.0 the last member leaves an ISR where unclean elections are allowed.
         keeps = Release.of(gathered.version).since("1.1") or not unclean
         more |= {"unclean_leader_election": unclean, "isr_keeps_last_member": keeps}

@@ -73,7 +73,7 @@ def open_address(text: str) -> OpenedGame:
         raise ProtocolError("the address is not whole: copy it again to its end") from error
     if len(data) < MARK:
         raise ProtocolError("the address is not whole: copy it again to its end")
-    heading, said = _nearest(heading)
+    heading, said = _known_heading(heading)
     here = _read(heading)
     if said is None and data[:MARK] != fingerprint(here.recorded):
         said = "the address was made with another version of this model's text"
@@ -122,7 +122,7 @@ def _read(heading: str) -> StoryHeading:
 # -- another version ------------------------------------------------------------------------------
 
 
-def _nearest(heading: str) -> tuple[str, str | None]:
+def _known_heading(heading: str) -> tuple[str, str | None]:
     """The heading, or the nearest one that the model knows, and what was not known."""
     try:
         read_heading(heading)
@@ -130,7 +130,7 @@ def _nearest(heading: str) -> tuple[str, str | None]:
     except ProtocolError as error:
         said = str(error)
     words = heading.split()
-    name = _near(words[1] if len(words) > 1 else "", SYSTEMS) or "replication"
+    name = _close_match(words[1] if len(words) > 1 else "", SYSTEMS) or "replication"
     chosen = SYSTEMS[name]
     pairs = [(k, v) for k, v in zip(words[2::2], words[3::2], strict=False) if _fits(chosen, k, v)]
     version = next(
@@ -154,7 +154,7 @@ def _fits(chosen: System, key: str, value: str) -> bool:
     return key in chosen.bounds and value.isdecimal()
 
 
-def _near(word: str, names: Mapping[str, object]) -> str | None:
+def _close_match(word: str, names: Mapping[str, object]) -> str | None:
     if word in names:
         return word
     close = difflib.get_close_matches(word, sorted(names), n=1, cutoff=0.5)
@@ -169,7 +169,7 @@ def _near_version(wanted: str, chosen: System) -> str:
     if releases and _RELEASE.fullmatch(wanted):
         older = [one for one in releases if _release(one) <= _release(wanted)]
         return older[-1] if older else releases[0]
-    return _near(wanted, chosen.versions) or chosen.default_version
+    return _close_match(wanted, chosen.versions) or chosen.default_version
 
 
 def _release(name: str) -> tuple[int, ...]:

@@ -60,7 +60,7 @@ def systems(_asked: dict[str, Any]) -> list[dict[str, Any]]:
 
 def at(asked: dict[str, Any]) -> dict[str, Any]:
     """The state after some lines: its picture, claims, the steps that can happen and the others."""
-    here, lines = _game(asked)
+    here, lines = _board_and_lines(asked)
     cards, refused = here.choices(lines)
     return {"heading": here.heading_text, "frame": here.frame(lines), "possible": cards,
             "refused": refused, "address": address(here.heading_text, lines)}  # fmt: skip
@@ -76,7 +76,7 @@ def opening(asked: dict[str, Any]) -> dict[str, Any]:
 
 def check(asked: dict[str, Any]) -> dict[str, Any]:
     """How many lines of a game are possible, and why the next is not."""
-    here, lines = _game(asked)
+    here, lines = _board_and_lines(asked)
     count, refused = _possible(here, lines)
     return {"heading": here.heading_text, "lines": lines[:count], "said": refused}
 
@@ -97,13 +97,13 @@ def words(asked: dict[str, Any]) -> list[str]:
 
 def saved(asked: dict[str, Any]) -> list[dict[str, str]]:
     """The guards without which a claim would break by the next step."""
-    here, lines = _game(asked)
+    here, lines = _board_and_lines(asked)
     return here.guards_that_save(lines)
 
 
 def goals(asked: dict[str, Any]) -> list[dict[str, str]]:
     """What can be looked for by name: what one asks for first, then every claim."""
-    here, _ = _game(asked)
+    here, _ = _board_and_lines(asked)
     recorded = here.heading.recorded
     known = {name: claim for name, (claim, _) in recorded.claims.items()
              if claim.kind != "eventually"}  # fmt: skip
@@ -125,7 +125,7 @@ def way(asked: dict[str, Any], report: Report = lambda line: None) -> dict[str, 
     `step` to become possible; `from` the beginning, or the state that is shown ("here").
 
     `report` is called with how far the search is; what it raises ends the search."""
-    here, lines = _game(asked)
+    here, lines = _board_and_lines(asked)
     recorded = here.heading.recorded
     claim, goal = None, None
     if "step" in asked:
@@ -176,7 +176,7 @@ def preparations(heading: str) -> Iterator[None]:
 
 def story(asked: dict[str, Any]) -> dict[str, str]:
     """The game as a story, recorded, ready to be kept and played again."""
-    here, lines = _game(asked)
+    here, lines = _board_and_lines(asked)
     title = str(asked.get("title") or "A run").strip().replace("\n", " ").rstrip(".")
     written = "\n".join([f"# {title}.", here.heading_text, "", *lines, RULE]) + "\n"
     return {"text": rerecorded(play(parse(written, "run.story")))}
@@ -187,7 +187,7 @@ def kept(asked: dict[str, Any]) -> dict[str, str]:
     form = str(asked.get("form", "story"))
     if form == "story":
         return {"text": story(asked)["text"], "name": "run.story"}
-    here, lines = _game(asked)
+    here, lines = _board_and_lines(asked)
     played = ReplayedRun(str(asked.get("title") or "A run"), here.heading_text, tuple(lines))
     frames = frames_of(here, lines)
     if form == "json":
@@ -224,7 +224,7 @@ def _run_of(run: Any, which: str) -> ReplayedRun:
     return ReplayedRun(run[0], " ".join(run[0].split()), tuple(run[1:]))
 
 
-def _game(asked: dict[str, Any]) -> tuple[Board, list[str]]:
+def _board_and_lines(asked: dict[str, Any]) -> tuple[Board, list[str]]:
     heading, lines = asked.get("heading"), _lines(asked)
     if not isinstance(heading, str):
         raise ProtocolError("name the system: system replication version 2.3 brokers 3")

@@ -156,7 +156,7 @@ class Board:
         """The state after these lines, as it is shown."""
         path = self._known.path(lines)
         for before, here in zip([None, *path], path, strict=False):
-            self._fly(before, here)
+            self._messages_in_flight(before, here)
         if not lines:
             return self.shown("the beginning", None, path[0])
         step, arguments = self.read(lines[-1], len(lines))
@@ -188,12 +188,14 @@ class Board:
             both = ((one, old.get(one), new.get(one)) for one in self.heading.recorded.fields)
             changed = tuple(one for one, was, now in both if was is not now and was != now)
             taken = TakenStep(*self.read(line, 1), changed)
-        sent = self._fly(None, before) if before is not None else ()
-        flying = self._fly(before, here)
+        sent = self._messages_in_flight(None, before) if before is not None else ()
+        flying = self._messages_in_flight(before, here)
         picture["messages"] = arrows(sent, flying, here.ages or {}, taken)
         return picture
 
-    def _fly(self, before: RunNode | None, here: RunNode) -> tuple[MessageInFlight, ...]:
+    def _messages_in_flight(
+        self, before: RunNode | None, here: RunNode
+    ) -> tuple[MessageInFlight, ...]:
         """What is on its way in a state; how long it is, goes on from the state before."""
         if here.flight is None:
             here.flight = in_flight(self.twin, here.state)
@@ -235,7 +237,7 @@ class Board:
             for arguments in choices:
                 place = self._first_failing(step, state, arguments, known)
                 if place is None:
-                    card = self._card(step, state, arguments)
+                    card = self._step_card(step, state, arguments)
                     if card is not None:
                         allowed += 1
                         possible.append(card)
@@ -278,7 +280,9 @@ class Board:
                 return place
         return None
 
-    def _card(self, step: Recorded, state: SparseState, arguments: Arguments) -> StepCard | None:
+    def _step_card(
+        self, step: Recorded, state: SparseState, arguments: Arguments
+    ) -> StepCard | None:
         try:
             after = self.twin.after(step, state, arguments)
         except ProtocolError:
@@ -373,11 +377,11 @@ def _reads_parameters(requirement: Requirement) -> bool:
 
 
 def _line(step: Recorded, arguments: Arguments) -> str:
-    words = [f"{name}={_word(step, name, value)}" for name, value in arguments.items()]
+    words = [f"{name}={_argument_text(step, name, value)}" for name, value in arguments.items()]
     return " ".join([step.transition.name, *words])
 
 
-def _word(step: Recorded, name: str, value: int | frozenset[int]) -> str:
+def _argument_text(step: Recorded, name: str, value: int | frozenset[int]) -> str:
     sort = step.parameters[name]
     if isinstance(sort, SetOf):
         assert isinstance(value, frozenset)

@@ -57,7 +57,7 @@ class ClaimEvaluator:
 
     def evaluate(self, before: RunNode | None, here: RunNode) -> tuple[ClaimStatus, ...]:
         """Every claim, in the system's order."""
-        judge = self._for(here.state)
+        judge = self._evaluator_for(here.state)
         if here.lit is None:
             known = before.lit if before is not None and before.lit is not None else {}
             here.lit = {
@@ -102,7 +102,7 @@ class ClaimEvaluator:
             known = self._verdicts[key] = read, bool(judge.holds_of_step(name, before, after))
         return known[1]
 
-    def _for(self, state: SparseState) -> Evaluator:
+    def _evaluator_for(self, state: SparseState) -> Evaluator:
         greatest = greatest_in(state)
         if greatest < ROOM:
             return self._judge

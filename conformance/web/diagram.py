@@ -89,7 +89,7 @@ def _in_words(line: str) -> str:
     return line.strip().removeprefix("* ")
 
 
-def _words(x: float, y: float, text: str, look: str = "", anchor: str = "middle") -> str:
+def _svg_text(x: float, y: float, text: str, look: str = "", anchor: str = "middle") -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
         f"{f' class={chr(34)}{look}{chr(34)}' if look else ''}>{html.escape(text)}</text>"
@@ -111,7 +111,7 @@ def _wrapped(text: str, width: float) -> list[str]:
 def _block(x: float, y: float, text: str, width: float, look: str = "") -> tuple[list[str], float]:
     """Lines of text around x from y down, and how high they are."""
     lines = _wrapped(text, width)
-    return [_words(x, y + 14 * n, line, look) for n, line in enumerate(lines)], 14.0 * len(lines)
+    return [_svg_text(x, y + 14 * n, line, look) for n, line in enumerate(lines)], 14.0 * len(lines)
 
 
 # -- logs -----------------------------------------------------------------------------------------
@@ -127,16 +127,16 @@ def _logs(lines: Sequence[str]) -> Drawing:
                 number, f"{line!r}: write who, then its records: broker 1: m1@0 | m2@0"
             )
         leads, who, rest = found.groups()
-        parts.append(_words(8, y + 20, who, "who", "start"))
+        parts.append(_svg_text(8, y + 20, who, "who", "start"))
         if leads:
-            parts.append(_words(8, y + 34, "leads", "dim", "start"))
+            parts.append(_svg_text(8, y + 34, "leads", "dim", "start"))
         x = 118.0
         for token in rest.split():
             record = _RECORD.fullmatch(token)
             if token == "|":
                 parts.append(
                     f'<path class="hw" d="M{x - 3} {y - 2}V{y + 38}"/>'
-                    + _words(x - 3, y + 49, "HW", "hw")
+                    + _svg_text(x - 3, y + 49, "HW", "hw")
                 )
             elif token == ".":
                 parts.append(f'<rect x="{x}" y="{y}" width="{_BOX - 6}" height="34" class="none"/>')
@@ -146,8 +146,8 @@ def _logs(lines: Sequence[str]) -> Drawing:
                 look = f"e{int(epoch) % 8}{' cut' if cut else ''}"
                 parts.append(
                     f'<rect x="{x}" y="{y}" width="{_BOX - 6}" height="34" rx="4" class="{look}"/>'
-                    + _words(x + _BOX / 2 - 3, y + 15, name, "cut" if cut else "record")
-                    + _words(x + _BOX / 2 - 3, y + 29, f"e{epoch}", "small")
+                    + _svg_text(x + _BOX / 2 - 3, y + 15, name, "cut" if cut else "record")
+                    + _svg_text(x + _BOX / 2 - 3, y + 29, f"e{epoch}", "small")
                 )
                 x += _BOX
             else:
@@ -185,7 +185,7 @@ def _messages(lines: Sequence[str]) -> Drawing:
         message, note = _MESSAGE.fullmatch(line), _NOTE.fullmatch(line)
         if line.startswith("---"):
             parts.append(f'<path class="gap" d="M8 {y:.0f}H{WIDTH - 8}"/>')
-            parts.append(_words(WIDTH / 2, y + 4, line.strip("- "), "dim over"))
+            parts.append(_svg_text(WIDTH / 2, y + 4, line.strip("- "), "dim over"))
             y += 24
         elif message is not None:
             sender, how, receiver, text = message.groups()
@@ -234,7 +234,7 @@ def _messages(lines: Sequence[str]) -> Drawing:
         way = f"{begin}L{there:.0f} {last - 8:.0f}"
         parts.insert(0, f'<path class="late" d="{way}" marker-end="url(#tip)"/>')
     heads = [
-        f'<path class="lane" d="M{x:.0f} 30V{y:.0f}"/>' + _words(x, 20, name, "who")
+        f'<path class="lane" d="M{x:.0f} 30V{y:.0f}"/>' + _svg_text(x, 20, name, "who")
         for name, x in lanes.items()
     ]
     return Drawing((*heads, *parts), y + 6)
@@ -261,7 +261,7 @@ def _states(lines: Sequence[str]) -> Drawing:
     top = {name: 6.0 + 56 * n for n, name in enumerate(names)}
     parts = [
         f'<rect x="{left}" y="{top[name]:.0f}" width="{wide:.1f}" height="28" rx="6" class="box"/>'
-        + _words(middle, top[name] + 18, name, "who")
+        + _svg_text(middle, top[name] + 18, name, "who")
         for name in names
     ]
     aside = left + wide + 20
@@ -277,7 +277,7 @@ def _states(lines: Sequence[str]) -> Drawing:
             )
             words = _wrapped(text, WIDTH - middle - 40)[:2]
             for n, one in enumerate(words):
-                parts.append(_words(middle + 10, y + 17 - 6 * (len(words) - 1) + 13 * n, one, "",
+                parts.append(_svg_text(middle + 10, y + 17 - 6 * (len(words) - 1) + 13 * n, one, "",
                                     "start"))  # fmt: skip
                 aside = max(aside, middle + 18 + len(one) * _LETTER)
         else:
@@ -291,9 +291,9 @@ def _states(lines: Sequence[str]) -> Drawing:
             f'<path class="{"back" if how == "=>" else "sent"}" d="M{left + wide:.0f} {y:.0f}'
             f'H{x:.0f}V{z:.0f}H{left + wide + 2:.0f}" marker-end="url(#tip)"/>'
             + (
-                _words(left + wide + 12, z - 4, text, "", "start")
+                _svg_text(left + wide + 12, z - 4, text, "", "start")
                 if how == "->"
-                else _words(x - 6, y + 12, text, "", "end")
+                else _svg_text(x - 6, y + 12, text, "", "end")
             )
         )
     return Drawing(tuple(parts), top[names[-1]] + 36)

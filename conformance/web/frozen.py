@@ -84,7 +84,7 @@ def one_file(page: str, title: str, data: dict[str, Any]) -> str:
     return (
         _without_server(page, title)
         .replace('<link rel="stylesheet" href="/style.css">', f"<style>\n{style}</style>")
-        .replace('<script src="/words.js"></script>', f"<script>{_carried(data)}</script>")
+        .replace('<script src="/words.js"></script>', f"<script>{_embedded(data)}</script>")
         .replace('<script src="/draw.js"></script>', f"<script>\n{words}\n{draw}</script>")
         .replace(f'<script src="/{SCRIPTS[page]}"></script>', f"<script>\n{script}</script>")
     )
@@ -95,14 +95,14 @@ def beside_files(page: str, title: str, data: dict[str, Any], files: str) -> str
     return (
         _without_server(page, title)
         .replace('href="/style.css"', f'href="{files}style.css"')
-        .replace('<script src="/words.js">', f'<script>{_carried(data)}</script>'
+        .replace('<script src="/words.js">', f'<script>{_embedded(data)}</script>'
                  f'<script src="{files}words.js">')
         .replace('src="/draw.js"', f'src="{files}draw.js"')
         .replace(f'src="/{SCRIPTS[page]}"', f'src="{files}{SCRIPTS[page]}"')
     )  # fmt: skip
 
 
-def _carried(data: dict[str, Any]) -> str:
+def _embedded(data: dict[str, Any]) -> str:
     frozen = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     if len(frozen) > MOST_PLAIN:
         deflated = base64.b64encode(zlib.compress(frozen.encode(), 9)).decode()

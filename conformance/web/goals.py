@@ -152,7 +152,7 @@ class _GoalReader:
         if isinstance(tree, ast.Compare):
             return self._compared(tree)
         if isinstance(tree, ast.Call) and not tree.keywords:
-            return self._called(tree)
+            return self._call(tree)
         raise ProtocolError(f"{ast.unparse(tree)!r} is not understood; write such as {_EXAMPLE}")
 
     def _named(self, name: str) -> Any:
@@ -185,7 +185,7 @@ class _GoalReader:
             left = right
         return found[0] if len(found) == 1 else all_of(*found)
 
-    def _called(self, tree: ast.Call) -> Any:
+    def _call(self, tree: ast.Call) -> Any:
         if isinstance(tree.func, ast.Name) and tree.func.id in _WORDS:
             word = _WORDS[tree.func.id]
             if tree.func.id in ("some", "every", "how_many") and len(tree.args) == 2:

@@ -52,7 +52,7 @@ def with_logs(path: Path) -> LogComparison:
         raise NoRunError(f"{path}: holds no line of a broker that is understood")
     worst = next((one for one in events if (one.file, one.line) in wrong), None)
     result = Comparison("the protocol", f"the logs of {path}", unit="line")
-    kept = _about(events, worst)
+    kept = _events_of_same_partition(events, worst)
     at = kept.index(worst) if worst is not None else 0
     for event in kept[max(at - AROUND, 0) : at + AROUND + 1]:
         result.rows.append(_row(event, wrong.get((event.file, event.line), [])))
@@ -64,7 +64,7 @@ def with_logs(path: Path) -> LogComparison:
     return LogComparison(result, sum(judged.checked.values()))
 
 
-def _about(events: list[Event], worst: Event | None) -> list[Event]:
+def _events_of_same_partition(events: list[Event], worst: Event | None) -> list[Event]:
     """What is logged of the same partition; of controllers, where the violation is about them."""
     if worst is None:
         return events

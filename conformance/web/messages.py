@@ -80,9 +80,9 @@ def arrows(
         arrow = Arrow(one.name, one.source, (one.target,), one.label, one.answer, fate, age)
         (fresh if new else drawn).append(arrow)
     if taken is not None and all(one.target != ZOOKEEPER for one in gone):
-        drawn += _own(taken)
+        drawn += _exchange_of_step(taken)
     drawn += fresh
-    return rows(_together(drawn))
+    return rows(_merged(drawn))
 
 
 def _is_overtaken(message: MessageInFlight, taken: TakenStep | None) -> bool:
@@ -92,7 +92,7 @@ def _is_overtaken(message: MessageInFlight, taken: TakenStep | None) -> bool:
         f"epoch {epoch}" not in message.label)  # fmt: skip
 
 
-def _together(drawn: Sequence[Arrow]) -> Iterator[Arrow]:
+def _merged(drawn: Sequence[Arrow]) -> Iterator[Arrow]:
     """What says the same to several is one arrow with several heads."""
     groups: dict[Arrow, list[str]] = {}
     for one in drawn:
@@ -101,7 +101,7 @@ def _together(drawn: Sequence[Arrow]) -> Iterator[Arrow]:
         yield replace(one, targets=tuple(dict.fromkeys(targets)))
 
 
-def _own(taken: TakenStep) -> Iterator[Arrow]:
+def _exchange_of_step(taken: TakenStep) -> Iterator[Arrow]:
     """The arrow of a step that is an exchange by itself."""
     given = taken.arguments
     who = str(next(iter(given.values()), ""))

@@ -33,10 +33,10 @@ def phrase(line: str) -> str:
     given = dict(pair.partition("=")[::2] for pair in pairs)
     for design in _DESIGNS:
         name = name.removeprefix(design)
-    return _words(name, given)
+    return _sentence(name, given)
 
 
-def _words(name: str, left: dict[str, str]) -> str:
+def _sentence(name: str, left: dict[str, str]) -> str:
     subject = ""
     first = name.partition("_")[0]
     if first in left:

@@ -156,10 +156,10 @@ class Picture:
             of = "controllers" if part in _OF_CONTROLLERS else "brokers"
             lanes[of][keys[0]].append(shown)
         elif not row["blank"] or changed:
-            self._fly(lanes["flight"], shown, keys, row["sorts"])
+            self._add_message(lanes["flight"], shown, keys, row["sorts"])
 
     @staticmethod
-    def _fly(
+    def _add_message(
         flight: dict[tuple[str, ...], Any], shown: dict[str, Any], keys: list[str], sorts: list[str]
     ) -> None:
         """What stands under the same keys is one message."""
@@ -230,8 +230,8 @@ class Picture:
             role = "leader" if followed == broker else "none" if followed is None else "follower"
         registered = [self._read(state, name, ()) for name in ("zk.leader", "quorum.leader")]
         return {
-            "up": self._truth(state, ("up",), broker),
-            "registered": self._truth(state, ("zk.registered", "session"), broker),
+            "up": self._boolean(state, ("up",), broker),
+            "registered": self._boolean(state, ("zk.registered", "session"), broker),
             "controls": self._read(state, "zk.controller", ()) == broker,
             "believes": self._believes(state, broker),
             "leads": broker in registered,
@@ -244,7 +244,7 @@ class Picture:
                 return bool(self._read(state, name, (broker,)))
         return None
 
-    def _truth(self, state: SparseState, names: tuple[str, ...], broker: int) -> bool | None:
+    def _boolean(self, state: SparseState, names: tuple[str, ...], broker: int) -> bool | None:
         for name in names:
             leaf = self.fields.get(name)
             if leaf is not None and len(leaf.dims) == 1 and leaf.sort is BOOL:

@@ -131,7 +131,7 @@ def take(folder: Path, report: Callable[[str], None] = lambda line: None) -> lis
         for number, moment in enumerate(MOMENTS, 1):
             report(f"picture {number} of {len(MOMENTS)}: {moment.name}")
             part = Path(room) / f"{moment.name}.png"
-            _shoot(chromium, f"http://127.0.0.1:{port}{moment.path}", part, Path(room))
+            _screenshot(chromium, f"http://127.0.0.1:{port}{moment.path}", part, Path(room))
             made[moment.name] = {"shows": digest(moment), "file": _of_file(part),
                                  "says": moment.says}  # fmt: skip
         folder.mkdir(parents=True, exist_ok=True)
@@ -147,7 +147,7 @@ def _of_file(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()[:16]
 
 
-def _shoot(chromium: str, url: str, to: Path, room: Path) -> None:
+def _screenshot(chromium: str, url: str, to: Path, room: Path) -> None:
     command = [
         chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
         f"--user-data-dir={room / 'profile'}", f"--window-size={SIZE[0]},{SIZE[1]}",

@@ -59,17 +59,17 @@ class _Run:
         here = self._board(header)
         *events, (last, end) = rows or [(1, {})]
         if end.get("end") is not True:
-            raise self._wrong(last, "the trace has no end line: it was cut off")
+            raise self._error_at(last, "the trace has no end line: it was cut off")
         if end.get("events") != len(events):
-            raise self._wrong(last, f"the end counts {end.get('events')} events, there are "
+            raise self._error_at(last, f"the end counts {end.get('events')} events, there are "
                                     f"{len(events)}")  # fmt: skip
         if not events:
-            raise self._wrong(last, "the run has no events, so there is nothing to show")
+            raise self._error_at(last, "the run has no events, so there is nothing to show")
         state, diagnosis = here.start, None
         for number, event in events:
             try:
                 self._in_order(event)
-                state = self._take(here, state, number, event)
+                state = self._take_event(here, state, number, event)
                 self._as_observed(here, state, event)
             except ProtocolError as error:
                 diagnosis = f"{self.path}:{number}: {error}"
@@ -85,14 +85,14 @@ class _Run:
                 try:
                     row = json.loads(line)
                 except ValueError as error:
-                    raise self._wrong(number, f"is no JSON: {error}") from error
+                    raise self._error_at(number, f"is no JSON: {error}") from error
                 if not isinstance(row, dict):
-                    raise self._wrong(number, "is no JSON object; each line is one")
+                    raise self._error_at(number, "is no JSON object; each line is one")
                 yield number, row
 
     def _board(self, header: dict[str, Any]) -> Board:
         if header.get("format") != FORMAT:
-            raise self._wrong(1, f"format {header.get('format')!r} is not known; write {FORMAT}")
+            raise self._error_at(1, f"format {header.get('format')!r} is not known; write {FORMAT}")
         words = ["system", str(header.get("system"))]
         words += ["version", str(header["version"])] if "version" in header else []
         for name, value in (header.get("without") or {}).items():
@@ -102,7 +102,7 @@ class _Run:
         try:
             return board(" ".join(words))
         except ProtocolError as error:
-            raise self._wrong(1, str(error)) from error
+            raise self._error_at(1, str(error)) from error
 
     def _in_order(self, event: dict[str, Any]) -> None:
         node, seq = str(event.get("node")), event.get("seq")
@@ -112,7 +112,7 @@ class _Run:
                 raise ProtocolError(f"a line of node {node} is missing: seq {seq} after {before}")
             self.seq[node] = seq
 
-    def _take(
+    def _take_event(
         self, here: Board, state: SparseState, number: int, event: dict[str, Any]
     ) -> SparseState:
         name = event.get("step")
@@ -172,7 +172,7 @@ class _Run:
                     f"this step it is {shown}"
                 )
 
-    def _wrong(self, line: int, what: str) -> NoRunError:
+    def _error_at(self, line: int, what: str) -> NoRunError:
         return NoRunError(f"{self.path}:{line}: {what}")
 
 

@@ -106,8 +106,8 @@ def line_of(command: StoryCommand) -> str:
 
 def line_of_step(step: str, arguments: dict[str, Any]) -> str:
     """The same for a step of a run."""
-    return " ".join([step, *(f"{name}={_word(value)}" for name, value in arguments.items())])
+    return " ".join([step, *(f"{name}={_value_text(value)}" for name, value in arguments.items())])
 
 
-def _word(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return text(value, is_set=isinstance(value, list))

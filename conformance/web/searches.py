@@ -44,15 +44,15 @@ class Searches:
     def prepare(self, heading: str) -> None:
         """Loads and compiles, in the background, what the first goals of a game need."""
         child = self._take()
-        _tell(child, {"prepare": heading})
+        _send(child, {"prepare": heading})
         self._put(child)
 
     def way(self, asked: dict[str, Any], report: Report = lambda line: None) -> dict[str, Any]:
         """`answers.way`, in a child. What `report` raises ends the search, and is raised."""
         child = self._take()
         try:
-            _tell(child, asked)
-            return _heard(child, report)
+            _send(child, asked)
+            return _receive(child, report)
         finally:
             self._put(child)
 
@@ -85,7 +85,7 @@ class Searches:
                 self._idle.append(child)
 
 
-def _tell(child: subprocess.Popen[str], message: dict[str, Any]) -> None:
+def _send(child: subprocess.Popen[str], message: dict[str, Any]) -> None:
     assert child.stdin is not None
     try:
         child.stdin.write(json.dumps(message) + "\n")
@@ -94,7 +94,7 @@ def _tell(child: subprocess.Popen[str], message: dict[str, Any]) -> None:
         raise ProtocolError(_ended(child)) from None
 
 
-def _heard(child: subprocess.Popen[str], report: Report) -> dict[str, Any]:
+def _receive(child: subprocess.Popen[str], report: Report) -> dict[str, Any]:
     """The answer to what was asked. After a cancellation the rest is read, and not reported."""
     assert child.stdout is not None
     ending: BaseException | None = None
@@ -111,7 +111,7 @@ def _heard(child: subprocess.Popen[str], report: Report) -> dict[str, Any]:
                 report(message["progress"])
             except BaseException as error:
                 ending = error
-                _tell(child, {"cancel": True})
+                _send(child, {"cancel": True})
     raise ending or ProtocolError(_ended(child))
 
 

@@ -91,10 +91,10 @@ def application(
 
     def refused(request: Request) -> Response | None:
         if request.headers.get("host") not in hosts:
-            return _plain(403, "this server answers to 127.0.0.1 only")
+            return _plain_text(403, "this server answers to 127.0.0.1 only")
         origin = request.headers.get("origin")
         if origin is not None and origin not in origins:
-            return _plain(403, "this server answers to its own page only")
+            return _plain_text(403, "this server answers to its own page only")
         return None
 
     async def file(request: Request) -> Response:
@@ -113,7 +113,7 @@ def application(
             return Response(await run_in_threadpool(index_page), 200, HEADERS, "text/html")
         known = {one.name: one for one in await run_in_threadpool(lessons)}
         if wanted not in known:
-            return _plain(404, f"no lesson {wanted!r}; they are listed at /lessons")
+            return _plain_text(404, f"no lesson {wanted!r}; they are listed at /lessons")
         text = await run_in_threadpool(lesson_page, known[wanted])
         return Response(text, 200, HEADERS, "text/html")
 
@@ -123,7 +123,7 @@ def application(
             return no
         path = STORIES / f"{request.path_params['name']}.story"
         if _NAME.fullmatch(request.path_params["name"]) is None or not path.is_file():
-            return _plain(404, "no such story; they are files of specs/stories")
+            return _plain_text(404, "no such story; they are files of specs/stories")
         played = await run_in_threadpool(read_run, path)
         where = f"/play?at=0#{address(played.heading, played.lines)}"
         return Response(None, 302, HEADERS | {"Location": where})
@@ -169,7 +169,7 @@ def application(
         try:
             text = dropped.report(request.path_params["name"]).read_bytes()
         except (RefusedError, OSError):
-            return _plain(404, "no such report")
+            return _plain_text(404, "no such report")
         return Response(text, 200, REPORT_HEADERS, "text/html; charset=utf-8")
 
     async def opening(request: Request) -> Response:
@@ -177,7 +177,7 @@ def application(
 
     async def compared(request: Request) -> Response:
         if comparison is None:
-            return refused(request) or _plain(404, "nothing was given to compare")
+            return refused(request) or _plain_text(404, "nothing was given to compare")
         return refused(request) or JSONResponse(comparison, headers=HEADERS)
 
     def answering(answer: Callable[[dict[str, Any]], Any]) -> Callable[..., Awaitable[Response]]:
@@ -189,7 +189,7 @@ def application(
                 return no
             asked = await _asked(request)
             if asked is None:
-                return _plain(400, "send a JSON object of less than a megabyte")
+                return _plain_text(400, "send a JSON object of less than a megabyte")
             if is_search and asked.get("progress"):
                 lines = _searching(searches.way, asked)
                 return StreamingResponse(lines, 200, HEADERS, "application/x-ndjson")
@@ -291,7 +291,7 @@ async def _asked(request: Request) -> dict[str, Any] | None:
     return asked if isinstance(asked, dict) else None
 
 
-def _plain(status: int, words: str) -> Response:
+def _plain_text(status: int, words: str) -> Response:
     return Response(f"insync: {words}\n", status, HEADERS, "text/plain; charset=utf-8")
 
 

@@ -30,19 +30,19 @@ def run_of_story(story: Story, packer: PageTable) -> dict[str, Any]:
     heading = heading_line(story.heading.recorded, story.heading.given)
     here = board(heading)
     lines: list[str] = []
-    beats = [_beat(0, "start", "the initial state")]
+    beats = [_frame(0, "start", "the initial state")]
     for command in story.commands:
         if command.is_step:
             lines.append(line_of(command))
-            beats.append(_beat(len(lines), "step", phrase(lines[-1]),
+            beats.append(_frame(len(lines), "step", phrase(lines[-1]),
                                quiet=command.verb == "quietly", label=command.label))  # fmt: skip
         elif command.verb == "refused":
             words = phrase(line_of(command))
-            beats.append(_beat(len(lines), "refused", words, _why_not(here, lines, command),
+            beats.append(_frame(len(lines), "refused", words, _why_not(here, lines, command),
                                label=command.label))  # fmt: skip
         elif command.verb == "check":
             run = _checked(here, lines, command.what)
-            beats.append(_beat(len(lines), "check", command.what, run))
+            beats.append(_frame(len(lines), "check", command.what, run))
     return _run(heading, lines, beats, [here.frame(lines[:n]) for n in range(len(lines) + 1)],
                 packer)  # fmt: skip
 
@@ -50,8 +50,8 @@ def run_of_story(story: Story, packer: PageTable) -> dict[str, Any]:
 def run_of(run: ReplayedRun, frames: Sequence[RunFrame], packer: PageTable) -> dict[str, Any]:
     """The run of a replayed run: each step a beat."""
     lines = list(run.lines[: len(frames) - 1])
-    beats = [_beat(0, "start", "the initial state")]
-    beats += [_beat(n, "step", frames[n].words, label=frames[n].label)
+    beats = [_frame(0, "start", "the initial state")]
+    beats += [_frame(n, "step", frames[n].words, label=frames[n].label)
               for n in range(1, len(frames))]  # fmt: skip
     return _run(run.heading, lines, beats, frames, packer)
 
@@ -64,7 +64,7 @@ def _run(
             "beats": beats, "frames": [packer.frame(one) for one in frames]}  # fmt: skip
 
 
-def _beat(
+def _frame(
     state: int, kind: str, words: str, note: str = "", quiet: bool = False, label: str = ""
 ) -> dict[str, Any]:
     return {"state": state, "kind": kind, "words": words, "note": note, "quiet": quiet,

@@ -64,12 +64,12 @@ def traced(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
     if system_of(path) != REPLAYED:
         return stepped(path), None
     try:
-        return _partial(path) if is_partial(path) else _whole(path)
+        return _partial(path) if is_partial(path) else _complete_trace(path)
     except TraceError as error:
         raise NoRunError(str(error)) from error
 
 
-def _whole(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
+def _complete_trace(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
     trace = read_trace(path)
     recorded = system(trace.header.system).recorded(trace.header.version, AS_RELEASED)
     heading = heading_line(recorded, {"brokers": trace.header.brokers})
@@ -78,7 +78,7 @@ def _whole(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
     steps = {event.line: event.step for event in trace.events}
 
     def heard(line: int, move: TransitionMove, given: tuple[int, ...]) -> None:
-        lines.append(_words(move.name, move.parameters, move.sorts, given))
+        lines.append(_step_text(move.name, move.parameters, move.sorts, given))
         places.append(f"{path.name}:{line} {steps[line]}")
 
     report = judge(trace, str(path), heard)
@@ -116,7 +116,7 @@ def _candidates(
         if one.transition.name in row.transitions:
             sorts = [sort for sort in one.parameters.values() if isinstance(sort, Sort)]
             given = [values[name] for name in one.parameters]
-            found.append(_words(one.transition.name, tuple(one.parameters), sorts, given))
+            found.append(_step_text(one.transition.name, tuple(one.parameters), sorts, given))
     return tuple(found)
 
 
@@ -139,7 +139,7 @@ def _partial(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
         name, _, given = step.rstrip(")").partition("(")
         taken = [int(one) for one in given.split(", ") if one]
         sorts = [sort for sort in steps[name].parameters.values() if isinstance(sort, Sort)]
-        lines.append(_words(name, tuple(steps[name].parameters), sorts, taken))
+        lines.append(_step_text(name, tuple(steps[name].parameters), sorts, taken))
         places.append(f"{path.name}:{line} {'hidden before it' if hidden else ''}".strip())
     found = ReplayedRun(
         f"{path.name}: a run of replication {trace.version} that fits {len(trace.events)} lines",
@@ -149,7 +149,7 @@ def _partial(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
     return found, None
 
 
-def _words(
+def _step_text(
     name: str, parameters: Sequence[str], sorts: Sequence[Sort], given: Sequence[int]
 ) -> str:
     shown = (

@@ -45,13 +45,13 @@ def assign_replicas(
     check_counts(len(brokers), partitions, factor, release)
     racks = set(brokers.values())
     if racks == {None}:
-        return _unaware(list(brokers), partitions, factor, start, shift, first)
+        return _rack_unaware(list(brokers), partitions, factor, start, shift, first)
     if None in racks:
         raise AdminOperation(
             "Not all brokers have rack information for replica rack aware assignment."
         )
     known = {broker: rack for broker, rack in brokers.items() if rack is not None}
-    return _aware(known, partitions, factor, start, shift, first)
+    return _rack_aware(known, partitions, factor, start, shift, first)
 
 
 def check_racks(brokers: Mapping[int, str | None]) -> None:
@@ -100,19 +100,21 @@ def rack_alternated(racks: Mapping[int, str]) -> list[int]:
     ]
 
 
-def _unaware(
+def _rack_unaware(
     brokers: Sequence[int], partitions: int, factor: int, start: int, shift: int, first: int
 ) -> Assignment:
     size, assignment = len(brokers), {}
     for number in range(first, first + partitions):
         shift += _wraps(number, size)
         leader = (number + start) % size
-        others = [brokers[_other(leader, shift + turn, size)] for turn in range(factor - 1)]
+        others = [
+            brokers[_follower_index(leader, shift + turn, size)] for turn in range(factor - 1)
+        ]
         assignment[number] = (brokers[leader], *others)
     return assignment
 
 
-def _aware(
+def _rack_aware(
     racks: Mapping[int, str], partitions: int, factor: int, start: int, shift: int, first: int
 ) -> Assignment:
     brokers, rack_count = rack_alternated(racks), len(set(racks.values()))
@@ -123,7 +125,7 @@ def _aware(
         taken = [brokers[leader]]
         turn = 0
         while len(taken) < factor:
-            broker = brokers[_other(leader, shift * rack_count + turn, size)]
+            broker = brokers[_follower_index(leader, shift * rack_count + turn, size)]
             turn += 1
             used = {racks[one] for one in taken}
             new_rack = racks[broker] not in used or len(used) == rack_count
@@ -138,7 +140,7 @@ def _wraps(number: int, size: int) -> int:
     return int(number > 0 and number % size == 0)
 
 
-def _other(leader: int, shift: int, size: int) -> int:
+def _follower_index(leader: int, shift: int, size: int) -> int:
     return (leader + 1 + shift % (size - 1)) % size
 
 

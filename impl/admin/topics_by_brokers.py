@@ -61,7 +61,7 @@ class TopicsByBrokers:
         """The names."""
         return chosen_of(self.admin.describe_topics(), pattern, exclude_internal)
 
-    def _there(
+    def _matching_topics(
         self, pattern: str | None, exclude_internal: bool, if_exists: bool
     ) -> dict[str, list[DescribedPartition]]:
         known = self.admin.describe_topics()
@@ -78,7 +78,7 @@ class TopicsByBrokers:
     ) -> Sequence[str]:  # fmt: skip
         """A line for each topic and one for each partition."""
         only = filters or Filters()
-        topics = self._there(pattern, exclude_internal, if_exists)
+        topics = self._matching_topics(pattern, exclude_internal, if_exists)
         configs, live = self.admin.topic_configs(topics), set(self.admin.brokers())
         moving = self.admin.list_reassignments() if self.release.since("2.5") else {}
         lines: list[str] = []
@@ -108,7 +108,7 @@ class TopicsByBrokers:
         self, pattern: str, partitions: int, by_hand: str | None, if_exists: bool = False
     ) -> Sequence[str]:
         """Add partitions; nothing is printed of it."""
-        topics = self._there(pattern, False, if_exists)
+        topics = self._matching_topics(pattern, False, if_exists)
         given = None if by_hand is None else list(parse_replica_assignment(by_hand).values())
         self.admin.create_partitions([
             NewPartitions(one, partitions, None if given is None else given[len(known):])
@@ -118,6 +118,6 @@ class TopicsByBrokers:
 
     def delete(self, pattern: str, if_exists: bool = False) -> Sequence[str]:
         """Ask for the deletion of topics; nothing is printed of it."""
-        topics = self._there(pattern, False, if_exists)
+        topics = self._matching_topics(pattern, False, if_exists)
         self.admin.delete_topics([*topics])
         return []

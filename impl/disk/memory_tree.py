@@ -145,7 +145,7 @@ class Directory:
 
     def change_entries(self, names: dict[str, Node | Directory | None]) -> None:
         """Entries that come, or go (None), all at once."""
-        _enter(self.entries, names)
+        _update_entries(self.entries, names)
         if self.since is not None:
             self.since.append(names)
 
@@ -159,14 +159,16 @@ class Directory:
         """Keep what is durable, a beginning of what changed since, and of each file likewise."""
         assert self.since is not None
         for names in self.since[: chance.randint(0, len(self.since))]:
-            _enter(self.durable, names)
+            _update_entries(self.durable, names)
         self.since.clear()
         self.entries = dict(self.durable)
         for name in sorted(self.entries):
             self.entries[name].lose_power(chance)
 
 
-def _enter(entries: dict[str, Node | Directory], names: dict[str, Node | Directory | None]) -> None:
+def _update_entries(
+    entries: dict[str, Node | Directory], names: dict[str, Node | Directory | None]
+) -> None:
     for name, found in names.items():
         if found is None:
             entries.pop(name, None)

@@ -178,7 +178,7 @@ class AdminClient(Client):
         topics = [Fields(name=topic, partitions=parts) for topic, parts in by_topic(rows).items()]
         body = Fields(timeout=OF_TOPICS, topics=topics)
         answer = self._controller("AlterPartitionReassignments", 0, body, error_in)
-        _fine("AlterPartitionReassignments", answer)
+        _raise_for_error("AlterPartitionReassignments", answer)
         return {
             TopicPartition(topic.name, one.partition_index): error_in(one)
             for topic in answer.responses
@@ -189,7 +189,7 @@ class AdminClient(Client):
         """What moves (2.4)."""
         body = Fields(timeout=OF_TOPICS, topics=None)
         answer = self._controller("ListPartitionReassignments", 0, body, error_in)
-        _fine("ListPartitionReassignments", answer)
+        _raise_for_error("ListPartitionReassignments", answer)
         return {
             TopicPartition(topic.name, one.partition_index): ReplicaAssignment(
                 tuple(one.replicas), tuple(one.adding_replicas), tuple(one.removing_replicas)
@@ -219,7 +219,7 @@ class AdminClient(Client):
             return error_in(answer) if hasattr(answer, "error_code") else _first(parts)
 
         answer = self._controller("ElectLeaders", 2, body, error_of, oldest)
-        _fine("ElectLeaders", answer)
+        _raise_for_error("ElectLeaders", answer)
         return {
             TopicPartition(each.topic, one.partition_id): error_in(one)
             for each in answer.replica_election_results
@@ -356,7 +356,7 @@ def _refused(rows: Iterable[Any]) -> None:
             raise RequestFailed(error, getattr(one, "error_message", None) or error)
 
 
-def _fine(api: str, answer: Any) -> None:
+def _raise_for_error(api: str, answer: Any) -> None:
     """RequestFailed for a request that was refused as a whole."""
     error = error_in(answer) if hasattr(answer, "error_code") else NONE
     if error != NONE:

@@ -91,11 +91,11 @@ class Broker:
             for path in paths.persistent(self.release):
                 wait(client.make_path(path))
             self.cluster_id = _cluster_id(client) if self.release.since("0.10.1") else None
-            self.configs = TopicConfigs(self._trouble, self.release)
+            self.configs = TopicConfigs(self._log_trouble, self.release)
             self.configs.read_all(client)
-            self.quotas = Quotas(config, self._trouble)
+            self.quotas = Quotas(config, self._log_trouble)
             self.logs = self._log_manager()
-            self.dynamic = DynamicConfigs(config, self.logs.settings.config, self._trouble)
+            self.dynamic = DynamicConfigs(config, self.logs.settings.config, self._log_trouble)
             configured = config.whole_number("broker.id")
             known = self.logs.start(
                 None if configured == GENERATED else configured,
@@ -184,14 +184,16 @@ class Broker:
         if self.config.protocol.since("2.7"):
             self.isr_requests = IsrRequests(
                 self.broker, self.replicas.lock, self.replicas.metadata,
-                lambda: self.control.epoch, self._trouble,
+                lambda: self.control.epoch, self._log_trouble,
             )  # fmt: skip
             self.replicas.core.isr_requests = self.isr_requests
         for name, why in self.config.without_effect.items():
-            self._trouble(f"The configuration '{name}' was supplied but has no effect here: {why}")
+            self._log_trouble(
+                f"The configuration '{name}' was supplied but has no effect here: {why}"
+            )
         early, self._early = self._early or [], None
         for text in early:
-            self._trouble(text)
+            self._log_trouble(text)
         self._tell_of_logs()
         self.fetchers = FetcherManager(self.replicas, self.config)
         self.replicas.core.fetchers = self.fetchers
@@ -276,7 +278,7 @@ class Broker:
         try:
             wait(self.producer_ids.take_block(self.control.client))
         except (MalformedZnode, ProducerIdsExhausted) as error:
-            self._trouble(f"no producer ids: {error}")
+            self._log_trouble(f"no producer ids: {error}")
 
     def _tell_of_logs(self) -> None:
         for partition in self.logs.partitions:
@@ -302,19 +304,19 @@ class Broker:
             for work, (at, every) in [*due.items()]:
                 if time.monotonic() >= at:
                     due[work] = (time.monotonic() + every, every)
-                    self._carefully(work)
+                    self._run_task(work)
 
     def _schedule(self) -> None:
         """The tasks of the logs."""
         while not self._stopped.wait(0.05):
-            self._carefully(self._run_log_tasks)
+            self._run_task(self._run_log_tasks)
 
     def _run_log_tasks(self) -> None:
         with self.replicas.lock:
             self._tasks.run_due()
             self.log_dirs.copy()
 
-    def _carefully(self, work: Callable[[], None]) -> None:
+    def _run_task(self, work: Callable[[], None]) -> None:
         try:
             work()
         except (ZooKeeperError, OSError, NotAssignedReplica) as error:
@@ -326,7 +328,7 @@ class Broker:
 
     # What goes wrong
 
-    def _trouble(self, text: str) -> None:
+    def _log_trouble(self, text: str) -> None:
         if self._early is None:
             self.files.own(text)
         else:
@@ -339,12 +341,12 @@ class Broker:
         self.replicas.lines.removed(removal)
 
     def _directory_failed(self, directory: str, why: str) -> None:
-        self._trouble(f"The log directory {directory} cannot be used: {why}")
+        self._log_trouble(f"The log directory {directory} cannot be used: {why}")
         if self._early is not None:
             return
         self.replicas.directory_failed()
         if not self.release.since("1.0"):  # one failed disk ended a broker, before KIP-112
-            self._trouble("Halting due to unrecoverable I/O error")
+            self._log_trouble("Halting due to unrecoverable I/O error")
             os._exit(1)
         named = [one.path for one in self.logs.directories]
         is_last = all(one.failure for one in self.logs.directories)
@@ -369,7 +371,9 @@ class Broker:
     def _apply_dynamic(self) -> None:
         """What is set for the broker while it runs takes effect, or is said to have none."""
         for name, why in self.dynamic.without_effect.items():
-            self._trouble(f"The configuration '{name}' was supplied but has no effect here: {why}")
+            self._log_trouble(
+                f"The configuration '{name}' was supplied but has no effect here: {why}"
+            )
         self.quotas.set_rates(self.dynamic.overrides)
         self.logs.reconfigure(self.dynamic.log)
 
@@ -396,7 +400,7 @@ class Broker:
             self.logs.stop()
             self.replicas.lock.release()
         else:
-            self._trouble("the logs are not closed: a request still holds the replicas")
+            self._log_trouble("the logs are not closed: a request still holds the replicas")
         if self.control.port.alive:
             ended = threading.Thread(target=self.control.port.close, daemon=True)
             ended.start()

@@ -103,7 +103,7 @@ class BrokerChannels(Channels[EncodedRequest]):
     """The channels of one controller; used by its event thread alone."""
 
     def __init__(self, files: Log4jFiles, patience_s: float, answered: Answered) -> None:
-        super().__init__(self._made)
+        super().__init__(self._new_channel)
         self.files = files
         self.patience_s = patience_s
         self.answered = answered
@@ -111,7 +111,7 @@ class BrokerChannels(Channels[EncodedRequest]):
         self.numbers: Counter[int] = Counter()
         """How many requests there were for each broker, over whatever connection."""
 
-    def _made(self, broker: int, epoch: int) -> BrokerChannel | None:
+    def _new_channel(self, broker: int, epoch: int) -> BrokerChannel | None:
         assert self.context is not None, "who sends is controller"
         info = self.context.broker_infos.get(broker)
         host, port = (None, -1) if info is None else info.plaintext

@@ -333,7 +333,7 @@ class Producer(Client):
     def send_batch(self, topic: str, partition: int, batch: ProducerBatch, deadline: float) -> int:
         """Have a batch appended; the offset of its first record, -1 if nobody says it (acks=0)."""
         error, row = self.ask_leader(
-            topic, partition, lambda leader: self._produced(leader, topic, partition, batch),
+            topic, partition, lambda leader: self._send_batch(leader, topic, partition, batch),
             deadline,
         )  # fmt: skip
         if error != "NONE":
@@ -341,7 +341,7 @@ class Producer(Client):
             raise ClientError(error, f"{topic}-{partition}: {error} {text}".rstrip())
         return -1 if row is None else int(row.base_offset)
 
-    def _produced(
+    def _send_batch(
         self, leader: Connection, topic: str, partition: int, batch: ProducerBatch
     ) -> tuple[str, Any]:
         version = leader.newest("Produce", 8)

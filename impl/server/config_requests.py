@@ -41,7 +41,7 @@ def alter(
         return "INVALID_REQUEST", f"{name!r} is no broker; write its number, or {EVERY_BROKER}"
     if kind == "topics" and wait(client.topic(name)) is None:
         return "UNKNOWN_TOPIC_OR_PARTITION", f"The topic '{name}' does not exist."
-    if why := _wrong(kind, settings, client.release):
+    if why := _first_invalid_value(kind, settings, client.release):
         return "INVALID_CONFIG", why
     try:
         known = settings_of(client, kind, name)
@@ -54,7 +54,7 @@ def alter(
     return "NONE", ""
 
 
-def _wrong(kind: str, settings: Mapping[str, str | None], release: Release) -> str:
+def _first_invalid_value(kind: str, settings: Mapping[str, str | None], release: Release) -> str:
     """What is wrong with the first value that cannot be; empty if all can."""
     for name, value in settings.items():
         if value is None:

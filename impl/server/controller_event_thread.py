@@ -154,7 +154,7 @@ class ControllerEventThread(threading.Thread):
         self._thread_line("Starting")
         while not self.ended.is_set():
             try:
-                self._turn()
+                self._run_once()
             except SessionExpired:
                 self._begin_anew()
             except ConnectionLoss:
@@ -177,7 +177,7 @@ class ControllerEventThread(threading.Thread):
         logger = "kafka.controller.ControllerEventManager$ControllerEventThread"
         self.files.line("controller.log", "INFO", head + text, logger)
 
-    def _turn(self) -> None:
+    def _run_once(self) -> None:
         """Queue what ZooKeeper and the clock bring, and handle all that waits."""
         with self.news:
             if not self.events.waiting:

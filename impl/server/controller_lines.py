@@ -266,7 +266,7 @@ class ControllerLines(ControllerJournal):
                 await self.deletion(text)
             else:
                 kind = "PartitionStateMachine$DeleteTopicsListener"
-                self._heard("DeleteTopicsListener", kind, text)
+                self._listener_line("DeleteTopicsListener", kind, text)
 
     async def deletion(self, text: str, level: str = "INFO") -> None:
         comma = "," if not self.release.since("2.4") else ""
@@ -286,7 +286,9 @@ class ControllerLines(ControllerJournal):
             f"Newly added brokers: {ids(new)}, deleted brokers: {ids(dead)}, {again}"
             f"all live brokers: {ids(live)}"
         )
-        self._heard("BrokerChangeListener", "ReplicaStateMachine$BrokerChangeListener", text)
+        self._listener_line(
+            "BrokerChangeListener", "ReplicaStateMachine$BrokerChangeListener", text
+        )
 
     async def topics(
         self,
@@ -299,12 +301,16 @@ class ControllerLines(ControllerJournal):
             f"New topics: [Set({', '.join(new)})], deleted topics: [Set({', '.join(gone)})], "
             f"new partition replica assignment [{self._map(lists)}]"
         )
-        self._heard("TopicChangeListener", "PartitionStateMachine$TopicChangeListener", text)
+        self._listener_line(
+            "TopicChangeListener", "PartitionStateMachine$TopicChangeListener", text
+        )
 
     async def adding(self, partitions: Mapping[TopicPartition, ReplicaAssignment]) -> None:
         lists = {one: assignment.replicas for one, assignment in sorted(partitions.items())}
         kind = "PartitionStateMachine$PartitionModificationsListener"
-        self._heard("AddPartitionsListener", kind, f"New partitions to be added {self._map(lists)}")
+        self._listener_line(
+            "AddPartitionsListener", kind, f"New partitions to be added {self._map(lists)}"
+        )
 
     # Reassignments
 
@@ -353,7 +359,7 @@ class ControllerLines(ControllerJournal):
                 "is currently being deleted"
             )
         kind = "PartitionsReassignedListener"
-        self._heard(kind, kind, text, level)
+        self._listener_line(kind, kind, text, level)
 
     async def reassignment_failed(self, partition: TopicPartition, why: str) -> None:
         self.files.controller(
@@ -379,7 +385,7 @@ class ControllerLines(ControllerJournal):
             else "Resuming partition reassignment"
         )
         kind = "ReassignedPartitionsIsrChangeListener"
-        self._heard(kind, kind, text)
+        self._listener_line(kind, kind, text)
 
     async def reassignment_never_created(
         self, partition: TopicPartition, target: Sequence[int]
@@ -391,7 +397,7 @@ class ControllerLines(ControllerJournal):
             f"{ids(target)} as it was never created"
         )
         kind = "ReassignedPartitionsIsrChangeListener"
-        self._heard(kind, kind, text, "ERROR")
+        self._listener_line(kind, kind, text, "ERROR")
 
     async def reassignment_removing(
         self, entries: Mapping[TopicPartition, Sequence[int]], others: bool
@@ -423,7 +429,7 @@ class ControllerLines(ControllerJournal):
                 f"Removed partition {name} from the list of reassigned partitions in zookeeper"
             )
 
-    def _heard(self, listener: str, logger: str, text: str, level: str = "INFO") -> None:
+    def _listener_line(self, listener: str, logger: str, text: str, level: str = "INFO") -> None:
         """Up to 0.10 listeners of their own wrote such lines."""
         if self.release.since("0.11"):
             self.files.controller(text, level)
@@ -515,7 +521,7 @@ class ControllerLines(ControllerJournal):
             )
         elif failure.is_invalid:
             head = "one of" if self.release.since("1.1") else "the"
-            why = f"Partition {name} should be in {head} " + _instead(
+            why = f"Partition {name} should be in {head} " + _invalid_previous_states(
                 PARTITION_BEFORE[target], before, target
             )
         elif failure.assigned_and_live is not None:
@@ -524,7 +530,9 @@ class ControllerLines(ControllerJournal):
             why = self._nobody_elected(name, failure.no_leader)
         kind = _thrown_kind(failure, self.release)
         if self.release.since("1.1"):
-            self._failed(f"{self._mine()}failed to change state for {change}", why, kind)
+            self._failed(
+                f"{self._state_change_head()}failed to change state for {change}", why, kind
+            )
             return
         if failure.newer is not None:
             self.files.controller_state_change(self.epoch, why, "ERROR")
@@ -595,7 +603,7 @@ class ControllerLines(ControllerJournal):
         if not self.release.since("0.11"):
             return f"e{text}"
         if self.files.old or self.release.since("1.1"):
-            return f"{self._mine()}e{text}"
+            return f"{self._state_change_head()}e{text}"
         return f"[Controller id={self.files.broker} epoch={self.epoch}] E{text}"
 
     async def replica_failed(
@@ -625,8 +633,8 @@ class ControllerLines(ControllerJournal):
                    if replica_may_go(one, target, self.release)]  # fmt: skip
             topic, number = partition
             why = f"Replica [Topic={topic},Partition={number},Replica={broker}] should be in the "
-            why += _instead(may, before, target)
-        mine = self._mine() if self.release.since("1.1") else ""
+            why += _invalid_previous_states(may, before, target)
+        mine = self._state_change_head() if self.release.since("1.1") else ""
         self._failed(
             f"{mine}{'i' if mine else 'I'}nitiated state change of replica {broker} for partition "
             f"{name} from {before.value} to {target.value} failed",
@@ -634,7 +642,7 @@ class ControllerLines(ControllerJournal):
             _thrown_kind(failure, self.release),
         )
 
-    def _mine(self) -> str:
+    def _state_change_head(self) -> str:
         return f"Controller {self.files.broker} epoch {self.epoch} "
 
     def _failed(self, text: str, why: str, kind: str) -> None:
@@ -724,7 +732,7 @@ def _state(state: LeaderIsrAndControllerEpoch) -> str:
     )
 
 
-def _instead(
+def _invalid_previous_states(
     may: Iterable[PartitionState | ReplicaState],
     before: PartitionState | ReplicaState,
     target: PartitionState | ReplicaState,

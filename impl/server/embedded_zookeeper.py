@@ -70,7 +70,7 @@ class EmbeddedZooKeeperServer:
             self.log.session_closed(store.zxid, session, by_client=False)
         return store
 
-    def _keep(self) -> None:
+    def _save_snapshot(self) -> None:
         if self.zookeeper.zxid == self._kept:
             return
         nodes = {path: _fields(node) for path, node in self.zookeeper.nodes.items()}
@@ -99,7 +99,7 @@ class EmbeddedZooKeeperServer:
 
     def _expire(self, session: int, closed: bool = False) -> None:
         gone = self.zookeeper.expire(session)
-        self._keep()
+        self._save_snapshot()
         self.log.session_closed(self.zookeeper.zxid, session, closed)
         if self.trace is not None:
             self.trace.ended(self.zookeeper.zxid, session, gone, closed)
@@ -118,7 +118,7 @@ class EmbeddedZooKeeperServer:
             except (KeyError, TypeError, ValueError) as error:
                 return [_framed({"wrong": f"{type(error).__name__}: {error}"})]
             finally:
-                self._keep()
+                self._save_snapshot()
             if self.zookeeper.zxid != before and (ops := operations(head, result)):
                 nodes = self.zookeeper.nodes
                 written = [WrittenOperation(op, path, nodes.get(path)) for op, path in ops]
@@ -185,7 +185,9 @@ class EmbeddedClient:
         opened = self._ask({"op": "open", "timeout_ms": timeout_ms})
         self.session = int(opened)
         self._heart = FrameConnection(address, answer_ms / 1000)
-        beat = threading.Thread(target=self._beat, args=(timeout_ms / 3000,), daemon=True)
+        beat = threading.Thread(
+            target=self._send_heartbeats, args=(timeout_ms / 3000,), daemon=True
+        )
         beat.start()
 
     @property
@@ -193,7 +195,7 @@ class EmbeddedClient:
         """False once the client knows that the session has expired."""
         return not self._over.is_set()
 
-    def _beat(self, every_s: float) -> None:
+    def _send_heartbeats(self, every_s: float) -> None:
         while not self._over.wait(every_s):
             try:
                 answer = self._heart.exchange(_framed({"op": "ping", "session": self.session}))

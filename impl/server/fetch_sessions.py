@@ -279,26 +279,26 @@ class FetchSessionHandler(Generic[Key]):
         """Read an answer's error, session and partitions; why it is of no use, else nothing."""
         if error != NONE:
             why = f"was unable to process the fetch request with {self}: {error}."
-            self._full(NO_SESSION if error == ID_NOT_FOUND else self.number)
+            self._next_is_full_fetch(NO_SESSION if error == ID_NOT_FOUND else self.number)
             return why
         full = self.epoch == INITIAL_EPOCH
         unasked = [one for one in named if one not in self.parts]
         omitted = [one for one in self.parts if one not in named] if full else []
         if unasked or omitted:
-            self._full(NO_SESSION if full else self.number)
+            self._next_is_full_fetch(NO_SESSION if full else self.number)
             kind = "a full" if full else "an incremental"
             parts = (("omitted", omitted), ("extra", unasked))
             odd = [f"{what}=({', '.join(map(str, some))})" for what, some in parts if some]
             return f"sent {kind} fetch response that is invalid: {', '.join(odd)}"
         if number == NO_SESSION:
-            self._full(NO_SESSION)
+            self._next_is_full_fetch(NO_SESSION)
         else:
             self.number, self.epoch = number, next_epoch(self.epoch)
         return ""
 
     def failed(self) -> None:
         """A fetch got no response: the next one closes this session, if the leader still has it."""
-        self._full(self.number)
+        self._next_is_full_fetch(self.number)
 
-    def _full(self, number: int) -> None:
+    def _next_is_full_fetch(self, number: int) -> None:
         self.number, self.epoch = number, INITIAL_EPOCH

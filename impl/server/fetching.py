@@ -103,7 +103,7 @@ class RemoteLeader:
         self, questions: Mapping[TopicPartition, EpochQuestion]
     ) -> Mapping[TopicPartition, EpochReply]:
         """OffsetForLeaderEpoch."""
-        due = [one for one in questions if self._due(one)]
+        due = [one for one in questions if self._is_past_backoff(one)]
         if not due:
             return {}
         number = self.manager.next_correlation()
@@ -125,7 +125,11 @@ class RemoteLeader:
         self, questions: Mapping[TopicPartition, FetchQuestion]
     ) -> Mapping[TopicPartition, FetchReply]:
         """Fetch, as follower: in a session what changed, and nothing of what did not (KIP-227)."""
-        due = [one for one in questions if self._due(one) and not self._held_back(one, questions)]
+        due = [
+            one
+            for one in questions
+            if self._is_past_backoff(one) and not self._held_back(one, questions)
+        ]
         most = self.config.whole_number("replica.fetch.max.bytes")
         named, forgotten = self.session.next(
             {one: FetchedPart(questions[one], most) for one in due}
@@ -137,7 +141,9 @@ class RemoteLeader:
             self.manager.trace_fetcher_request(
                 RecordsAsked(one, self.leader, questions[one]), number
             )
-        answer = self._ask("Fetch", self.versions.fetch, self._fetch(named, forgotten), due, number)
+        answer = self._ask(
+            "Fetch", self.versions.fetch, self._fetch_request(named, forgotten), due, number
+        )
         if answer is None:
             self.session.failed()
             return {}
@@ -162,7 +168,7 @@ class RemoteLeader:
             row.high_watermark, getattr(row, "log_start_offset", NO_OFFSET), _diverging(row),
         )  # fmt: skip
 
-    def _fetch(
+    def _fetch_request(
         self, named: Mapping[TopicPartition, FetchedPart], forgotten: list[TopicPartition]
     ) -> Fields:
         topics = by_topic((one.topic, _fetch_part(one, part)) for one, part in named.items())
@@ -213,7 +219,7 @@ class RemoteLeader:
             raise OffsetUnknown(key, FetcherError(self._name(row.error_code)))
         return int(row.offset if hasattr(row, "offset") else row.old_style_offsets[0])
 
-    def _due(self, partition: TopicPartition) -> bool:
+    def _is_past_backoff(self, partition: TopicPartition) -> bool:
         return self.not_before.get(partition, 0.0) <= time.monotonic()
 
     def _delay(self, partition: TopicPartition) -> None:

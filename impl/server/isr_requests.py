@@ -76,7 +76,7 @@ class IsrRequests(threading.Thread):
                 )
             error, answer = self._sent(address, changes)
             if error != NONE:
-                self._trouble(f"Unsuccessful AlterIsr request: {error}; it is sent again")
+                self._log_once(f"Unsuccessful AlterIsr request: {error}; it is sent again")
                 with self.news:
                     self.news.wait(PAUSE_S)
                 continue
@@ -123,7 +123,7 @@ class IsrRequests(threading.Thread):
             if self.changes.waiting:
                 self.news.wait(PAUSE_S)  # what was refused is asked again: not at once
 
-    def _trouble(self, text: str) -> None:
+    def _log_once(self, text: str) -> None:
         if text != self._last_trouble:
             self._last_trouble = text
             self.log_line(text)

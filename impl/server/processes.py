@@ -84,7 +84,7 @@ class Processes:
         out = self.folder / name / "printed.out"
         out.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a+", encoding="utf-8") as file, out.open("ab") as printed:
-            if not _taken(file):
+            if not _try_lock(file):
                 raise ClusterError(f"{name} of {self.folder} runs already")
             process = subprocess.Popen(
                 command,
@@ -161,7 +161,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
         yield
 
 
-def _taken(file: IO[str], patience_s: float = 1.0) -> bool:
+def _try_lock(file: IO[str], patience_s: float = 1.0) -> bool:
     """Take a lock; whoever only looks whether it is held holds it for a moment himself."""
     deadline = time.monotonic() + patience_s
     while True:

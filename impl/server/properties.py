@@ -21,7 +21,7 @@ class WrongProperties(ValueError):
     """A properties file that cannot be used; the message names the file and the line."""
 
 
-def _whole(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
+def _whole_number_in(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
     def read(text: str) -> int:
         try:
             number = int(text)
@@ -35,7 +35,7 @@ def _whole(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
     return read
 
 
-def _truth(text: str) -> bool:
+def _boolean(text: str) -> bool:
     if text.lower() not in ("true", "false"):
         raise ValueError("is true or false")
     return text.lower() == "true"
@@ -87,80 +87,80 @@ def _overrides(text: str) -> str:
 PROTOCOL, MESSAGE_FORMAT = "inter.broker.protocol.version", "log.message.format.version"
 
 KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
-    "broker.id": (_whole(GENERATED), GENERATED),
-    "broker.id.generation.enable": (_truth, True),
-    "reserved.broker.max.id": (_whole(0), 1000),
+    "broker.id": (_whole_number_in(GENERATED), GENERATED),
+    "broker.id.generation.enable": (_boolean, True),
+    "reserved.broker.max.id": (_whole_number_in(0), 1000),
     "broker.rack": (_text, None),
     "listeners": (_listeners, "PLAINTEXT://127.0.0.1:9092"),
     "advertised.listeners": (lambda text: text and _listeners(text), ""),
     "zookeeper.connect": (_text, None),
     "zookeeper.session.timeout.ms": (
-        _whole(1),
+        _whole_number_in(1),
         lambda release: 18000 if release.since("2.5") else 6000,
     ),
     PROTOCOL: (_text, str),
     "log.dirs": (_text, None),
     "log.dir": (_text, None),
-    "min.insync.replicas": (_whole(1), 1),
-    "num.replica.fetchers": (_whole(1), 1),
+    "min.insync.replicas": (_whole_number_in(1), 1),
+    "num.replica.fetchers": (_whole_number_in(1), 1),
     "replica.lag.time.max.ms": (
-        _whole(1),
+        _whole_number_in(1),
         lambda release: 30000 if release.since("2.5") else 10000,
     ),
-    "replica.fetch.max.bytes": (_whole(0), 1 << 20),
-    "replica.fetch.min.bytes": (_whole(0), 1),
-    "replica.fetch.response.max.bytes": (_whole(0), 10 << 20),
-    "replica.fetch.wait.max.ms": (_whole(0), 500),
-    "replica.fetch.backoff.ms": (_whole(0), 1000),
-    "replica.socket.timeout.ms": (_whole(1), 30000),
-    "replica.high.watermark.checkpoint.interval.ms": (_whole(1), 5000),
-    "log.flush.offset.checkpoint.interval.ms": (_whole(1), 60000),
-    "max.connections": (_whole(0, 2**31 - 1), 2**31 - 1),
-    "max.connections.per.ip": (_whole(0, 2**31 - 1), 2**31 - 1),
+    "replica.fetch.max.bytes": (_whole_number_in(0), 1 << 20),
+    "replica.fetch.min.bytes": (_whole_number_in(0), 1),
+    "replica.fetch.response.max.bytes": (_whole_number_in(0), 10 << 20),
+    "replica.fetch.wait.max.ms": (_whole_number_in(0), 500),
+    "replica.fetch.backoff.ms": (_whole_number_in(0), 1000),
+    "replica.socket.timeout.ms": (_whole_number_in(1), 30000),
+    "replica.high.watermark.checkpoint.interval.ms": (_whole_number_in(1), 5000),
+    "log.flush.offset.checkpoint.interval.ms": (_whole_number_in(1), 60000),
+    "max.connections": (_whole_number_in(0, 2**31 - 1), 2**31 - 1),
+    "max.connections.per.ip": (_whole_number_in(0, 2**31 - 1), 2**31 - 1),
     "max.connections.per.ip.overrides": (_overrides, ""),
-    "connections.max.idle.ms": (_whole(1), 600000),
-    "socket.request.max.bytes": (_whole(1, 2**31 - 1), 100 << 20),
-    "queued.max.requests": (_whole(1), 500),
-    "queued.max.request.bytes": (_whole(-1), -1),
-    "num.io.threads": (_whole(1), 8),
-    "max.incremental.fetch.session.cache.slots": (_whole(0), SLOTS),
-    "log.cleaner.enable": (_truth, True),
-    "log.cleaner.backoff.ms": (_whole(1), 15000),
-    "log.cleaner.dedupe.buffer.size": (_whole(1 << 20), 128 << 20),
-    "producer.id.expiration.check.interval.ms": (_whole(1), 600000),
-    "transactional.id.expiration.ms": (_whole(1), 604800000),
-    "log.retention.check.interval.ms": (_whole(1), 300000),
-    "replication.quota.window.num": (_whole(1), 11),
-    "replication.quota.window.size.seconds": (_whole(1), 1),
-    "alter.log.dirs.replication.quota.window.num": (_whole(1), 11),
-    "alter.log.dirs.replication.quota.window.size.seconds": (_whole(1), 1),
-    "controller.socket.timeout.ms": (_whole(1), 30000),
-    "controlled.shutdown.enable": (_truth, True),
-    "controlled.shutdown.max.retries": (_whole(0), 3),
-    "controlled.shutdown.retry.backoff.ms": (_whole(0), 5000),
-    "auto.leader.rebalance.enable": (_truth, True),
-    "leader.imbalance.per.broker.percentage": (_whole(0), 10),
-    "leader.imbalance.check.interval.seconds": (_whole(1), 300),
-    "auto.create.topics.enable": (_truth, True),
-    "num.partitions": (_whole(1), 1),
-    "default.replication.factor": (_whole(1), 1),
-    "offsets.topic.num.partitions": (_whole(1), 50),
-    "offsets.topic.replication.factor": (_whole(1), 3),
-    "offsets.topic.segment.bytes": (_whole(1), 100 << 20),
-    "offsets.commit.timeout.ms": (_whole(1), 5000),
-    "offset.metadata.max.bytes": (_whole(0), 4096),
+    "connections.max.idle.ms": (_whole_number_in(1), 600000),
+    "socket.request.max.bytes": (_whole_number_in(1, 2**31 - 1), 100 << 20),
+    "queued.max.requests": (_whole_number_in(1), 500),
+    "queued.max.request.bytes": (_whole_number_in(-1), -1),
+    "num.io.threads": (_whole_number_in(1), 8),
+    "max.incremental.fetch.session.cache.slots": (_whole_number_in(0), SLOTS),
+    "log.cleaner.enable": (_boolean, True),
+    "log.cleaner.backoff.ms": (_whole_number_in(1), 15000),
+    "log.cleaner.dedupe.buffer.size": (_whole_number_in(1 << 20), 128 << 20),
+    "producer.id.expiration.check.interval.ms": (_whole_number_in(1), 600000),
+    "transactional.id.expiration.ms": (_whole_number_in(1), 604800000),
+    "log.retention.check.interval.ms": (_whole_number_in(1), 300000),
+    "replication.quota.window.num": (_whole_number_in(1), 11),
+    "replication.quota.window.size.seconds": (_whole_number_in(1), 1),
+    "alter.log.dirs.replication.quota.window.num": (_whole_number_in(1), 11),
+    "alter.log.dirs.replication.quota.window.size.seconds": (_whole_number_in(1), 1),
+    "controller.socket.timeout.ms": (_whole_number_in(1), 30000),
+    "controlled.shutdown.enable": (_boolean, True),
+    "controlled.shutdown.max.retries": (_whole_number_in(0), 3),
+    "controlled.shutdown.retry.backoff.ms": (_whole_number_in(0), 5000),
+    "auto.leader.rebalance.enable": (_boolean, True),
+    "leader.imbalance.per.broker.percentage": (_whole_number_in(0), 10),
+    "leader.imbalance.check.interval.seconds": (_whole_number_in(1), 300),
+    "auto.create.topics.enable": (_boolean, True),
+    "num.partitions": (_whole_number_in(1), 1),
+    "default.replication.factor": (_whole_number_in(1), 1),
+    "offsets.topic.num.partitions": (_whole_number_in(1), 50),
+    "offsets.topic.replication.factor": (_whole_number_in(1), 3),
+    "offsets.topic.segment.bytes": (_whole_number_in(1), 100 << 20),
+    "offsets.commit.timeout.ms": (_whole_number_in(1), 5000),
+    "offset.metadata.max.bytes": (_whole_number_in(0), 4096),
     "group.initial.rebalance.delay.ms": (
-        _whole(0),
+        _whole_number_in(0),
         lambda release: 3000 if release.since("0.11") else 0,
     ),
-    "group.min.session.timeout.ms": (_whole(1), 6000),
+    "group.min.session.timeout.ms": (_whole_number_in(1), 6000),
     "group.max.session.timeout.ms": (
-        _whole(1),
+        _whole_number_in(1),
         lambda release: 1800000 if release.since("2.3") else 300000,
     ),
-    "group.max.size": (_whole(1), 2**31 - 1),
-    "delete.topic.enable": (_truth, lambda release: release.since("1.0")),
-    "unclean.leader.election.enable": (_truth, lambda release: not release.since("0.11")),
+    "group.max.size": (_whole_number_in(1), 2**31 - 1),
+    "delete.topic.enable": (_boolean, lambda release: release.since("1.0")),
+    "unclean.leader.election.enable": (_boolean, lambda release: not release.since("0.11")),
 }
 """By name: how a value is read, and what holds without one (or by the release)."""
 
@@ -286,7 +286,8 @@ def settings_in(path: Path, release: Release) -> tuple[dict[str, str], list[str]
             known[key] = number, value
         else:
             said.append(
-                f"{name}:{number}: {key} is no property of a broker, and is left out{_near(key)}"
+                f"{name}:{number}: {key} is no property of a broker, and is left out"
+                f"{_suggestion(key)}"
             )
     needed = {"zookeeper.connect": (0, "h:1"), "log.dirs": (0, "d")}
     _checked(name, known | needed, release)
@@ -307,7 +308,7 @@ def _lines(name: str, text: str) -> dict[str, tuple[int, str]]:
             continue
         key, equals, value = bare.partition("=")
         if not equals:
-            raise _wrong(name, number, f"{bare!r} is no property; write name=value")
+            raise _error_at_line(name, number, f"{bare!r} is no property; write name=value")
         lines[key.strip()] = number, value.strip()
     return lines
 
@@ -326,17 +327,19 @@ def _checked(name: str, lines: dict[str, tuple[int, str]], release: Release) -> 
             try:
                 values[key] = KNOWN[key][0](value)
             except ValueError as error:
-                raise _wrong(name, number, f"{key} {error}, not {value!r}") from error
+                raise _error_at_line(name, number, f"{key} {error}, not {value!r}") from error
         elif key in LOG_KEYS or key in SHORTER:
             known, scale = SHORTER.get(key, (key, 1))
             try:
-                scaled = value if scale == 1 else str(max(-1, _whole(-1)(value) * scale))
+                scaled = value if scale == 1 else str(max(-1, _whole_number_in(-1)(value) * scale))
                 log = log.but({known: scaled})
             except ValueError as error:
                 why = str(error) if key == known else f"{key}: {error}"
-                raise _wrong(name, number, why) from error
+                raise _error_at_line(name, number, why) from error
         else:
-            raise _wrong(name, number, f"{key} is no property of a broker{_near(key)}")
+            raise _error_at_line(
+                name, number, f"{key} is no property of a broker{_suggestion(key)}"
+            )
     if values["zookeeper.connect"] is None:
         raise WrongProperties(f"{name}: zookeeper.connect is missing; write zookeeper.connect=H:P")
     if values["log.dirs"] is None and values["log.dir"] is None:
@@ -355,23 +358,32 @@ def _check_versions(name: str, lines: Mapping[str, tuple[int, str]], release: Re
             try:
                 known[key] = api_version(lines[key][1], release)
             except ValueError as error:
-                raise _wrong(name, lines[key][0], f"{key}: {error}") from error
+                raise _error_at_line(name, lines[key][0], f"{key}: {error}") from error
     if PROTOCOL not in known:
         return
     number, spoken = lines[PROTOCOL]
     line, internal = known[PROTOCOL]
     if internal != api_version(".".join(map(str, line)), release)[1]:
-        raise _wrong(name, number, f"{PROTOCOL}: {spoken} lies between releases, and is not spoken")
+        raise _error_at_line(
+            name, number, f"{PROTOCOL}: {spoken} lies between releases, and is not spoken"
+        )
     newest = newest_version(release)
     text = lines[MESSAGE_FORMAT][1] if MESSAGE_FORMAT in known else newest
     if not release.since("1.0"):
         if known[PROTOCOL] < api_version(text, release):
-            raise _wrong(name, number, f"{MESSAGE_FORMAT} {text} cannot be used when {PROTOCOL} is "
-                         f"set to {spoken}")  # fmt: skip
+            raise _error_at_line(
+                name,
+                number,
+                f"{MESSAGE_FORMAT} {text} cannot be used when {PROTOCOL} is set to {spoken}",
+            )
     elif magic_of(spoken) < (magic := magic_of(text)):
         least = ("0.10.0", "0.11.0")[magic - 1] + ("" if release.since("2.0") else "-IV0")
-        raise _wrong(name, number, f"{MESSAGE_FORMAT} {text} can only be used when {PROTOCOL} is "
-                     f"set to version {least} or higher")  # fmt: skip
+        raise _error_at_line(
+            name,
+            number,
+            f"{MESSAGE_FORMAT} {text} can only be used when {PROTOCOL} is set to version "
+            f"{least} or higher",
+        )
 
 
 def _coarse_first(line: tuple[str, tuple[int, str]]) -> tuple[int, int]:
@@ -380,11 +392,11 @@ def _coarse_first(line: tuple[str, tuple[int, str]]) -> tuple[int, int]:
     return -SHORTER.get(key, (key, 1))[1], number
 
 
-def _near(key: str) -> str:
+def _suggestion(key: str) -> str:
     names = sorted({*KNOWN, *LOG_KEYS, *SHORTER})
     close = difflib.get_close_matches(key, names, n=1, cutoff=0.4)
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _wrong(name: str, number: int, why: str) -> WrongProperties:
+def _error_at_line(name: str, number: int, why: str) -> WrongProperties:
     return WrongProperties(f"{name}:{number}: {why}")

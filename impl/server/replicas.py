@@ -73,7 +73,7 @@ class HostedReplicas:
         self._client = client
         hosted = ConfiguredLogs(self, logs, release)
         self.core = ReplicaManager(
-            broker, release, hosted, lag_ms, self.client, self._observe, self._idle
+            broker, release, hosted, lag_ms, self.client, self._observe, self._wait_for_isr_write
         )
 
     def client(self) -> ZnodeClient:
@@ -115,7 +115,7 @@ class HostedReplicas:
         """The number of a fetcher's request; no two of this broker have the same."""
         return next(self._correlations)
 
-    async def _idle(self, replica: Replica) -> None:
+    async def _wait_for_isr_write(self, replica: Replica) -> None:
         while replica.writes_isr:
             self.changed.wait()
 

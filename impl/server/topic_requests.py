@@ -71,9 +71,9 @@ class TopicRequests:
         control = self.control()
         if not control.current_controller.active:
             return None
-        return {name: self._came(control, act, topic) for name, topic in topics}
+        return {name: self._error_of(control, act, topic) for name, topic in topics}
 
-    def _came(
+    def _error_of(
         self,
         control: ControllerEventThread,
         act: Callable[[TopicCommand, Topic], None],

@@ -134,17 +134,19 @@ class TracedTerms(ControllerJournal):
     ) -> None:
         """A partition entered a state; with what was written, where it was elected."""
         if state is not None and is_written:
-            self._wrote(partition, state)
+            self._trace_state_write(partition, state)
         await super().partition_moved(partition, before, after, replicas, state, is_written)
 
     async def isr_removed(
         self, broker: int, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
     ) -> None:
         """A replica was taken out of an ISR."""
-        self._wrote(partition, state)
+        self._trace_state_write(partition, state)
         await super().isr_removed(broker, partition, state)
 
-    def _wrote(self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch) -> None:
+    def _trace_state_write(
+        self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
+    ) -> None:
         # A broker whose directory of this partition has failed lives, and its replica does not.
         online = self._context.is_replica_online
         live = sorted(one for one in self._context.live if online(one, partition))

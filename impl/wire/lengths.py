@@ -135,11 +135,11 @@ def _tags(known: dict[int, Walk]) -> Walk:
 
 
 def _entity(schema: Any) -> _Field:
-    return _made(schema)
+    return _walker_of(schema)
 
 
 @cache
-def _made(schema: Any) -> _Field:
+def _walker_of(schema: Any) -> _Field:
     hints = typing.get_type_hints(schema)
     parts: list[_Field] = []
     tags: dict[int, Walk] = {}

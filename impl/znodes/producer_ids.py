@@ -73,11 +73,11 @@ class ProducerIds:
             if start > LARGEST - BLOCK_SIZE:
                 raise ProducerIdsExhausted(f"the latest block of producer ids ends at {start - 1}")
             wanted = ProducerIdBlock(self.broker, start, start + BLOCK_SIZE - 1)
-            if await self._wrote(client, encode_block(wanted), node.version):
+            if await self._write_block(client, encode_block(wanted), node.version):
                 self.block, self.next = wanted, start
                 return
 
-    async def _wrote(self, client: ZnodeClient, text: str, version: int) -> bool:
+    async def _write_block(self, client: ZnodeClient, text: str, version: int) -> bool:
         """False if another broker was first. A write whose answer was lost is recognised."""
         try:
             await client.retry(lambda: client.port.set_data(paths.PRODUCER_ID_BLOCK, text, version))

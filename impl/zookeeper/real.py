@@ -237,7 +237,7 @@ class RealSession:
             raise
         with self._lock:
             if key in self._watched:  # else it has fired already
-                self._watched[key] = _seen(kind, answer)
+                self._watched[key] = _zxids_of(kind, answer)
         return answer
 
     def _on_data(self, reported: Any) -> None:
@@ -336,7 +336,7 @@ def _znode(data: bytes | None, stat: Any) -> Znode:
     )
 
 
-def _seen(kind: str, answer: Any) -> _Known:
+def _zxids_of(kind: str, answer: Any) -> _Known:
     if answer is None:
         return None
     stat = answer[1] if isinstance(answer, tuple) and len(answer) == 2 else answer

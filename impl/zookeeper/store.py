@@ -147,15 +147,15 @@ class ZooKeeper:
         self, path: str, data: str, owner: int = NO_SESSION, sequential: bool = False
     ) -> Created:
         """Like ``create``; returns the path, which of a sequential znode ends with its number."""
-        return self._one(Create(path, data, owner, sequential))
+        return self._write_one(Create(path, data, owner, sequential))
 
     def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
         """Write the data, if the data version is as expected; returns the znode as it is now."""
-        return self._one(SetData(path, data, version)).znode
+        return self._write_one(SetData(path, data, version)).znode
 
     def delete(self, path: str, version: int = ANY_VERSION) -> None:
         """Delete a znode without children, if its data version is as expected."""
-        self._alone(Delete(path, version))
+        self._transact_one(Delete(path, version))
 
     def make_path(self, path: str, data: str = "") -> Znode:
         """Create a persistent znode and whatever parents are missing (empty)."""
@@ -183,12 +183,12 @@ class ZooKeeper:
             later = [RuntimeInconsistency("not tried") for _ in ops[failed.position + 1 :]]
             return [*earlier, failed.error, *later]
 
-    def _one(self, op: Create | SetData) -> Created:
-        written = self._alone(op)
+    def _write_one(self, op: Create | SetData) -> Created:
+        written = self._transact_one(op)
         assert written is not None
         return written
 
-    def _alone(self, op: Op) -> Created | None:
+    def _transact_one(self, op: Op) -> Created | None:
         try:
             return self._transact([op])[0]
         except _OpFailed as failed:

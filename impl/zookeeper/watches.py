@@ -42,14 +42,14 @@ class Watches:
         if not self.data and not self.children:
             return
         for kind, path in changes:
-            reported = self._tell(self.data, kind, path, frozenset())
+            reported = self._fire(self.data, kind, path, frozenset())
             if kind is EventType.DELETED:
-                self._tell(self.children, kind, path, reported)
+                self._fire(self.children, kind, path, reported)
             if kind is not EventType.DATA_CHANGED:
                 parent = parent_of(path)
-                self._tell(self.children, EventType.CHILDREN_CHANGED, parent, frozenset())
+                self._fire(self.children, EventType.CHILDREN_CHANGED, parent, frozenset())
 
-    def _tell(
+    def _fire(
         self, table: dict[str, set[int]], kind: EventType, path: str, reported: frozenset[int]
     ) -> frozenset[int]:
         waiting = table.pop(path, None)

@@ -38,7 +38,7 @@ def cached(now, broker, partition):
     return now.partition[partition].context[broker].version
 
 
-def about(rule):
+def states_of_request(rule):
     """The states that a request mentions: `rule(partition)` is a version, or none."""
     return lam(PARTITIONS, rule)
 
@@ -55,11 +55,11 @@ def batch(now, broker, goes, tells, stops=None):
     def with_requests(target):
         queue = now.cache[broker].queue[target]
         order = {"kind": "leader_and_isr", "alive": [], "endpoints": BLANK,
-                 "about": about(lambda partition: when(
+                 "about": states_of_request(lambda partition: when(
                      obeys(partition, target), cached(now, broker, partition), None))}
         news = {"kind": "update_metadata", "alive": live,
                 "endpoints": now.cache[broker].endpoints,
-                "about": about(lambda partition: when(
+                "about": states_of_request(lambda partition: when(
                     tells(partition), cached(now, broker, partition), None))}
         informing = when(
             all_of(is_reached(now, broker, target, live), some(PARTITIONS, tells)),
@@ -89,7 +89,7 @@ def stop_replica(now, broker, queue, target, stops):
 
 def stopping(now, broker, target, stops):
     return {"kind": "stop_replica", "alive": [], "endpoints": BLANK,
-            "about": about(lambda partition: when(
+            "about": states_of_request(lambda partition: when(
                 stops(partition, target), cached(now, broker, partition), None))}
 
 
@@ -102,7 +102,7 @@ def update_metadata(now, broker, live, says, endpoints=None):
             is_reached(now, broker, target, live),
             queue.append(kind="update_metadata", alive=live,
                 endpoints=now.cache[broker].endpoints if endpoints is None else endpoints,
-                about=about(lambda partition: says(partition, target))),
+                about=states_of_request(lambda partition: says(partition, target))),
             queue)
 
     return lam(BROKERS, with_request)

@@ -4,7 +4,7 @@ At rest all brokers see what ZooKeeper says, and act on it. At any time there is
 epoch, elected cleanly, and no committed record is lost.
 """
 
-from model.cluster.data import fetches_from, leads, mine
+from model.cluster.data import fetches_from, leads, state_of_replica
 from model.cluster.state import PARTITIONS
 from model.language import (
     all_of,
@@ -55,7 +55,7 @@ def is_at_rest(now, controller):
             now.up.has(broker), cache.queue[broker].end == 0)))
 
 
-def stays(now, broker):
+def remains_available(now, broker):
     """The broker is live, is not shutting down, and the partition's log directory works."""
     return all_of(has_its_log(now, broker), now.leaving[broker] == "stays")
 
@@ -100,12 +100,12 @@ def idle_metadata_agrees_with_zookeeper(now):
 def idle_partitions_have_leaders(now):
     return implies(is_settled(now), everywhere(now, lambda own: implies(
         some(BROKERS, lambda member: all_of(
-            current(own).isr.has(member), stays(own, member))),
+            current(own).isr.has(member), remains_available(own, member))),
         some(BROKERS, lambda leader: all_of(
             current(own).leader == leader, has_its_log(own, leader), leads(own, leader),
             own.replica[leader].version == own.version,
             every(BROKERS, lambda one: implies(
-                all_of(stays(own, one), own.replicas.has(one), one != leader),
+                all_of(remains_available(own, one), own.replicas.has(one), one != leader),
                 fetches_from(own, one, leader))))))))
 
 
@@ -136,7 +136,7 @@ def dead_leaders_are_noticed(now):
 def leader_unique(now):
     return everywhere(now, lambda own: every(BROKERS, lambda one: every(BROKERS, lambda other:
         implies(all_of(leads(own, one), leads(own, other),
-                       mine(own, one).epoch == mine(own, other).epoch),
+                       state_of_replica(own, one).epoch == state_of_replica(own, other).epoch),
                 one == other))))
 
 
@@ -171,12 +171,12 @@ def registered_brokers_stay_registered(now):
              companion="a_zombie_is_at_work")
 def resigned_controllers_write_nothing(now, after):
     return every(BROKERS, lambda broker: implies(
-        now.resigned.has(broker), every(PARTITIONS, lambda partition: not_(wrote(
+        now.resigned.has(broker), every(PARTITIONS, lambda partition: not_(is_written_in_epoch(
             now.belief[broker],
             focus(now, "partition", partition), focus(after, "partition", partition))))))
 
 
-def wrote(epoch, before, after):
+def is_written_in_epoch(epoch, before, after):
     """A controller of this epoch wrote the state: only controllers raise the leader epoch."""
     return all_of(current(after).epoch > current(before).epoch,
                   current(after).controller == epoch)
@@ -235,7 +235,7 @@ def a_partition_is_without_leader(now):
 def zombies_overlap(now):
     return somewhere(now, lambda own: some(BROKERS, lambda one: some(BROKERS, lambda other: all_of(
         leads(own, one), leads(own, other),
-        mine(own, one).epoch < mine(own, other).epoch))))
+        state_of_replica(own, one).epoch < state_of_replica(own, other).epoch))))
 
 
 @sometimes("a leader is elected that was not the leader before")

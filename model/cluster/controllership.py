@@ -3,7 +3,7 @@
 Source: KafkaController.maybeResign, onControllerResignation
 """
 
-from model.cluster.events import require_next, taken, with_event
+from model.cluster.events import dequeued, require_next, with_event
 from model.cluster.thread import leave_context
 from model.language import CLIENTS, all_of, lam, require, transition, version, when
 from model.protocol.controllership import (
@@ -72,7 +72,7 @@ def controller_is_still_active(now, new, broker):
     require_next(now, broker, "controller_change",  CHANGED)
     require(now.zk.controller == broker,            "/controller is its own")
 
-    new.cache[broker] = taken(now.cache[broker])
+    new.cache[broker] = dequeued(now.cache[broker])
 
 
 @transition(ends="lost", only=lambda v: not v.events_dropped, broker=BROKERS)
@@ -86,4 +86,4 @@ def controller_resigns_and_keeps_its_queue(now, new, broker):
     require(now.zk.controller != broker,            "/controller is not its own any more")
 
     new.resigned      = now.resigned.including(broker)
-    new.cache[broker] = taken(now.cache[broker])
+    new.cache[broker] = dequeued(now.cache[broker])

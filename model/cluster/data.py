@@ -8,7 +8,7 @@ from model.language import all_of, any_of, every, is_none, not_, require, some, 
 from model.protocol.state import BROKERS
 
 
-def mine(now, broker):
+def state_of_replica(now, broker):
     """The state that a broker acts on."""
     return now.state[now.replica[broker].version]
 
@@ -16,21 +16,21 @@ def mine(now, broker):
 def leads(now, broker):
     """The broker believes that it leads."""
     return all_of(now.up.has(broker), not_(is_none(now.replica[broker].version)),
-                  mine(now, broker).leader == broker)
+                  state_of_replica(now, broker).leader == broker)
 
 
 def fetches_from(now, follower, leader):
     """A follower's fetches are answered: both are in one leader epoch."""
     return all_of(
         now.up.has(follower), now.replica[follower].fetching, leads(now, leader),
-        mine(now, follower).leader == leader,
-        mine(now, follower).epoch == mine(now, leader).epoch)
+        state_of_replica(now, follower).leader == leader,
+        state_of_replica(now, follower).epoch == state_of_replica(now, leader).epoch)
 
 
 @transition(leader=BROKERS)
 def leader_commits(now, new, leader):
     """A record is committed by the ISR; who is not in it lacks the record."""
-    isr = mine(now, leader).isr
+    isr = state_of_replica(now, leader).isr
     require(leads(now, leader),                     "the broker believes it leads")
     require(every(BROKERS, lambda one: any_of(
         not_(isr.has(one)), one == leader, fetches_from(now, one, leader))),

@@ -8,10 +8,10 @@ processLeaderAndIsrResponseReceived (2.3, KIP-112)
 """
 
 from model.cluster.batch import batch
-from model.cluster.events import notified, require_next, taken, with_event
+from model.cluster.events import dequeued, notified, require_next, with_event
 from model.cluster.membership import take_offline
 from model.cluster.state import PARTITIONS
-from model.cluster.thread import keep, own, require_acting, require_writing
+from model.cluster.thread import context_of, require_acting, require_writing, write_contexts
 from model.language import (
     all_of,
     not_,
@@ -78,7 +78,7 @@ def controller_sends_leader_and_isr_for_log_dirs(now, new, broker):
     require(not_(named.is_empty()),                 "a notification is there")
 
     new.zk.log_dir_events = []
-    new.cache[broker]     = with_event(taken(now.cache[broker]), "log_dir_event").but(
+    new.cache[broker]  = with_event(dequeued(now.cache[broker]), "log_dir_event").but(
         queue=batch(now, broker,
             goes=lambda partition, target: named.has(target),
             tells=lambda partition: some(BROKERS, lambda one: all_of(
@@ -92,12 +92,12 @@ def controller_finds_no_log_dir_event(now, new, broker):
     require_next(now, broker, "log_dir_event",      EVENT)
     require(now.zk.log_dir_events.is_empty(),       "no notification is there")
 
-    new.cache[broker] = taken(now.cache[broker])
+    new.cache[broker] = dequeued(now.cache[broker])
 
 
 def is_lost_now(now, broker, partition, subject):
     """By the response that is next the replica is offline, and it was not known to be."""
-    mine = own(now, broker, partition)
+    mine = context_of(now, broker, partition)
     return all_of(mine.refusing.has(subject), not_(mine.lost.has(subject)))
 
 
@@ -111,15 +111,16 @@ def controller_marks_replicas_offline(now, new, broker, subject):
                                                     "it names a failed log directory that is news")
 
     def context(partition):
-        mine = own(now, broker, partition)
+        mine = context_of(now, broker, partition)
         return mine.but(
             refusing=mine.refusing.without(subject),
             lost=when(mine.refusing.has(subject), mine.lost.including(subject), mine.lost),
             gone=now.partition[partition].replicas.such_that(lambda one: all_of(
                 one == subject, is_lost_now(now, broker, partition, subject))))
 
-    cache = taken(now.cache[broker])
-    obeyed = some(PARTITIONS, lambda partition: own(now, broker, partition).obeying.has(subject))
+    cache = dequeued(now.cache[broker])
+    obeyed = some(
+        PARTITIONS, lambda partition: context_of(now, broker, partition).obeying.has(subject))
     take_offline(now, new, broker, cache.but(
         subject=subject,
         events=when(obeyed, with_event(cache, "leader_and_isr_response", subject).events,
@@ -135,9 +136,9 @@ def controller_finds_log_dirs_unchanged(now, new, broker, subject):
     require(not_(some(PARTITIONS, lambda partition: is_lost_now(now, broker, partition, subject))),
                                                     "it names no failed log directory that is news")
 
-    new.cache[broker] = taken(now.cache[broker])
-    keep(now, new, broker, lambda partition: own(now, broker, partition).but(
-        refusing=own(now, broker, partition).refusing.without(subject),
-        obeying=own(now, broker, partition).obeying.without(subject),
-        lost=own(now, broker, partition).lost.such_that(lambda one: not_(all_of(
-            one == subject, own(now, broker, partition).obeying.has(subject))))))
+    new.cache[broker] = dequeued(now.cache[broker])
+    write_contexts(now, new, broker, lambda partition: context_of(now, broker, partition).but(
+        refusing=context_of(now, broker, partition).refusing.without(subject),
+        obeying=context_of(now, broker, partition).obeying.without(subject),
+        lost=context_of(now, broker, partition).lost.such_that(lambda one: not_(all_of(
+            one == subject, context_of(now, broker, partition).obeying.has(subject))))))

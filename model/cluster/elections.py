@@ -14,13 +14,13 @@ from model.cluster.batch import batch
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import (
     at,
+    context_of,
     done,
-    keep,
     online,
-    own,
     require_acting,
     require_writing,
     with_their_log,
+    write_contexts,
 )
 from model.language import (
     all_of,
@@ -112,22 +112,22 @@ def find_nobody(now, new, broker, kind):
     new.context[broker].read = None
 
 
-def tell(now, new, broker, kind, stage, is_notified=None, unbalanced=None, due=None):
+def send_batch(now, new, broker, kind, stage, is_notified=None, unbalanced=None, due=None):
     """The batch: LeaderAndIsr to those replicas of whom `is_notified(context, target)` says so, of
     all if it is not given; UpdateMetadata to all brokers. Where the event goes on with other
     partitions these are `due(partition)`, and `unbalanced` is what is left after them."""
     require_acting(now, broker)
     require(kind.is_on(now.cache[broker].stage),    kind.at_it)
-    require(every(PARTITIONS, lambda partition: not_(own(now, broker, partition).due)),
+    require(every(PARTITIONS, lambda partition: not_(context_of(now, broker, partition).due)),
                                                     kind.all_done)
 
     def batched(partition):
-        return own(now, broker, partition).batched
+        return context_of(now, broker, partition).batched
 
     def goes(partition, target):
         if is_notified is None:
             return batched(partition)
-        return all_of(batched(partition), is_notified(own(now, broker, partition), target))
+        return all_of(batched(partition), is_notified(context_of(now, broker, partition), target))
 
     ends = any_of(stage == "idle", stage == "comparing")
     new.cache[broker] = now.cache[broker].but(
@@ -135,7 +135,7 @@ def tell(now, new, broker, kind, stage, is_notified=None, unbalanced=None, due=N
         queue=batch(now, broker, goes, batched))
     if unbalanced is not None:
         new.cache[broker].unbalanced = unbalanced
-    keep(now, new, broker, lambda partition: own(now, broker, partition).but(
+    write_contexts(now, new, broker, lambda partition: context_of(now, broker, partition).but(
         batched=False, due=due(partition) if due else False))
 
 
@@ -189,7 +189,7 @@ def controller_sends_election_batch(now, new, broker):
         if version.zk_writes_fenced:
             heard = all_of(heard, fence_is_passed(now, broker))
         looks = when(heard, looks, at("rewriting"))
-    tell(now, new, broker, OFFLINE,
+    send_batch(now, new, broker, OFFLINE,
          when(cache.stage == "onlining", looks,
          when(cache.stage == "retrying", at("removing_followers"),
          when(some_is_gone(now, broker), at("removing"),
@@ -199,4 +199,5 @@ def controller_sends_election_batch(now, new, broker):
 
 
 def some_is_gone(now, broker):
-    return some(PARTITIONS, lambda partition: not_(own(now, broker, partition).gone.is_empty()))
+    return some(
+        PARTITIONS, lambda partition: not_(context_of(now, broker, partition).gone.is_empty()))

@@ -15,14 +15,14 @@ from model.language import all_of, below, is_none, lam, require, some, version, 
 from model.protocol.state import BROKERS
 
 
-def same(one, other):
+def is_same_subject(one, other):
     """Two subjects: the same broker, or none."""
     return is_none(one) if other is None else one == other
 
 
 def is_queued(events, kind, subject=None):
     return some(below(EVENT_SLOTS, events.end), lambda slot: all_of(
-        events[slot].kind == kind, same(events[slot].subject, subject)))
+        events[slot].kind == kind, is_same_subject(events[slot].subject, subject)))
 
 
 def with_event(cache, kind, subject=None):
@@ -71,7 +71,8 @@ def notified(now, kind, caches=None, but=None, subject=None, fires=None):
 def is_next(now, broker, kind, subject=None):
     """The event is the first of the queue."""
     events = now.cache[broker].events
-    return all_of(events.end > 0, events[0].kind == kind, same(events[0].subject, subject))
+    return all_of(
+        events.end > 0, events[0].kind == kind, is_same_subject(events[0].subject, subject))
 
 
 def require_next(now, broker, kind, what, subject=None):
@@ -79,6 +80,6 @@ def require_next(now, broker, kind, what, subject=None):
     require(is_next(now, broker, kind, subject),    what)
 
 
-def taken(cache):
+def dequeued(cache):
     """The queue without the event that is worked on."""
     return cache.but(events=cache.events.rest())

@@ -12,11 +12,11 @@ from model.cluster.notifications import is_noted
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import (
     at,
-    keep,
-    own,
+    context_of,
     require_acting,
     states_by,
     with_one,
+    write_contexts,
 )
 from model.language import all_of, any_of, lam, not_, require, some, transition, version, when
 from model.protocol.controllership import fence_is_passed, require_controllership
@@ -52,7 +52,7 @@ def controller_reads_context(now, new, broker):
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
         noted=False,
         context=with_one(now.partition[partition].context, broker,
-            own(now, broker, partition).but(version=now.partition[partition].version))))
+            context_of(now, broker, partition).but(version=now.partition[partition].version))))
 
 
 def has_notifications(now):
@@ -102,11 +102,12 @@ def controller_starts_replica_state_machine(now, new, broker):
     if version.dead_replicas_taken_offline:
         offlines = some(PARTITIONS, lambda partition: not_(is_dead(partition).is_empty()))
         stage = when(offlines, at("offlining"), at("onlining"))
-        keep(now, new, broker, lambda partition: when(
-            offlines, own(now, broker, partition).but(gone=is_dead(partition)), starts(partition)))
+        write_contexts(now, new, broker, lambda partition: when(
+            offlines, context_of(now, broker, partition).but(gone=is_dead(partition)),
+            starts(partition)))
     else:
         stage = "onlining"
-        keep(now, new, broker, starts)
+        write_contexts(now, new, broker, starts)
     new.cache[broker] = cache.but(
         stage=stage,
         queue=batch(now, broker,

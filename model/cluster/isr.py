@@ -3,7 +3,7 @@
 Source: Partition.maybeShrinkIsr, maybeExpandIsr (2.3)
 """
 
-from model.cluster.data import fetches_from, leads, mine
+from model.cluster.data import fetches_from, leads, state_of_replica
 from model.language import all_of, any_of, not_, require, some, transition, version
 from model.protocol.isr import (
     require_cached_version,
@@ -27,7 +27,7 @@ def write_isr(now, new, leader, isr):
     """No new leader epoch, and the controller epoch that the leader was sent."""
     after = now.version + 1
     new.version      = after
-    new.state[after] = mine(now, leader).but(isr=isr)
+    new.state[after] = state_of_replica(now, leader).but(isr=isr)
     new.replica[leader].version    = after
     new.replica[leader].unreported = True
 
@@ -40,7 +40,7 @@ def is_laggard(now, leader, replica):
 def may_join(now, leader, replica):
     """The replica fetches and has all committed records; since 3.3 it must be live, too."""
     joins = all_of(
-        now.replicas.has(replica), not_(mine(now, leader).isr.has(replica)),
+        now.replicas.has(replica), not_(state_of_replica(now, leader).isr.has(replica)),
         fetches_from(now, replica, leader), now.complete.has(replica))
     if version.isr_expansion_checks_liveness:       # KAFKA-14140
         joins = all_of(joins, now.alive[leader].has(replica))
@@ -49,7 +49,7 @@ def may_join(now, leader, replica):
 
 def is_to_leave(now, leader, replica):
     """The replica is in the ISR and lags."""
-    return all_of(leader != replica, mine(now, leader).isr.has(replica),
+    return all_of(leader != replica, state_of_replica(now, leader).isr.has(replica),
                   is_laggard(now, leader, replica))
 
 
@@ -57,11 +57,11 @@ def is_to_leave(now, leader, replica):
 def leader_shrinks_isr(now, new, leader, replica):
     """A leader drops a replica that lags behind."""
     require_leader(now, leader)
-    require_member(leader, replica, mine(now, leader).isr)
+    require_member(leader, replica, state_of_replica(now, leader).isr)
     require(is_laggard(now, leader, replica),       "the replica lags behind")
     require_current(now, leader)
 
-    write_isr(now, new, leader, mine(now, leader).isr.without(replica))
+    write_isr(now, new, leader, state_of_replica(now, leader).isr.without(replica))
 
 
 @transition(leader=BROKERS, replica=BROKERS)
@@ -69,14 +69,14 @@ def leader_expands_isr(now, new, leader, replica):
     """A leader takes back a replica that has caught up."""
     require_leader(now, leader)
     require(now.replicas.has(replica),              "the replica is assigned")
-    require_outsider(replica, mine(now, leader).isr)
+    require_outsider(replica, state_of_replica(now, leader).isr)
     require(fetches_from(now, replica, leader),     "the replica fetches from the leader")
     require(now.complete.has(replica),              "the replica has all that was committed")
     if version.isr_expansion_checks_liveness:       # KAFKA-14140
         require(now.alive[leader].has(replica),     "the leader knows the replica to be alive")
     require_current(now, leader)
 
-    write_isr(now, new, leader, mine(now, leader).isr.including(replica))
+    write_isr(now, new, leader, state_of_replica(now, leader).isr.including(replica))
 
 
 @transition(ends="refused", shows="refused_write", leader=BROKERS)

@@ -5,7 +5,7 @@ Source: ReplicaManager.becomeLeaderOrFollower, makeLeaders, makeFollowers (2.3)
 
 from model.cluster.events import with_event
 from model.cluster.state import PARTITIONS
-from model.cluster.thread import own
+from model.cluster.thread import context_of
 from model.language import (
     BLANK,
     all_of,
@@ -63,7 +63,7 @@ def is_newer(now, broker, sent):
 NONE, STORAGE_ERROR, EPOCH_ERROR = "NONE", "KAFKA_STORAGE_ERROR", "STALE_CONTROLLER_EPOCH"
 
 
-def take(now, new, broker, sender, partition, error=NONE):
+def finish_partition(now, new, broker, sender, partition, error=NONE):
     """The partition is dealt with; after the last one the response goes back, and the next request
     may come."""
     queue = now.cache[sender].queue[broker]
@@ -88,7 +88,8 @@ def respond(now, new, broker, sender, last, error):
         new.context[sender].obeying  = when(
             held_for_failed, mine.obeying.including(broker), mine.obeying)
     matters = some(PARTITIONS, lambda other: any_of(
-        own(now, sender, other).refusing.has(broker), own(now, sender, other).obeying.has(broker)))
+        context_of(now, sender, other).refusing.has(broker),
+        context_of(now, sender, other).obeying.has(broker)))
     if error == STORAGE_ERROR:
         matters = any_of(matters, now.failed.has(broker))
     elif error == NONE:
@@ -110,7 +111,7 @@ def broker_becomes_leader(now, new, broker, sender, partition):
 
     new.replica[broker].version  = sent
     new.replica[broker].fetching = False
-    take(now, new, broker, sender, partition)
+    finish_partition(now, new, broker, sender, partition)
 
 
 def knows_leader(now, broker, sent):
@@ -131,7 +132,7 @@ def broker_becomes_follower(now, new, broker, sender, partition):
 
     new.replica[broker].version  = sent
     new.replica[broker].fetching = True
-    take(now, new, broker, sender, partition)
+    finish_partition(now, new, broker, sender, partition)
 
 
 @transition(broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
@@ -147,7 +148,7 @@ def broker_finds_leader_not_in_metadata_cache(now, new, broker, sender, partitio
     require(now.state[sent].leader != broker,        "it names another the leader, or none")
     require(not_(knows_leader(now, broker, sent)),   "the broker does not know the leader")
 
-    take(now, new, broker, sender, partition)
+    finish_partition(now, new, broker, sender, partition)
 
 
 @transition(ends="refused", broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
@@ -158,7 +159,7 @@ def older_epoch_is_refused(now, new, broker, sender, partition):
     require_log(now, broker)
     require(not_(is_newer(now, broker, sent)),       "the leader epoch is not newer")
 
-    take(now, new, broker, sender, partition, EPOCH_ERROR)
+    finish_partition(now, new, broker, sender, partition, EPOCH_ERROR)
 
 
 @transition(only=lambda v: v.log_dirs_fail_alone,
@@ -169,7 +170,7 @@ def broker_answers_kafka_storage_error(now, new, broker, sender, partition):
     require_state(now, broker, sender, partition)
     require(now.failed.has(broker),                  "the partition's log directory has failed")
 
-    take(now, new, broker, sender, partition, STORAGE_ERROR)
+    finish_partition(now, new, broker, sender, partition, STORAGE_ERROR)
 
 
 @transition(ends="refused", broker=BROKERS, sender=BROKERS)

@@ -13,13 +13,13 @@ from model.cluster.events import is_next, read_with_watches
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import (
     at,
+    context_of,
     done,
-    keep,
     leader_is_among,
     offline_again,
-    own,
     require_acting,
     with_their_log,
+    write_contexts,
 )
 from model.language import (
     BLANK,
@@ -88,18 +88,19 @@ def with_change(now, broker, found, done_with=None):
         taken_up = cache.stage == "comparing"
         known    = when(taken_up, cache.live, now.zk.registered)
         return cache.but(
-            dead=less(found.dead, done_with), live=known, reached=known,
+            dead=without_brokers(found.dead, done_with), live=known, reached=known,
             endpoints=lam(BROKERS, lambda one: when(
                 all_of(not_(taken_up), known.has(one)),
                 now.zk.endpoints[one], cache.endpoints[one])),
             queue=without_channels(now, broker, found.dead))
     reached = when(cache.stage == "comparing", cache.reached, cache.reached.joined(found.bounced))
     return cache.but(
-        reached=reached, bounced=less(found.bounced, done_with), dead=less(found.dead, done_with),
+        reached=reached, bounced=without_brokers(found.bounced, done_with),
+        dead=without_brokers(found.dead, done_with),
         queue=without_channels(now, broker, found.bounced.joined(found.dead)))
 
 
-def less(brokers, gone):
+def without_brokers(brokers, gone):
     return brokers if gone is None else brokers.such_that(lambda one: not_(gone.has(one)))
 
 
@@ -173,23 +174,25 @@ def fail(now, new, broker, found, failed, started=None):
     """onBrokerFailure: all their replicas go offline. Those that bounced have `started` as well,
     under the registration that was read with the event."""
     cache = with_change(now, broker, found, done_with=failed)
-    live = less(cache.live, failed)
-    reached = less(cache.reached, failed) if started is None else cache.reached
+    live = without_brokers(cache.live, failed)
+    reached = without_brokers(cache.reached, failed) if started is None else cache.reached
     take_offline(
         now, new, broker,
         cache.but(
             live=live, reached=reached, started=[] if started is None else started,
-            shutting=less(cache.shutting, failed)),
-        lambda partition: without_their_log_dirs(own(now, broker, partition), failed).but(
+            shutting=without_brokers(cache.shutting, failed)),
+        lambda partition: without_their_log_dirs(context_of(now, broker, partition), failed).but(
             gone=now.partition[partition].replicas.within(failed)))
 
 
 def without_their_log_dirs(mine, failed):
     """What was known of these brokers' log directories is old: a broker starts with what works."""
-    mine = mine.but(lost=less(mine.lost, failed))
+    mine = mine.but(lost=without_brokers(mine.lost, failed))
     if not version.responses_fenced:                # a response that waits is believed all the same
         return mine
-    return mine.but(refusing=less(mine.refusing, failed), obeying=less(mine.obeying, failed))
+    return mine.but(
+        refusing=without_brokers(mine.refusing, failed),
+        obeying=without_brokers(mine.obeying, failed))
 
 
 def take_offline(now, new, broker, cache, context):
@@ -199,16 +202,16 @@ def take_offline(now, new, broker, cache, context):
     `cache` and `context(partition)` are what the controller has by now, with who is `gone`.
     """
     def was_offline(partition):
-        return own(now, broker, partition).offline
+        return context_of(now, broker, partition).offline
 
     def loses_its_leader(partition):
-        can_lead = with_their_log(less(cache.live, cache.shutting), context(partition))
+        can_lead = with_their_log(without_brokers(cache.live, cache.shutting), context(partition))
         return not_(leader_is_among(now, broker, partition, can_lead))
 
     new.cache[broker] = cache.but(
         stage=when(some(PARTITIONS, loses_its_leader), at("electing"),
               when(some(PARTITIONS, was_offline), at("retrying"), at("removing_followers"))))
-    keep(now, new, broker, lambda partition: context(partition).but(
+    write_contexts(now, new, broker, lambda partition: context(partition).but(
         offline=any_of(was_offline(partition), loses_its_leader(partition)),
         due=any_of(was_offline(partition), loses_its_leader(partition))))
 
@@ -259,4 +262,4 @@ def controller_brings_replicas_online(now, new, broker):
             goes=lambda partition, target: cache.started.has(target),
             tells=lambda partition: some(BROKERS, lambda one: all_of(
                 cache.started.has(one), now.partition[partition].replicas.has(one)))))
-    keep(now, new, broker, offline_again(now, broker))
+    write_contexts(now, new, broker, offline_again(now, broker))

@@ -4,7 +4,7 @@ Source: KafkaController.processBrokerModification, onBrokerUpdate (1.1, KIP-226)
 """
 
 from model.cluster.batch import live_brokers
-from model.cluster.events import notified, require_next, taken
+from model.cluster.events import dequeued, notified, require_next
 from model.language import all_of, lam, not_, require, transition, version, when
 from model.protocol.controllership import require_controllership
 from model.protocol.state import BROKERS
@@ -43,7 +43,7 @@ def controller_reads_endpoints(now, new, broker, subject):
 
     endpoints = lam(BROKERS, lambda one: when(
         one == subject, now.zk.endpoints[one], cache.endpoints[one]))
-    new.cache[broker] = taken(cache).but(
+    new.cache[broker] = dequeued(cache).but(
         watched=cache.watched.including(subject), endpoints=endpoints,
         queue=live_brokers(now, broker, endpoints=endpoints))
 
@@ -58,6 +58,6 @@ def controller_finds_endpoints_unchanged(now, new, broker, subject):
     require(not_(is_elsewhere(now, broker, subject)),
                                                     "the broker is gone, or is where it was")
 
-    new.cache[broker] = taken(cache).but(watched=when(
+    new.cache[broker] = dequeued(cache).but(watched=when(
         all_of(now.zk.registered.has(subject), cache.live.has(subject)),
         cache.watched.including(subject), cache.watched))

@@ -4,9 +4,9 @@ Source: KafkaController.processIsrChangeNotification, ReplicaManager.maybePropag
 """
 
 from model.cluster.batch import update_metadata
-from model.cluster.events import notified, require_next, taken, with_event
+from model.cluster.events import dequeued, notified, require_next, with_event
 from model.cluster.state import PARTITIONS
-from model.cluster.thread import own, require_writing, with_one
+from model.cluster.thread import context_of, require_writing, with_one
 from model.language import lam, not_, require, some, transition, when
 from model.protocol.controllership import require_controllership
 from model.protocol.state import BROKERS
@@ -43,7 +43,7 @@ def controller_reads_isr_changes(now, new, broker):
     require_next(now, broker, "isr_change",         CHANGED)
     require(is_noted(now),                          "a notification is there")
 
-    new.cache[broker] = with_event(taken(now.cache[broker]), "isr_change").but(
+    new.cache[broker] = with_event(dequeued(now.cache[broker]), "isr_change").but(
         queue=update_metadata(
             now, broker, now.cache[broker].live, lambda partition, target: when(
                 now.partition[partition].noted, now.partition[partition].version, None)))
@@ -51,8 +51,8 @@ def controller_reads_isr_changes(now, new, broker):
         noted=False,
         context=with_one(now.partition[partition].context, broker, when(
             now.partition[partition].noted,
-            own(now, broker, partition).but(version=now.partition[partition].version),
-            own(now, broker, partition)))))
+            context_of(now, broker, partition).but(version=now.partition[partition].version),
+            context_of(now, broker, partition)))))
 
 
 @transition(broker=BROKERS)
@@ -62,4 +62,4 @@ def controller_finds_no_isr_change(now, new, broker):
     require_next(now, broker, "isr_change",         CHANGED)
     require(not_(is_noted(now)),                    "no notification is there")
 
-    new.cache[broker] = taken(now.cache[broker])
+    new.cache[broker] = dequeued(now.cache[broker])

@@ -3,18 +3,18 @@
 Source: KafkaController.onPreferredReplicaElection, checkAndTriggerAutoLeaderRebalance (2.3)
 """
 
-from model.cluster.elections import Election, as_read, elect, find_nobody, order_of, tell
-from model.cluster.events import is_next, notified, require_next, taken, with_event
+from model.cluster.elections import Election, as_read, elect, find_nobody, order_of, send_batch
+from model.cluster.events import dequeued, is_next, notified, require_next, with_event
 from model.cluster.start import number
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import (
     at,
-    keep,
+    context_of,
     online,
-    own,
     require_acting,
     require_writing,
     with_their_log,
+    write_contexts,
 )
 from model.language import (
     all_of,
@@ -69,7 +69,7 @@ def require_look(now, broker):
         cache.stage == "idle", is_next(now, broker, "preferred_election"))), ASKED)
 
 
-def looked(cache):
+def dequeued_election(cache):
     """The queue without the event, if it was one."""
     return cache.but(events=when(cache.stage == "looking", cache.events, cache.events.rest()))
 
@@ -77,7 +77,7 @@ def looked(cache):
 def leads_as_preferred(now, broker, partition):
     """The preferred replica leads, as far as the controller knows."""
     mine = now.partition[partition]
-    leader = mine.state[own(now, broker, partition).version].leader
+    leader = mine.state[context_of(now, broker, partition).version].leader
     return some(BROKERS, lambda one: all_of(leader == one, mine.place[one] == 0))
 
 
@@ -98,8 +98,8 @@ def controller_begins_preferred_election(now, new, broker):
             stays = all_of(stays, now.cache[broker].stage == "looking")
         return all_of(now.partition[partition].wanted, not_(stays))
 
-    new.cache[broker] = looked(now.cache[broker]).but(stage="preferring")
-    keep(now, new, broker, lambda partition: own(now, broker, partition).but(
+    new.cache[broker] = dequeued_election(now.cache[broker]).but(stage="preferring")
+    write_contexts(now, new, broker, lambda partition: context_of(now, broker, partition).but(
         due=is_due(partition)))
 
 
@@ -122,13 +122,13 @@ def controller_finds_no_request(now, new, broker):
     then = at("idle")
     if not version.update_metadata_first:
         then = when(now.cache[broker].stage == "looking", at("announcing"), then)
-    new.cache[broker] = looked(now.cache[broker]).but(stage=then)
+    new.cache[broker] = dequeued_election(now.cache[broker]).but(stage=then)
 
 
 def is_imbalanced(now, broker, partition, preferred):
     """Its preferred replica is this one, which is online, and another leads, or none."""
     mine = now.partition[partition]
-    leader = mine.state[own(now, broker, partition).version].leader
+    leader = mine.state[context_of(now, broker, partition).version].leader
     return all_of(
         mine.replicas.has(preferred), mine.place[preferred] == 0, leader != preferred,
         with_their_log(online(now, broker), mine.context[broker]).has(preferred))
@@ -140,7 +140,7 @@ def unbalanced(now, broker):
         PARTITIONS, lambda partition: is_imbalanced(now, broker, partition, one)))
 
 
-def least(brokers):
+def lowest_id(brokers):
     """The first of some brokers by their ids, as a set."""
     return brokers.such_that(lambda one: not_(some(
         BROKERS, lambda other: all_of(brokers.has(other), number(other) < number(one)))))
@@ -148,7 +148,7 @@ def least(brokers):
 
 def rebalance(now, broker, waiting):
     """The next preferred broker's partitions are due; `waiting` are those that have no turn yet."""
-    turn = least(waiting)
+    turn = lowest_id(waiting)
     return (
         waiting.such_that(lambda one: not_(turn.has(one))),
         lambda partition: some(BROKERS, lambda one: all_of(
@@ -175,8 +175,9 @@ def controller_begins_rebalance(now, new, broker):
                                                     "a partition is led by another than preferred")
 
     waiting, due = rebalance(now, broker, unbalanced(now, broker))
-    new.cache[broker] = taken(now.cache[broker]).but(stage="rebalancing", unbalanced=waiting)
-    keep(now, new, broker, lambda partition: own(now, broker, partition).but(due=due(partition)))
+    new.cache[broker] = dequeued(now.cache[broker]).but(stage="rebalancing", unbalanced=waiting)
+    write_contexts(now, new, broker, lambda partition:
+        context_of(now, broker, partition).but(due=due(partition)))
 
 
 @transition(broker=BROKERS)
@@ -186,7 +187,7 @@ def controller_finds_no_imbalance(now, new, broker):
     require_next(now, broker, "rebalance",          TIMER)
     require(unbalanced(now, broker).is_empty(),     "no partition is led by another than preferred")
 
-    new.cache[broker] = taken(now.cache[broker])
+    new.cache[broker] = dequeued(now.cache[broker])
 
 
 @transition(broker=BROKERS, leader=BROKERS)
@@ -210,7 +211,7 @@ def controller_sends_preferred_batch(now, new, broker):
     next preferred broker."""
     cache = now.cache[broker]
     waiting, due = rebalance(now, broker, cache.unbalanced)
-    tell(now, new, broker, PREFERRED,
+    send_batch(now, new, broker, PREFERRED,
          when(cache.stage == "preferring", at("cleaning"),
          when(cache.unbalanced.is_empty(), at("idle"), at("rebalancing"))),
          unbalanced=waiting, due=due)

@@ -5,7 +5,7 @@ happen, nor a new listener, nor anything that people or timers do. A run that me
 instance (no epoch, version or place in a queue is left) is not judged.
 """
 
-from model.cluster.claims import current, everywhere, has_its_log, is_settled, stays
+from model.cluster.claims import current, everywhere, has_its_log, is_settled, remains_available
 from model.cluster.data import leads
 from model.language import all_of, any_of, eventually, every, implies, limit, not_, some
 from model.protocol.state import BROKERS
@@ -72,7 +72,7 @@ def partitions_get_leaders(now):
         not_(faults_are_over(now)), meets_a_limit(now),
         everywhere(now, lambda own: implies(
             some(BROKERS, lambda member: all_of(
-                current(own).isr.has(member), stays(own, member))),
+                current(own).isr.has(member), remains_available(own, member))),
             some(BROKERS, lambda leader: all_of(
                 current(own).leader == leader, has_its_log(own, leader), leads(own, leader))))))
 

@@ -13,7 +13,15 @@ from model.cluster.elections import (
     some_is_gone,
     write_state,
 )
-from model.cluster.thread import at, done, keep, own, require_acting, require_writing, states_by
+from model.cluster.thread import (
+    at,
+    context_of,
+    done,
+    require_acting,
+    require_writing,
+    states_by,
+    write_contexts,
+)
 from model.language import all_of, any_of, not_, require, transition, when
 from model.protocol.state import BROKERS
 
@@ -84,10 +92,11 @@ def controller_sends_removal_batch(now, new, broker):
               when(cache.started.is_empty(), done(cache), at("announcing_new"))))),
         queue=batch(now, broker,
             goes=lambda partition, target: all_of(
-                own(now, broker, partition).batched, cache.subject != target),
-            tells=lambda partition: own(now, broker, partition).batched,
+                context_of(now, broker, partition).batched, cache.subject != target),
+            tells=lambda partition: context_of(now, broker, partition).batched,
             stops=lambda partition, target: all_of(cache.subject == target, any_of(
-                own(now, broker, partition).batched, own(now, broker, partition).stops))))
-    keep(now, new, broker, lambda partition: when(
+                context_of(now, broker, partition).batched,
+                context_of(now, broker, partition).stops))))
+    write_contexts(now, new, broker, lambda partition: when(
         cache.stage == "offlining", states_by(now, broker, cache.live)(partition),
-        own(now, broker, partition).but(batched=False, stops=False)))
+        context_of(now, broker, partition).but(batched=False, stops=False)))

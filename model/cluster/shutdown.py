@@ -10,13 +10,13 @@ from model.cluster.elections import (
     elect,
     find_nobody,
     order_of,
+    send_batch,
     some_is_gone,
-    tell,
 )
-from model.cluster.events import is_queued, notified, require_next, taken, with_event
+from model.cluster.events import dequeued, is_queued, notified, require_next, with_event
 from model.cluster.lifecycle import forget_all, unreached
 from model.cluster.state import PARTITIONS
-from model.cluster.thread import at, keep, own, require_acting, with_their_log
+from model.cluster.thread import at, context_of, require_acting, with_their_log, write_contexts
 from model.language import (
     BLANK,
     all_of,
@@ -107,12 +107,12 @@ def controller_begins_shutdown(now, new, broker, subject):
             now.partition[partition].replicas.has(one), one != subject))
 
     leads = led_by(now, broker, subject)
-    cache = taken(now.cache[broker])
+    cache = dequeued(now.cache[broker])
     new.former = now.former.without(subject)
     new.cache[broker] = cache.but(
         stage=when(some(PARTITIONS, leads), at("moving"), at("stopping")),
         shutting=cache.shutting.including(subject), subject=subject)
-    keep(now, new, broker, lambda partition: own(now, broker, partition).but(
+    write_contexts(now, new, broker, lambda partition: context_of(now, broker, partition).but(
         due=leads(partition),
         gone=now.partition[partition].replicas.such_that(
             lambda one: all_of(one == subject, not_(leads(partition)), has_others(partition)))))
@@ -129,13 +129,14 @@ def controller_refuses_shutdown(now, new, broker, subject):
     require(unknown,                                "the controller does not know who asked")
 
     new.former        = now.former.without(subject)
-    new.cache[broker] = taken(now.cache[broker])
+    new.cache[broker] = dequeued(now.cache[broker])
 
 
 def led_by(now, broker, subject):
     """Partitions with other replicas that it leads, as far as the controller knows."""
     return lambda partition: all_of(
-        now.partition[partition].state[own(now, broker, partition).version].leader == subject,
+        now.partition[partition].state[
+            context_of(now, broker, partition).version].leader == subject,
         some(BROKERS, lambda one: all_of(
             now.partition[partition].replicas.has(one), one != subject)))
 
@@ -168,7 +169,7 @@ def controller_sends_shutdown_batch(now, new, broker):
         return reachable if version.leaving_leader_is_notified else all_of(
             reachable, not_(shutting.has(target)))
 
-    tell(now, new, broker, MOVES, at("stopping"), is_notified)
+    send_batch(now, new, broker, MOVES, at("stopping"), is_notified)
 
 
 @transition(broker=BROKERS)
@@ -182,7 +183,7 @@ def controller_stops_follower(now, new, broker):
         stage=when(some_is_gone(now, broker), at("retiring"), at("answering")),
         queue=lam(BROKERS, lambda target: stop_replica(
             now, broker, cache.queue[target], target,
-            lambda partition, one: own(now, broker, partition).gone.has(one))))
+            lambda partition, one: context_of(now, broker, partition).gone.has(one))))
 
 
 @transition(broker=BROKERS)

@@ -44,7 +44,7 @@ def done(cache):
                 at("idle"), at("comparing"))
 
 
-def own(now, broker, partition):
+def context_of(now, broker, partition):
     """What the controller has in memory of a partition."""
     return now.partition[partition].context[broker]
 
@@ -63,7 +63,7 @@ def with_their_log(brokers, mine):
 
 def leader_is_among(now, broker, partition, brokers):
     """The partition's leader, as far as the controller knows, is one of these."""
-    leader = now.partition[partition].state[own(now, broker, partition).version].leader
+    leader = now.partition[partition].state[context_of(now, broker, partition).version].leader
     return some(BROKERS, lambda one: all_of(leader == one, brokers.has(one)))
 
 
@@ -72,18 +72,18 @@ def states_by(now, broker, brokers):
     Offline are tried."""
     def context(partition):
         offline = not_(leader_is_among(now, broker, partition, brokers))
-        return own(now, broker, partition).but(batched=False, offline=offline, due=offline)
+        return context_of(now, broker, partition).but(batched=False, offline=offline, due=offline)
 
     return context
 
 
 def offline_again(now, broker):
     """triggerOnlinePartitionStateChange: every partition that is Offline is tried."""
-    return lambda partition: own(now, broker, partition).but(
-        batched=False, due=own(now, broker, partition).offline)
+    return lambda partition: context_of(now, broker, partition).but(
+        batched=False, due=context_of(now, broker, partition).offline)
 
 
-def keep(now, new, broker, context):
+def write_contexts(now, new, broker, context):
     """Writes what the controller has of every partition: `context(partition)`."""
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
         context=with_one(now.partition[partition].context, broker, context(partition))))
@@ -96,4 +96,4 @@ def with_one(context, broker, mine):
 def leave_context(now, new, broker):
     """What a broker knows as a controller is forgotten, with its queues."""
     new.cache[broker] = BLANK
-    keep(now, new, broker, lambda partition: BLANK)
+    write_contexts(now, new, broker, lambda partition: BLANK)

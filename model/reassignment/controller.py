@@ -29,16 +29,16 @@ from model.protocol.strategies import reassigned_partition
 from model.reassignment.kip_455 import after_update, is_kip_455
 from model.reassignment.replica_lists import (
     all_within,
+    brokers_if,
     chosen,
+    empty_list,
     in_order,
     is_empty,
     is_same,
     joined,
     listed,
     members,
-    nothing,
     those,
-    where,
 )
 from model.reassignment.state import NOBODY
 from model.reassignment.writing import (
@@ -50,14 +50,14 @@ from model.reassignment.writing import (
     require_unheard,
     rewrite_request,
     send,
+    send_update_metadata,
     stop,
     task,
-    tell,
     write_state,
 )
 
 
-def both(cache):
+def old_and_new_replicas(cache):
     """Every replica of the old and the new list."""
     return those(lambda b: any_of(listed(cache.assignment, b), listed(cache.target, b)))
 
@@ -98,12 +98,13 @@ def controller_bumps_epoch(now, new, broker):
     require_current(now, broker)
 
     write_state(
-        now, new, broker, cache.leader, cache.isr, to=both(cache), replicas=both(cache),
-        sent=sent_epoch(now, broker), task="idle", other=others(now, broker),
+        now, new, broker, cache.leader, cache.isr,
+        to=old_and_new_replicas(cache), replicas=old_and_new_replicas(cache),
+        sent=sent_epoch(now, broker), task="idle", other=other_requests(now, broker),
         **rewrite_request(now, new, broker))
 
 
-def others(now, broker):
+def other_requests(now, broker):
     """With KAFKA-6193 an entry came into memory when it had its turn."""
     return now.cache[broker].other if version.requests_loaded_whole else now.zk.other
 
@@ -120,7 +121,7 @@ def controller_loses_response_to_epoch_bump(now, new, broker):
     """The epoch is raised in ZooKeeper (steps 2, 7), and the answer is lost: it is raised twice."""
     cache = now.cache[broker]
     require_unheard(now, broker, "bumping", "leading")
-    require(any_of(cache.task == "bumping", stays(now, broker)),
+    require(any_of(cache.task == "bumping", leader_is_live_target(now, broker)),
                                                     "the leader stays")
 
     register_state(now, new, cache.leader, cache.isr)
@@ -150,10 +151,10 @@ def controller_sets_target_in_memory(now, new, broker):
 
     old = those(lambda b: all_of(listed(cache.assignment, b), not_(listed(cache.target, b))))
     new.cache[broker] = cache.but(task="leading", assignment=cache.target, old=old, leaving=old)
-    tell(now, new, broker, cache.epoch, cache.leader)
+    send_update_metadata(now, new, broker, cache.epoch, cache.leader)
 
 
-def stays(now, broker):
+def leader_is_live_target(now, broker):
     """The leader is a target and alive."""
     return leader_stays(now.cache[broker])
 
@@ -168,7 +169,7 @@ def controller_keeps_leader(now, new, broker):
     """Step 7, the leader is a target: a new epoch, and LeaderAndIsr with RAR to RAR and OAR."""
     cache = now.cache[broker]
     require_task(now, broker, "leading",            "the leader is to be a target")
-    require(stays(now, broker),                     "the leader is a target, and alive")
+    require(leader_is_live_target(now, broker),     "the leader is a target, and alive")
     require_current(now, broker)
 
     write_state(
@@ -185,7 +186,7 @@ def controller_moves_leader_to_target(now, new, broker, leader):
     """
     cache = now.cache[broker]
     require_task(now, broker, "leading",            "the leader is to be a target")
-    require(not_(stays(now, broker)),               "the leader is no target, or dead")
+    require(not_(leader_is_live_target(now, broker)), "the leader is no target, or dead")
     require(choice(cache).leads(leader),            "the first live target of the ISR is chosen")
     require_current(now, broker)
 
@@ -199,7 +200,7 @@ def controller_loses_response_to_leader_change(now, new, broker, leader):
     """The new leader is written and the answer lost: the controller will elect it once more."""
     cache = now.cache[broker]
     require_unheard(now, broker, "leading")
-    require(not_(stays(now, broker)),               "the leader is no target, or dead")
+    require(not_(leader_is_live_target(now, broker)), "the leader is no target, or dead")
     require(choice(cache).leads(leader),            "the first live target of the ISR is chosen")
 
     register_state(now, new, leader, choice(cache).isr(leader))
@@ -214,7 +215,7 @@ def controller_finds_no_target_to_lead(now, new, broker):
     """
     cache = now.cache[broker]
     require_task(now, broker, "leading",            "the leader is to be a target")
-    require(not_(stays(now, broker)),               "the leader is no target, or dead")
+    require(not_(leader_is_live_target(now, broker)), "the leader is no target, or dead")
     require(not_(choice(cache).exists),             "no target is alive and in the ISR")
     require_current(now, broker)
 
@@ -242,16 +243,16 @@ def controller_takes_old_replica_offline(now, new, broker, replica):
     require(cache.isr.has(replica),                 "it is in the ISR that the controller read")
     require_current(now, broker)
 
-    leader, isr = without(cache, replica)
+    leader, isr = leader_and_isr_without(cache, replica)
     last        = cache.leaving.is_only(replica)
     write_state(
         now, new, broker, leader, isr, to=members(cache.assignment),
         replicas=members(cache.assignment), sends=all_of(last, not_(cache.deleting)),
         leaving=cache.leaving.without(replica), unsent=not_(last))
-    stop(now, new, broker, where(last, cache.old), "stop", now.zk.leader_epoch + 1)
+    stop(now, new, broker, brokers_if(last, cache.old), "stop", now.zk.leader_epoch + 1)
 
 
-def without(cache, replica):
+def leader_and_isr_without(cache, replica):
     """The leader and the ISR without a replica."""
     isr = cache.isr.without(replica)
     return (when(cache.leader == replica, None, cache.leader),
@@ -266,7 +267,7 @@ def controller_loses_response_to_isr_removal(now, new, broker, replica):
     require(cache.leaving.has(replica),             "the replica is to go offline")
     require(cache.isr.has(replica),                 "it is in the ISR that the controller read")
 
-    register_state(now, new, *without(cache, replica))
+    register_state(now, new, *leader_and_isr_without(cache, replica))
     new.spent.expiries = now.spent.expiries + 1
 
 
@@ -286,11 +287,12 @@ def controller_skips_old_replica_outside_isr(now, new, broker, replica):
         sends, unsent, listed(cache.assignment, b), b != replica, cache.reached.has(b))), {
             "leader": now.zk.leader, "isr": now.zk.isr, "version": now.zk.version,
             "replicas": members(cache.assignment)})
-    stop(now, new, broker, where(last, cache.old), "stop", now.zk.leader_epoch)
+    stop(now, new, broker, brokers_if(last, cache.old), "stop", now.zk.leader_epoch)
     new.cache[broker] = cache.but(
         leaving=cache.leaving.without(replica), unsent=all_of(unsent, not_(last)),
         **read_state(now))
-    tell(now, new, broker, now.zk.leader_epoch, now.zk.leader, to=where(sends, cache.reached))
+    send_update_metadata(
+        now, new, broker, now.zk.leader_epoch, now.zk.leader, to=brokers_if(sends, cache.reached))
 
 
 @transition(broker=BROKERS)
@@ -332,7 +334,7 @@ def controller_removes_request_entry(now, new, broker):
 
     if is_kip_455(version):                         # what was asked for meanwhile stays
         done = is_same(now.zk.requested, cache.target)
-        new.zk.requested = chosen(done, nothing(), now.zk.requested)
+        new.zk.requested = chosen(done, empty_list(), now.zk.requested)
     else:
         new.zk.requested = BLANK
         new.zk.other     = now.zk.other if version.requests_read_again else cache.other
@@ -347,7 +349,7 @@ def controller_sends_final_update_metadata(now, new, broker):
     cache = now.cache[broker]
     require_task(now, broker, "telling",            "the move is done")
 
-    tell(now, new, broker, cache.epoch, cache.leader)
+    send_update_metadata(now, new, broker, cache.epoch, cache.leader)
     if version.request_znode_not_rewritten or not version.zk_writes_fenced:
         new.cache[broker] = cache.but(task="idle", **rewrite_request(now, new, broker))
         return

@@ -9,7 +9,7 @@ NO_TASK = "none"
 AT_WORK = "a_deposed_controller_is_at_work"
 
 
-def goes_on(now, after, broker):
+def acts_as_controller(now, after, broker):
     """The broker acts as a controller: a task begins or ends, or a replica of it is done."""
     before, then = now.cache[broker], after.cache[broker]
     return all_of(
@@ -31,6 +31,6 @@ def a_deposed_controller_is_at_work(now):
 
 
 CONDUCT = (
-    who_has_a_task(NO_TASK, companion=AT_WORK), who_is_cut_off(goes_on),
-    who_is_deposed(goes_on, untouched, companion=AT_WORK), cut_off(NO_TASK),
+    who_has_a_task(NO_TASK, companion=AT_WORK), who_is_cut_off(acts_as_controller),
+    who_is_deposed(acts_as_controller, untouched, companion=AT_WORK), cut_off(NO_TASK),
     a_deposed_controller_is_at_work)

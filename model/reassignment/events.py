@@ -27,27 +27,27 @@ from model.protocol.controllership import (
     require_task,
 )
 from model.protocol.state import BROKERS
-from model.reassignment.controller import without
+from model.reassignment.controller import leader_and_isr_without
 from model.reassignment.kip_455 import is_kip_455, moves, next_phase, target_of
 from model.reassignment.replica_lists import (
     all_within,
     chosen,
+    empty_list,
     is_empty,
     listed,
     members,
-    nothing,
     those,
 )
 from model.reassignment.writing import (
     finds_no_target,
     is_conditional,
-    look,
     read_state,
+    read_znode,
     require_current,
     rewrite_request,
     send,
+    send_update_metadata,
     task,
-    tell,
     write_state,
 )
 
@@ -97,7 +97,7 @@ def known_target(now, broker):
     """
     if is_kip_455(version):
         return target_of(now.zk)
-    kept = nothing() if version.moves_forgotten_on_resign else now.kept[broker]
+    kept = empty_list() if version.moves_forgotten_on_resign else now.kept[broker]
     return chosen(is_empty(now.zk.requested), kept, now.zk.requested)
 
 
@@ -124,7 +124,7 @@ def is_about_dead(then):
     return any_of(then == "electing", then == "removing")
 
 
-def rest(now, cache, isr, first):
+def next_work(now, cache, isr, first):
     """What comes `first` is about the dead; after that a failover goes on, if that is what it is
     in, and any other event is over."""
     then, target, other = takes_up(now, isr, cache.target, cache.other)
@@ -191,8 +191,9 @@ def controller_reads_context(now, new, broker):
         "leader": zk.leader, "isr": zk.isr, "version": zk.version,
         "replicas": members(zk.assignment)})
     announced = None if version.announcement == "all_partitions" else not_(hosts.is_empty())
-    tell(now, new, broker, zk.leader_epoch, when(zk.deleting, None, zk.leader), to=zk.registered,
-         says=announced)
+    send_update_metadata(
+        now, new, broker, zk.leader_epoch, when(zk.deleting, None, zk.leader), to=zk.registered,
+        says=announced)
     new.read_late = any_of(now.read_late, now.belief[broker] < zk.epoch)
 
 
@@ -240,7 +241,7 @@ def controller_sees_broker_startup(now, new, broker, started):
          those(lambda b: all_of(b == started, listed(cache.assignment, b))), {
              "leader": zk.leader, "isr": zk.isr, "version": zk.version,
              "replicas": members(cache.assignment)})
-    tell(now, new, broker, zk.leader_epoch, zk.leader, to=reached)
+    send_update_metadata(now, new, broker, zk.leader_epoch, zk.leader, to=reached)
 
 
 def is_eligible(cache, broker):
@@ -260,7 +261,7 @@ def controller_elects_leader(now, new, broker, leader):
     require_current(now, broker)
 
     isr = cache.isr.within(cache.live)
-    then = rest(now, cache, isr, task("idle"))
+    then = next_work(now, cache, isr, task("idle"))
     write_state(
         now, new, broker, leader, isr, to=members(cache.assignment),
         replicas=members(cache.assignment), **then,
@@ -279,8 +280,8 @@ def controller_removes_dead_replica(now, new, broker, dead):
     require(not_(cache.live.has(dead)),             "the replica is dead")
     require_current(now, broker)
 
-    leader, isr = without(cache, dead)
-    then = rest(now, cache, isr, when(
+    leader, isr = leader_and_isr_without(cache, dead)
+    then = next_work(now, cache, isr, when(
         cache.isr.is_only(dead), task("idle"), after_removal(cache, leader, isr)))
     write_state(
         now, new, broker, leader, isr,
@@ -313,12 +314,12 @@ def controller_write_conflicts(now, new, broker):
     require_state_changed(now, broker)
 
     cache = now.cache[broker]
-    seen  = cache.but(**look(now))
+    seen = cache.but(**read_znode(now))
     gone  = all_of(cache.task == "removing", not_(has_dead(seen.isr, cache.live)))
     fails = all_of(cache.task == "electing",
                    not_(can_elect(seen.isr, cache.live, cache.assignment)))
     stays = all_of(fails, any_of(cache.resumes, is_none(seen.leader)))
-    then  = rest(now, seen, seen.isr, when(
+    then = next_work(now, seen, seen.isr, when(
         stays, task("idle"), after_removal(seen, seen.leader, seen.isr)))
     over  = any_of(gone, fails)
     # whether the leader is to be another was decided by the one that it had in memory

@@ -24,12 +24,12 @@ from model.reassignment.replica_lists import (
     all_within,
     as_list,
     chosen,
+    empty_list,
     is_empty,
     is_same,
     joined,
     left,
     listed,
-    nothing,
     require_list,
     those,
     written,
@@ -123,7 +123,7 @@ def controller_is_asked_to_reassign(now, new, broker, first, second, third):
     require_fence(now, broker)
 
     original = as_list(lambda b: when(
-        is_original(now.zk, b), now.zk.assignment[b], nothing()[b]))
+        is_original(now.zk, b), now.zk.assignment[b], empty_list()[b]))
     update(now, new, broker, target, replicas=joined(target, original))
     new.spent.moves = now.spent.moves + 1
 

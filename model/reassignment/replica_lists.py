@@ -30,7 +30,7 @@ def those(rule):
     return as_set((BROKERS,), ALL).such_that(rule)
 
 
-def where(condition, brokers):
+def brokers_if(condition, brokers):
     """These brokers, or nobody."""
     return those(lambda b: all_of(condition, brokers.has(b)))
 
@@ -87,7 +87,7 @@ def chosen(condition, one, other):
     return as_list(lambda broker: when(condition, one[broker], other[broker]))
 
 
-def nothing():
+def empty_list():
     """The list of nobody."""
     return as_list(lambda broker: scalar(None, PLACES.or_none))
 

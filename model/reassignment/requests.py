@@ -24,7 +24,14 @@ from model.reassignment.kip_455 import (
     next_phase,
     target_of,
 )
-from model.reassignment.replica_lists import all_within, chosen, is_empty, is_same, listed, nothing
+from model.reassignment.replica_lists import (
+    all_within,
+    chosen,
+    empty_list,
+    is_empty,
+    is_same,
+    listed,
+)
 from model.reassignment.writing import goes_to, is_at, task
 
 
@@ -121,7 +128,7 @@ def goes_on(now, cache):
     """What comes after a refusal: who was just elected, since 2.4, goes on with the move that
     stands in the topic's znode."""
     found = cache.task == "beginning"
-    then, target = task("idle"), nothing()
+    then, target = task("idle"), empty_list()
     if is_kip_455(version):
         then, target = when(moves(now.zk), next_phase(now.zk, now.zk.isr), then), target_of(now.zk)
     return {"task": when(found, then, cache.task), "target": chosen(found, target, cache.target)}

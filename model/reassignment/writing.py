@@ -29,7 +29,7 @@ from model.protocol.controllership import (
     resign,
 )
 from model.protocol.state import BROKERS
-from model.reassignment.replica_lists import chosen, is_empty, is_same, listed, those, where
+from model.reassignment.replica_lists import brokers_if, chosen, is_empty, is_same, listed, those
 from model.reassignment.state import TASKS
 
 
@@ -97,7 +97,7 @@ def require_current(now, broker):
     require_state_as_read(now, broker)
 
 
-def look(now):
+def read_znode(now):
     """What a controller finds in the partition's znode, for what it is about to do."""
     zk = now.zk
     return {"leader": zk.leader, "isr": zk.isr, "version": zk.version}
@@ -110,13 +110,13 @@ def goes_to(now, cache, then):
     has in memory, and a deposed one does not know the leader that its successor elected.
     Kafka: KafkaController.areReplicasInIsr, isReassignmentComplete (2.4)
     """
-    return {**look(now), "task": then,
+    return {**read_znode(now), "task": then,
             "leader": when(then == "adopting", cache.leader, now.zk.leader)}
 
 
 def read_state(now, **more):
     """What the controller reads there and caches, with the leader epoch that brokers know."""
-    return {**look(now), "epoch": now.zk.leader_epoch, **more}
+    return {**read_znode(now), "epoch": now.zk.leader_epoch, **more}
 
 
 def write_state(now, new, broker, leader, isr, to, replicas, sent=None, sends=None, **more):
@@ -127,14 +127,14 @@ def write_state(now, new, broker, leader, isr, to, replicas, sent=None, sends=No
     epoch, version_after, reached = (
         now.zk.leader_epoch + 1, now.zk.version + 1, now.cache[broker].reached)
     if sends is not None:
-        reached = where(sends, reached)
+        reached = brokers_if(sends, reached)
     register_state(now, new, leader, isr)
     send(now, new, broker, epoch, to.within(reached), {
         "leader": leader, "isr": isr, "version": version_after, "replicas": replicas})
     sent = epoch if sent is None else sent
     new.cache[broker] = now.cache[broker].but(
         leader=leader, isr=isr, version=version_after, epoch=sent, **more)
-    tell(now, new, broker, sent, leader, to=reached)
+    send_update_metadata(now, new, broker, sent, leader, to=reached)
 
 
 def send(now, new, broker, epoch, to, state):
@@ -161,7 +161,7 @@ def stop(now, new, broker, whom, how, epoch):
         now.stop[mine][b]))
 
 
-def tell(now, new, broker, epoch, leader, to=None, says=None):
+def send_update_metadata(now, new, broker, epoch, leader, to=None, says=None):
     """UpdateMetadata to every broker that the controller reaches: who leads, and in which epoch.
 
     Each LeaderAndIsr brings one with it. It arrives at once, except where the connection is slow.

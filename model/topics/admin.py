@@ -31,7 +31,7 @@ def listed(replicas, place):
     return when(place == 0, first, when(place == 1, second, when(place == 2, third, None)))
 
 
-def turned(replicas, partition, place):
+def rotated_placement(replicas, partition, place):
     """The list of a partition, where the first partition's is `replicas`: Kafka's placement on as
     many brokers as it has members, so that each has a replica of each partition. Once around it
     begins again; Kafka would shift the followers.
@@ -74,7 +74,7 @@ def admin_creates_topic(now, new, first, second, third, count):
     require(not_(topic_exists(now)),            "there is no topic of that name")
 
     new.zk.assignment = lam(PARTITIONS, lambda p: lam(PLACES, lambda k: when(
-        p < count, turned(replicas, p, k), None)))
+        p < count, rotated_placement(replicas, p, k), None)))
     new.replica = lam(BROKERS, lambda b: lam(PARTITIONS, lambda p: now.replica[b][p].but(
         directory=when(now.replica[b][p].directory == "none",
                        now.replica[b][p].directory, "stale"))))

@@ -24,7 +24,7 @@ from model.protocol.strategies import offline_partition
 from model.topics.requests import send_orders
 from model.topics.state import PARTITIONS, PLACES
 from model.topics.tables import PARTITION_TABLE, moved
-from model.topics.zookeeper import has_partition, in_list, in_order
+from model.topics.zookeeper import has_partition, in_list, replica_order
 
 
 def task(cache, condition, yes, no):
@@ -76,7 +76,7 @@ def choice(now, broker, partition):
     cache, isr = now.cache[broker], now.zk.state[partition].isr
     listed = cache.live.such_that(lambda b: in_list(cache.known[partition], b))
     return offline_partition(
-        in_order(cache.known[partition]), when(is_new(now, broker, partition), listed, isr),
+        replica_order(cache.known[partition]), when(is_new(now, broker, partition), listed, isr),
         cache.live)
 
 

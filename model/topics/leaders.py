@@ -20,7 +20,7 @@ from model.topics.replicas import (
 )
 from model.topics.requests import send_orders, send_stops
 from model.topics.state import PARTITIONS
-from model.topics.zookeeper import in_order
+from model.topics.zookeeper import replica_order
 
 
 @transition(broker=BROKERS, partition=PARTITIONS)
@@ -34,7 +34,7 @@ def controller_elects_preferred(now, new, broker, partition):
     """
     cache = now.cache[broker]
     choice = preferred_replica(
-        in_order(cache.known[partition]), now.zk.state[partition].isr, cache.live,
+        replica_order(cache.known[partition]), now.zk.state[partition].isr, cache.live,
         version.preferred_needs_isr)
     require_task(now, broker, "waits",              "it is not in the middle of another event")
     require(not_(cache.queued),                     "the topic is not queued for deletion")
@@ -85,7 +85,7 @@ def is_led(now, broker, partition):
 def successor(now, broker, partition):
     cache = now.cache[broker]
     return controlled_shutdown(
-        in_order(cache.known[partition]), now.zk.state[partition].isr,
+        replica_order(cache.known[partition]), now.zk.state[partition].isr,
         cache.live.joined(cache.shutting), cache.shutting)
 
 

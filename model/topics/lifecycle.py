@@ -21,7 +21,7 @@ from model.protocol.state import BROKERS
 from model.protocol.strategies import ReplicaOrder, reassigned_partition
 from model.topics.elections import leader_of
 from model.topics.state import CONTROLLERS, PARTITIONS, PLACES
-from model.topics.zookeeper import has_partition, in_list, in_order
+from model.topics.zookeeper import has_partition, in_list, replica_order
 
 
 def drop_requests(now, new, broker):
@@ -90,7 +90,7 @@ def dead_replica_is_reassigned(now, new, broker, replica):
                                                     "it is in some replica list")
 
     def target(p):
-        known = in_order(cache.known[p])
+        known = replica_order(cache.known[p])
         return ReplicaOrder(lambda b: all_of(known.has(b), b != replica), known.before)
 
     def stays(p):

@@ -26,7 +26,7 @@ def in_list(replicas, broker):
     return some(PLACES, lambda place: replicas[place] == broker)
 
 
-def in_order(replicas):
+def replica_order(replicas):
     """A list of replicas as the election strategies take one."""
     def before(one, other):
         return some(PLACES, lambda at: all_of(replicas[at] == one, some(
@@ -67,7 +67,7 @@ def fire(now, new, *nodes, writer=None, changed=None, **changes):
     watched = [node for node in nodes if node != "deletions" or watches_deletions(version)]
 
     def fires(broker, node):
-        fired = tells(now, broker, node)
+        fired = is_watched_by(now, broker, node)
         return fired if changed is None else all_of(changed, fired)
 
     def cache(broker):
@@ -80,7 +80,7 @@ def fire(now, new, *nodes, writer=None, changed=None, **changes):
     new.cache = lam(BROKERS, cache)
 
 
-def tells(now, broker, node):
+def is_watched_by(now, broker, node):
     """A controller registers for a topic's own node only once it knows the topic."""
     knows = has_partition(now.cache[broker].known, 0)
     return all_of(watches(now, broker), knows) if node == "partitions" else watches(now, broker)

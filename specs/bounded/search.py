@@ -86,9 +86,9 @@ class _BoundedSearch:
         self.solver = Solver(work)
         self.limit = work
         self.began = time.perf_counter()
-        self.runs = self._from(self.lifting.bounds)
+        self.runs = self._unrolling_within(self.lifting.bounds)
 
-    def _from(self, bounds: Mapping[str, int]) -> Unrolling:
+    def _unrolling_within(self, bounds: Mapping[str, int]) -> Unrolling:
         return Unrolling(Grounded(self.recorded, bounds, self.claims), self.claim, self.solver)
 
     def go(self) -> BoundedAnswer:
@@ -96,10 +96,10 @@ class _BoundedSearch:
         looked_at = -1
         try:
             while self.runs.length <= self.max_steps:
-                self._tell()
+                self._report_progress()
                 if self.runs.is_over():
-                    return self._nothing(looked_at)
-                found = self._settled()
+                    return self._answer_without_run(looked_at)
+                found = self._settling_run()
                 if found is not None:
                     return self._answer(found, self.runs.length)
                 looked_at = self.runs.length
@@ -112,13 +112,13 @@ class _BoundedSearch:
         why = f"--max-steps {self.max_steps} is reached: no such run has fewer steps or as many"
         return self._unsettled(Verdict.UNKNOWN, why, looked_at)
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         self.report(
             f"runs of {self.runs.length} steps, {len(self.runs.instances)} instances, "
             f"{self.solver.used:,} units of work"
         )
 
-    def _settled(self) -> list[int] | None:
+    def _settling_run(self) -> list[int] | None:
         mark = self.runs.ask(self.runs.settled_here(), "settled")
         if mark is not None:
             return self.runs.first_run(mark)
@@ -143,7 +143,7 @@ class _BoundedSearch:
             length = self.runs.length
             self.lifting.raise_(met, length)
             self.report(f"runs of {length} steps: room for more, {self.lifting.as_text()}")
-            wider = self._from(self.lifting.bounds)
+            wider = self._unrolling_within(self.lifting.bounds)
             for number in range(length + 1):
                 wider.rule_out(wider.settled_here())
                 if number < length:
@@ -159,7 +159,7 @@ class _BoundedSearch:
         result = self._result(verdict, None, depth=length + 1)
         run = build_run(grounded, code, path, self.claim, verdict, None, result.sentence)
         self._judge_anew(code, path)
-        return replace(self._made(result, run, length), grounded=grounded)
+        return replace(self._bounded_answer(result, run, length), grounded=grounded)
 
     def _judge_anew(self, code: PythonCode, path: list[int]) -> None:
         """Does the run settle the claim for the generated Python, too?"""
@@ -177,7 +177,7 @@ class _BoundedSearch:
         if not settled:
             raise AssertionError(f"Z3's run does not settle {self.claim} when it is replayed")
 
-    def _nothing(self, length: int) -> BoundedAnswer:
+    def _answer_without_run(self, length: int) -> BoundedAnswer:
         """No run is longer, and none settles the claim: every run was looked at."""
         if self.kind == "sometimes":
             return self._unsettled(Verdict.BROKEN, f"no run of up to {length} steps reaches it, "
@@ -195,14 +195,14 @@ class _BoundedSearch:
         return self._unsettled(Verdict.HOLDS, None, length)
 
     def _unsettled(self, verdict: Verdict, why: str | None, length: int) -> BoundedAnswer:
-        return self._made(self._result(verdict, why), None, length)
+        return self._bounded_answer(self._result(verdict, why), None, length)
 
     def _result(self, verdict: Verdict, why: str | None, depth: int | None = None) -> ClaimResult:
         known = self.claim != DEADLOCK
         sentence = self.recorded.claim(self.claim)[0].sentence if known else NO_DEADLOCK
         return ClaimResult(self.claim, self.kind, sentence, verdict, depth, why)
 
-    def _made(self, result: ClaimResult, run: Run | None, length: int) -> BoundedAnswer:
+    def _bounded_answer(self, result: ClaimResult, run: Run | None, length: int) -> BoundedAnswer:
         return BoundedAnswer(
             self.runs.grounded, result, run, length, self.runs.ended, self.solver.used,
             self.solver.asked, time.perf_counter() - self.began, self.lifting.names,

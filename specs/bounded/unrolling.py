@@ -42,18 +42,18 @@ class Solver:
         """Is there a solution? Raises OutOfWork where the store did not suffice."""
         if self._left <= 0:
             raise OutOfWork
-        before = _work(solver)
+        before = _rlimit_count(solver)
         solver.set("rlimit", self._left)
         self.asked += 1
         answer = solver.check(*assumed)
-        spent = max(_work(solver) - before, 1)
+        spent = max(_rlimit_count(solver) - before, 1)
         self.used, self._left = self.used + spent, self._left - spent
         if answer == z3.unknown:
             raise OutOfWork
         return bool(answer == z3.sat)
 
 
-def _work(solver: Any) -> int:
+def _rlimit_count(solver: Any) -> int:
     statistics = solver.statistics()
     known = "rlimit count" in statistics.keys()  # noqa: SIM118 - it is no mapping
     return int(statistics.get_key_value("rlimit count")) if known else 0
@@ -66,7 +66,7 @@ class Unrolling:
     """
 
     def __init__(self, grounded: Grounded, claim: str, solver: Solver) -> None:
-        self.grounded, self.claim, self._work = grounded, claim, solver
+        self.grounded, self.claim, self._rlimit_count = grounded, claim, solver
         self.bits = Bits(grounded)
         self.instances = [
             one for one in grounded.instances
@@ -117,7 +117,7 @@ class Unrolling:
             self._solver.add(z3.Implies(any_of(several), made))
         for here, (old, new) in enumerate(zip(before.cells, after.cells, strict=True)):
             self._solver.add(any_of([*writers.get(here, ()), new == old]))
-        self._speak(chosen)
+        self._track_named_brokers(chosen)
         self.chosen.append(chosen)
         self.frames.append(after)
         # The last step of a run that breaks a claim about steps must stay the last.
@@ -133,7 +133,7 @@ class Unrolling:
                 before = any_of([first[higher] for higher in others])
                 self._solver.add(z3.Implies(self.chosen[second][lower], z3.Not(before)))
 
-    def _speak(self, chosen: list[Any]) -> None:
+    def _track_named_brokers(self, chosen: list[Any]) -> None:
         names = self._introductions
         if not names.all:
             return
@@ -180,7 +180,7 @@ class Unrolling:
 
     def is_over(self) -> bool:
         """Is no run as long? Raises OutOfWork."""
-        self.ended = self.ended or not self._work.check(self._solver)
+        self.ended = self.ended or not self._rlimit_count.check(self._solver)
         return self.ended
 
     def ask(self, goal: Any, name: str) -> Any:
@@ -190,7 +190,7 @@ class Unrolling:
         """
         mark = z3.Bool(f"{name} after {self.length}", self.bits.context)
         self._solver.add(z3.Implies(mark, goal))
-        if self._work.check(self._solver, mark):
+        if self._rlimit_count.check(self._solver, mark):
             return mark
         self.rule_out(goal)
         return None
@@ -224,7 +224,7 @@ class Unrolling:
                 while best[number]:
                     lower = z3.Bool(f"lower than {best[number]} at {number}", context)
                     self._solver.add(z3.Implies(lower, any_of(chosen[: best[number]])))
-                    if not self._work.check(self._solver, *fixed, lower):
+                    if not self._rlimit_count.check(self._solver, *fixed, lower):
                         break
                     best = self.run()
                 fixed.append(chosen[best[number]])

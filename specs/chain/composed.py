@@ -52,7 +52,7 @@ def over_same_sorts(sort: Sort) -> Sort:
     return RECORDS if sort == RECORDS_THERE else sort
 
 
-def _there(schema: Schema, alike: bool) -> Any:
+def _proof_schema(schema: Schema, alike: bool) -> Any:
     """The state of the proof's form over the sorts here.
 
     `alike`: where nobody is named yet stands none, so that brokers may be exchanged; without it,
@@ -62,17 +62,17 @@ def _there(schema: Schema, alike: bool) -> Any:
         sort = over_same_sorts(schema.sort)
         return Leaf(sort.or_none if alike and isinstance(sort, Enumeration) else sort)
     if isinstance(schema, Ghost):
-        return Ghost(_there(schema.of, alike), schema.budget)
+        return Ghost(_proof_schema(schema.of, alike), schema.budget)
     if isinstance(schema, MapOf):
-        return MapOf(over_same_sorts(schema.index), _there(schema.of, alike))
+        return MapOf(over_same_sorts(schema.index), _proof_schema(schema.of, alike))
     if isinstance(schema, SetOf):
         return SetOf(over_same_sorts(schema.element))
     if isinstance(schema, Relation):
         return Relation(*(over_same_sorts(sort) for sort in schema.elements))
     if isinstance(schema, LogOf):
-        return LogOf(schema.offset, schema.end, _there(schema.record, alike))
+        return LogOf(schema.offset, schema.end, _proof_schema(schema.record, alike))
     assert isinstance(schema, Record)
-    return Record(**{name: _there(part, alike) for name, part in schema.parts.items()})
+    return Record(**{name: _proof_schema(part, alike) for name, part in schema.parts.items()})
 
 
 Cut = Callable[[Term, Term, Term], tuple[Term, Term, list[Term]]]
@@ -118,7 +118,7 @@ class _Composer:
         alike: bool,
         form: System,
     ) -> None:
-        there = _there(form.state, alike)
+        there = _proof_schema(form.state, alike)
         self.state = Record(**system.state.parts, **{THERE: there})
         self.lines = {line.transition: line for line in lines}
 
@@ -346,7 +346,7 @@ class Substitution:
     def __call__(self, term: Term) -> Term:
         if term not in self._memo:
             touched = any(self._is_meant(node) for node in nodes(term))
-            self._memo[term] = self._go(term) if touched else term
+            self._memo[term] = self._substitute(term) if touched else term
         return self._memo[term]
 
     def _is_meant(self, term: Term) -> bool:
@@ -354,7 +354,7 @@ class Substitution:
             return False
         return term.args[0].endswith(t.AFTER) if self.mark else term.args[0] in self.writes
 
-    def _go(self, term: Term) -> Term:
+    def _substitute(self, term: Term) -> Term:
         if term.op in QUANTIFIERS:
             # What is put in mentions the step's parameters only: nothing of it is bound here.
             low, high, body, *rest = (None if one is None else self(one) for one in term.args[1:])

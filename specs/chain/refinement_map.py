@@ -80,7 +80,7 @@ def kept(now: Any, broker: Any) -> Scalar:
     return smaller(now.replica[broker].checkpoint, now.log[broker].end)
 
 
-def _is(
+def _maps_to(
     step: str,
     parameters: Callable[[ReplicationStep], dict[str, Any]],
     only_if: Callable[[ReplicationStep], Scalar] | None = None,
@@ -119,7 +119,7 @@ def _is_sent_again(e: ReplicationStep) -> Scalar:
 # -- truncation -----------------------------------------------------------------------------------
 
 
-def _shown(e: ReplicationStep) -> dict[str, Any]:
+def _cut_of(e: ReplicationStep) -> dict[str, Any]:
     end, _ = e.cut(e["follower"], e["leader"])
     return {"leader": e["leader"], "follower": e["follower"], "cut": end}
 
@@ -152,25 +152,25 @@ def _takes_hw(e: ReplicationStep) -> Scalar:
     return rises
 
 
-def _by(name: str) -> Callable[[ReplicationStep], dict[str, Any]]:
+def _same_argument(name: str) -> Callable[[ReplicationStep], dict[str, Any]]:
     return lambda e: {name: e[name]}
 
 
-APPENDS = (_is("leader_appends",
+APPENDS = (_maps_to("leader_appends",
                lambda e: {"broker": e["broker"], "record": e.now.next_record}),)  # fmt: skip
 ANSWERED = (
-    _is("leader_learns_end",
+    _maps_to("leader_learns_end",
         lambda e: {"broker": e["leader"], "follower": e["follower"],
                    "epoch": _slot(e).epoch, "end": _slot(e).offset}),
-    _is("leader_sends_record",
+    _maps_to("leader_sends_record",
         lambda e: {"broker": e["leader"], "offset": _slot(e).offset},
         lambda e: e.after.fetch[e["follower"]][e["leader"]].has_record),
-    _is("leader_sends_hw", lambda e: {"broker": e["leader"]}))  # fmt: skip
-EXECUTED = _is("isr_write_is_executed", _of_its_epoch)
-SMALLER = _is("leader_shrinks_isr",
+    _maps_to("leader_sends_hw", lambda e: {"broker": e["leader"]}))  # fmt: skip
+EXECUTED = _maps_to("isr_write_is_executed", _of_its_epoch)
+SMALLER = _maps_to("leader_shrinks_isr",
               lambda e: {"broker": e["leader"],
                          "isr": e.after.isr_write[e["leader"]].isr})  # fmt: skip
-LARGER = _is("leader_expands_isr",
+LARGER = _maps_to("leader_expands_isr",
              lambda e: {"broker": e["leader"], "follower": e["replica"]})  # fmt: skip
 GONE_ON = (
     Alternative("isr_write_is_refused", _of_its_epoch, _write("sent")),
@@ -194,7 +194,7 @@ LINES = (
     # lifecycle
     MapLine("broker_crashes",
          "the high watermark falls to the checkpoint at once, not when the process is back",
-         (_is("broker_crashes",
+         (_maps_to("broker_crashes",
               lambda e: {"broker": e["broker"], "hw": kept(e.now, e["broker"])}),)),
     MapLine("session_expires", SESSION),
     MapLine("broker_starts", "down until notified of the partition; its HW fell at the crash"),
@@ -211,7 +211,7 @@ LINES = (
     # its writes and orders
     MapLine("controller_elects_leader",
          "the fenced, conditional write and its requests are one step on both sides",
-         (_is("controller_elects_leader", _elected),)),
+         (_maps_to("controller_elects_leader", _elected),)),
     MapLine("controller_election_conflicts", REFUSED),
     MapLine("controller_election_is_fenced", REFUSED),
     MapLine("controller_removes_replica",
@@ -223,17 +223,17 @@ LINES = (
     MapLine("controller_removal_is_fenced", REFUSED),
     MapLine("controller_issues_leader_and_isr",
          "the epoch's request again; only a leader that came back finds another ISR in it",
-         (_is("controller_resends_state", lambda e: {}, _is_sent_again),)),
+         (_maps_to("controller_resends_state", lambda e: {}, _is_sent_again),)),
     MapLine("leader_and_isr_is_lost", UNHEARD),
     # how brokers take them
     MapLine("broker_becomes_leader", "again if it has the epoch already, from before it crashed",
-         ((Alternative("broker_leads_again", _by("broker"),
+         ((Alternative("broker_leads_again", _same_argument("broker"),
                        lambda e: e.there.replica[e["broker"]].epoch == e["epoch"]),
            Alternative("broker_becomes_leader",
                        lambda e: {"broker": e["broker"], "epoch": e["epoch"]})),)),
     MapLine("broker_becomes_follower",
          "with an empty log it need not ask where to cut, on both sides",
-         (_is("broker_becomes_follower",
+         (_maps_to("broker_becomes_follower",
               lambda e: {"broker": e["broker"], "epoch": e["epoch"]}),)),
     MapLine("leaderless_request_is_ignored", UNHEARD),
     MapLine("older_controller_is_refused", UNHEARD),
@@ -242,13 +242,13 @@ LINES = (
     MapLine("follower_sends_epoch_request", QUESTION),
     MapLine("leader_answers_epoch",
          "the answer and the follower's log say where it will cut: its log waits for the answer",
-         ((Alternative("leader_answers_unknown_epoch", _shown, _is_shown(again=True)),
-           Alternative("leader_answers_truncation_offset", _shown, _is_shown(again=False))),)),
+         ((Alternative("leader_answers_unknown_epoch", _cut_of, _is_shown(again=True)),
+           Alternative("leader_answers_truncation_offset", _cut_of, _is_shown(again=False))),)),
     MapLine("leader_refuses_epoch", QUESTION),
     MapLine("follower_truncates", "done, or not",
-         ((Alternative("follower_truncates_and_asks_again", _by("follower"),
+         ((Alternative("follower_truncates_and_asks_again", _same_argument("follower"),
                        lambda e: e.after.replica[e["follower"]].truncating),
-           Alternative("follower_truncates", _by("follower"))),)),
+           Alternative("follower_truncates", _same_argument("follower"))),)),
     MapLine("epoch_answer_is_ignored", IGNORED),
     # records
     MapLine("leader_appends", "acks are the producer's affair", APPENDS),
@@ -259,7 +259,7 @@ LINES = (
     MapLine("leader_answers_not_enough_replicas_after_append", CLIENT),
     MapLine("consumer_reads", CLIENT),
     MapLine("follower_sends_fetch", "the furthest offset says all",
-         (_is("follower_sends_fetch", _by("broker")),)),
+         (_maps_to("follower_sends_fetch", _same_argument("broker")),)),
     MapLine("leader_answers_fetch",
          "one answer on one side, three things that arrive each by itself on the other",
          ANSWERED),
@@ -267,18 +267,18 @@ LINES = (
          "up to 2.4 the same, in another epoch than the request's", ANSWERED),
     MapLine("leader_refuses_fetch", "the request stays sent there, and may still arrive"),
     MapLine("follower_appends", "the record, then the high watermark",
-         (_is("follower_appends", lambda e: {"broker": e["follower"], "record": _slot(e).id},
+         (_maps_to("follower_appends", lambda e: {"broker": e["follower"], "record": _slot(e).id},
               lambda e: _slot(e).has_record),
-          _is("follower_takes_hw",
+          _maps_to("follower_takes_hw",
               lambda e: {"broker": e["follower"], "hw": e.after.replica[e["follower"]].hw},
               _takes_hw))),
     MapLine("fetch_answer_is_ignored", IGNORED),
     MapLine("fetch_is_lost",
          "an answer about epochs is lost there too; all else stays, and may still arrive",
-         (_is("epoch_answer_is_lost", _by("follower"), _is_lost),)),
+         (_maps_to("epoch_answer_is_lost", _same_argument("follower"), _is_lost),)),
     MapLine("leader_advances_hw",
          "or nothing: after a restart it may rise to what the proof's form never let fall",
-         (_is("leader_advances_hw",
+         (_maps_to("leader_advances_hw",
               lambda e: {"broker": e["broker"], "end": e.after.replica[e["broker"]].hw},
               lambda e: e.after.replica[e["broker"]].hw > e.there.replica[e["broker"]].hw),)),
     # ISR writes
@@ -289,8 +289,8 @@ LINES = (
     MapLine("leader_expand_is_refused", "sent; that it is refused counts when it is heard",
          (LARGER,)),
     MapLine("leader_learns_isr_is_written", "the same",
-         (_is("isr_write_response_arrives", _of_its_epoch),)),
-    MapLine("isr_answer_is_lost", "the same", (_is("isr_answer_is_lost", _of_its_epoch),)),
+         (_maps_to("isr_write_response_arrives", _of_its_epoch),)),
+    MapLine("isr_answer_is_lost", "the same", (_maps_to("isr_answer_is_lost", _of_its_epoch),)),
     MapLine("leader_finds_isr_written",
          "its own write, whose answer was lost; or an earlier one that it had given up", (FOUND,)),
     MapLine("leader_learns_isr_is_refused",

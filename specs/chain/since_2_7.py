@@ -46,16 +46,16 @@ OTHER_LINES = (
     MapLine("controller_issues_leader_and_isr",
          "the epoch's request again, to a leader that came back; to a process that has died it "
          "says nothing",
-         (refinement_map._is(
+         (refinement_map._maps_to(
              "controller_resends_state", lambda e: {}, _is_sent_to_a_new_process),)),
     MapLine("leader_asks_to_shrink_isr", "the same", (refinement_map.SMALLER,)),
     MapLine("leader_asks_to_expand_isr", "the same", (refinement_map.LARGER,)),
     MapLine("controller_writes_isr", "the same, the leader alive or not",
-         (refinement_map._is("isr_write_is_executed", _asked_in),)),
+         (refinement_map._maps_to("isr_write_is_executed", _asked_in),)),
     MapLine("controller_refuses_isr", "there it is on its way still, and its version old"),
     MapLine("controller_finds_isr_written", "there it is answered as it was at first"),
     MapLine("leader_learns_isr_is_written", "the same",
-         (refinement_map._is("isr_write_response_arrives", _asked_in),)),
+         (refinement_map._maps_to("isr_write_response_arrives", _asked_in),)),
     MapLine("isr_answer_is_lost", "there the answer may still arrive"),
 )
 # fmt: on

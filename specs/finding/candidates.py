@@ -102,7 +102,7 @@ class BoundedSteps(GroundedSteps):
             orbit = set()
             for renaming in renamings:
                 orbit.add((name, tuple(
-                    self._renamed(value, sort, renaming)
+                    self._with_renamed_brokers(value, sort, renaming)
                     for value, sort in zip(instance.arguments, instance.step.parameters.values(),
                                            strict=True))))  # fmt: skip
             if not orbit & seen:
@@ -110,7 +110,7 @@ class BoundedSteps(GroundedSteps):
             seen |= orbit
         return kept
 
-    def _renamed(self, value: Any, sort: Any, names: Mapping[int, int]) -> Any:
+    def _with_renamed_brokers(self, value: Any, sort: Any, names: Mapping[int, int]) -> Any:
         element = getattr(sort, "element", sort)
         if getattr(element, "bound", None) != "brokers":
             return value

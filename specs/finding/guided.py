@@ -108,10 +108,10 @@ class ClauseMaker:
         """Clauses that the reason of a counterexample breaks, and nothing that was reached: of each
         reason the plainest first.
 
-        `level`: how far facts may be from the reason: see `_beside`.
+        `level`: how far facts may be from the reason: see `_literals_of_slice`.
         """
         for reason in reasons(
-            self._scope, goal, instance, state, lambda one: self._beside(one, level)
+            self._scope, goal, instance, state, lambda one: self._literals_of_slice(one, level)
         ):
             one, facts = reason.slice, reason.facts
             self._facts |= {part.term for part in facts}
@@ -137,7 +137,7 @@ class ClauseMaker:
                 if refuted < REFUTED:
                     break
 
-    def _beside(self, one: SliceVariables, level: int) -> list[Literal]:
+    def _literals_of_slice(self, one: SliceVariables, level: int) -> list[Literal]:
         """What definitions say of a slice's variables, and, beyond level 0, what fields say of so
         many of them at a time (and of each other)."""
         found = {part.term: part for part in self._definitions.literals(one)}
@@ -223,7 +223,7 @@ class GuidedSearch:
         """What steps keep, by place in the pool; and what is lost with no way out."""
         if not self.pool.candidates:
             for slice_, clause in self._make.plain(_sorts(self._scope)):
-                self._join(slice_, clause)
+                self._add_candidate(slice_, clause)
         while True:
             self.rounds += 1
             self._answers.begin()
@@ -237,7 +237,7 @@ class GuidedSearch:
 
     # -- candidates ---------------------------------------------------------------------------
 
-    def _join(self, one: SliceVariables, clause: tuple[Literal, ...]) -> bool:
+    def _add_candidate(self, one: SliceVariables, clause: tuple[Literal, ...]) -> bool:
         key = frozenset((part.term, part.holds) for part in clause)
         if key in self._numbers:
             return False
@@ -245,7 +245,7 @@ class GuidedSearch:
         self.pool.add([InvariantCandidate(BEGIN + number, one, clause)])
         return True
 
-    def _against(self, one: _ToKeepOut) -> int:
+    def _add_candidates_against(self, one: _ToKeepOut) -> int:
         """How many new candidates break that state: some that steps are not known not to keep,
         and the plainest of the others, in case that these are to be rescued."""
         before = sum(number == one.goal.number for _, number in self._against_what)
@@ -257,9 +257,9 @@ class GuidedSearch:
                 continue
             looked_at += 1
             if not self._spoken_against(InvariantCandidate(BEGIN, slice_, clause)):
-                kept += self._join(slice_, clause)
+                kept += self._add_candidate(slice_, clause)
             elif left < SPOKEN_AGAINST:
-                left += self._join(slice_, clause)
+                left += self._add_candidate(slice_, clause)
             if kept == PLAINEST or looked_at == LOOKED_AT:
                 break
         return kept + left
@@ -279,9 +279,9 @@ class GuidedSearch:
     ) -> bool:  # fmt: skip
         """Did new candidates come of it? Twice of what is nearest to the reason, then twice of what
         is farther, and so on."""
-        return any(self._made(lost, killers) for _ in range((FARTHEST + 1) * FEW_TIMES))
+        return any(self._add_candidates(lost, killers) for _ in range((FARTHEST + 1) * FEW_TIMES))
 
-    def _made(
+    def _add_candidates(
         self, lost: Sequence[LostGoal], killers: Mapping[int, tuple[State, Instance]]
     ) -> int:  # fmt: skip
         """New candidates against what is lost; and against the states which spoke against the
@@ -302,7 +302,7 @@ class GuidedSearch:
             if not todo:
                 break
             _, _, depth, one = heapq.heappop(todo)
-            made += self._against(one)
+            made += self._add_candidates_against(one)
             if depth == DEEPEST:
                 continue
             broken = self.pool.broken_in([one.state])[0]
@@ -438,7 +438,7 @@ class _RoundSolver:
         self._solver.push()
         self._solver.add(*self._scope.guard(instance), z3.Or(*map(z3.Not, after)))
         answer = self._solver.check(*named)
-        said = self._said(answer, lambda: self._scope.codes(self._solver.model()))
+        said = self._as_answer(answer, lambda: self._scope.codes(self._solver.model()))
         self._solver.pop()
         return said
 
@@ -455,11 +455,11 @@ class _RoundSolver:
             self._solver.add(*named)
             return self._scope.blanker(self._solver)
 
-        said = self._said(answer, blanker)
+        said = self._as_answer(answer, blanker)
         self._solver.pop()
         return said
 
-    def _said(self, answer: Any, state: Callable[[], State]) -> Answer:
+    def _as_answer(self, answer: Any, state: Callable[[], State]) -> Answer:
         if answer == z3.sat:
             return {"state": list(state())}
         if answer == z3.unsat:

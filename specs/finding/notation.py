@@ -28,19 +28,19 @@ class Notation:
         """Definitions of the proof that is given."""
         self.marks = False
         self.sorts: set[str] = set()
-        self._home = _home(system)
+        self._state_module = _state_module(system)
 
     # -- names --------------------------------------------------------------------------------
 
     def sort(self, sort: Sort) -> str:
         """The name under which the system's state module has a sort."""
-        found = _constants(self._home).get(sort)
+        found = _constants(self._state_module).get(sort)
         if found is None:
             return repr(sort)
         self.sorts.add(found)
         return found
 
-    def _word(self, name: str) -> str:
+    def _use_name(self, name: str) -> str:
         self.used.add(name)
         return name
 
@@ -68,9 +68,9 @@ class Notation:
         if op == "get":
             return self._path(args[0], [go(index) for index in args[1:]])
         if op == "not":
-            return f"{self._word('not_')}({go(args[0])})"
+            return f"{self._use_name('not_')}({go(args[0])})"
         if op == "and":
-            return f"{self._word('all_of')}({', '.join(map(go, args))})"
+            return f"{self._use_name('all_of')}({', '.join(map(go, args))})"
         if op == "or":
             return self._clause(args, names)
         if op == "eq":
@@ -90,15 +90,15 @@ class Notation:
         conclusion = self._joined("any_of", said, names)
         if not denied:
             return conclusion
-        return f"{self._word('implies')}({self._joined('all_of', denied, names)}, {conclusion})"
+        return f"{self._use_name('implies')}({self._joined('all_of', denied, names)}, {conclusion})"
 
     def _joined(self, word: str, parts: Sequence[Term], names: Mapping[str, str]) -> str:
         texts = [self.text(part, names) for part in parts]
-        return texts[0] if len(texts) == 1 else f"{self._word(word)}({', '.join(texts)})"
+        return texts[0] if len(texts) == 1 else f"{self._use_name(word)}({', '.join(texts)})"
 
     def _equal(self, left: Term, right: Term, names: Mapping[str, str]) -> str:
         if right.op == "const" and isinstance(left.sort, Enumeration) and right.args[0] == 0:
-            return f"{self._word('is_none')}({self.text(left, names)})"
+            return f"{self._use_name('is_none')}({self.text(left, names)})"
         if right.op == "const" and isinstance(left.sort, Names):
             return f'{self.text(left, names)} == "{left.sort.values[right.args[0]]}"'
         return f"{self.text(left, names)} == {self.text(right, names)}"
@@ -108,9 +108,9 @@ class Notation:
         letter = next(one for one in _letters(variable.sort) if one not in names.values())
         over = self.sort(variable.sort)
         if high is not None and low is None:
-            over = f"{self._word('below')}({over}, {self.text(high, names)})"
+            over = f"{self._use_name('below')}({over}, {self.text(high, names)})"
         inner = self.text(body, {**names, variable.args[0]: letter})
-        return f"{self._word(term.op)}({over}, lambda {letter}: {inner})"
+        return f"{self._use_name(term.op)}({over}, lambda {letter}: {inner})"
 
     def _path(self, name: str, indices: list[str]) -> str:
         return "now" + "".join(_steps(self.system.state, name.split("."), indices))
@@ -123,7 +123,7 @@ class Notation:
         sorts = ", ".join(sorted(self.sorts))
         return [
             *([f"from model.language import {words}"] if words else []),
-            *([f"from {self._home} import {sorts}"] if sorts else []),
+            *([f"from {self._state_module} import {sorts}"] if sorts else []),
             *(f"from {_home_of(name)} import {name}" for name in sorted(self.defined)),
         ]
 
@@ -170,7 +170,7 @@ def _steps(schema: Schema, parts: list[str], indices: list[str]) -> Iterator[str
             return
 
 
-def _home(system: System) -> str:
+def _state_module(system: System) -> str:
     """The module that declares the system's state."""
     for name, module in sorted(sys.modules.items()):
         is_its = getattr(module, "STATE", None) is system.state
@@ -212,7 +212,7 @@ def triggers_of(one: InvariantCandidate, nested: bool = False) -> list[tuple[Ter
     others will do, or where `nested` asks for all. A variable that no term names is marked.
     """
     variables = {v.args[0]: v for v in one.slice.variables}
-    gets = [term for literal in one.literals for term in _gets(literal.term)]
+    gets = [term for literal in one.literals for term in _field_reads(literal.term)]
     gets = list(dict.fromkeys(term for term in gets if term.free))
     plain = [term for term in gets if all(part.op == "var" for part in term.args[1:])]
     marks = [t.get(given_symbol(v.sort), (v,), BOOL) for v in variables.values()]
@@ -228,10 +228,13 @@ def triggers_of(one: InvariantCandidate, nested: bool = False) -> list[tuple[Ter
     return []
 
 
-def _gets(term: Term) -> list[Term]:
+def _field_reads(term: Term) -> list[Term]:
     found = [term] if term.op == "get" and all(
         part.op in ("var", "get") for part in term.args[1:]) else []  # fmt: skip
-    return [*found, *(one for part in term.args if isinstance(part, Term) for one in _gets(part))]
+    return [
+        *found,
+        *(one for part in term.args if isinstance(part, Term) for one in _field_reads(part)),
+    ]
 
 
 FILE = '''"""Invariants of {claim}, as `insync prove {claim} --find` found them."""

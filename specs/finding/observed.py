@@ -53,10 +53,10 @@ class StateRows:
         """A grounded term in every state."""
         found = self._memo.get(term)
         if found is None:
-            found = self._memo[term] = self._of(term)
+            found = self._memo[term] = self._evaluate(term)
         return found
 
-    def _of(self, term: Term) -> Any:
+    def _evaluate(self, term: Term) -> Any:
         op, args = term.op, term.args
         if op == "const":
             return args[0]
@@ -134,7 +134,7 @@ class _Columns(Sequence[npt.NDArray[Any]]):
     """A column a cell, unpacked from the states' words when it is asked for."""
 
     def __init__(self, grounded: Grounded, kernel: Any, words: npt.NDArray[np.uint64]) -> None:
-        self._grounded, self._kernel, self._words = grounded, kernel, words
+        self._grounded, self._kernel, self._packed_words = grounded, kernel, words
 
     def __len__(self) -> int:
         return len(self._grounded.cells)
@@ -144,9 +144,11 @@ class _Columns(Sequence[npt.NDArray[Any]]):
         place = packing.places.get(cell.number)
         if place is None:
             code = packing.frozen.get(cell.number, cell.domain[0])
-            column = np.full(len(self._words), code, np.int16)
+            column = np.full(len(self._packed_words), code, np.int16)
         else:
-            bits = (self._words[:, place.word] >> np.uint64(place.shift)) & np.uint64(place.mask)
+            bits = (self._packed_words[:, place.word] >> np.uint64(place.shift)) & np.uint64(
+                place.mask
+            )
             column = bits.astype(np.int16) + np.int16(place.low)
         return column.astype(bool) if cell.field.sort is BOOL else column
 
@@ -210,8 +212,8 @@ class SliceSample:
     def columns(self, literals: Sequence[Literal]) -> tuple[list[Column], Column]:
         """A column of each literal, and which of their bits are rows."""
         real = [self._packed_bits(rows, t.TRUE) for rows, _ in self._stretches]
-        columns = [_words(np.concatenate(self._column(one.atom))) for one in literals]
-        return columns, _words(np.concatenate(real))
+        columns = [_packed_words(np.concatenate(self._column(one.atom))) for one in literals]
+        return columns, _packed_words(np.concatenate(real))
 
     def _column(self, atom: Term) -> list[npt.NDArray[np.uint8]]:
         found = self._packed.setdefault(atom, [])
@@ -253,7 +255,7 @@ class SliceSample:
         return False
 
 
-def _words(packed: npt.NDArray[np.uint8]) -> Column:
+def _packed_words(packed: npt.NDArray[np.uint8]) -> Column:
     pad = -len(packed) % 8
     return np.concatenate([packed, np.zeros(pad, np.uint8)]).view(np.uint64)
 

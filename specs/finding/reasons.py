@@ -47,7 +47,7 @@ class ViolationReason:
 
 
 @dataclass
-class _Facts:
+class _FactSet:
     """What was found so far: atoms with their truth, and quantifiers that say nothing of one."""
 
     atoms: dict[Term, bool] = field(default_factory=dict)
@@ -63,14 +63,14 @@ def reasons(
     `defined`: what definitions say of the variables of a slice.
     """
     reading = _Counterexample(scope, instance, state, defined)
-    for part in _parts(goal):
+    for part in _subgoals_of(goal):
         for values in reading.failing(part):
             found = reading.reason(part, values)
             if found is not None:
                 yield found
 
 
-def _parts(goal: InvariantCandidate) -> list[Subgoal]:
+def _subgoals_of(goal: InvariantCandidate) -> list[Subgoal]:
     if goal.whole is None:
         return GoalSplitter().subgoals(goal.plain, goal.slice.variables)
     return GoalSplitter().subgoals(goal.whole)
@@ -124,7 +124,7 @@ class _Counterexample:
         """All facts that together break the part for these values."""
         self._values = {**self._parameters, **values}
         self._kinds = {**self._sorts, **{v.args[0]: v.sort for v in part.variables}}
-        self._facts = _Facts()
+        self._facts = _FactSet()
         if self._step is not None:
             for requirement in self._step.requires:
                 self._explain(requirement.condition, True, after=False)
@@ -132,7 +132,9 @@ class _Counterexample:
         for term, holds in list(self._facts.of_all):
             for name, sort in list(self._kinds.items()):
                 if sort.name == term.args[0].sort.name:
-                    self._explain(self._of(term, t.var(name, sort)), holds, after=False)
+                    self._explain(
+                        self._instance_of_quantifier(term, t.var(name, sort)), holds, after=False
+                    )
         return self._over_slice()
 
     # -- facts --------------------------------------------------------------------------------
@@ -194,14 +196,14 @@ class _Counterexample:
         for code in variable.sort.domain(self._scope.grounded.bounds):
             self._values[name] = t.const(code)
             self._kinds[name] = variable.sort
-            body = self._of(term, t.var(name, variable.sort))
+            body = self._instance_of_quantifier(term, t.var(name, variable.sort))
             if self._holds(body, after) == holds:
                 self._explain(body, holds, after)
                 return
         del self._values[name], self._kinds[name]
 
     @staticmethod
-    def _of(term: Term, value: Term) -> Term:
+    def _instance_of_quantifier(term: Term, value: Term) -> Term:
         """What a quantifier says of one value: within its range, and then its body."""
         variable, low, high, body = term.args
         within = [*(() if low is None else (t.le(low, value),)),
@@ -240,7 +242,7 @@ class _Counterexample:
             if write.field != term.args[0]:
                 continue
             keys = [self._resolved(key, after=False) for key in write.keys]
-            same = [self._same(one, key) for one, key in zip(index, keys, strict=False)]
+            same = [self._has_same_value(one, key) for one, key in zip(index, keys, strict=False)]
             for one, key, equal in zip(index, keys, same, strict=False):
                 if equal or all(same[: same.index(False)]):
                     self._note(t.eq(one, key))
@@ -252,7 +254,7 @@ class _Counterexample:
                 return made_again(value), index
         return None, index
 
-    def _same(self, one: Term, other: Term) -> bool:
+    def _has_same_value(self, one: Term, other: Term) -> bool:
         return bool(self._value(self._before, one, self._values)
                     == self._value(self._before, other, self._values))  # fmt: skip
 
@@ -287,7 +289,7 @@ class _Counterexample:
             if term.free <= own:
                 add(term, holds, 1)
         values = {v.args[0]: key[1] for key, v in zip(order, one.variables, strict=True)}
-        for term, cost in [*_compared(list(facts), one), *self._beside(one)]:
+        for term, cost in [*_compared(list(facts), one), *self._field_facts(one)]:
             if term not in facts and t.not_(term) not in facts:
                 add(term, bool(self._value(self._before, term, values)), cost)
         said = [Literal(term, holds, cost) for term, (holds, cost) in facts.items()]
@@ -299,7 +301,7 @@ class _Counterexample:
         ]  # fmt: skip
         return ViolationReason(one, tuple(said))
 
-    def _beside(self, one: SliceVariables) -> Iterator[tuple[Term, int]]:
+    def _field_facts(self, one: SliceVariables) -> Iterator[tuple[Term, int]]:
         """What is said of the same variables by fields of two values, roles and states."""
         for leaf in self._scope.grounded.recorded.fields.values():
             if leaf.budget is not None or not leaf.dims:

@@ -164,13 +164,13 @@ class _Search:
             self.recorded, small(self.recorded), _all_fields(self.recorded), self.effort.states,
             SHARE, lambda line: self.report(f"reaching states: {line}"))  # fmt: skip
         looked_at = self.all_rows if self.parts else rows
-        false = [self._called(goal) for goal in self.goals
+        false = [self._display_name(goal) for goal in self.goals
                  if looked_at.breaking(goal.closed) is not None]  # fmt: skip
         if false:
-            return self._timed(replace(self._nothing(), false=false))
+            return self._timed(replace(self._empty_result(), false=false))
         return self._timed(self._joined(rows))
 
-    def _called(self, goal: InvariantCandidate) -> str:
+    def _display_name(self, goal: InvariantCandidate) -> str:
         """An invariant that was given by its name, a part of the claim by what it says."""
         return str(goal) if self.parts else goal.name or str(goal)
 
@@ -203,8 +203,8 @@ class _Search:
             self.counts.update(kept=len(alive), candidates=len(choosing.pool.candidates),
                                literals=generalising.count)  # fmt: skip
             if lost:
-                return self._stuck(lost)
-            wrong = self.answers.of(self._wrong, alive)
+                return self._result_without_proof(lost)
+            wrong = self.answers.of(self._unproved, alive)
             if not wrong or (self.found is not None and self._is_late()):
                 assert self.found is not None
                 return self.found
@@ -214,7 +214,7 @@ class _Search:
                     generalising.learn(breaking)
             choosing.banned |= set(wrong)
 
-    def _wrong(self, alive: Sequence[InvariantCandidate]) -> list[int]:
+    def _unproved(self, alive: Sequence[InvariantCandidate]) -> list[int]:
         """By place in the pool, of the fewest that suffice: those that a reached state breaks; else
         those that are not proved without bounds."""
         fewest = Fewest(self.scope, self.goals, alive, self._instances)
@@ -277,10 +277,10 @@ class _Search:
             return self.open_at[goal.number]
         return [one for one in self.scope.instances if self.scope.concerns(one, goal)]
 
-    def _stuck(self, lost: Sequence[LostGoal]) -> InvariantSearchResult:
+    def _result_without_proof(self, lost: Sequence[LostGoal]) -> InvariantSearchResult:
         """What is known when a goal is not kept: a small state that shows why."""
-        made = self._nothing()
-        made.lost = list(dict.fromkeys(self._called(one.goal) for one in lost))
+        made = self._empty_result()
+        made.lost = list(dict.fromkeys(self._display_name(one.goal) for one in lost))
         # The one of which least is not blank is the plainest to read.
         scope, initial = self.scope, self.scope.grounded.initial
         one = min(lost, key=lambda each: sum(map(int.__ne__, each.state, initial)))
@@ -299,7 +299,7 @@ class _Search:
         )
         return made
 
-    def _nothing(self) -> InvariantSearchResult:
+    def _empty_result(self) -> InvariantSearchResult:
         return replace(self._as_found([], {}), found=[], candidates=[])
 
     # -- as a proof ---------------------------------------------------------------------------
@@ -378,15 +378,15 @@ def sentence_of(one: InvariantCandidate, recorded: RecordedSystem) -> str:
     return text.replace("now.", "").replace("not_(", "not (")
 
 
-def _words(term: Term) -> str:
+def _name_from(term: Term) -> str:
     if term.op == "not":
-        return f"not_{_words(term.args[0])}"
+        return f"not_{_name_from(term.args[0])}"
     if term.op == "get":
         return "_".join([term.args[0].replace(".", "_"), *(
-            _words(part) for part in term.args[1:] if part.op == "get")])  # fmt: skip
+            _name_from(part) for part in term.args[1:] if part.op == "get")])  # fmt: skip
     if term.op in ("eq", "lt", "le"):
         between = {"eq": "is", "lt": "is_below", "le": "is_at_most"}[term.op]
-        return f"{_words(term.args[0])}_{between}_{_words(term.args[1])}"
+        return f"{_name_from(term.args[0])}_{between}_{_name_from(term.args[1])}"
     if term.op == "const":
         return term.sort.show(term.args[0]).replace("-", "minus_").replace(" ", "_")
     return str(term.args[0]) if term.op == "var" else term.op
@@ -410,8 +410,8 @@ def _names(chosen: Sequence[InvariantCandidate]) -> dict[int, str]:
             base = "claim_" + "_".join(sorted(fields_read(one.whole))).replace(".", "_")
         else:
             denied, said = denied_and_said([part.formula for part in one.literals])
-            base = "_or_".join(map(_words, said))
-            base += "_if_" + "_and_".join(map(_words, denied)) if denied else ""
+            base = "_or_".join(map(_name_from, said))
+            base += "_if_" + "_and_".join(map(_name_from, denied)) if denied else ""
         base = "".join(c for c in base if c.isalnum() or c == "_")[:LONGEST].rstrip("_")
         name, number = base, 1
         while name in taken:

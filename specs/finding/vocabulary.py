@@ -89,7 +89,7 @@ class Provenance:
             self._step(step)
         for term in also:
             self._compared(term, {})
-        self._beside = {name: self._within(name) for name in self._near}
+        self._beside = {name: self._reachable_fields(name) for name in self._near}
 
     def related(self, one: str, other: str) -> bool:
         """Do steps copy one into the other, compare them, or raise them together?"""
@@ -99,7 +99,7 @@ class Provenance:
         """Is a value of the field `name` ever an index of the other at this position?"""
         return self._index_of(field.name, position) in self._beside[name]
 
-    def _within(self, name: str) -> set[str]:
+    def _reachable_fields(self, name: str) -> set[str]:
         found = {name}
         for _ in range(REACH):
             found |= {further for one in found for further in self._near[one]}
@@ -119,32 +119,32 @@ class Provenance:
         for write in step.writes:
             for part in _values(write.value):
                 base = part.args[0] if part.op == "add" else part
-                self._join([write.field], self._sources(base, inside), inside)
+                self._connect([write.field], self._sources(base, inside), inside)
                 if part.op == "add" and base.op == "get":
                     raised.append(write.field)
             for position, key in enumerate(write.keys):
-                self._join([self._index_of(write.field, position)],
+                self._connect([self._index_of(write.field, position)],
                            self._sources(key, inside), inside)  # fmt: skip
             self._compared(write.value, inside)
             for position, variable in enumerate(write.variables, len(write.keys)):
                 for other in t.compared_with(write.value, variable):
-                    self._join([self._index_of(write.field, position)],
+                    self._connect([self._index_of(write.field, position)],
                                self._sources(other, inside), inside)  # fmt: skip
                     if other.op == "add":
                         raised.append(self._index_of(write.field, position))
-        self._join(raised, raised, inside)
+        self._connect(raised, raised, inside)
         for names in inside.values():
-            self._join(sorted(names), sorted(names), {})
+            self._connect(sorted(names), sorted(names), {})
 
     def _compared(self, term: Term, inside: dict[str, set[str]]) -> None:
         for part in nodes(term):
             if part.op in ("eq", "lt", "le"):
                 left, right = (self._sources(_base(side), inside) for side in part.args)
-                self._join(left, right, inside)
+                self._connect(left, right, inside)
             if part.op == "get":
                 for position, index in enumerate(part.args[1:]):
                     name = self._index_of(part.args[0], position)
-                    self._join([name], self._sources(_base(index), inside), inside)
+                    self._connect([name], self._sources(_base(index), inside), inside)
 
     def _sources(self, term: Term, inside: dict[str, set[str]]) -> list[str]:
         if term.op == "get":
@@ -156,7 +156,7 @@ class Provenance:
             return [name for part in term.args[1:] for name in self._sources(_base(part), inside)]
         return []
 
-    def _join(
+    def _connect(
         self, some: Sequence[str], others: Sequence[str], inside: dict[str, set[str]]
     ) -> None:
         for one, other in itertools.product(some, others):
@@ -206,7 +206,7 @@ class Vocabulary:
                 found[positive] = min(cost, found.get(positive, cost))
 
         for path in nested:
-            self._alone(path, add)
+            self._add_literals_of(path, add)
         for variable in one.variables:
             for path in nested:
                 self._with_variable(path, variable, add)
@@ -245,7 +245,7 @@ class Vocabulary:
 
     # -- literals -----------------------------------------------------------------------------
 
-    def _alone(self, path: _Path, add: Add) -> None:
+    def _add_literals_of(self, path: _Path, add: Add) -> None:
         term, sort, cost = path.term, path.term.sort, path.cost
         if sort is BOOL:
             add(term, cost)

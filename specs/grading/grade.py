@@ -92,7 +92,7 @@ def _played(answer: ExerciseAnswer, report: Report) -> Grade:
         line, why = outcome.failed
         return Grade(answer, Verdict.BROKEN, [f"{answer.path}:{line}: {why}"])
     states = _states(story, story.heading)
-    met = _where(asked, story.heading, states)
+    met = _steps_until_shown(asked, story.heading, states)
     if met is None:
         return Grade(answer, Verdict.BROKEN, [_not_there(asked)])
     if asked.most is not None and met > asked.most:
@@ -113,7 +113,9 @@ def _states(story: Story, heading: StoryHeading) -> list[SparseState]:
     return states
 
 
-def _where(asked: Exercise, heading: StoryHeading, states: list[SparseState]) -> int | None:
+def _steps_until_shown(
+    asked: Exercise, heading: StoryHeading, states: list[SparseState]
+) -> int | None:
     """The number of steps after which the run shows what is asked for."""
     claim = heading.recorded.claim(asked.claim)[0]
     judge = Evaluator(heading.recorded, heading.claim_bounds(len(states)))
@@ -200,7 +202,7 @@ def _proved(answer: ExerciseAnswer, report: Report) -> Grade:
         return Grade(answer, Verdict.BROKEN, [taken])
     if not own:
         return Grade(answer, Verdict.NOT_CHECKED, ["it declares no @invariant"])
-    proof = _with(whole, (*kept, *own))
+    proof = _with_invariants(whole, (*kept, *own))
     recorded = system(whole.system).recorded()
     try:
         with _blamed_on(answer):
@@ -219,7 +221,7 @@ def _proved(answer: ExerciseAnswer, report: Report) -> Grade:
     return Grade(answer, Verdict.BROKEN, [*lines, *shown.lines])
 
 
-def _with(whole: Proof, invariants: tuple[Invariant, ...]) -> Proof:
+def _with_invariants(whole: Proof, invariants: tuple[Invariant, ...]) -> Proof:
     """The claim by other invariants; what hints at the old ones goes with them."""
     return replace(
         whole, invariants=invariants, hints={}, groups={}, lemmas=(), step_claims={}, entails={}
@@ -249,11 +251,11 @@ def _blamed_on(answer: ExerciseAnswer) -> Iterator[None]:
         line = error.lineno if isinstance(error, SyntaxError) and own else frames[-1].lineno
         said = error.msg if isinstance(error, SyntaxError) else str(error) or "no reason given"
         raise ExerciseError(
-            f"{answer.path}:{line}: {type(error).__name__}: {said}; {_instead(answer, error)}"
+            f"{answer.path}:{line}: {type(error).__name__}: {said}; {_hint_for(answer, error)}"
         ) from error
 
 
-def _instead(answer: ExerciseAnswer, error: BaseException) -> str:
+def _hint_for(answer: ExerciseAnswer, error: BaseException) -> str:
     """What to write instead."""
     if isinstance(error, NameError) and error.name is not None:
         homes = ["model.language", "specs.invariants"]

@@ -100,7 +100,7 @@ class ExpandCode:
         """What was gathered over the lanes goes where the caller counts it."""
         writer = self._writer
         stepped = writer.emit(f"load {writer.kind('i1')}, ptr %stepped")
-        stuck = self._both(active, writer.negated(stepped))
+        stuck = self._and(active, writer.negated(stepped))
         self._add("%pruned", len(self.bounds), writer.how_many(stuck))
         for reason in self._reasons:
             refusing = writer.emit(f"load {writer.kind('i1')}, ptr %reason{reason}")
@@ -114,7 +114,7 @@ class ExpandCode:
 
     # -- small pieces -----------------------------------------------------------------------
 
-    def _both(self, one: str, other: str) -> str:
+    def _and(self, one: str, other: str) -> str:
         return self._writer.emit(f"and {self._writer.kind('i1')} {one}, {other}")
 
     def _include(self, mask: str, lanes: str) -> None:
@@ -158,10 +158,10 @@ class ExpandCode:
         """Marks what refused in some lane, and enters where the condition holds in some lane."""
         writer = self._writer
         holds = writer.value(condition)
-        refusing = self._both(active, writer.negated(holds))
+        refusing = self._and(active, writer.negated(holds))
         for reason in sorted(child.reasons):
             self._include(f"%reason{reason}", refusing)
-        entering = self._both(active, holds)
+        entering = self._and(active, holds)
         outer = dict(writer.names)
         self._branch(writer.any_lane(entering), name, f"{name}end")
         writer.label(name)
@@ -185,7 +185,7 @@ class ExpandCode:
         """The lanes whose successor passes."""
         writer = self._writer
         fine = writer.value(check.fine)
-        failing = self._both(active, writer.negated(fine))
+        failing = self._and(active, writer.negated(fine))
         away = f"{name}cut" if check.bound is not None else f"broken{len(self.checks)}"
         self._branch(writer.any_lane(failing), away, name)
         if check.bound is None:
@@ -196,7 +196,7 @@ class ExpandCode:
         self._add("%pruned", self.bounds.index(check.bound), writer.how_many(failing))
         self._include("%stepped", failing)
         self._end_at(name)
-        return self._both(active, fine)
+        return self._and(active, fine)
 
     def _store(self, one: SimplifiedInstance, active: str) -> None:
         """The successors of the active lanes, packed together, behind those that are there."""

@@ -117,10 +117,10 @@ class Packing:
             for block in blocks:
                 word, shift = self._room_for(size)
                 for position in part:
-                    shift = self._put(cells[block[position]], word, shift)
+                    shift = self._place_cell(cells[block[position]], word, shift)
 
     def _place_one(self, cell: Cell) -> None:
-        self._put(cell, *self._room_for(width_of(cell)))
+        self._place_cell(cell, *self._room_for(width_of(cell)))
 
     def _room_for(self, width: int) -> tuple[int, int]:
         for word, used in enumerate(self._used):
@@ -130,7 +130,7 @@ class Packing:
         self._used.append(width)
         return len(self._used) - 1, 0
 
-    def _put(self, cell: Cell, word: int, shift: int) -> int:
+    def _place_cell(self, cell: Cell, word: int, shift: int) -> int:
         self.places[cell.number] = BitPlace(word, shift, width_of(cell), cell.domain[0])
         return shift + width_of(cell)
 

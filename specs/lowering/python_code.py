@@ -223,7 +223,7 @@ class PythonCode:
 
     def attempt(self, instance: Instance, state: State) -> State | None:
         """The successor by one instance, or None if it is refused or beyond a bound."""
-        return self._one(instance)(state)[1]
+        return self._compiled_step(instance)(state)[1]
 
     def first_refusal(self, instance: Instance, state: State) -> int | None:
         """The position among the instance's requirements of the first that fails, or None."""
@@ -246,7 +246,7 @@ class PythonCode:
         unpack = [f"    c{number} = s[{number}]" for number in read]
         return "\n".join(["def guard(s):", *unpack, *body, "    return None"]) + "\n"
 
-    def _one(self, instance: Instance) -> Callable[[State], Any]:
+    def _compiled_step(self, instance: Instance) -> Callable[[State], Any]:
         found = self._single.get(instance.number)
         if found is None:
             found = self._single[instance.number] = self._compile(self._one_source(instance), "one")

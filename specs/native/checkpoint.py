@@ -103,7 +103,7 @@ class Checkpoint:
                 "format": FORMAT,
                 **self.identity(),
                 "states": name,
-                "seal": _seal(parts),
+                "seal": _checksum(parts),
                 "levels": sizes,
                 "generated": search.generated,
                 "dead_ends": search.dead_ends,
@@ -154,7 +154,7 @@ class Checkpoint:
             states = np.load(self.folder / header["states"], mmap_mode="r")
             if states.size != sum(header["levels"]) * self.kernel.words:
                 raise ValueError(f"{header['states']} does not hold as many states as it says")
-            if _seal([states]) != header["seal"]:
+            if _checksum([states]) != header["seal"]:
                 raise ValueError(f"{header['states']} is not what was written")
             self._fill(search, header, states)
         except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -212,7 +212,7 @@ def _save(file: Any, parts: list[Words]) -> None:
         file.write(part.astype("<u8", copy=False).data)
 
 
-def _seal(parts: list[Words]) -> int:
+def _checksum(parts: list[Words]) -> int:
     """A checksum of the states: what a failing disk changes must not be explored."""
     seal = 0
     for part in parts:

@@ -167,7 +167,7 @@ class FingerprintSearch:
             kernel.words, kernel.addresses, self.here, 0, 1, marks,
             kernel.bits(self.open - self.about_steps), kernel.wanted,
         )  # fmt: skip
-        self._settle(int(marks[0]))
+        self._settle_claims(int(marks[0]))
         while self.frontier and self.stopped is None:
             if self.stop_at in self.settled:
                 self.stopped = f"{self.stop_at} is settled"
@@ -181,7 +181,7 @@ class FingerprintSearch:
                 f"probability of at most {missed(self.count):.1e}"
             )
 
-    def _settle(self, bits: int) -> None:
+    def _settle_claims(self, bits: int) -> None:
         for bit, name in enumerate(self.kernel.code.claims):
             if bits >> bit & 1 and name in self.open:
                 self.settled[name] = len(self.levels)
@@ -211,7 +211,7 @@ class FingerprintSearch:
             if error:
                 bad = kernel.code.checks[-error - 1]
                 raise ImpossibleValue(f"{bad.label}: {bad.check.what}")
-            self._tell(end - index)
+            self._report_progress(end - index)
         self._take_over(one)
 
     def _make_room(self, found: int) -> None:
@@ -248,13 +248,13 @@ class FingerprintSearch:
         self.count += found
         if found:
             self.levels.append(found)
-            self._settle(int(one.counters[driver.SETTLED]))
+            self._settle_claims(int(one.counters[driver.SETTLED]))
         elif one.counters[driver.SETTLED]:  # a step back to known states may break a claim too
             self.levels.append(0)
-            self._settle(int(one.counters[driver.SETTLED]))
+            self._settle_claims(int(one.counters[driver.SETTLED]))
             self.levels.pop()
 
-    def _tell(self, queue: int) -> None:
+    def _report_progress(self, queue: int) -> None:
         found = self.count + int(self.level.counters[driver.COUNT])
         rate = found / max(time.perf_counter() - self.began, 1e-9)
         self.report(

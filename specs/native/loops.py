@@ -96,7 +96,7 @@ class _LoopSearch:
                 kernel.words, kernel.possible, self.store.states, begin, end, first, true,
                 self.component, starts, targets, labels, taken, found, beyond, bits,
             )  # fmt: skip
-        needed = self._needed(by_word)
+        needed = self._fair_bits(by_word)
         fair = ((found & needed) == needed).all(axis=1)
         if fair.any():
             return self._broken(fair)
@@ -140,7 +140,7 @@ class _LoopSearch:
         starts[store.count] = step
         return starts, targets, labels
 
-    def _needed(self, by_word: int) -> npt.NDArray[np.uint64]:
+    def _fair_bits(self, by_word: int) -> npt.NDArray[np.uint64]:
         """The bits of the instances that this claim treats fairly; others' claims have theirs."""
         mine = set(self.kernel.grounded.fair_instances(self.claim))
         needed = [0] * by_word
@@ -156,7 +156,7 @@ class _LoopSearch:
         return PythonCode(self.kernel.grounded)
 
     def _broken(self, fair: npt.NDArray[np.bool_]) -> LassoResult:
-        depth, members = self._nearest(fair)
+        depth, members = self._first_fair_level(fair)
         runs = ShortestRuns(
             self.kernel, self.store, self.loops.levels, {self.claim: depth}, {self.claim: members}
         )
@@ -176,7 +176,7 @@ class _LoopSearch:
         shard = index // self.store.region
         return int(self.component[index - shard * self.store.region + self.offsets[shard]])
 
-    def _nearest(self, fair: npt.NDArray[np.bool_]) -> tuple[int, npt.NDArray[np.int64]]:
+    def _first_fair_level(self, fair: npt.NDArray[np.bool_]) -> tuple[int, npt.NDArray[np.int64]]:
         """The first level with states of fair components, and the indices of these states."""
         for depth, level in enumerate(self.loops.levels, 1):
             found = []

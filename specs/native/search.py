@@ -179,7 +179,7 @@ class NativeSearch:
         marks = np.zeros(1, np.uint64)
         asked, _, wanted = self._asked()
         judge_all(kernel.words, kernel.addresses, store.states, 0, 1, marks, asked, wanted)
-        self._settle(int(marks[0]), 1)
+        self._settle_claims(int(marks[0]), 1)
 
     def _frontier(self) -> int:
         spans = self.levels[-1]
@@ -190,7 +190,7 @@ class NativeSearch:
         bits, about_steps = self.kernel.bits, self._about_steps
         return bits(self.open - about_steps), bits(self.open & about_steps), self.kernel.wanted
 
-    def _settle(self, bits: int, depth: int) -> None:
+    def _settle_claims(self, bits: int, depth: int) -> None:
         for bit, name in enumerate(self.kernel.code.claims):
             if bits >> bit & 1 and name in self.open:
                 self.settled[name] = depth
@@ -221,7 +221,7 @@ class NativeSearch:
             self.settled.setdefault(DEADLOCK, len(self.levels))
         self.refused[self.kernel.code.always_refused] = 1
         self.levels.append(np.stack([begins, store.ends], axis=1))
-        self._settle(bits, len(self.levels))
+        self._settle_claims(bits, len(self.levels))
 
     def _whole_levels(self) -> dict[str, Any]:
         """What is known now. An interrupt may come between any two lines of what follows."""
@@ -257,7 +257,7 @@ class NativeSearch:
             waiting = bool(counters[driver.WAITING] < counters[driver.WAITING_END])
             self._raise_if_impossible(worker)
             store.ends[0] = counters[driver.COUNT]
-            self._tell(end - index)
+            self._report_progress(end - index)
         return int(counters[driver.SETTLED])
 
     def _expand_together(self, spans: Spans) -> int:
@@ -275,7 +275,7 @@ class NativeSearch:
                 self._make_room()
                 for bits in pool.map(self._receive, range(store.shards)):
                     settled |= bits
-                self._tell(int((spans[:, 1] - at).sum()))
+                self._report_progress(int((spans[:, 1] - at).sum()))
         return settled
 
     def _send(self, shard: int, begin: int, end: int) -> int:
@@ -323,7 +323,7 @@ class NativeSearch:
             one = self.kernel.code.checks[-error - 1]
             raise ImpossibleValue(f"{one.label}: {one.check.what}")
 
-    def _tell(self, queue: int) -> None:
+    def _report_progress(self, queue: int) -> None:
         count = self.store.count
         rate = count / max(time.perf_counter() - self.began, 1e-9)
         self.report(

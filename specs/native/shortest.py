@@ -63,7 +63,7 @@ class ShortestRuns:
     def to(self, claim: str) -> list[int]:
         """Instance numbers from the initial state to the first level that settles the claim."""
         if self._marks is None:
-            self._marks = self._marked()
+            self._marks = self._mark_states_on_the_way()
         bit = self._bits({claim})
         state, path = self._code.initial, []
         for level in self._levels[1 : self._marked_at[claim]]:
@@ -103,7 +103,7 @@ class ShortestRuns:
         bits = self._kernel.bits(names)
         return bits | DEAD_END if DEADLOCK in names else bits
 
-    def _marked(self) -> npt.NDArray[np.uint64]:
+    def _mark_states_on_the_way(self) -> npt.NDArray[np.uint64]:
         kernel, store = self._kernel, self._store
         deepest = max(self._marked_at.values())
         # As lazily taken as the states: only what is marked is ever touched.

@@ -141,7 +141,7 @@ class Backjumping:
         key, mark = (change.at, self.ledger.key), self.ledger.mark()
         if key in self._dead:
             return False
-        for plan in self._ways(change):
+        for plan in self._plans_to(change):
             self._take(change, mark, plan)
             return True
         self._dead.add(key)
@@ -159,7 +159,7 @@ class Backjumping:
             goal.update({(number, index): code for index, code in cells})
         return goal
 
-    def _ways(self, change: Conflict, is_brief: bool = False) -> Iterator[list[Step]]:
+    def _plans_to(self, change: Conflict, is_brief: bool = False) -> Iterator[list[Step]]:
         """Plans to a change; the ledger shows each until the next is asked for."""
         goal, mark = self._goal(change.at), self.ledger.mark()
         most = min(change.room, MOST_PLANNED)
@@ -174,7 +174,7 @@ class Backjumping:
         path = self.planner.path
         path.clear()
         for _ in self.planner.ways(goal, most, SearchBudget(FUEL), is_brief=is_brief):
-            self._spend()
+            self._check_budget()
             plan = list(path)
             if is_there() and self._has_time(change, plan, mark):
                 self.plans.keep(kind, plan, zeros)
@@ -198,7 +198,7 @@ class Backjumping:
                 fine = False
         return fine
 
-    def _spend(self) -> None:
+    def _check_budget(self) -> None:
         if self.tried > self.budget:
             raise OutOfBudget
 
@@ -209,19 +209,21 @@ class Backjumping:
         old = list(self.choices)
         for at in self._suspects(change):
             self._back_to(old, at)
-            plans = self._others(old[at])
+            plans = self._alternative_plans(old[at])
             for plan in plans:
-                if self._instead(old, at, plan, change):
+                if self._try_alternative(old, at, plan, change):
                     return True
         for at in range(len(old) - 1, max(-1, len(old) - NEAR), -1):
             self._back_to(old, at)
             for plan in self._prepared(old, at, change):
-                if self._instead(old, at, plan, change):
+                if self._try_alternative(old, at, plan, change):
                     return True
         self._back_to(old, len(old))
         return False
 
-    def _instead(self, old: list[Decision], at: int, plan: list[Step], change: Conflict) -> bool:
+    def _try_alternative(
+        self, old: list[Decision], at: int, plan: list[Step], change: Conflict
+    ) -> bool:
         """Does another plan at a choice lead past a change? Then the run is another one since."""
         there = old[at].change
         mark = self.ledger.mark()
@@ -270,13 +272,13 @@ class Backjumping:
             self.moves.take(move, given)
         return True
 
-    def _others(self, choice: Decision) -> list[list[Step]]:
+    def _alternative_plans(self, choice: Decision) -> list[list[Step]]:
         """Other plans for a choice that end in other states."""
         mark, seen, found = self.ledger.mark(), set[int](), list[list[Step]]()
         self._retake(choice.plan)
         seen.add(self.ledger.key)
         self.ledger.undo(mark)
-        for plan in self._ways(choice.change, is_brief=True):
+        for plan in self._plans_to(choice.change, is_brief=True):
             if self.ledger.key not in seen:
                 seen.add(self.ledger.key)
                 found.append(plan)
@@ -301,7 +303,7 @@ class Backjumping:
         path.clear()
         most = min(choice.left + 1, MOST_PLANNED)
         for _ in self.planner.ways(goal, most, SearchBudget(FUEL), is_brief=True):
-            self._spend()
+            self._check_budget()
             early = path[:-1]
             kept = list(path)
             if early and early not in found:
@@ -317,7 +319,7 @@ class Backjumping:
         """Go on as before where that is possible, otherwise again, past the line in question."""
         plans = {choice.change.at: choice.plan for choice in old}
         while (next_change := self._next_change(change.at + 1)) is not None:
-            self._spend()
+            self._check_budget()
             mark = self.ledger.mark()
             if (next_change.at, self.ledger.key) in self._dead:
                 return False
@@ -338,9 +340,9 @@ def _next_others(lines: Sequence[PartialLine]) -> list[int]:
     """For every line the number of the first one after it that shows anything else."""
     found = [len(lines)] * len(lines)
     for at in range(len(lines) - 2, -1, -1):
-        found[at] = found[at + 1] if _same(lines[at], lines[at + 1]) else at + 1
+        found[at] = found[at + 1] if _observe_the_same(lines[at], lines[at + 1]) else at + 1
     return found
 
 
-def _same(one: PartialLine, other: PartialLine) -> bool:
+def _observe_the_same(one: PartialLine, other: PartialLine) -> bool:
     return one.cells == other.cells and one.whole == other.whole and one.leading == other.leading

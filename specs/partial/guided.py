@@ -156,10 +156,12 @@ class Guide:
         if most < 1 or not fuel.burn():
             return
         self.spend()
-        if targets and self._never(move, arguments, targets):
+        if targets and self._writes_other_value(move, arguments, targets):
             return
         lacking = move.refusal(*arguments)
-        off = None if lacking >= 0 or not targets else self._off(move, arguments, targets)
+        off = (
+            None if lacking >= 0 or not targets else self._first_mismatch(move, arguments, targets)
+        )
         if lacking < 0 and off is None:
             mark = self.ledger.mark()
             self.moves.take(move, arguments)
@@ -200,7 +202,9 @@ class Guide:
             self._wanted.add(wanted)
         self._wanted.discard(wanted)
 
-    def _never(self, move: TransitionMove, arguments: tuple[int, ...], targets: Targets) -> bool:
+    def _writes_other_value(
+        self, move: TransitionMove, arguments: tuple[int, ...], targets: Targets
+    ) -> bool:
         """Do the arguments alone say that the step writes another value than is wanted?"""
         for place, value in self._plain[move.name]:
             code = targets.get(place)
@@ -210,7 +214,7 @@ class Guide:
                     return True
         return False
 
-    def _off(
+    def _first_mismatch(
         self, move: TransitionMove, arguments: tuple[int, ...], targets: Targets
     ) -> Place | None:
         """The first cell that the step would write otherwise than wanted."""

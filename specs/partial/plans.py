@@ -168,7 +168,7 @@ class Planner:
         lacking = move.refusal(*arguments)
         if lacking < 0:
             if is_last and step not in self._wanted:
-                yield from self._better(step, most, fuel)
+                yield from self._improved_step(step, most, fuel)
             mark = self.ledger.mark()
             self.moves.take(move, arguments)
             if self.ledger.mark() != mark:  # a step that changes nothing brings nothing about
@@ -197,7 +197,7 @@ class Planner:
         if not any_way and fuel.units > 0:
             self._in_vain[key] = most
 
-    def _better(self, step: Step, most: int, fuel: SearchBudget) -> Iterator[None]:
+    def _improved_step(self, step: Step, most: int, fuel: SearchBudget) -> Iterator[None]:
         """Ways to a step that is possible, by which it writes more of what is wanted."""
         changes, before = step[0].changes(*step[1]), len(self.path)
         ends = self._as_if(changes, self.distance)
@@ -259,12 +259,12 @@ class Planner:
         if feeds and most > 1:
             for option in options.fed[:MOST_OPTIONS]:
                 if option.step not in self._wanted:
-                    yield self._fed(option, holds, most, fuel, feeds, label)
+                    yield self._after_source_changes(option, holds, most, fuel, feeds, label)
         for option in options.harmful[:MOST_OPTIONS]:
             if option.step not in self._wanted:
                 yield self.achieve(option.step, most, fuel)
 
-    def _fed(
+    def _after_source_changes(
         self,
         option: Option,
         holds: Holds,
@@ -311,7 +311,7 @@ class Planner:
             ledger.apply(changes)
             size = ledger.mark() - mark
             helps = size > 0 and holds()
-            spoilt = self._spoilt() if helps else 0
+            spoilt = self._mismatches() if helps else 0
             harms = helps and self.lacks(target) > max(0, lacking - 1)
             ledger.undo(mark)
             ledger.is_keyed = keyed
@@ -343,7 +343,7 @@ class Planner:
             for number, index, code in changes
         )
 
-    def _spoilt(self) -> int:
+    def _mismatches(self) -> int:
         read = self.ledger.read
         return sum(read(*place) != code for place, code in self._goal.items())
 

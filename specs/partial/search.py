@@ -69,7 +69,7 @@ class PartialSearch(LineExplanations):
         self._open.clear()
         verdict, why = Verdict.HOLDS, ""
         try:
-            verdict = self._deepen(lines, spans)
+            verdict = self._search_lines(lines, spans)
             if verdict is Verdict.UNKNOWN:
                 why = "not every choice of hidden steps was tried"
         except OutOfBudget:
@@ -91,7 +91,7 @@ class PartialSearch(LineExplanations):
         if self.furthest is None or at > self.furthest[0]:
             self.furthest = at, self.ledger.state()
 
-    def _deepen(self, lines: list[PartialLine], spans: list[tuple[int, int]]) -> Verdict:
+    def _search_lines(self, lines: list[PartialLine], spans: list[tuple[int, int]]) -> Verdict:
         """Line after line; where a line has no way left, the one before it takes another."""
         path = self.guide.path
         open_ways, tried = self._open, -1
@@ -131,7 +131,7 @@ class PartialSearch(LineExplanations):
         """A line lacks what only an earlier moment allows: put hidden steps in there, and take
         again what came since. What was still open since then is given up."""
         path, ledger = self.guide.path, self.ledger
-        wishes = self._wishes(self._lines[at])
+        wishes = self._wanted_steps(self._lines[at])
         starts = [*(start for start, _ in spans), len(path)]
         taken = [path[starts[i] : starts[i + 1]] for i in range(at)]
         whole, end = list(path), ledger.mark()
@@ -146,7 +146,7 @@ class PartialSearch(LineExplanations):
             for move, arguments in wishes:
                 for _ in self.guide.achieve(move, arguments, min(room, 3), fuel):
                     more = len(path) - starts[first]
-                    marks = self._again(first, at, taken)
+                    marks = self._retake_lines(first, at, taken)
                     if marks is not None:
                         before = self._open[first]
                         marks[0] = before.key, before.mark
@@ -158,7 +158,7 @@ class PartialSearch(LineExplanations):
             assert ledger.mark() == end
         return False
 
-    def _wishes(self, line: PartialLine) -> list[Step]:
+    def _wanted_steps(self, line: PartialLine) -> list[Step]:
         """Steps that write what the line lacks."""
         guide, found = self.guide, dict[Step, None]()
         for move, known in line.steps:
@@ -170,7 +170,9 @@ class PartialSearch(LineExplanations):
                 found.update(dict.fromkeys(guide.helpers(names[number], index, code)[:8]))
         return list(found)[:16]
 
-    def _again(self, first: int, at: int, taken: list[list[Step]]) -> list[tuple[int, int]] | None:
+    def _retake_lines(
+        self, first: int, at: int, taken: list[list[Step]]
+    ) -> list[tuple[int, int]] | None:
         """Take again the steps of the lines since `first`, and the line that lacked something.
 
         Returns the key and where the journal stood before each line. None if it cannot be done;
@@ -181,7 +183,7 @@ class PartialSearch(LineExplanations):
         for number in range(first, at + 1):
             marks.append((self.ledger.key, self.ledger.mark()))
             if number == at:
-                if next(self._directly(self._lines[at]), None) is not None:
+                if next(self._without_hidden_steps(self._lines[at]), None) is not None:
                     return marks
                 break
             if not all(self._retake(step) for step in taken[number]):
@@ -217,11 +219,11 @@ class PartialSearch(LineExplanations):
             spans.append((place, count))
             key, before = mark
             self._open.append(
-                OpenLine(self._anew(len(self._open), before, place), place, key, before)
+                OpenLine(self._other_ways(len(self._open), before, place), place, key, before)
             )
             place += length
 
-    def _anew(self, at: int, mark: int, place: int) -> Iterator[int]:
+    def _other_ways(self, at: int, mark: int, place: int) -> Iterator[int]:
         """The ways over a line that was taken again, should they be asked for."""
         self.ledger.undo(mark)
         del self.guide.path[place:]
@@ -274,10 +276,10 @@ def _slacks(lines: list[PartialLine], hidden: int) -> list[int]:
     for at, line in enumerate(lines):
         found.append(hidden * max(1, alike))
         before = lines[at - 1] if at else None
-        same = before is not None and alike and _shown(before) == _shown(line)
+        same = before is not None and alike and _observation(before) == _observation(line)
         alike = (alike + 1 if same else 1) if line.silent and not line.steps else 0
     return found
 
 
-def _shown(line: PartialLine) -> tuple[object, ...]:
+def _observation(line: PartialLine) -> tuple[object, ...]:
     return line.cells, line.whole, line.leading

@@ -116,7 +116,7 @@ class LineExplanations:
     def _ways(self, at: int) -> Iterator[int]:
         """Ways over a line, those without hidden steps first; each yields how many were hidden."""
         line, any_way = self._lines[at], False
-        for hidden in self._directly(line):
+        for hidden in self._without_hidden_steps(line):
             any_way = True
             yield hidden
         if any_way and not line.steps:
@@ -130,7 +130,7 @@ class LineExplanations:
             # Nothing is hidden, and the line itself may be any step: every one is tried.
             yield from (0 for _ in self._by_hidden_steps(line, 1, set()))
 
-    def _directly(self, line: PartialLine) -> Iterator[int]:
+    def _without_hidden_steps(self, line: PartialLine) -> Iterator[int]:
         ledger, path = self.ledger, self.guide.path
         if line.silent and not line.steps and self.fits(line):
             yield 0
@@ -211,7 +211,7 @@ class LineExplanations:
             yield from self._to_cells(line, targets, most, fuel)
         self._cut = self._cut or fuel.units < 0
 
-    def _beside(
+    def _with_hidden_steps(
         self,
         line: PartialLine,
         ready: list[tuple[int, int, tuple[int, ...], TransitionMove]],
@@ -270,7 +270,7 @@ class LineExplanations:
     def _by_hidden_steps(self, line: PartialLine, deep: int, seen: set[int]) -> Iterator[int]:
         """Exactly so many hidden steps, whatever they are, and then the line."""
         if not deep:
-            for _ in self._directly(line):
+            for _ in self._without_hidden_steps(line):
                 if self.ledger.key not in seen:
                     seen.add(self.ledger.key)
                     yield 0

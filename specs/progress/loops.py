@@ -27,12 +27,12 @@ def unfair(proof: Proof, steps: Sequence[str]) -> Proof:
         ranking = ranking.without(step)
     assert proof.form is not None
     assert ranking.twin is not None
-    form = _without(proof.form, proof.claim, steps)
-    twin = _without(ranking.twin, proof.claim, steps)
+    form = _without_fairness_of(proof.form, proof.claim, steps)
+    twin = _without_fairness_of(ranking.twin, proof.claim, steps)
     return replace(proof, form=form, ranking=replace(ranking, twin=twin))
 
 
-def _without(system: System, name: str, steps: Sequence[str]) -> System:
+def _without_fairness_of(system: System, name: str, steps: Sequence[str]) -> System:
     """The system, a claim of which asks of no fairness to these steps."""
     claims = tuple(
         replace(claim, fair=tuple(one for one in claim.fair if one not in steps))

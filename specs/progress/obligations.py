@@ -100,7 +100,7 @@ class RankingObligations:
             )
         return self.code.term(one.term, state, given)
 
-    def _now(self) -> Any:
+    def _state_view(self) -> Any:
         return read(self.recorded.system.state, "")
 
     def _fresh(self, sorts: Sequence[Sort]) -> tuple[list[Any], list[Any]]:
@@ -116,7 +116,7 @@ class RankingObligations:
         step = self.steps[one.step]
         variables = [t.var(f"~value {n}", sort) for n, sort in enumerate(one.over)]
         given = {v.args[0]: value for v, value in zip(variables, values, strict=True)}
-        predicate = one.arguments(self._now(), *(Scalar(v) for v in variables))
+        predicate = one.arguments(self._state_view(), *(Scalar(v) for v in variables))
         if set(predicate) != set(step.parameters):
             raise AssertionError(f"{one.step} has the parameters {sorted(step.parameters)}")
         environment: dict[str, Any] = {}
@@ -156,7 +156,7 @@ class RankingObligations:
                        if isinstance(sort, SetOf) else Scalar(t.var(f"${name}", sort)))
                 for name, sort in step.parameters.items()
             }  # fmt: skip
-            member = rank.taken_by[step.transition.name](self._now(), **parameters)
+            member = rank.taken_by[step.transition.name](self._state_view(), **parameters)
             shaped = [scalar(one, sort) for one, sort in zip(member, rank.over, strict=True)]
             values = self._values(shaped, self.state, environment)
             predicate = self.ranks[rank.name]
@@ -174,7 +174,11 @@ class RankingObligations:
                 if isinstance(sort, Numbers):
                     self._finite(asker, given, rank, predicate, position)
         facts: list[Any] = []
-        ways = [way for one, predicate in self.awaited for way in self._way(one, predicate, facts)]
+        ways = [
+            way
+            for one, predicate in self.awaited
+            for way in self._instance_is_awaited(one, predicate, facts)
+        ]
         goal = Goal({}, {}, facts, z3.Or(*ways) if ways else z3.BoolVal(False))
         asker.ask(WAITS, "some fair instance is awaited", given, [goal], [])
 
@@ -190,14 +194,16 @@ class RankingObligations:
         if position not in rank.limits:
             raise AssertionError(f"{rank.name}: say in `limits` what its numbers are below")
         variables = [t.var(f"~value {n}", sort) for n, sort in enumerate(rank.over[:position])]
-        limit = rank.limits[position](self._now(), *(Scalar(v) for v in variables))
+        limit = rank.limits[position](self._state_view(), *(Scalar(v) for v in variables))
         names = {v.args[0]: value for v, value in zip(variables, values, strict=False)}
         below = values[position] < self.code.term(limit.term, self.state, names)
         facts = [*inside, self._holds(predicate, self.state, values)]
         asker.ask(WAITS, f"{rank.name} is finite", given, [Goal({}, {}, facts, below)],
                   list(zip(rank.over, values, strict=True)))  # fmt: skip
 
-    def _way(self, one: AwaitedStep, predicate: Predicate, facts: list[Any]) -> Iterator[Any]:
+    def _instance_is_awaited(
+        self, one: AwaitedStep, predicate: Predicate, facts: list[Any]
+    ) -> Iterator[Any]:
         """That an instance of it is awaited; a least number is named, not looked for."""
         sorts = one.over if one.least is None else one.over[:-1]
         values, inside = self._fresh(sorts)
@@ -227,7 +233,7 @@ class RankingObligations:
         such = self._predicate(f"{one.step} such", one.least.such, one.over)
         variables = [t.var(f"~value {n}", sort) for n, sort in enumerate(one.over[:-1])]
         names = {v.args[0]: value for v, value in zip(variables, values, strict=True)}
-        bounded = one.least.or_less(self._now(), *(Scalar(v) for v in variables))
+        bounded = one.least.or_less(self._state_view(), *(Scalar(v) for v in variables))
         high = self.code.term(bounded.term, self.state, names)
         least = z3.Function(f"least of {one.step}", *(v.sort() for v in values), z3.IntSort())
         found = least(*values)
@@ -252,7 +258,7 @@ class RankingObligations:
         environment = self._arguments(one, self.state, values)
         facts = [*inside, self._holds(predicate, self.state, values)]
         given = [*self.hypothesis, self._waits(self.state), *facts]
-        about = [*zip(one.over, values, strict=True), *self._about(step, environment)]
+        about = [*zip(one.over, values, strict=True), *self._parameters_of(step, environment)]
         guard = self.code.guard(step, self.state, environment)
         name = _name(self.ranking, number)
         goals = [Goal({}, {}, [], condition) for condition in guard]
@@ -270,7 +276,7 @@ class RankingObligations:
                   [Goal({}, {}, [], formula)], about)  # fmt: skip
 
     @staticmethod
-    def _about(step: Recorded, environment: Mapping[str, Any]) -> list[tuple[Sort, Any]]:
+    def _parameters_of(step: Recorded, environment: Mapping[str, Any]) -> list[tuple[Sort, Any]]:
         return [
             (sort, environment[f"${name}"])
             for name, sort in step.parameters.items()
@@ -287,7 +293,7 @@ class RankingObligations:
         written = {write.field for write in step.writes}
         before = [*self.hypothesis, *axioms, *parameters.facts, *guard]
         given = [*before, self._waits(self.state), self._waits(after)]
-        about, name = self._about(step, environment), step.transition.name
+        about, name = self._parameters_of(step, environment), step.transition.name
         ranks = self.ranking.ranks
         for position, rank in enumerate(ranks):
             predicate = self.ranks[rank.name]
@@ -316,19 +322,19 @@ class RankingObligations:
                                       self._arguments(one, after, values)))  # fmt: skip
             asker.ask(name, what, given, [Goal({}, {}, facts, z3.Or(*lost, stays))],
                       [*about, *zip(one.over, values, strict=True)])  # fmt: skip
-        self._stays(asker, step, before, after, about, written)
+        self._reached_is_stable(asker, step, before, after, about, written)
 
     def _reads_of_arguments(self, one: AwaitedStep) -> frozenset[str]:
         variables = [t.var(f"~value {n}", sort) for n, sort in enumerate(one.over)]
         found: set[str] = set()
-        for value in one.arguments(self._now(), *(Scalar(v) for v in variables)).values():
+        for value in one.arguments(self._state_view(), *(Scalar(v) for v in variables)).values():
             if isinstance(value, SetValue):
                 found |= fields_read(value._member(t.var("~member", value._elements[0])))
             elif isinstance(value, Scalar):
                 found |= fields_read(value.term)
         return frozenset(found)
 
-    def _stays(self, asker: ProverPort, step: Recorded, before: list[Any], after: State,
+    def _reached_is_stable(self, asker: ProverPort, step: Recorded, before: list[Any], after: State,
                about: list[tuple[Sort, Any]], written: set[str]) -> None:  # fmt: skip
         if self.ranking.stays is None:
             return

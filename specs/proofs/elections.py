@@ -42,7 +42,7 @@ WRITES = ("controller_elects_leader", "controller_removes_replica")
 
 
 @dataclass(frozen=True)
-class _Part:
+class _RecordView:
     """A record of `election`, its parts read off `replication`."""
 
     parts: dict[str, Callable[[], Scalar]]
@@ -51,7 +51,7 @@ class _Part:
         return self.parts[name]()
 
 
-class _Each:
+class _PerBroker:
     def __init__(self, of: Callable[[Any], Any]) -> None:
         self._of = of
 
@@ -67,18 +67,18 @@ class ElectionView:
     """
 
     def __init__(self, now: Any) -> None:
-        self.zk = _Part({
+        self.zk = _RecordView({
             "controller": lambda: now.zk.controller,
             "epoch": lambda: now.zk.epoch,
             "epoch_version": lambda: now.zk.epoch,
         })  # fmt: skip
         self.won = now.won
-        self.belief = _Each(lambda b: _Part({
+        self.belief = _PerBroker(lambda b: _RecordView({
             "held": lambda: now.belief[b] > 0,
             "epoch": lambda: now.belief[b],
             "version": lambda: now.belief[b],
         }))  # fmt: skip
-        self.pending = _Each(lambda b: _Part({
+        self.pending = _PerBroker(lambda b: _RecordView({
             "any": lambda: all_of(now.belief[b] > 0, now.cache[b].held),
             "epoch": lambda: now.belief[b],
             "epoch_version": lambda: now.belief[b],

@@ -141,14 +141,14 @@ class _StoryStage:
         if command.verb == "mark":
             self.marks[command.what] = self.now
             return []
-        return self._same(command.what)
+        return self._require_marked_state(command.what)
 
     def _step(self, command: StoryCommand) -> list[str]:
         step = step_named(self.recorded, command.what)
         refused = self.twin.possible(step, self.now, command.arguments)
         if refused is not None:
             why = self.twin.explain(refused, self.now, command.arguments)
-            raise StoryDiffers(f"{command.label} is {why}{self._instead(step)}")
+            raise StoryDiffers(f"{command.label} is {why}{self._possible_arguments(step)}")
         try:
             after = self.twin.successor(step, self.now, command.arguments)
         except BeyondBound as error:
@@ -164,7 +164,7 @@ class _StoryStage:
             return []
         return [command.label, *(INDENT + line for line in changes or ["nothing changes"])]
 
-    def _instead(self, step: Recorded) -> str:
+    def _possible_arguments(self, step: Recorded) -> str:
         """What would make the step possible here, in other values of its parameters."""
         possible = [
             label(step, arguments) for arguments in self._all_arguments(step)
@@ -218,7 +218,7 @@ class _StoryStage:
                     return label(step, arguments)
         return None
 
-    def _same(self, name: str) -> list[str]:
+    def _require_marked_state(self, name: str) -> list[str]:
         differ = self.leaves.changes(self.marks[name], self.now)
         if differ:
             raise StoryDiffers(f"the state is not the one marked {name}: {'; '.join(differ)}")

@@ -104,7 +104,7 @@ class _Step:
         return new
 
 
-def _parts(
+def _record_obligations(
     name: str, recorded: RecordedSystem, known: Callable[[_Step], list[Any]], once: bool
 ) -> Iterator[Part]:
     it = _Step(name, recorded, once)
@@ -137,8 +137,8 @@ def batches(version: str | None, switches: Switches, once: bool = True) -> Itera
     wrongly, a
     record may be in a batch twice."""
     recorded = system(SYSTEM).recorded(version, switches)
-    yield from _parts("leader_appends", recorded, _history_is_the_log, once)
-    yield from _parts("follower_appends", recorded, lambda it: [], once)
+    yield from _record_obligations("leader_appends", recorded, _history_is_the_log, once)
+    yield from _record_obligations("follower_appends", recorded, lambda it: [], once)
 
 
 BATCHES = (

@@ -23,7 +23,7 @@ KEPT = (
 """System, its claim, and the theorem's name: the claim's, where that is not another's too."""
 
 
-def _kept(of: str, claim_name: str, name: str) -> Theorem:
+def _every_step_claim(of: str, claim_name: str, name: str) -> Theorem:
     claim = next(one for one in system(of).claims if one.name == claim_name)
     nothing = Proof(claim_name, of, (), ())
     return Theorem(
@@ -38,4 +38,4 @@ def _kept(of: str, claim_name: str, name: str) -> Theorem:
     )
 
 
-CONDUCT = tuple(_kept(*one) for one in KEPT)
+CONDUCT = tuple(_every_step_claim(*one) for one in KEPT)

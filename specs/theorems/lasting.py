@@ -134,7 +134,7 @@ def _lasting(
     )
 
 
-def _given(of: str, claim_name: str, invariants: Sequence[Invariant], proved: Theorem,
+def _corollary_of(of: str, claim_name: str, invariants: Sequence[Invariant], proved: Theorem,
            thrown: Mapping[str, object]) -> Theorem:  # fmt: skip
     """What follows from some of the invariants of another theorem."""
     claim: Any = next(one for one in system(of).claims if one.name == claim_name)
@@ -190,9 +190,9 @@ LASTING = (
     _lasting("topics", "no_leader_and_isr_for_topics_being_deleted",
              "no_leader_and_isr_for_topics_being_deleted", topics.ORDERS),
     _NO_RESURRECTION,
-    _given("topics", "deleted_data_returns_only_after_reassignment", directories.RISEN,
+    _corollary_of("topics", "deleted_data_returns_only_after_reassignment", directories.RISEN,
            _NO_RESURRECTION, KEPT_EPOCH),
-    _given("topics", "deleted_topics_leave_no_data", directories.GONE, _NO_RESURRECTION,
+    _corollary_of("topics", "deleted_topics_leave_no_data", directories.GONE, _NO_RESURRECTION,
            KEPT_EPOCH),
     _lasting("topics", "deleted_data_is_never_served", "ids_prevent_resurrection",
              directories.RISEN,

@@ -140,10 +140,10 @@ class Actions:
             else:
                 rest.append(variable)
         if rest:
-            lines.append(f"{indent}/\\ UNCHANGED {self._rest(tuple(rest))}")
+            lines.append(f"{indent}/\\ UNCHANGED {self._unchanged_tuple(tuple(rest))}")
         return lines
 
-    def _rest(self, rest: tuple[str, ...]) -> str:
+    def _unchanged_tuple(self, rest: tuple[str, ...]) -> str:
         every = tuple(self._of.shapes.variables)
         if rest == every:
             return "vars"

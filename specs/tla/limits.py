@@ -54,7 +54,7 @@ class LimitDefinitions:
             return False
         return all(
             (arm, limit.most) in anyhow or not self._may_exceed(arm, limit.most)
-            for _, arm in _arms(limit.value)
+            for _, arm in _cases_of(limit.value)
         )
 
     def _log_end(self, leaf: Field, write: Write) -> Term | None:
@@ -70,7 +70,7 @@ class LimitDefinitions:
         if not isinstance(sort, Numbers) or sort.beyond != "prune" or sort.high is None:
             return
         varying = {variable.args[0] for variable in variables}
-        for conditions, arm in _arms(value):
+        for conditions, arm in _cases_of(value):
             if not self._may_exceed(arm, sort.high):
                 continue
             # An append to a full log is beyond the bound of its end already.
@@ -109,11 +109,11 @@ class LimitDefinitions:
         return value <= self._bounds[most.bound].least + most.plus
 
 
-def _arms(term: Term, given: tuple[Term, ...] = ()) -> Iterator[tuple[tuple[Term, ...], Term]]:
+def _cases_of(term: Term, given: tuple[Term, ...] = ()) -> Iterator[tuple[tuple[Term, ...], Term]]:
     """The values that a choice may have, each with its conditions; a minimum is one value."""
     if term.op != "ite" or term.args[0] is t.le(term.args[1], term.args[2]):
         yield given, term
         return
     condition, then, other = term.args
-    yield from _arms(then, (*given, condition))
-    yield from _arms(other, (*given, t.not_(condition)))
+    yield from _cases_of(then, (*given, condition))
+    yield from _cases_of(other, (*given, t.not_(condition)))

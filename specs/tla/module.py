@@ -47,7 +47,7 @@ class Module:
         self.invariants = self._of_kind("always")
         self.of_steps = self._of_kind("always_step")
         self.in_the_end = self._of_kind("eventually")
-        self._text = self._made()
+        self._text = self._module_text()
 
     def _of_kind(self, kind: str) -> list[str]:
         return [name for name, (one, _) in self._recorded.claims.items() if one.kind == kind]
@@ -70,7 +70,7 @@ class Module:
 
     # -- the parts --------------------------------------------------------------------------------
 
-    def _made(self) -> str:
+    def _module_text(self) -> str:
         # What the later parts use decides what the earlier ones must declare.
         steps = self._recorded.steps
         actions = [self._actions.action(step, self._kept) for step in steps]

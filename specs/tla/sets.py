@@ -47,11 +47,11 @@ class SetElements:
             return self.stored(term)
         if term.op == "not":
             rest = self.set(term.args[0])
-            return None if rest is None else _less(self.everything, rest)
+            return None if rest is None else _difference(self.everything, rest)
         if term.op == "and":
-            return self._meet(term)
+            return self._intersection(term)
         if term.op == "or":
-            return self._join(term)
+            return self._union(term)
         if term.op == "ite" and not self.depends(term.args[0]):
             then, other = self.set(term.args[1]), self.set(term.args[2])
             if then is None or other is None:
@@ -87,7 +87,7 @@ class SetElements:
                 return base, t.add(other, t.const(-plus)) if plus else other
         return None
 
-    def _meet(self, term: Term) -> LayoutNode | None:
+    def _intersection(self, term: Term) -> LayoutNode | None:
         conditions = [part for part in term.args if not self.depends(part)]
         members: LayoutNode | None = None
         gone: list[LayoutNode] = []
@@ -103,10 +103,10 @@ class SetElements:
                 members = found if members is None else _operator(r"\cap", members, found)
         result = self.everything if members is None else members
         for one in gone:
-            result = _less(result, one)
+            result = _difference(result, one)
         return If(self.write(t.and_(*conditions)), result, EMPTY) if conditions else result
 
-    def _join(self, term: Term) -> LayoutNode | None:
+    def _union(self, term: Term) -> LayoutNode | None:
         conditions = [part for part in term.args if not self.depends(part)]
         result: LayoutNode | None = None
         for part in term.args:
@@ -127,5 +127,5 @@ def _operator(operator: str, left: LayoutNode, right: LayoutNode) -> LayoutNode:
     return Infix(operator, left, right, SETS)
 
 
-def _less(members: LayoutNode, gone: LayoutNode) -> LayoutNode:
+def _difference(members: LayoutNode, gone: LayoutNode) -> LayoutNode:
     return Infix("\\", members, gone, SETS)

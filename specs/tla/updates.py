@@ -91,7 +91,7 @@ class Updates:
         """Do the writes give every leaf of the place a value, or define it by a rule?"""
         if isinstance(place.schema, Record):
             return all(
-                self._covers(place.part(part), _under(leaves, place.part(part)))
+                self._covers(place.part(part), _leaves_below(leaves, place.part(part)))
                 for part in place.schema.parts
             )
         return bool(leaves)
@@ -126,7 +126,7 @@ class Updates:
         """The new value of a place; a leaf that is not written keeps its value."""
         leaves = {n: w for n, w in leaves.items() if w.term is not self._before(place, n, w)}
         if not leaves:
-            return self._kept(place, scope)
+            return self._value_before(place, scope)
         chosen = self._choice(place, leaves, scope)
         if chosen is not None:
             return chosen
@@ -136,7 +136,7 @@ class Updates:
         if isinstance(schema, Record):
             return self._record(place, leaves, scope)
         if isinstance(schema, LogOf):
-            return self._logs.value(place, self._kept(place, scope), leaves, scope)
+            return self._logs.value(place, self._value_before(place, scope), leaves, scope)
         written = leaves[place.name]
         if isinstance(schema, (SetOf, Relation)):
             everything = (
@@ -153,7 +153,7 @@ class Updates:
             return None
         return t.get(name, (*place.indices, *written.variables), self._of.places.sort(name))
 
-    def _kept(self, place: WrittenPlace, scope: NameScope) -> LayoutNode:
+    def _value_before(self, place: WrittenPlace, scope: NameScope) -> LayoutNode:
         if place.text is None:
             return self._of.shapes.blank(place.schema, place.name)
         return Word("@" if place.text == scope.here else place.text)
@@ -206,12 +206,15 @@ class Updates:
             return Word(copied)
         if whole or place.text is None:
             parts = [
-                (part, self._value(place.part(part), _under(leaves, place.part(part)), scope))
+                (
+                    part,
+                    self._value(place.part(part), _leaves_below(leaves, place.part(part)), scope),
+                )
                 for part in place.schema.parts
             ]
             return self._of.shapes.record(parts)
         return ExceptUpdate(
-            self._kept(place, scope), tuple(self._changes(place, "!", leaves, scope))
+            self._value_before(place, scope), tuple(self._changes(place, "!", leaves, scope))
         )
 
     def _changes(
@@ -221,7 +224,7 @@ class Updates:
         found: list[LayoutNode] = []
         for part in place.schema.parts:
             inner = place.part(part)
-            mine = _under(leaves, inner)
+            mine = _leaves_below(leaves, inner)
             if mine and isinstance(inner.schema, Record) and not self._covers(inner, mine):
                 found += self._changes(inner, f"{path}.{part}", mine, scope)
             elif mine:
@@ -233,7 +236,7 @@ class Updates:
         schema = place.schema
         if isinstance(schema, Record):
             return all(
-                self._is_blank(place.part(part), _under(leaves, place.part(part)))
+                self._is_blank(place.part(part), _leaves_below(leaves, place.part(part)))
                 for part in schema.parts
             )
         if isinstance(schema, Leaf):
@@ -284,7 +287,7 @@ def _belongs(field: str, name: str) -> bool:
     return field == name or field.startswith(f"{name}.")
 
 
-def _under(leaves: Leaves, place: WrittenPlace) -> dict[str, WrittenLeaf]:
+def _leaves_below(leaves: Leaves, place: WrittenPlace) -> dict[str, WrittenLeaf]:
     return {name: one for name, one in leaves.items() if _belongs(name, place.name)}
 
 

@@ -113,8 +113,8 @@ CHANGED: dict[str, list[tuple[str, str]]] = {
     ],
     "specs.tla.limits": [
         ("if not self._may_exceed(arm, sort.high):", "if self._may_exceed(arm, sort.high):"),
-        ("yield from _arms(other, (*given, t.not_(condition)))",
-         "yield from _arms(other, (*given, condition))"),
+        ("yield from _cases_of(other, (*given, t.not_(condition)))",
+         "yield from _cases_of(other, (*given, condition))"),
     ],
     "specs.tla.updates": [
         ("Word(\"@\" if place.text == scope.here else place.text)", "Word(\"@\")"),

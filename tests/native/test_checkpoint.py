@@ -97,7 +97,7 @@ def test_an_interrupted_search_leaves_a_checkpoint_that_goes_on(
 def test_an_interrupt_while_a_level_is_added_up_loses_no_verdict_and_counts_nothing_twice(
     tmp_path, in_one_go, monkeypatch, level, line
 ):
-    settle = NativeSearch._settle
+    settle = NativeSearch._settle_claims
 
     def interrupted(search: NativeSearch, bits: int, depth: int) -> None:
         if depth != level + 1:
@@ -107,10 +107,10 @@ def test_an_interrupt_while_a_level_is_added_up_loses_no_verdict_and_counts_noth
             settle(search, bits, depth)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(NativeSearch, "_settle", interrupted)
+    monkeypatch.setattr(NativeSearch, "_settle_claims", interrupted)
     with pytest.raises(KeyboardInterrupt):
         visited(tmp_path)
-    monkeypatch.setattr(NativeSearch, "_settle", settle)
+    monkeypatch.setattr(NativeSearch, "_settle_claims", settle)
 
     assert visited(tmp_path) == in_one_go
 

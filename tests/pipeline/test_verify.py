@@ -54,7 +54,9 @@ def test_an_exploration_answers_all_its_claims_and_counts_its_states_once() -> N
 
 
 def test_a_finding_that_is_not_there_is_not_as_expected() -> None:
-    found = verifying._found(HistoricBug("strong_isr", "classic", "kip_320", {"epoch": 1}), quiet)
+    found = verifying._find_bug(
+        HistoricBug("strong_isr", "classic", "kip_320", {"epoch": 1}), quiet
+    )
 
     assert found.verdict is not Verdict.BROKEN
     assert not found.as_expected

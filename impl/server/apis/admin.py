@@ -30,7 +30,7 @@ MISSING_CONTROLLER = "This is not the correct controller for this cluster."
 def create_topics(request: ApiRequest) -> Fields:
     """Create topics, and wait until their partitions have leaders."""
     validate = bool(request.get("validate_only", False))
-    named, twice = _once(request.body.topics)
+    named, twice = _without_duplicates(request.body.topics)
     wrong = {one.name: _wrong_assignment(one) for one in named if _wrong_assignment(one)}
     topics = [_creatable(one) for one in named if one.name not in wrong]
     found = _or_not_controller(
@@ -74,7 +74,7 @@ def _created(
     )
 
 
-def _once(topics: Iterable[Any]) -> tuple[list[Any], list[str]]:
+def _without_duplicates(topics: Iterable[Any]) -> tuple[list[Any], list[str]]:
     """The topics that are named once, and the names that come twice."""
     rows = list(topics)
     names = [one.name for one in rows]
@@ -115,7 +115,7 @@ def _text(replicas: Iterable[Iterable[int]]) -> str:
 def create_partitions(request: ApiRequest) -> Fields:
     """Grow topics; assignments are of the new partitions alone."""
     validate = bool(request.body.validate_only)
-    rows, twice = _once(request.body.topics)
+    rows, twice = _without_duplicates(request.body.topics)
     topics: list[TopicToGrow] = []
     wrong: Changed = {}
     for one in rows:

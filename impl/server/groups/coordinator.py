@@ -172,7 +172,7 @@ class GroupCoordinator:
         """A group of this broker, None if there is none; whoever asks holds ``lock``."""
         return self._groups.get(self.partition_of(name), {}).get(name)
 
-    def _made(self, name: str) -> Group:
+    def _get_or_create(self, name: str) -> Group:
         number = self.partition_of(name)
         groups = self._groups.setdefault(number, {})
         return groups.setdefault(name, Group(name, self.delay_s))
@@ -204,7 +204,7 @@ class GroupCoordinator:
             if group is None:
                 if member_id:
                     return JoinResponse("UNKNOWN_MEMBER_ID", member_id)
-                group = self._made(name)
+                group = self._get_or_create(name)
             if member_id:
                 return group.join(member_id, who, now)
             if len(group.members) >= self.config.whole_number("group.max.size"):
@@ -308,7 +308,7 @@ class GroupCoordinator:
             if group is None:
                 if generation != ANY_GENERATION:
                     return "ILLEGAL_GENERATION"
-                group = self._made(name)
+                group = self._get_or_create(name)
             error = self._commit_error(group, member_id, instance_id, generation)
         if error != NONE or not offsets:
             return error

@@ -15,13 +15,13 @@ from specs.proofs.progress import leaders
 from specs.proofs.progress.leaders import follows_now, is_dead, is_led, is_to_follow, nothing
 
 
-def mine(now):
+def leader_replica(now):
     """What the leader of the registered epoch knows."""
     return now.leader[now.zk.epoch]
 
 
 def is_current(now):
-    return mine(now).zk_version == now.zk.version
+    return leader_replica(now).zk_version == now.zk.version
 
 
 FAULTS = {
@@ -43,17 +43,17 @@ FAULTS = {
 
 def is_unheard(now):
     return all_of(is_led(now), any_of(
-        mine(now).write == "executed", mine(now).write == "unanswered"))
+        leader_replica(now).write == "executed", leader_replica(now).write == "unanswered"))
 
 
 def is_sent(now):
-    return all_of(is_led(now), mine(now).write == "sent")
+    return all_of(is_led(now), leader_replica(now).write == "sent")
 
 
 def is_left_out(now, b):
     """A live replica that is neither in the leader's ISR nor in the one on its way."""
-    return all_of(is_led(now), now.live.has(b), not_(mine(now).isr.has(b)),
-                  not_(all_of(is_sent(now), mine(now).written_isr.has(b))))
+    return all_of(is_led(now), now.live.has(b), not_(leader_replica(now).isr.has(b)),
+                  not_(all_of(is_sent(now), leader_replica(now).written_isr.has(b))))
 
 
 ANSWERED = {"isr_write_response_arrives": nothing, "leader_reads_its_isr_back": nothing,
@@ -64,7 +64,7 @@ DECIDED = {"isr_write_is_executed": nothing, "isr_write_is_refused": nothing,
 WRITES = (
     Rank("dropping_writes", "an ISR write that drops somebody is on its way from before", (),
          lambda now: all_of(is_sent(now), not_(
-             mine(now).isr.is_subset_of(mine(now).written_isr))), DECIDED),
+             leader_replica(now).isr.is_subset_of(leader_replica(now).written_isr))), DECIDED),
     Rank("left_out", "live replicas that are neither in the ISR nor being taken in", (BROKERS,),
          is_left_out, {"leader_expands_isr": lambda now, broker, follower: (follower,)}),
     Rank("sent_writes", "an ISR write is on its way", (), is_sent, DECIDED),
@@ -82,9 +82,9 @@ WRITES_AWAITED = (
     AwaitedStep("isr_write_is_refused", lambda now: all_of(is_sent(now), not_(is_current(now))),
             the_epoch),
     AwaitedStep("isr_write_response_arrives", lambda now: all_of(
-        is_led(now), mine(now).write == "executed"), the_epoch),
+        is_led(now), leader_replica(now).write == "executed"), the_epoch),
     AwaitedStep("leader_gives_up_isr_write", lambda now: all_of(
-        is_led(now), mine(now).write == "unanswered"), the_epoch),
+        is_led(now), leader_replica(now).write == "unanswered"), the_epoch),
 )
 
 
@@ -112,7 +112,8 @@ def records_up_to(end):
                       now.asked[b][now.zk.epoch] < end(now))
 
     def is_unknown(now, b):
-        return all_of(is_led(now), is_to_follow(now, b), mine(now).known_end[b] < end(now))
+        return all_of(
+            is_led(now), is_to_follow(now, b), leader_replica(now).known_end[b] < end(now))
 
     ranks = (
         Rank("unsent", "records that the leader has not sent", (OFFSETS,), is_unsent,
@@ -142,7 +143,7 @@ def records_up_to(end):
             lambda now, b: {"broker": b}, (BROKERS,)),
         AwaitedStep("leader_learns_end", lambda now, b: all_of(
             fetches(now, b), end(now) <= now.asked[b][now.zk.epoch],
-            mine(now).known_end[b] < end(now)),
+            leader_replica(now).known_end[b] < end(now)),
             lambda now, b: {"broker": now.zk.leader, "follower": b, "epoch": now.zk.epoch,
                             "end": end(now)}, (BROKERS,)),
     )

@@ -20,7 +20,7 @@ from specs.proofs.progress.catching_up import (
     WRITES_AWAITED,
     is_current,
     is_left_out,
-    mine,
+    leader_replica,
     records_up_to,
 )
 from specs.proofs.progress.leaders import OF_THE_EXECUTABLE, has_live_member, is_led
@@ -30,7 +30,7 @@ FAULTS = {**catching_up.FAULTS, "leader_appends": always_a_fault}
 
 def has_lost_the_version(now):
     """Its version is old, and no answer is to come that would bring a newer one."""
-    return all_of(is_led(now), mine(now).write == "none", not_(is_current(now)))
+    return all_of(is_led(now), leader_replica(now).write == "none", not_(is_current(now)))
 
 
 def isr_is_full(now):
@@ -65,8 +65,8 @@ RANKS, RECORDS_AWAITED = records_up_to(all_records)
 AWAITED = (
     *leaders.AWAITED, *WRITES_AWAITED, *RECORDS_AWAITED,
     AwaitedStep("leader_expands_isr", lambda now, b: all_of(
-        is_led(now), mine(now).write == "none", is_current(now), is_left_out(now, b),
-        mine(now).known_end[b] >= all_records(now)),
+        is_led(now), leader_replica(now).write == "none", is_current(now), is_left_out(now, b),
+        leader_replica(now).known_end[b] >= all_records(now)),
         lambda now, b: {"broker": now.zk.leader, "follower": b}, (BROKERS,)),
 )
 

@@ -17,7 +17,7 @@ from specs.proofs.progress.catching_up import (
     FAULTS,
     WRITES,
     WRITES_AWAITED,
-    mine,
+    leader_replica,
     records_up_to,
 )
 from specs.proofs.progress.leaders import OF_THE_EXECUTABLE, has_live_member, is_led
@@ -28,7 +28,7 @@ def has_the_record(now):
 
 
 def isr_lives(now):
-    return mine(now).isr.is_subset_of(now.live)
+    return leader_replica(now).isr.is_subset_of(now.live)
 
 
 def is_committed(now):
@@ -64,8 +64,8 @@ RANKS, RECORDS_AWAITED = records_up_to(wanted)
 AWAITED = (
     *leaders.AWAITED, *WRITES_AWAITED, *RECORDS_AWAITED,
     AwaitedStep("leader_advances_hw", lambda now: all_of(
-        is_led(now), mine(now).write == "none", leaders.every_other_member(
-            now, lambda b: mine(now).known_end[b] >= wanted(now))),
+        is_led(now), leader_replica(now).write == "none", leaders.every_other_member(
+            now, lambda b: leader_replica(now).known_end[b] >= wanted(now))),
         lambda now: {"broker": now.zk.leader, "end": wanted(now)}),
 )
 
