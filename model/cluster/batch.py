@@ -1,10 +1,10 @@
 """ControllerBrokerRequestBatch: requests are collected in a batch; each broker has one send queue.
 
-LeaderAndIsr goes before UpdateMetadata, and never without it: whoever is notified of a new leader
-is notified of the live brokers, but after it. A queue is memory of the controller, and goes with
-when it resigns.
+LeaderAndIsr is sent before UpdateMetadata, and never without it: brokers learn of a new leader
+first, and of the live brokers afterwards. The queues are in the controller's memory, and are
+dropped when it resigns.
 
-By itself UpdateMetadata is sent for six reasons, five of them here (the sixth is reassignment):
+UpdateMetadata is sent alone for six reasons, five of them here (the sixth is reassignment):
 failover (`controller_sends_initial_update_metadata`), a broker's start
 (`controller_sends_update_metadata_for_new_brokers`), another address
 (`controller_reads_endpoints`), replicas that go offline without a leader among them
@@ -20,11 +20,12 @@ from model.protocol.state import BROKERS
 
 
 def is_reached(now, broker, target, live):
-    """The controller takes the target for alive, and its request names the right registration.
+    """The controller believes that the target is live, and its request names the present
+    registration.
 
     Why: from 2.2 a request names the epoch of the registration that the controller knows (KIP-380);
-    one for an earlier registration would be refused, so that it is left out here. Of a broker that
-    bounced it knows the earlier one until its turn comes.
+         one for an earlier registration would be refused, so it is left out here. For a bounced
+         broker the controller knows the earlier one until it handles the bounce.
     """
     cache = now.cache[broker]
     if version.broker_epoch:
@@ -39,14 +40,15 @@ def cached(now, broker, partition):
 
 
 def states_of_request(rule):
-    """The states that a request mentions: `rule(partition)` is a version, or none."""
+    """The partition states in a request: `rule(partition)` is a zkVersion, or none."""
     return lam(PARTITIONS, rule)
 
 
 def batch(now, broker, goes, tells, stops=None):
-    """The queues with a batch more: LeaderAndIsr where it `goes(partition, target)`, if there is a
-    replica, then UpdateMetadata to every live broker, about what it `tells(partition)` of, then
-    StopReplica where it `stops(partition, target)`: nothing else `goes` there."""
+    """The send queues with one more batch: LeaderAndIsr where `goes(partition, target)` and the
+    target has a replica, then UpdateMetadata to every live broker for the partitions with
+    `tells(partition)`, then StopReplica where `stops(partition, target)` (there `goes` is
+    false)."""
     live = now.cache[broker].live
 
     def obeys(partition, target):
@@ -80,7 +82,8 @@ def batch(now, broker, goes, tells, stops=None):
 
 
 def stop_replica(now, broker, queue, target, stops):
-    """A queue with a StopReplica more, where it `stops(partition, target)`: no log is deleted."""
+    """The queue with one more StopReplica (without deletion) for the partitions with
+    `stops(partition, target)`."""
     return when(
         all_of(is_reached(now, broker, target, now.cache[broker].live),
                some(PARTITIONS, lambda partition: stops(partition, target))),
@@ -94,8 +97,8 @@ def stopping(now, broker, target, stops):
 
 
 def update_metadata(now, broker, live, says, endpoints=None):
-    """The queues with an UpdateMetadata more for every live broker: who is alive and where, and
-    what it `says(partition, target)` of partitions."""
+    """The queues with one more UpdateMetadata for every live broker: the live brokers with their
+    endpoints, and `says(partition, target)` of partitions."""
     def with_request(target):
         queue = now.cache[broker].queue[target]
         return when(
@@ -109,8 +112,8 @@ def update_metadata(now, broker, live, says, endpoints=None):
 
 
 def live_brokers(now, broker, live=None, to_whom_all=None, endpoints=None):
-    """UpdateMetadata to say who is alive; about all partitions only to those who need that, and
-    before 2.2 to everybody."""
+    """UpdateMetadata with the live brokers; with all partitions only to brokers that need them, and
+    before 2.2 to all brokers."""
     def says(partition, target):
         state = cached(now, broker, partition)
         if version.announcement == "all_partitions":

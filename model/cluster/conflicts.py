@@ -37,7 +37,8 @@ def has_pending_state_write(now, broker):
 
 
 def would_write(now, broker):
-    """By what it read there is a leader to write, or a replica to take out of the ISR."""
+    """By the state that it read, there is a leader to write, or a replica to remove from the ISR.
+    """
     stage, mine = now.cache[broker].stage, now.context[broker]
     return any_of(
         *(all_of(mine.due, kind.is_on(stage), kind.choice(now, broker).exists) for kind in KINDS),
@@ -57,8 +58,8 @@ def controller_reads_state(now, new, broker):
 
 @transition(shows="refused_write", broker=BROKERS)
 def controller_write_conflicts(now, new, broker):
-    """BADVERSION: the leader has changed the ISR meanwhile, or a controller the leader. It reads,
-    elects and writes once more."""
+    """BADVERSION: meanwhile the leader has changed the ISR, or a controller has changed the leader.
+    The controller reads the state, elects and writes again."""
     require_writing(now, broker)
     require(has_pending_state_write(now, broker),               "it is about to write the state")
     require_read(now, broker)
@@ -105,8 +106,8 @@ def controller_skips_isr_removal(now, new, broker, replica):
 
 
 def is_to_delete(now, broker):
-    """It deletes what notified it: notifications, or the request for preferred leaders, and that
-    at the end of its failover even where there is none."""
+    """The controller deletes a znode: handled notifications, or the request for preferred leaders
+    (at the end of a failover even if there is none)."""
     cache, noted, named = now.cache[broker], is_noted(now), not_(now.zk.log_dir_events.is_empty())
     idle = cache.stage == "idle"
     return any_of(
@@ -118,7 +119,7 @@ def is_to_delete(now, broker):
 
 
 def has_a_write(now, broker):
-    """What it has read of the partition gives it something to write."""
+    """By the state that it has read, the controller has something to write."""
     return all_of(
         has_pending_state_write(now, broker), not_(is_none(now.context[broker].read)),
         as_read(now, broker).controller <= now.belief[broker], would_write(now, broker))

@@ -1,4 +1,4 @@
-"""How an event tells a controller that it was deposed; `conflicts` has the fenced write.
+"""How a controller learns by an event that it was deposed; `conflicts` has the fenced write.
 
 Source: KafkaController.maybeResign, onControllerResignation
 """
@@ -19,8 +19,8 @@ CHANGED = "a ControllerChange is next in its queue"
 
 @transition(actor=CLIENTS, fault=True)
 def controller_node_is_deleted(now, new):
-    """An operator deletes /controller to force an election; its owner goes on with its session,
-    and hears of it when its turn comes, if its process runs.
+    """An operator deletes /controller to force an election; its owner keeps its session, and learns
+    of it when its event thread handles the ControllerChange, if its process runs.
 
     Why: a deposed controller that can still write is what the fence of KAFKA-6082 is for.
     """
@@ -30,7 +30,8 @@ def controller_node_is_deleted(now, new):
 
 
 def owner_notified(now, hears):
-    """/controller is deleted: whose it was gets a ControllerChange, if it `hears` of that."""
+    """/controller is deleted: its former owner gets a ControllerChange, if it `hears` of the
+    deletion."""
     return lam(BROKERS, lambda one: when(
         all_of(now.zk.controller == one, hears(one)),
         with_event(now.cache[one], "controller_change"), now.cache[one]))
@@ -40,8 +41,8 @@ def owner_notified(now, hears):
 def broker_loses_controller_election(now, new, broker):
     """The reply was lost, and by now /controller or the epoch is not the broker's any more.
 
-    From 1.1 to 2.0 it gives up whatever it would find, and deletes /controller, be it its own or
-    not; up to 1.0 only the first controller does.
+    From 1.1 to 2.0 it gives up without reading it, and deletes /controller, even if it belongs to
+    another broker; up to 1.0 only the first controller of a cluster does.
     Kafka: KafkaController.incrementControllerEpoch, triggerControllerMove (up to 2.0)
     """
     find_it_moved(now, new, broker)
@@ -53,8 +54,8 @@ def broker_loses_controller_election(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def controller_resigns(now, new, broker):
-    """A deposed controller reads that /controller is not its own any more, and forgets all: its
-    handlers are removed, so that what is queued behind is for nobody."""
+    """A deposed controller reads that /controller is no longer its own, and resigns: its memory is
+    cleared and its handlers are removed, so that events queued behind have no effect."""
     require_controllership(now, broker)
     require_next(now, broker, "controller_change",  CHANGED)
     require(now.zk.controller != broker,            "/controller is not its own any more")
@@ -66,8 +67,8 @@ def controller_resigns(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_is_still_active(now, new, broker):
-    """The event is about a controllership that it lost before it heard of it; it is the controller
-    again by now."""
+    """The event is about a controllership that the broker lost unnoticed; by now it is the
+    controller again."""
     require_controllership(now, broker)
     require_next(now, broker, "controller_change",  CHANGED)
     require(now.zk.controller == broker,            "/controller is its own")
@@ -77,7 +78,8 @@ def controller_is_still_active(now, new, broker):
 
 @transition(ends="lost", only=lambda v: not v.events_dropped, broker=BROKERS)
 def controller_resigns_and_keeps_its_queue(now, new, broker):
-    """It has resigned, and its thread goes on with what was queued, in the old epoch.
+    """The controller has resigned, but its thread still handles the queued events, in the old
+    epoch.
 
     Kafka: listeners were not removed until KAFKA-4447
     """

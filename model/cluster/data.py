@@ -1,7 +1,7 @@
 """Logs, reduced to which replicas hold every committed record.
 
-A commit leaves replicas outside the ISR behind. A follower that fetches gets its leader's log: it
-gains committed records, or loses them. `replication` has the logs.
+After a commit, replicas outside the ISR lack a record. A follower that fetches takes over its
+leader's log: it gains committed records, or loses them. `replication` has the logs.
 """
 
 from model.language import all_of, any_of, every, is_none, not_, require, some, transition, when
@@ -29,7 +29,7 @@ def fetches_from(now, follower, leader):
 
 @transition(leader=BROKERS)
 def leader_commits(now, new, leader):
-    """A record is committed by the ISR; who is not in it lacks the record."""
+    """A record is committed by the ISR; replicas outside the ISR lack it."""
     isr = state_of_replica(now, leader).isr
     require(leads(now, leader),                     "the broker believes it leads")
     require(every(BROKERS, lambda one: any_of(
@@ -43,7 +43,7 @@ def leader_commits(now, new, leader):
 
 @transition(shows="fetch", follower=BROKERS, leader=BROKERS)
 def follower_catches_up(now, new, follower, leader):
-    """A follower cuts its log where it leaves the leader's, and fetches the rest."""
+    """A follower truncates its log to where it diverges from the leader's, and fetches the rest."""
     require(fetches_from(now, follower, leader),    "the follower fetches from the leader")
     require(now.complete.has(follower) != now.complete.has(leader),
                                                     "their logs differ in what was committed")

@@ -1,7 +1,8 @@
 """Failures of single log directories: each replica of a broker is in a directory of its own.
 
-The broker notes what it has lost in ZooKeeper, the controller asks it for every replica, and learns
-from its response which are gone. They count as dead until the broker is started again, or obeys.
+The broker creates a notification in ZooKeeper. The controller then sends it LeaderAndIsr for every
+replica, and learns from the response which replicas are offline. They count as dead until the
+broker restarts, or handles a LeaderAndIsr for them without an error.
 
 Source: ReplicaManager.handleLogDirFailure, KafkaController.processLogDirEventNotification and
 processLeaderAndIsrResponseReceived (2.3, KIP-112)
@@ -33,8 +34,8 @@ def are_notified(v):
 
 @transition(fault=True, only=are_notified, broker=BROKERS)
 def log_directory_fails(now, new, broker):
-    """The replica is offline at once: it neither leads nor fetches. The broker goes on with the
-    others; until 0.11 it would have halted."""
+    """The replica is offline at once: it neither leads nor fetches. The broker keeps its other
+    directories; up to 0.11 it halted."""
     require(now.up.has(broker),                     "the process runs")
     require(now.replicas.has(broker),               "it has a replica of the partition")
     require(not_(now.failed.has(broker)),           "the replica's log directory works")
@@ -57,7 +58,7 @@ def log_directory_is_repaired(now, new, broker):
 
 @transition(only=are_notified, broker=BROKERS)
 def broker_reports_log_dir_failure(now, new, broker):
-    """The broker creates a /log_dir_event_notification, which names nobody but itself."""
+    """The broker creates a /log_dir_event_notification, which names only the broker."""
     require(now.failure_unreported.has(broker),     "a log directory of it failed, and it did not "
                                                     "say so yet")
     require(now.zk.registered.has(broker),          "it has a ZooKeeper session")
@@ -69,9 +70,9 @@ def broker_reports_log_dir_failure(now, new, broker):
 
 @transition(only=are_notified, broker=BROKERS)
 def controller_sends_leader_and_isr_for_log_dirs(now, new, broker):
-    """LeaderAndIsr for every replica of the brokers that are named, each as it is cached: who has
-    it still has this epoch already. Then the notifications are deleted, which is no step of its
-    own, as for ISR changes."""
+    """LeaderAndIsr for every replica of the brokers that are named, with the cached states: a
+    broker whose replica is online knows its leader epoch already. Then the notifications are
+    deleted, in the same step, as for ISR changes."""
     named = now.zk.log_dir_events
     require_writing(now, broker)
     require_next(now, broker, "log_dir_event",      EVENT)
@@ -87,7 +88,8 @@ def controller_sends_leader_and_isr_for_log_dirs(now, new, broker):
 
 @transition(only=are_notified, broker=BROKERS)
 def controller_finds_no_log_dir_event(now, new, broker):
-    """The event was of a deletion, or of what was read with the event before."""
+    """The event was caused by a deletion, or by a notification that was read with the event before.
+    """
     require_controllership(now, broker)
     require_next(now, broker, "log_dir_event",      EVENT)
     require(now.zk.log_dir_events.is_empty(),       "no notification is there")
@@ -96,15 +98,15 @@ def controller_finds_no_log_dir_event(now, new, broker):
 
 
 def is_lost_now(now, broker, partition, subject):
-    """By the response that is next the replica is offline, and it was not known to be."""
+    """The next response reports the replica as offline, which the controller did not know."""
     mine = context_of(now, broker, partition)
     return all_of(mine.refusing.has(subject), not_(mine.lost.has(subject)))
 
 
 @transition(only=are_notified, broker=BROKERS, subject=BROKERS)
 def controller_marks_replicas_offline(now, new, broker, subject):
-    """Replicas that the response names go offline as if their broker had died; it is alive, and is
-    sent StopReplica for them."""
+    """Replicas that the response names go offline as if their broker had died. It is alive, so it
+    is sent StopReplica for them."""
     require_acting(now, broker)
     require_next(now, broker, "leader_and_isr_response", RESPONSE, subject)
     require(some(PARTITIONS, lambda partition: is_lost_now(now, broker, partition, subject)),
@@ -129,8 +131,8 @@ def controller_marks_replicas_offline(now, new, broker, subject):
 
 @transition(only=are_notified, broker=BROKERS, subject=BROKERS)
 def controller_finds_log_dirs_unchanged(now, new, broker, subject):
-    """What the response names is known, or a replica obeys that was on a failed directory: it
-    counts as live again."""
+    """The controller knows already what the response reports; or a replica that was on a failed
+    directory is reported without an error, and counts as live again."""
     require_acting(now, broker)
     require_next(now, broker, "leader_and_isr_response", RESPONSE, subject)
     require(not_(some(PARTITIONS, lambda partition: is_lost_now(now, broker, partition, subject))),

@@ -1,8 +1,8 @@
 """Leader elections: what all kinds share, and the election of Offline partitions.
 
-Each kind has three steps: a leader is written for one partition after the other, or nobody may
-lead one; in the end the batch is sent. A strategy takes the first replica of the assignment that
-may lead, so that there is one outcome.
+Each kind has three steps: for each partition in turn a leader is written, or no replica can lead;
+at the end the batch is sent. A strategy elects the first replica of the assignment that can lead,
+so there is one outcome.
 
 Source: PartitionStateMachine.doElectLeaderForPartitions (2.3)
 """
@@ -40,7 +40,8 @@ from model.protocol.strategies import offline_partition, placed
 
 
 class Election(NamedTuple):
-    """One kind: the stages of the thread that elect so, the strategy, and why a step is refused."""
+    """One kind of election: the thread's stages that use it, the strategy, and the reasons of
+    refusals."""
 
     stages: tuple[str, ...]
     choice: Callable[[Any, Any], Any]           # of a state and the controller
@@ -78,7 +79,8 @@ def require_read(now, broker):
 
 
 def require_current(now, broker):
-    """Its write is conditional, and a state of a newer controller is left alone."""
+    """The write is conditional on the zkVersion, and a newer controller's state is not overwritten.
+    """
     require(as_read(now, broker).controller <= now.belief[broker],
                                                     "no newer controller has written the state")
     require(now.context[broker].read == now.version, "the state is as it was read")
@@ -101,7 +103,7 @@ def elect(now, new, broker, leader, kind):
 
 
 def find_nobody(now, new, broker, kind):
-    """Nothing is written, and the partition stays as it is."""
+    """No replica can lead: nothing is written, and the partition's state stays."""
     require_acting(now, broker)
     require(kind.is_on(now.cache[broker].stage),    kind.at_it)
     require(now.context[broker].due,                kind.due)
@@ -113,9 +115,9 @@ def find_nobody(now, new, broker, kind):
 
 
 def send_batch(now, new, broker, kind, stage, is_notified=None, unbalanced=None, due=None):
-    """The batch: LeaderAndIsr to those replicas of whom `is_notified(context, target)` says so, of
-    all if it is not given; UpdateMetadata to all brokers. Where the event goes on with other
-    partitions these are `due(partition)`, and `unbalanced` is what is left after them."""
+    """Sends the batch: LeaderAndIsr to the replicas with `is_notified(context, target)` (by default
+    to all), and UpdateMetadata to all brokers. If the event continues with other partitions,
+    `due(partition)` says which, and `unbalanced` are the brokers left after them."""
     require_acting(now, broker)
     require(kind.is_on(now.cache[broker].stage),    kind.at_it)
     require(every(PARTITIONS, lambda partition: not_(context_of(now, broker, partition).due)),
@@ -160,7 +162,8 @@ OFFLINE = Election(
 
 @transition(broker=BROKERS, leader=BROKERS)
 def controller_elects_leader(now, new, broker, leader):
-    """The first live ISR member of the assignment becomes the leader; the ISR keeps who is live.
+    """The first live ISR member of the assignment becomes the leader; the ISR keeps its live
+    members.
 
     Kafka: OfflinePartitionLeaderElectionStrategy
     """
@@ -169,7 +172,7 @@ def controller_elects_leader(now, new, broker, leader):
 
 @transition(broker=BROKERS)
 def controller_finds_no_leader(now, new, broker):
-    """Nobody may lead: the partition stays offline, and nothing is written."""
+    """No replica can lead: the partition stays offline, and nothing is written."""
     find_nobody(now, new, broker, OFFLINE)
 
 
@@ -177,10 +180,10 @@ def controller_finds_no_leader(now, new, broker):
 def controller_sends_election_batch(now, new, broker):
     """The batch of the elections: LeaderAndIsr to the live replicas, UpdateMetadata to all.
 
-    At a failover a look for a request of preferred leaders is next. Before it, from 2.0 to 2.3, a
-    request for moves is deleted that there is not: who has no session waits there, and who is
-    deposed is fenced (2.1). After a broker's failure its replicas are next, of which it may have
-    none; else the event is done.
+    At a failover the request for preferred leaders is read next. Before that, from 2.0 to 2.3, the
+    controller deletes the reassignment request even if there is none: without a session it waits
+    there, and if it is deposed it is fenced (2.1). After a broker's failure its replicas are
+    handled next, if it has any; otherwise the event is done.
     """
     cache = now.cache[broker]
     looks = at("looking")

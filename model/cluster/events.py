@@ -1,10 +1,10 @@
 """The controller's event queue: events are handled in order, by one thread.
 
-A watch is one-shot. It is set again when the handler of its event reads, so that it is set exactly
-while its event is not queued: any number of changes collapse into one event, and a handler finds
-what is there when it runs, which may be nothing new. A session that expires takes its watches with
-it; its owner clears the queue, for Expire goes before all, and resigns (`broker_reconnects`). An
-ordered stop clears it as well (ShutdownEventThread, `broker_stops`).
+A watch is one-shot. It is set again when the event's handler reads, so it is set exactly while its
+event is not queued: any number of changes become one event, and a handler reads the present state,
+which may be unchanged. The watches of an expired session are gone; the broker clears its queue,
+because Expire precedes all other events, and resigns (`broker_reconnects`). A clean shutdown clears
+the queue as well (ShutdownEventThread, `broker_stops`).
 
 Source: ControllerEventManager (2.3), KafkaZkClient's handlers of changes
 """
@@ -26,7 +26,7 @@ def is_queued(events, kind, subject=None):
 
 
 def with_event(cache, kind, subject=None):
-    """An event more at the end of the queue, if it is not in it already."""
+    """The queue with the event at its end, unless it is queued already."""
     return cache.but(events=when(
         is_queued(cache.events, kind, subject), cache.events,
         cache.events.append(kind=kind, subject=subject)))
@@ -44,7 +44,7 @@ def read_with_watches(now):
 
 
 def unwatched(cache, broker):
-    """The broker's node goes, and with it the watch on its data."""
+    """The broker's znode is deleted, and with it the watch on its data."""
     if not version.broker_data_watched:
         return cache
     return cache.but(watched=cache.watched.without(broker))
@@ -81,5 +81,5 @@ def require_next(now, broker, kind, what, subject=None):
 
 
 def dequeued(cache):
-    """The queue without the event that is worked on."""
+    """The queue without the event that is being handled."""
     return cache.but(events=cache.events.rest())

@@ -1,7 +1,7 @@
 """What a new controller does first, and in which order.
 
-UpdateMetadata goes out before any LeaderAndIsr: a broker follows nobody whom it does not know to be
-alive (KAFKA-4443). Then the replicas, then the partitions.
+UpdateMetadata is sent before any LeaderAndIsr: a broker does not follow a leader that is not in its
+metadata cache (KAFKA-4443). Then the replicas, then the partitions.
 
 Source: KafkaController.onControllerFailover (2.3)
 """
@@ -29,9 +29,9 @@ def controller_reads_context(now, new, broker):
     every partition's
     state.
 
-    Why:   what a notification would have said, it reads anyway. Its own deletion fires the
-           watch, and that event will find nothing. To delete is all that is fenced here: where
-           there is nothing to delete a deposed controller reads on, and tells what it has read.
+    Why:   it reads all states anyway, so the notifications are not needed. Its own deletion fires
+           the watch, and that event will find nothing. Only the deletion is fenced here: if there
+           is nothing to delete, a deposed controller continues to read, and sends what it has read.
     Kafka: KafkaController.onControllerFailover, initializeControllerContext
     """
     require_controllership(now, broker)
@@ -56,12 +56,12 @@ def controller_reads_context(now, new, broker):
 
 
 def has_notifications(now):
-    """Somebody noted an ISR change, or a failed log directory."""
+    """There is a notification of an ISR change or of a failed log directory."""
     return any_of(is_noted(now), not_(now.zk.log_dir_events.is_empty()))
 
 
 def echoes(now, cache):
-    """The events of the notifications that it deleted itself."""
+    """The events caused by the controller's own deletion of notifications."""
     of_directories = when(
         now.zk.log_dir_events.is_empty(), cache, with_event(cache, "log_dir_event"))
     return when(is_noted(now), with_event(of_directories, "isr_change"), of_directories).events
@@ -69,10 +69,10 @@ def echoes(now, cache):
 
 @transition(broker=BROKERS)
 def controller_sends_initial_update_metadata(now, new, broker):
-    """UpdateMetadata to every live broker, so that all know who may lead.
+    """UpdateMetadata to every live broker, so that all know the live brokers before a LeaderAndIsr.
 
-    Up to 0.10.1 that was the last act of a failover. Where it has worked on a request for preferred
-    leaders, whose batch says as much of these, it is left out here.
+    Up to 0.10.1 it was sent at the end of a failover. It is left out there if a request for
+    preferred leaders was handled, whose batch has the same contents.
     Kafka: KafkaController.onControllerFailover, KAFKA-4443
     """
     require_acting(now, broker)

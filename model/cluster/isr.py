@@ -33,7 +33,8 @@ def write_isr(now, new, leader, isr):
 
 
 def is_laggard(now, leader, replica):
-    """The replica does not fetch, or lags; one that has all of an idle log is not dropped (2.1)."""
+    """The replica does not fetch, or lags; since 2.1 a replica that is at the leader's log end is
+    not removed."""
     return not_(all_of(fetches_from(now, replica, leader), now.complete.has(replica)))
 
 
@@ -55,7 +56,7 @@ def is_to_leave(now, leader, replica):
 
 @transition(leader=BROKERS, replica=BROKERS)
 def leader_shrinks_isr(now, new, leader, replica):
-    """A leader drops a replica that lags behind."""
+    """A leader removes a lagging replica from the ISR."""
     require_leader(now, leader)
     require_member(leader, replica, state_of_replica(now, leader).isr)
     require(is_laggard(now, leader, replica),       "the replica lags behind")
@@ -66,7 +67,7 @@ def leader_shrinks_isr(now, new, leader, replica):
 
 @transition(leader=BROKERS, replica=BROKERS)
 def leader_expands_isr(now, new, leader, replica):
-    """A leader takes back a replica that has caught up."""
+    """A leader adds a replica that has caught up to the ISR."""
     require_leader(now, leader)
     require(now.replicas.has(replica),              "the replica is assigned")
     require_outsider(replica, state_of_replica(now, leader).isr)

@@ -29,7 +29,7 @@ from model.protocol.state import BROKERS
 
 
 def first(now, sender, broker):
-    """The request of a controller that a broker gets next."""
+    """The next request of a controller to a broker."""
     return now.cache[sender].queue[broker][0]
 
 
@@ -64,8 +64,8 @@ NONE, STORAGE_ERROR, EPOCH_ERROR = "NONE", "KAFKA_STORAGE_ERROR", "STALE_CONTROL
 
 
 def finish_partition(now, new, broker, sender, partition, error=NONE):
-    """The partition is dealt with; after the last one the response goes back, and the next request
-    may come."""
+    """The broker is done with the partition; after the last one it responds, and the next request
+    may arrive."""
     queue = now.cache[sender].queue[broker]
     about = queue[0].about
     rest = lam(PARTITIONS, lambda other: when(other == partition, None, about[other]))
@@ -77,8 +77,9 @@ def finish_partition(now, new, broker, sender, partition, error=NONE):
 
 
 def respond(now, new, broker, sender, last, error):
-    """A response matters where it names a failed log directory, or one that is held for failed. Of
-    those that wait the last refusal counts, and that the broker obeyed after it."""
+    """A response matters only if it reports a failed log directory, or concerns one that is
+    believed to have failed. Of several waiting responses the last error counts, and whether a
+    success follows it."""
     mine = now.context[sender]
     held_for_failed = any_of(mine.lost.has(broker), mine.refusing.has(broker))
     if error == STORAGE_ERROR:
@@ -115,7 +116,7 @@ def broker_becomes_leader(now, new, broker, sender, partition):
 
 
 def knows_leader(now, broker, sent):
-    """The leader is among the brokers that its metadata cache holds for alive."""
+    """The leader is among the live brokers in the metadata cache."""
     return some(BROKERS, lambda one: all_of(
         now.state[sent].leader == one, now.alive[broker].has(one)))
 
@@ -165,8 +166,8 @@ def older_epoch_is_refused(now, new, broker, sender, partition):
 @transition(only=lambda v: v.log_dirs_fail_alone,
             broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
 def broker_answers_kafka_storage_error(now, new, broker, sender, partition):
-    """KAFKA_STORAGE_ERROR, before anything else of the partition is looked at: so a controller
-    comes to know which replicas have gone with a log directory."""
+    """KAFKA_STORAGE_ERROR, before any other check of the partition: by this a controller learns
+    which replicas are offline."""
     require_state(now, broker, sender, partition)
     require(now.failed.has(broker),                  "the partition's log directory has failed")
 
@@ -175,7 +176,7 @@ def broker_answers_kafka_storage_error(now, new, broker, sender, partition):
 
 @transition(ends="refused", broker=BROKERS, sender=BROKERS)
 def older_controller_is_refused(now, new, broker, sender):
-    """STALE_CONTROLLER_EPOCH: whatever an older controller sends is refused whole."""
+    """STALE_CONTROLLER_EPOCH: every request of an older controller is refused as a whole."""
     require_arrival(now, broker, sender)
     require_older_controller(now.belief[sender], now.seen[broker])
 
@@ -184,7 +185,8 @@ def older_controller_is_refused(now, new, broker, sender):
 
 @transition(broker=BROKERS, sender=BROKERS)
 def broker_updates_metadata(now, new, broker, sender):
-    """UpdateMetadata: who is alive, and where, is replaced; what is said of partitions is added.
+    """UpdateMetadata: the live brokers and their endpoints are replaced; the states of partitions
+    are added.
 
     Kafka: MetadataCache.updateMetadata
     """
@@ -206,7 +208,7 @@ def broker_updates_metadata(now, new, broker, sender):
 
 
 def stopped(now, broker, named):
-    """The fetchers of what is named are removed; logs and what is known of partitions stay."""
+    """The fetchers of the named partitions are removed; logs and partition states stay."""
     return lam(PARTITIONS, lambda partition: now.partition[partition].but(
         replica=lam(BROKERS, lambda one: now.partition[partition].replica[one].but(
             fetching=all_of(
@@ -216,9 +218,10 @@ def stopped(now, broker, named):
 
 @transition(broker=BROKERS, sender=BROKERS)
 def broker_stops_fetching(now, new, broker, sender):
-    """StopReplica: until 2.5 it names no leader epoch, and is carried out whenever it comes.
+    """StopReplica: up to 2.5 it names no leader epoch, and is always carried out.
 
-    Since 2.6 it is not where the broker knows that epoch (KIP-570): `topics` has that.
+    Since 2.6 it is refused if the broker knows that leader epoch or a newer one (KIP-570): `topics`
+    has that.
     """
     request = first(now, sender, broker)
     require_arrival(now, broker, sender)
@@ -233,9 +236,11 @@ def broker_stops_fetching(now, new, broker, sender):
 
 @transition(broker=BROKERS, sender=BROKERS)
 def stop_replica_is_sent_again(now, new, broker, sender):
-    """The connection breaks under a StopReplica: it is sent again, and the first copy is late.
+    """The connection breaks while a StopReplica is in flight: it is sent again, and the first copy
+    arrives late.
 
-    LeaderAndIsr is safe against that by its leader epoch; UpdateMetadata is not, in any release.
+    The leader epoch protects LeaderAndIsr against this; UpdateMetadata is not protected in any
+    release.
     """
     request = first(now, sender, broker)
     require_arrival(now, broker, sender)
@@ -250,7 +255,7 @@ def stop_replica_is_sent_again(now, new, broker, sender):
 
 @transition(broker=BROKERS)
 def late_stop_replica_arrives(now, new, broker):
-    """The first copy arrives after all, and after what was sent since."""
+    """The first copy arrives after all, later than requests that were sent since."""
     request = now.late[broker]
     require(request.held,                            "a copy is on its way")
     require(now.up.has(broker),                      "the process runs")

@@ -22,7 +22,7 @@ from model.protocol.zookeeper import without_nodes_of
 
 
 def forget_all(now, new, broker):
-    """What a process had in memory as a broker is gone; what it wrote is not."""
+    """The broker's memory is cleared; what it wrote stays."""
     new.seen[broker]       = 0
     new.alive[broker]      = []
     new.addresses[broker]  = BLANK
@@ -45,8 +45,8 @@ def broker_crashes(now, new, broker):
 
 
 def unreached(now, other, broker):
-    """What a controller has, less the registration of a broker that ended: up to 2.1 it has ids.
-    The watches of the broker's own session go with that."""
+    """The controller's memory without the registration of a broker whose session ended (up to 2.1
+    it has ids only). The watches of that broker's own session are gone as well."""
     cache = unwatched(now.cache[other], broker)
     if version.broker_data_watched:
         cache = cache.but(watched=when(other == broker, [], cache.watched))
@@ -55,15 +55,16 @@ def unreached(now, other, broker):
 
 @transition(actor=NOBODY, fault=True, broker=BROKERS)
 def session_expires(now, new, broker):
-    """ZooKeeper ends a session: its nodes vanish, and who watches them hears of it; a live process
-    does not notice, and goes on with what it believes."""
+    """ZooKeeper ends a session: its ephemeral znodes are deleted, and their watches fire; a live
+    process does not notice, and keeps its beliefs."""
     expire(now, new, broker)
 
     end_session(now, new, broker)
 
 
 def end_session(now, new, broker):
-    """The nodes go; those of an ended session that was known to have ended, too."""
+    """The session's znodes are deleted, and those of an earlier session that was known to have
+    ended."""
     new.zk    = without_nodes_of(now.zk, broker).but(outlived=now.zk.outlived.without(broker))
     new.cache = notified(
         now, "broker_change", but=broker, caches=lambda other: unreached(now, other, broker))
@@ -73,8 +74,8 @@ def end_session(now, new, broker):
 def broker_starts(now, new, broker):
     """A process starts and registers; it hosts nothing until it gets a LeaderAndIsr.
 
-    Why:   so it obeys a deposed controller too, if that one is the first to notice it
-           (`controller_epoch_kept`).
+    Why:   it knows no controller epoch, so it obeys even a deposed controller that is the first to
+           send it a request (`controller_epoch_kept`).
     Story: specs/stories/restarted_broker_obeys_the_deposed.story
     """
     start(now, new, broker)
@@ -87,9 +88,8 @@ def broker_starts(now, new, broker):
 
 
 def outdate(now, new, broker):
-    """Marks as outdated what is in flight with the last broker epoch: a ControlledShutdown, a copy
-    of a
-    request to it, which is refused from 2.2 (KIP-380)."""
+    """Marks requests in flight with the last broker epoch as outdated: a ControlledShutdown, or a
+    copy of a request to the broker. From 2.2 they are refused (KIP-380)."""
     pending = any_of(now.asked.has(broker), some(BROKERS, lambda one: is_queued(
         now.cache[one].events, "controlled_shutdown", broker)))
     new.former = when(pending, now.former.including(broker), now.former.without(broker))
@@ -109,7 +109,7 @@ def broker_reconnects(now, new, broker):
 
 @transition(actor=NOBODY, fault=True, broker=BROKERS)
 def session_ends_before_its_nodes(now, new, broker):
-    """A session ends, and its ephemeral nodes are still to be seen for a while.
+    """A session ends, and its ephemeral znodes remain visible for a while.
 
     Why: a client may have its new session before the server has removed what the old one left.
     """
@@ -123,20 +123,20 @@ def session_ends_before_its_nodes(now, new, broker):
 
 @transition(actor=NOBODY, broker=BROKERS)
 def node_of_expired_session_is_deleted(now, new, broker):
-    """The server removes what the ended session left."""
+    """The server deletes the ephemeral znodes of the ended session."""
     require(now.zk.outlived.has(broker),            "a node of an ended session is there")
 
     end_session(now, new, broker)
 
 
 def replaces_its_old_node(v):
-    """Since 2.2. Before, NodeExists ended the attempt: the node has to go first."""
+    """Since 2.2. Before, the attempt failed with NodeExists: the znode had to be deleted first."""
     return v.znode_owner_checked and v.broker_epoch
 
 
 @transition(only=replaces_its_old_node, broker=BROKERS)
 def broker_replaces_its_old_registration(now, new, broker):
-    """The node is of its own last session: it is deleted, and created again.
+    """The znode belongs to the broker's own last session: it is deleted, and created again.
 
     Kafka: KafkaZkClient.CheckedEphemeral (KAFKA-7165, 2.2)
     """
@@ -151,7 +151,7 @@ def broker_replaces_its_old_registration(now, new, broker):
 
 @transition(only=lambda v: not v.znode_owner_checked, broker=BROKERS)
 def broker_keeps_registration_of_old_session(now, new, broker):
-    """The node has its id: the broker takes itself for registered. KAFKA-1387"""
+    """The znode has its id: the broker believes that it is registered. KAFKA-1387"""
     require(now.zk.outlived.has(broker),            "a node of its last session is there")
     require(now.up.has(broker),                     "its process runs")
     require(not_(now.mistaken.has(broker)),         "it has not looked yet")
@@ -160,8 +160,8 @@ def broker_keeps_registration_of_old_session(now, new, broker):
 
 
 def register_anew(now, new, broker):
-    """Resigned, with its event queue cleared, and under a new broker epoch; what it knows of
-    partitions stays.
+    """The broker resigns, clears its event queue, and registers under a new broker epoch; its
+    partition states stay.
 
     Kafka: KafkaController.Expire, put before all other events, and RegisterBrokerAndReelect
     """
@@ -175,8 +175,9 @@ def register_anew(now, new, broker):
 
 
 def without_old_requests(now, controller, broker):
-    """What is under way to the last registration of a broker is refused, so it goes (KIP-380);
-    until 2.1 it reached whoever had the id. That the registration is another can be seen."""
+    """Requests in flight to the last registration of a broker will be refused, so they are dropped
+    (KIP-380); up to 2.1 they reached the broker with that id. Controllers can see that the
+    registration has changed."""
     cache = unwatched(now.cache[controller], broker)
     if version.bounced_brokers_detected:
         cache = cache.but(reached=cache.reached.without(broker))

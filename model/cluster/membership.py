@@ -1,7 +1,7 @@
 """Starts and failures of brokers, as the controller notices them.
 
-One BrokerChange reads once, and takes up those that are new, those that bounced, and those that are
-gone, one after the other: nothing else is worked on between the three.
+One BrokerChange reads once, and handles new, bounced and dead brokers, one after the other, with no
+other event in between.
 
 Source: KafkaController.processBrokerChange, onBrokerStartup, onBrokerFailure (2.3)
 """
@@ -43,7 +43,8 @@ def without_channels(now, broker, brokers):
 
 
 class MembershipChange(NamedTuple):
-    """What one event found: ids that are new, that are back under another registration, gone."""
+    """What one event found: new ids, ids under another registration (bounced), and ids that are
+    gone."""
 
     new: Any
     bounced: Any
@@ -51,8 +52,8 @@ class MembershipChange(NamedTuple):
 
 
 def change(now, broker):
-    """What the event at hand found: it is read when the event is taken, once for all three, and
-    what waits for the others is kept. Up to 2.1 only ids were compared (KIP-380)."""
+    """The changes of the present event. They are read once, when the event is taken from the queue;
+    those that are not handled yet are kept. Up to 2.1 only ids were compared (KIP-380)."""
     cache, registered = now.cache[broker], now.zk.registered
     taken_up = cache.stage == "comparing"
     bounced = cache.live.within(registered).such_that(lambda one: not_(cache.reached.has(one)))
@@ -63,7 +64,8 @@ def change(now, broker):
 
 
 def require_change(now, broker):
-    """The registrations are read with the event; what is left of it then is in memory."""
+    """The registrations are read when the event is taken; afterwards the remaining changes are in
+    memory."""
     taken_up = now.cache[broker].stage == "comparing"
     require_acting(now, broker)
     require(any_of(taken_up, now.zk.registered.has(broker)), "it has a ZooKeeper session")
@@ -74,9 +76,9 @@ def require_change(now, broker):
 
 
 def with_change(now, broker, found, done_with=None):
-    """The event is out of the queue; who bounced or died has no channel any more, and is kept but
-    for those whom the thread is now `done_with`. Of who is new or back registration and data are
-    read now, whenever their turn comes."""
+    """The event is taken from the queue. Brokers that bounced or died have no channel any more, and
+    are kept in memory, except those that the thread is `done_with`. Registrations and data of
+    new and bounced brokers are read now, although they are handled later."""
     cache = now.cache[broker]
     cache = cache.but(
         events=when(cache.stage == "comparing", cache.events, cache.events.rest()),
@@ -106,7 +108,7 @@ def without_brokers(brokers, gone):
 
 @transition(broker=BROKERS)
 def controller_sees_new_brokers(now, new, broker):
-    """Registered ids that it does not have: they are announced as new."""
+    """There are registered ids that the controller does not know: new brokers."""
     found = change(now, broker)
     require_change(now, broker)
     require(not_(found.new.is_empty()),             "a registered broker is new to it")
@@ -119,7 +121,7 @@ def controller_sees_new_brokers(now, new, broker):
 
 @transition(only=lambda v: v.bounced_brokers_detected, broker=BROKERS)
 def controller_sees_bounced_brokers(now, new, broker):
-    """A known id under a new registration: the broker failed, and it started."""
+    """A known id has a new registration: the broker failed and started again."""
     found = change(now, broker)
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
@@ -143,7 +145,7 @@ def controller_sees_dead_brokers(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_finds_brokers_unchanged(now, new, broker):
-    """What changed was changed back, or was read with the event before."""
+    """The change was reverted, or was read with the event before."""
     found = change(now, broker)
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
@@ -155,7 +157,7 @@ def controller_finds_brokers_unchanged(now, new, broker):
 
 @transition(only=lambda v: v.broker_epoch and not v.bounced_brokers_detected, broker=BROKERS)
 def controller_misses_bounced_brokers(now, new, broker):
-    """The watch fired, the ids are read, and they are those that it has: nothing is to be done.
+    """The watch fired, and the ids that are read are the known ones: the controller does nothing.
 
     Why:   until 2.1 no request names a registration, so that the new one is the old one to all, and
            this is `controller_finds_brokers_unchanged`; here the brokers know better.
@@ -171,8 +173,8 @@ def controller_misses_bounced_brokers(now, new, broker):
 
 
 def fail(now, new, broker, found, failed, started=None):
-    """onBrokerFailure: all their replicas go offline. Those that bounced have `started` as well,
-    under the registration that was read with the event."""
+    """onBrokerFailure: all replicas of these brokers go offline. Bounced brokers have `started`
+    again, under the registration that was read with the event."""
     cache = with_change(now, broker, found, done_with=failed)
     live = without_brokers(cache.live, failed)
     reached = without_brokers(cache.reached, failed) if started is None else cache.reached
@@ -186,7 +188,8 @@ def fail(now, new, broker, found, failed, started=None):
 
 
 def without_their_log_dirs(mine, failed):
-    """What was known of these brokers' log directories is old: a broker starts with what works."""
+    """Forgets failed log directories of these brokers: a broker starts with the directories that
+    work."""
     mine = mine.but(lost=without_brokers(mine.lost, failed))
     if not version.responses_fenced:                # a response that waits is believed all the same
         return mine
@@ -196,10 +199,11 @@ def without_their_log_dirs(mine, failed):
 
 
 def take_offline(now, new, broker, cache, context):
-    """onReplicasBecomeOffline: elections where there is no live leader, then the replicas go
-    offline. A partition that has been without for long counts as one that lost its leader now.
+    """onReplicasBecomeOffline: elections for partitions without a live leader, then the replicas go
+    offline. Partitions that had no leader before are included.
 
-    `cache` and `context(partition)` are what the controller has by now, with who is `gone`.
+    `cache` and `context(partition)` are the controller's present memory, with the replicas that are
+    `gone`.
     """
     def was_offline(partition):
         return context_of(now, broker, partition).offline
@@ -232,9 +236,9 @@ def controller_sends_update_metadata_for_dead_brokers(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_sends_update_metadata_for_new_brokers(now, new, broker):
-    """UpdateMetadata: to those that started about every partition, to the others about none.
+    """UpdateMetadata: with all partitions to the brokers that started, with none to the others.
 
-    Until 2.1 every broker was notified of every partition.
+    Up to 2.1 it contained all partitions for every broker.
     """
     cache = now.cache[broker]
     require_acting(now, broker)

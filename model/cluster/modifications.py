@@ -14,7 +14,7 @@ MODIFIED = "a BrokerModifications of the broker is next in its queue"
 
 @transition(broker=BROKERS)
 def broker_changes_endpoints(now, new, broker):
-    """A broker writes other listeners into its own node; who watches its data hears of it."""
+    """A broker writes other listeners into its own znode, and watches on its data fire."""
     require(now.up.has(broker),                     "the process runs")
     require(now.zk.registered.has(broker),          "it is registered")
     require(not_(now.zk.outlived.has(broker)),      "its node is that of its session")
@@ -25,7 +25,7 @@ def broker_changes_endpoints(now, new, broker):
 
 
 def is_elsewhere(now, broker, subject):
-    """The controller knows the broker under other endpoints than those that are registered."""
+    """The endpoints that the controller knows differ from the registered ones."""
     cache = now.cache[broker]
     return all_of(now.zk.registered.has(subject), cache.live.has(subject),
                   now.zk.endpoints[subject] != cache.endpoints[subject])
@@ -50,8 +50,8 @@ def controller_reads_endpoints(now, new, broker, subject):
 
 @transition(broker=BROKERS, subject=BROKERS)
 def controller_finds_endpoints_unchanged(now, new, broker, subject):
-    """The broker is away, or was read with another event. Of one that it knows, and that is there,
-    the read sets the watch again, under whichever registration it is there."""
+    """The broker is not registered, or was read with another event. If the controller knows the
+    broker and its znode exists, the read sets the watch again, whatever the registration."""
     cache = now.cache[broker]
     require_controllership(now, broker)
     require_next(now, broker, "broker_modification", MODIFIED, subject)

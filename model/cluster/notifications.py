@@ -20,7 +20,7 @@ def is_noted(now):
 
 @transition(broker=BROKERS)
 def broker_reports_isr_change(now, new, broker):
-    """A leader creates an /isr_change_notification; it waited to put several into one."""
+    """A leader creates an /isr_change_notification; it may cover several changes."""
     require(now.zk.registered.has(broker),          "it has a ZooKeeper session")
     require(now.up.has(broker),                     "its process runs")
     require(now.replica[broker].unreported,         "an ISR change of it is not reported")
@@ -33,8 +33,7 @@ def broker_reports_isr_change(now, new, broker):
 @transition(shows="read", broker=BROKERS)
 def controller_reads_isr_changes(now, new, broker):
     """The controller reads the states that notifications name, sends UpdateMetadata, and deletes
-    them.
-    The deletion fires the watch again, which was set by the reading.
+    them. The deletion fires the watch that the read has set.
 
     Why: a crash before the deletion leaves the notifications to the next controller, which reads
     every state anyway; so the deletion is no step of its own.
@@ -57,7 +56,8 @@ def controller_reads_isr_changes(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_finds_no_isr_change(now, new, broker):
-    """The event was of a deletion, or of what was read with the event before."""
+    """The event was caused by a deletion, or by a notification that was read with the event before.
+    """
     require_controllership(now, broker)
     require_next(now, broker, "isr_change",         CHANGED)
     require(not_(is_noted(now)),                    "no notification is there")

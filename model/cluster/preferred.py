@@ -54,7 +54,8 @@ def is_wanted(now):
 
 @transition()
 def admin_asks_for_preferred_leaders(now, new):
-    """/admin/preferred_replica_election is created; while it is there it cannot be again."""
+    """/admin/preferred_replica_election is created; while it exists there can be no second request.
+    """
     require(not_(is_wanted(now)),                   "no such request is there")
 
     new.spent.requests = now.spent.requests + 1
@@ -63,14 +64,15 @@ def admin_asks_for_preferred_leaders(now, new):
 
 
 def require_look(now, broker):
-    """It looks for a request as the last thing of its failover, and whenever an event says so."""
+    """The controller reads the request at the end of its failover, and when its event is handled.
+    """
     cache = now.cache[broker]
     require(any_of(cache.stage == "looking", all_of(
         cache.stage == "idle", is_next(now, broker, "preferred_election"))), ASKED)
 
 
 def dequeued_election(cache):
-    """The queue without the event, if it was one."""
+    """The queue without its first event, unless the failover (not an event) reads the request."""
     return cache.but(events=when(cache.stage == "looking", cache.events, cache.events.rest()))
 
 
@@ -83,8 +85,8 @@ def leads_as_preferred(now, broker, partition):
 
 @transition(broker=BROKERS)
 def controller_begins_preferred_election(now, new, broker):
-    """It reads the request. Who leads already as preferred is left alone: up to 1.0, since 2.2, and
-    at a failover in every release.
+    """It reads the request. Partitions that are led by their preferred replica are skipped up to
+    1.0, since 2.2, and at a failover in every release.
 
     Kafka: KafkaController.fetchPendingPreferredReplicaElections
     """
@@ -126,7 +128,7 @@ def controller_finds_no_request(now, new, broker):
 
 
 def is_imbalanced(now, broker, partition, preferred):
-    """Its preferred replica is this one, which is online, and another leads, or none."""
+    """Its preferred replica is on this broker and online, and another replica leads, or none."""
     mine = now.partition[partition]
     leader = mine.state[context_of(now, broker, partition).version].leader
     return all_of(
@@ -135,19 +137,20 @@ def is_imbalanced(now, broker, partition, preferred):
 
 
 def unbalanced(now, broker):
-    """The brokers that do not lead all that they should."""
+    """The brokers that do not lead all partitions whose preferred replica they have."""
     return those(BROKERS, lambda one: some(
         PARTITIONS, lambda partition: is_imbalanced(now, broker, partition, one)))
 
 
 def lowest_id(brokers):
-    """The first of some brokers by their ids, as a set."""
+    """The set of the one broker with the lowest id."""
     return brokers.such_that(lambda one: not_(some(
         BROKERS, lambda other: all_of(brokers.has(other), number(other) < number(one)))))
 
 
 def rebalance(now, broker, waiting):
-    """The next preferred broker's partitions are due; `waiting` are those that have no turn yet."""
+    """The partitions of the next preferred broker are due; `waiting` are the brokers that follow.
+    """
     turn = lowest_id(waiting)
     return (
         waiting.such_that(lambda one: not_(turn.has(one))),
@@ -157,7 +160,8 @@ def rebalance(now, broker, waiting):
 
 @transition(broker=BROKERS)
 def rebalance_timer_fires(now, new, broker):
-    """The timer, which runs from the end of the failover, queues a look at the imbalance."""
+    """The timer, which starts at the end of the failover, queues
+    AutoPreferredReplicaLeaderElection."""
     require_acting(now, broker)
     require(now.cache[broker].stage != "starting",  "it has begun its work as the controller")
 
@@ -167,8 +171,8 @@ def rebalance_timer_fires(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_begins_rebalance(now, new, broker):
-    """Too many partitions are not led by their preferred broker: one such broker after the other
-    is elected, with a batch each."""
+    """Too many partitions are not led by their preferred broker: elections are held for one such
+    broker after the other, with a batch each."""
     require_acting(now, broker)
     require_next(now, broker, "rebalance",          TIMER)
     require(not_(unbalanced(now, broker).is_empty()),
@@ -201,13 +205,13 @@ def controller_elects_preferred(now, new, broker, leader):
 
 @transition(broker=BROKERS)
 def controller_cannot_elect_preferred(now, new, broker):
-    """The preferred replica is away, or not in the ISR: nothing is written."""
+    """The preferred replica is dead, or not in the ISR: nothing is written."""
     find_nobody(now, new, broker, PREFERRED)
 
 
 @transition(broker=BROKERS)
 def controller_sends_preferred_batch(now, new, broker):
-    """LeaderAndIsr to all replicas, UpdateMetadata to all brokers. A rebalance goes on with the
+    """LeaderAndIsr to all replicas, UpdateMetadata to all brokers. A rebalance continues with the
     next preferred broker."""
     cache = now.cache[broker]
     waiting, due = rebalance(now, broker, cache.unbalanced)
@@ -219,7 +223,7 @@ def controller_sends_preferred_batch(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_deletes_preferred_request(now, new, broker):
-    """The request goes in any case, whatever came of it, and the thread is to look again.
+    """The request is deleted, whatever its outcome, and the thread reads the path again.
 
     Up to 2.0 two controllers may have worked on it: for the second there is nothing to delete.
     """

@@ -1,8 +1,8 @@
 """Progress claims under fairness: partitions get leaders, and the cluster comes to rest.
 
-Fair is what controllers and brokers do of themselves, and requests that arrive; a fault need not
-happen, nor a new listener, nor anything that people or timers do. A run that meets a limit of the
-instance (no epoch, version or place in a queue is left) is not judged.
+Fair steps are those that controllers and brokers take by themselves, and the arrival of requests.
+Faults, changed listeners, and steps of administrators and timers need not happen. A run that
+reaches a bound of the instance (no epoch, version or place in a queue is left) is not judged.
 """
 
 from model.cluster.claims import current, everywhere, has_its_log, is_settled, remains_available

@@ -54,10 +54,9 @@ def controller_removes_replica(now, new, broker, replica):
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_finds_replica_not_in_isr(now, new, broker, replica):
-    """The replica is in the ISR no more: nothing is written, and the others are notified all the
-    same.
+    """The replica is no longer in the ISR: nothing is written, but the other replicas are notified.
 
-    What it read of the state is kept.
+    The state that was read is cached.
     """
     require_acting(now, broker)
     require_removal(now, broker, replica)
@@ -74,10 +73,9 @@ def controller_finds_replica_not_in_isr(now, new, broker, replica):
 def controller_sends_removal_batch(now, new, broker):
     """The batch of the removals: LeaderAndIsr to the other replicas, UpdateMetadata to all.
 
-    A broker that shuts down is alive, and so is one with a failed log directory, so that
-    StopReplica reaches it. Next at a failover: elections.
-    After a failure, brokers that bounced are announced; if no partition lost its leader, all are
-    sent the live brokers once more.
+    A broker that shuts down, or that has a failed log directory, is alive, so it is sent
+    StopReplica. At a failover, elections follow. After a failure, bounced brokers are handled; if
+    no partition lost its leader, all brokers are sent the live brokers again.
     """
     cache = now.cache[broker]
     require_acting(now, broker)

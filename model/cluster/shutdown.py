@@ -50,7 +50,7 @@ QUEUED = "a ControlledShutdown of the broker is next in its queue"
 
 
 def is_asking(now, broker):
-    """A ControlledShutdown of it is under way, or waits in a controller's queue."""
+    """A ControlledShutdown of the broker is in flight, or waits in a controller's event queue."""
     return any_of(now.asked.has(broker), some(BROKERS, lambda one: is_queued(
         now.cache[one].events, "controlled_shutdown", broker)))
 
@@ -89,14 +89,14 @@ def is_known_as_live(now, broker, subject):
 
 
 def may_be_outdated(now, broker, subject):
-    """The broker registered again since it asked, and again since the controller read that, or not:
-    which of the two earlier registrations the controller knows is left open."""
+    """The broker has registered again since it sent the request, and perhaps once more since the
+    controller read that. Which of the earlier registrations the controller knows is left open."""
     return all_of(now.former.has(subject), not_(now.cache[broker].reached.has(subject)))
 
 
 @transition(broker=BROKERS, subject=BROKERS)
 def controller_begins_shutdown(now, new, broker, subject):
-    """The broker counts as shutting down at once: it leads nothing new from now on."""
+    """The broker counts as shutting down at once: from now on it is not elected."""
     require_acting(now, broker)
     require_next(now, broker, "controlled_shutdown", QUEUED, subject)
     require(is_known_as_live(now, broker, subject),
@@ -120,7 +120,7 @@ def controller_begins_shutdown(now, new, broker, subject):
 
 @transition(ends="refused", broker=BROKERS, subject=BROKERS)
 def controller_refuses_shutdown(now, new, broker, subject):
-    """BrokerNotAvailable, or STALE_BROKER_EPOCH: who asked is not there any more."""
+    """BrokerNotAvailable, or STALE_BROKER_EPOCH: the registration that sent the request is gone."""
     require_acting(now, broker)
     require_next(now, broker, "controlled_shutdown", QUEUED, subject)
     unknown = not_(is_known_as_live(now, broker, subject))
@@ -143,7 +143,8 @@ def led_by(now, broker, subject):
 
 @transition(broker=BROKERS, leader=BROKERS)
 def controller_moves_leader(now, new, broker, leader):
-    """The first ISR member that stays becomes the leader; who is leaving goes out of the ISR.
+    """The first ISR member that is not shutting down becomes the leader; members that are leave the
+    ISR.
 
     Kafka: ControlledShutdownPartitionLeaderElectionStrategy
     """
@@ -152,15 +153,15 @@ def controller_moves_leader(now, new, broker, leader):
 
 @transition(broker=BROKERS)
 def controller_finds_no_other_isr_member(now, new, broker):
-    """No other ISR member is alive: the leaving broker goes on leading."""
+    """No other ISR member is alive: the broker that shuts down remains the leader."""
     find_nobody(now, new, broker, MOVES)
 
 
 @transition(broker=BROKERS)
 def controller_sends_shutdown_batch(now, new, broker):
-    """LeaderAndIsr to all replicas, to the leaving broker too, so that it stops leading.
+    """LeaderAndIsr to all replicas, including the broker that shuts down, so that it stops leading.
 
-    Why: in 1.1 and 2.0 it was left out, and went on in its old epoch (KAFKA-7482).
+    Why: in 1.1 and 2.0 that broker was left out, and kept its old leader epoch (KAFKA-7482).
     """
     shutting = now.cache[broker].shutting
 
@@ -174,7 +175,7 @@ def controller_sends_shutdown_batch(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_stops_follower(now, new, broker):
-    """StopReplica for what the leaving broker follows, in a batch of its own."""
+    """StopReplica for the partitions that the broker follows, in a separate batch."""
     cache = now.cache[broker]
     require_acting(now, broker)
     require(cache.stage == "stopping",              "what the leaving broker led is moved")
@@ -188,7 +189,8 @@ def controller_stops_follower(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_answers_shutdown(now, new, broker):
-    """The broker may go if it leads nothing any more; else it would ask again."""
+    """The broker may stop if it leads nothing any more; otherwise it would send the request again.
+    """
     cache = now.cache[broker]
     require_acting(now, broker)
     require(cache.stage == "answering",             "all is done for the leaving broker")
@@ -204,8 +206,8 @@ def controller_answers_shutdown(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def broker_stops(now, new, broker):
-    """The process ends in order: its session is closed, and its nodes go with it; what is queued
-    is dropped.
+    """The process stops cleanly: its session is closed, its ephemeral znodes are deleted, and its
+    event queue is dropped.
 
     Kafka: ShutdownEventThread, put first
     """

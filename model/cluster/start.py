@@ -22,7 +22,7 @@ MOST = 6
 
 
 def number(broker):
-    """Broker 1 is 1, and so on; what is no broker is 0."""
+    """The broker's number from 1; 0 for none."""
     return reduce(
         lambda rest, n: when(
             all_of(broker == literal(BROKERS, n), limit("brokers") >= n), n, rest),

@@ -1,7 +1,7 @@
 """The state: several partitions, ZooKeeper's nodes, the controller's memory, each broker's view.
 
-What a state znode ever said is kept by its zkVersion: a state that a controller cached, one that is
-in a request, one that a broker obeyed or answers clients from, is then a version and no more.
+All contents that a state znode ever had are kept by zkVersion. So a state that a controller cached,
+that a request contains, or that a broker uses, is stored as its zkVersion alone.
 """
 
 from model.language import BOOL, Bounded, LogOf, Names, Numbers, Record, SetOf, budget, per

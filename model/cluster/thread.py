@@ -1,6 +1,6 @@
 """The controller's event thread: one event at a time, in stages with other steps in between.
 
-States of the replica machine are derived: a replica is Online if its broker is live.
+The states of the replica state machine are derived: a replica is Online if its broker is live.
 
 Source: KafkaController, PartitionStateMachine, ReplicaStateMachine (2.3)
 """
@@ -21,7 +21,8 @@ from model.protocol.state import BROKERS
 
 
 def require_acting(now, broker):
-    """The controller acts in memory only, which a deposed one without a session may still do."""
+    """The step changes only the controller's memory, so a deposed controller without a session may
+    still take it."""
     require(now.belief[broker] > 0,                 "the broker believes it is the controller")
 
 
@@ -39,13 +40,13 @@ def at(stage):
 
 
 def done(cache):
-    """The thread is done with the event, or goes on with what its BrokerChange has still to do."""
+    """The thread is done with the event, or continues with the rest of its BrokerChange."""
     return when(all_of(cache.bounced.is_empty(), cache.dead.is_empty()),
                 at("idle"), at("comparing"))
 
 
 def context_of(now, broker, partition):
-    """What the controller has in memory of a partition."""
+    """The controller's memory of a partition."""
     return now.partition[partition].context[broker]
 
 
@@ -56,8 +57,8 @@ def online(now, broker):
 
 
 def with_their_log(brokers, mine):
-    """Those of the brokers whose log directory of a partition is not known to have failed; `mine`
-    is what the controller has in memory of the partition."""
+    """The brokers whose log directory of a partition is not known to have failed; `mine` is the
+    controller's memory of the partition."""
     return brokers.such_that(lambda one: not_(mine.lost.has(one)))
 
 
@@ -68,8 +69,8 @@ def leader_is_among(now, broker, partition, brokers):
 
 
 def states_by(now, broker, brokers):
-    """The partition machine starts: who has a leader among these is Online. Then all that are
-    Offline are tried."""
+    """The partition state machine starts: partitions with a leader among these brokers are Online.
+    Then elections are tried for all that are Offline."""
     def context(partition):
         offline = not_(leader_is_among(now, broker, partition, brokers))
         return context_of(now, broker, partition).but(batched=False, offline=offline, due=offline)
@@ -78,13 +79,13 @@ def states_by(now, broker, brokers):
 
 
 def offline_again(now, broker):
-    """triggerOnlinePartitionStateChange: every partition that is Offline is tried."""
+    """triggerOnlinePartitionStateChange: an election is tried for every Offline partition."""
     return lambda partition: context_of(now, broker, partition).but(
         batched=False, due=context_of(now, broker, partition).offline)
 
 
 def write_contexts(now, new, broker, context):
-    """Writes what the controller has of every partition: `context(partition)`."""
+    """Writes the controller's memory of every partition: `context(partition)`."""
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
         context=with_one(now.partition[partition].context, broker, context(partition))))
 
@@ -94,6 +95,6 @@ def with_one(context, broker, mine):
 
 
 def leave_context(now, new, broker):
-    """What a broker knows as a controller is forgotten, with its queues."""
+    """The broker's memory as a controller is cleared, with its queues."""
     new.cache[broker] = BLANK
     write_contexts(now, new, broker, lambda partition: BLANK)

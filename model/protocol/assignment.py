@@ -18,7 +18,8 @@ Racks = Mapping[int, str | None]
 
 
 class AssignmentRefused(ValueError):
-    """No such assignment: `exception` is the name of Kafka's own exception (1.0 and later)."""
+    """The assignment is not possible: `exception` is the name of Kafka's own exception (1.0 and
+    later)."""
 
     def __init__(self, exception: str, message: str) -> None:
         super().__init__(message)

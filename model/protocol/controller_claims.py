@@ -1,8 +1,8 @@
 """Claims about single steps of controllers: resigned, without a session, or deposed.
 
-One text for every system with a controller whose memory is the record `cache`; a system says what
-its controller's task is called before it has any, what counts as going on, and what it may not
-touch any more when it is deposed.
+Shared by every system with a controller whose memory is the record `cache`. A system says what the
+controller's blank task is, which steps count as acting as a controller, and which fields a deposed
+controller must not change.
 """
 
 from collections.abc import Callable

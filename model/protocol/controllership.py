@@ -1,9 +1,8 @@
 """Controllership: how a broker is elected, and how it resigns or is deposed.
 
-Every system with a controller that acts has these steps; they are about the same parts of its
-state, declared by `CONTROLLER_NODES` and `CONTROLLERSHIP` of `model.protocol.state`. What a
-controller has in memory is the record `cache`, one for each broker. `election` has the same in
-finer steps, proved.
+Every system with a controller has these steps. They use the same parts of its state, declared by
+`CONTROLLER_NODES` and `CONTROLLERSHIP` in `model.protocol.state`. A controller's memory is the
+record `cache`, one for each broker. `election` has the same protocol in finer steps, and is proved.
 
 Source: KafkaController.elect, KafkaZkClient.registerControllerAndIncrementControllerEpoch (2.1)
 """
@@ -34,7 +33,7 @@ def fence_is_passed(now, broker):
 
 
 def require_task(now, broker, task, what):
-    """The controller's one thread is at a task of its record `cache`."""
+    """The controller's event thread is at this task of its record `cache`."""
     # redundant "the broker believes it is the controller", because nobody else has a task.
     require_controllership(now, broker)
     require(now.cache[broker].task == task,         what)
@@ -46,7 +45,7 @@ def require_fence(now, broker):
 
 
 def require_deposed(now, broker):
-    """ZooKeeper refuses the write of who does not have the newest epoch; see `resign`."""
+    """ZooKeeper refuses a write without the newest controller epoch; see `resign`."""
     require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
 
 
@@ -84,7 +83,8 @@ def broker_becomes_controller(now, new, broker):
 
 @transition(ends="lost", fault=True, broker=BROKERS)
 def reply_to_registration_is_lost(now, new, broker):
-    """The connection breaks after ZooKeeper executed the multi: the winner must look for itself."""
+    """The connection breaks after ZooKeeper executed the multi: the winner must read /controller to
+    learn that it won."""
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
     require(not_(now.reply_lost[broker]),           "the reply is on its way")
 
@@ -93,13 +93,14 @@ def reply_to_registration_is_lost(now, new, broker):
 
 
 def looks_for_itself(v):
-    """Before KAFKA-6082 the epoch was a write of its own, after `/controller` was created: sent
-    again, that write is refused, and nobody looks whose the epoch is."""
+    """Before KAFKA-6082 the epoch was written separately, after `/controller` was created. If that
+    write is sent again, it is refused, and the broker does not read who wrote the epoch."""
     return v.zk_writes_fenced
 
 
 def finds_itself(now, broker):
-    """checkControllerAndEpoch: /controller is its own, and the epoch is the one that it wrote."""
+    """checkControllerAndEpoch: /controller has the broker's own id, and the epoch is the one that
+    it wrote."""
     return all_of(now.zk.controller == broker, now.zk.epoch == now.campaign[broker])
 
 
@@ -111,7 +112,8 @@ def goes_on_uncounted(v):
 
 @transition(broker=BROKERS)
 def broker_learns_it_won(now, new, broker):
-    """The reply arrives, however late; or it was lost, and the broker finds itself in ZooKeeper.
+    """The reply arrives, however late; or it was lost, and the broker reads its own id in
+    /controller.
 
     Why: a late reply makes a controller of a broker that is deposed already; the fence stops it.
     """
@@ -135,8 +137,8 @@ def broker_learns_it_won(now, new, broker):
 def broker_loses_controller_election(now, new, broker):
     """The reply was lost, and by now /controller or the epoch is not the broker's any more.
 
-    From 1.1 to 2.0 it gives up whatever it would find, and deletes /controller, be it its own or
-    not; up to 1.0 only the first controller does.
+    From 1.1 to 2.0 it gives up without reading it, and deletes /controller, even if it belongs to
+    another broker; up to 1.0 only the first controller of a cluster does.
     Kafka: KafkaController.incrementControllerEpoch, triggerControllerMove (up to 2.0)
     """
     find_it_moved(now, new, broker)
@@ -160,7 +162,8 @@ def find_it_moved(now, new, broker):
 @transition(only=lambda v: not v.winner_reads_controller_back and looks_for_itself(v),
             broker=BROKERS)
 def elected_broker_assumes_another_controller(now, new, broker):
-    """The reply was lost; the broker finds some id in /controller, and asks no further whose it is.
+    """The reply was lost; the broker reads an id in /controller, and does not check whether it is
+    its own.
 
     Kafka: KafkaController.elect returns at once if there is a controller, KAFKA-13407
     """
@@ -194,7 +197,7 @@ def register_state(now, new, leader, isr):
 
 
 def resign(new, broker):
-    """A controller that learns that it is deposed forgets all that it knew as one.
+    """A controller that learns that it is deposed clears its memory as a controller.
 
     Kafka: KafkaController.onControllerResignation, ControllerMovedException
     """
@@ -204,7 +207,7 @@ def resign(new, broker):
 
 @transition(actor=CLIENTS, fault=True)
 def controller_node_is_deleted(now, new):
-    """An operator deletes /controller to force an election; its owner goes on with its session.
+    """An operator deletes /controller to force an election; its owner keeps its session.
 
     Why: a deposed controller that can still write is what the fence of KAFKA-6082 is for.
     """
@@ -223,13 +226,13 @@ def is_fenced(v):
 
 
 def forget_controllership(new, broker):
-    """What a broker knows as a controller is forgotten."""
+    """The broker's memory as a controller is cleared."""
     forget_election(new, broker)
     new.cache[broker]      = BLANK
 
 
 def forget_election(new, broker):
-    """A broker knows no more of an election that it won, or asked for."""
+    """The broker's memory of an election that it won, or took part in, is cleared."""
     new.campaign[broker]   = 0
     new.reply_lost[broker] = False
     new.belief[broker]     = 0

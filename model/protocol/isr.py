@@ -1,8 +1,8 @@
 """A leader's write of the ISR: who may leave, who may join, and the version that fences the write.
 
-Which follower lags or has caught up is each system's own: `replication` knows the ends of logs,
-`reassignment` and `cluster` only who is caught up. In `topics` a leader writes the registered ISR
-itself, and knows no version.
+Each system says itself which followers lag or have caught up: `replication` has log end offsets,
+`reassignment` and `cluster` only know who is caught up. In `topics` a leader writes the registered
+ISR directly, without a version.
 
 Source: Partition.maybeShrinkIsr, maybeExpandIsr (2.3)
 """
@@ -11,7 +11,7 @@ from model.language import not_, require
 
 
 def require_leadership(now, leader, leads):
-    """`leads`: the broker takes itself for the leader, rightly or not."""
+    """`leads`: the broker believes that it leads, rightly or not."""
     require(leads,                             "the broker believes it leads")
     require(now.zk.registered.has(leader),     "it has a ZooKeeper session")
 
@@ -37,7 +37,7 @@ def require_outdated_version(cached, registered):
 
 
 def register_isr(now, new, leader, isr):
-    """ZooKeeper executes the write: no new leader epoch, only the version moves."""
+    """ZooKeeper executes the write: the leader epoch stays, only the version is raised."""
     new.zk.leader       = leader
     new.zk.leader_epoch = now.replica[leader].epoch
     new.zk.isr          = isr

@@ -1,8 +1,9 @@
 """Checks by which a broker obeys or refuses a LeaderAndIsr: controller epoch, leader epoch, leader.
 
-The conditions are over values: where a system keeps the epochs that a broker has seen, and what is
-on its way, is its own affair. What becomes of the broker's replica differs, too: `replication` has
-logs and truncation, `reassignment` sets of records, `cluster` versions of the state.
+The conditions are about values: each system keeps the epochs that a broker has seen, and the
+requests in flight, in its own fields. The effect on the broker's replica differs, too:
+`replication` has logs and truncation, `reassignment` sets of records, `cluster` versions of the
+state.
 
 Source: ReplicaManager.becomeLeaderOrFollower (2.3)
 """
@@ -16,7 +17,7 @@ def require_current_controller(sent, seen):
 
 
 def require_older_controller(sent, seen):
-    """Else STALE_CONTROLLER_EPOCH is not the answer."""
+    """The condition for answering STALE_CONTROLLER_EPOCH."""
     require(sent < seen,                       "the broker has seen a newer controller")
 
 
@@ -30,7 +31,7 @@ def require_known_epoch(sent, known):
 
 
 def require_to_lead(broker, leader):
-    """`leader`: whom the request names."""
+    """`leader`: the leader in the request."""
     require(leader == broker,                  "the request names the broker the leader")
 
 

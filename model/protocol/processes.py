@@ -1,8 +1,8 @@
 """Processes and their sessions: a crash, a start, a new session, a session that expires.
 
-What a process has in memory besides its controllership, and what is on its way to it, differs from
-system to system: each has its own transition, which calls these first and adds that. `election` has
-sessions without processes, and `replication.history` processes without sessions.
+The rest of a process's memory, and the requests in flight to it, differ from system to system: each
+has its own transition, which calls these functions first. `election` has sessions without
+processes, and `replication.history` processes without sessions.
 """
 
 from model.language import not_, require
@@ -10,7 +10,7 @@ from model.protocol.controllership import forget_controllership
 
 
 def crash(now, new, broker):
-    """A process dies, and with it what it knew as a controller. Its session lasts until it expires.
+    """A process dies, and its memory as a controller is lost. Its session lasts until it expires.
     """
     require(now.up.has(broker),                     "the process runs")
 
@@ -20,7 +20,8 @@ def crash(now, new, broker):
 
 
 def start(now, new, broker):
-    """A process starts, and registers under a new session once the node of the last one is gone."""
+    """A process starts, and registers under a new session once the znode of the last session is
+    gone."""
     require(not_(now.up.has(broker)),               "the process does not run")
     require(not_(now.zk.registered.has(broker)),    "the old registration is gone")
 
@@ -35,7 +36,7 @@ def require_expired(now, broker):
 
 
 def reconnect(now, new, broker):
-    """A live process opens a new session, is controller no more, and registers again.
+    """A live process opens a new session, resigns as controller, and registers again.
 
     Kafka: KafkaController.Expire and RegisterBrokerAndReelect
     """
@@ -46,7 +47,7 @@ def reconnect(now, new, broker):
 
 
 def expire(now, new, broker):
-    """ZooKeeper ends a session; which nodes go with it, the caller says."""
+    """ZooKeeper ends a session; the caller says which znodes are deleted with it."""
     require(now.zk.registered.has(broker),          "the broker is registered")
 
     new.spent.expiries = now.spent.expiries + 1

@@ -1,8 +1,8 @@
 """The four leader election strategies, where assignments have an order.
 
-A strategy gives a `Choice` over expressions. Whoever is elected has the leader epoch after the
-registered one, the leader of before too. `replication` lets any live ISR member win; what is said
-of it covers each of these.
+A strategy gives a `Choice` over expressions. Every election raises the leader epoch by one, even if
+the same leader is elected. `replication` lets any live ISR member win, so its claims hold for each
+of these strategies.
 
 Source: PartitionLeaderElectionAlgorithms and Election (2.4); the selectors of 0.10 to 1.0 agree.
 """
@@ -17,7 +17,7 @@ from model.protocol.state import BROKERS
 
 
 class ReplicaOrder(NamedTuple):
-    """A list of replicas in the notation: who is in it, and who stands before whom."""
+    """A list of replicas in the notation: its members and their order."""
 
     has: Callable[[Any], Any]
     before: Callable[[Any, Any], Any]
@@ -46,7 +46,7 @@ class Choice(NamedTuple):
 
 
 def first_of(order, fit, isr):
-    """The first replica of a list who is fit to lead."""
+    """The first replica of a list that can lead."""
     def may(one):
         return all_of(order.has(one), fit(one))
 
@@ -54,13 +54,13 @@ def first_of(order, fit, isr):
 
 
 def before_all(order, rule):
-    """None of the list who meets the rule stands before a broker."""
+    """No member of the list that meets the rule precedes the broker."""
     return lambda one: not_(some(BROKERS, lambda other: all_of(
         rule(other), order.before(other, one))))
 
 
 def offline_partition(order, isr, live, unclean=False):
-    """OfflinePartition: the first live ISR member leads, and the ISR keeps who is alive.
+    """OfflinePartition: the first live ISR member leads, and the ISR keeps its live members.
 
     Unclean: where no ISR member is alive, the first live replica leads, and is the whole ISR.
     """
@@ -75,7 +75,7 @@ def offline_partition(order, isr, live, unclean=False):
 
 
 def reassigned_partition(target, isr, live):
-    """Reassign: the first of the target who is alive and in the ISR; the ISR stays."""
+    """Reassign: the first replica of the target that is alive and in the ISR; the ISR stays."""
     return first_of(
         target, lambda one: all_of(live.has(one), isr.has(one)), lambda leader: isr)
 
@@ -83,7 +83,7 @@ def reassigned_partition(target, isr, live):
 def preferred_replica(order, isr, live, needs_isr=True):
     """PreferredReplica: the head of the list, if it is alive and in the ISR; the ISR stays.
 
-    Where `needs_isr` is false it leads even out of the ISR (KAFKA-9866).
+    If `needs_isr` is false it is elected even if it is not in the ISR (KAFKA-9866).
     """
     def may(one):
         fit = all_of(order.has(one), live.has(one))

@@ -12,7 +12,7 @@ from model.protocol.state import BROKERS
 
 
 def without_nodes_of(zk, broker):
-    """What ZooKeeper has without a broker's ephemeral nodes."""
+    """ZooKeeper's state without a broker's ephemeral znodes."""
     return zk.but(
         registered=zk.registered.without(broker),
         controller=when(zk.controller == broker, None, zk.controller))
@@ -20,8 +20,8 @@ def without_nodes_of(zk, broker):
 
 @transition(actor=NOBODY, fault=True, broker=BROKERS)
 def session_expires(now, new, broker):
-    """ZooKeeper ends a session: the registration and /controller vanish; a live process does not
-    notice, and goes on with what it believes."""
+    """ZooKeeper ends a session: the registration and /controller are deleted; a live process does
+    not notice, and keeps its beliefs."""
     expire(now, new, broker)
 
     new.zk = without_nodes_of(now.zk, broker)

@@ -1,8 +1,8 @@
 """One partition's replication under ZooKeeper, with every message in flight a step of its own.
 
-What is abstracted in this first version: UpdateMetadata (every broker knows who is alive), clocks
-(any replica not known to be caught up may be shrunk), one record a fetch, and no loss of disk.
-`election` has the controller's own election.
+What is abstracted: UpdateMetadata (every broker knows the live brokers), and clocks (any replica
+that is not known to be caught up may be removed from the ISR). A fetch returns one record, and
+disks lose nothing unless a fault says so. `election` has the controller's own election.
 """
 
 from model.language import ALL, Bound, System

@@ -1,19 +1,19 @@
 """AlterIsr, since 2.7: a leader asks for an ISR change, and the controller writes it.
 
-A leader sends what it wants to the controller (AlterIsr, KIP-497), and goes on meanwhile: it
-appends, answers fetches, takes a LeaderAndIsr, and commits what the members of both ISRs have. The
-controller writes by the version that the leader named, under its own epoch's fence. What is lost,
-or reaches nobody who is the controller, is asked again. What is refused for good is not: both ISRs
-count until the next LeaderAndIsr.
+A leader sends the new ISR to the controller (AlterIsr, KIP-497), and continues meanwhile: it
+appends, answers fetches, handles LeaderAndIsr, and commits what the members of both ISRs have. The
+controller's write is conditional on the version that the leader named, and fenced by its own epoch.
+A request that is lost, or that reaches a broker which is not the controller, is sent again. One
+that is refused for good is not: the high watermark waits for both ISRs until the next LeaderAndIsr.
 
-One request of each broker is under way. It outlives the process that asked: the controller may
-write it until it knows of the broker's next registration. A LeaderAndIsr voids it: by then its
-version is old, and an answer that comes later is of an older epoch.
+Each broker has at most one request in flight. It outlives the process that sent it: the controller
+may write it until it knows of the broker's next registration. A LeaderAndIsr voids it: its version
+is old then, and a later answer is of an older epoch.
 
-What is abstracted: a leader that drops several replicas drops one after the other. Where logs part
-is asked, as followers do up to 2.7, not answered with fetches (KIP-595, 2.8). Up to 3.0 a late
-answer could take the next request out of the queue, so that it was never sent (KAFKA-12686): here
-that is one which is not answered yet.
+What is abstracted: a leader that removes several replicas removes one after the other. Followers
+ask with OffsetForLeaderEpoch where logs diverge, as they do up to 2.7; fetch responses do not say
+it (KIP-595, 2.8). Up to 3.0 a late answer could take the next request out of the queue, so that it
+was never sent (KAFKA-12686): here that is one which is not answered yet.
 
 Source: Partition.expandIsr, shrinkIsr, sendAlterIsrRequest, handleAlterIsrResponse;
 AlterIsrManagerImpl; KafkaController.processAlterIsr (2.7.2)
@@ -57,7 +57,7 @@ def require_idle_leader(now, leader):
 
 
 def ask(now, new, leader, isr):
-    """isrState becomes PendingExpandIsr or PendingShrinkIsr, and AlterIsr is on its way."""
+    """isrState becomes PendingExpandIsr or PendingShrinkIsr, and AlterIsr is in flight."""
     mine = now.replica[leader]
     new.isr_write[leader] = {
         "state": "asked", "epoch": mine.epoch, "isr": isr, "state_epoch": 0,
@@ -67,9 +67,10 @@ def ask(now, new, leader, isr):
 @transition(leader=BROKERS, replica=BROKERS)
 def leader_asks_to_shrink_isr(now, new, leader, replica):
     """A leader asks the controller for an ISR without a replica that is not known to be caught up,
-    and counts on it still.
+    but its high watermark still waits for that replica.
 
-    Why:   until it is written the old ISR counts: a refusal must not find the replica missing.
+    Why:   the old ISR counts until the write: it may be refused, and then the replica must have all
+           commits.
     Kafka: Partition.maybeShrinkIsr, PendingShrinkIsr
     """
     require_idle_leader(now, leader)
@@ -80,8 +81,8 @@ def leader_asks_to_shrink_isr(now, new, leader, replica):
 
 @transition(leader=BROKERS, replica=BROKERS)
 def leader_asks_to_expand_isr(now, new, leader, replica):
-    """A leader asks the controller to take back whom it saw reach its high watermark and its
-    epoch's start, and counts on it from now on.
+    """A leader asks the controller to add a replica that reached its high watermark and its epoch's
+    start offset; from now on the high watermark waits for that replica.
 
     Kafka: Partition.maybeExpandIsr, PendingExpandIsr
     """
@@ -96,14 +97,15 @@ def require_asked(now, leader):
 
 
 def asker_waits(now, leader):
-    """The process that asked runs, and is a leader still: else nobody hears the answer."""
+    """The process that sent the request runs, and is still the leader; otherwise nobody handles the
+    answer."""
     return now.replica[leader].role == "leader"
 
 
 @transition(controller=BROKERS, leader=BROKERS)
 def controller_writes_isr(now, new, controller, leader):
-    """The controller writes the ISR that a leader asked for: no new leader epoch, only the version
-    moves.
+    """The controller writes the ISR that a leader asked for: the leader epoch stays, only the
+    version is raised.
 
     Why:   the write is fenced by the version that the leader named, and by the controller's epoch.
     Kafka: KafkaController.processAlterIsr, KafkaZkClient.updateLeaderAndIsr
@@ -125,9 +127,10 @@ def controller_writes_isr(now, new, controller, leader):
 
 @transition(ends="refused", shows="refused_write", controller=BROKERS, leader=BROKERS)
 def controller_refuses_isr(now, new, controller, leader):
-    """INVALID_UPDATE_VERSION or FENCED_LEADER_EPOCH: the leader asks no more, and counts on both.
+    """INVALID_UPDATE_VERSION or FENCED_LEADER_EPOCH: the leader does not ask again, and its high
+    watermark waits for both ISRs.
 
-    Why: it cannot tell whether an earlier attempt of it was written.
+    Why: it cannot tell whether an earlier attempt was written.
     """
     asked = now.isr_write[leader]
     require_controllership(now, controller)
@@ -140,7 +143,7 @@ def controller_refuses_isr(now, new, controller, leader):
 
 @transition(controller=BROKERS, leader=BROKERS)
 def controller_finds_isr_written(now, new, controller, leader):
-    """The partition is in the state that the leader asks for: an earlier attempt of it was written.
+    """The partition is in the state that the leader asks for: an earlier attempt was written.
 
     Kafka: KafkaController.processAlterIsr, LeaderAndIsr.equalsIgnoreZk
     """
@@ -161,7 +164,7 @@ def controller_finds_isr_written(now, new, controller, leader):
 
 @transition(leader=BROKERS)
 def leader_learns_isr_is_written(now, new, leader):
-    """The answer arrives: the leader counts on what it asked for, and on that alone.
+    """The answer arrives: the ISR that it asked for is now the only one that counts.
 
     Kafka: Partition.handleAlterIsrResponse, CommittedIsr
     """
@@ -172,7 +175,7 @@ def leader_learns_isr_is_written(now, new, leader):
 
 @transition(ends="lost", fault=True, leader=BROKERS)
 def isr_answer_is_lost(now, new, leader):
-    """The controller's answer is lost, or it resigns before it answers: the leader asks again, by
+    """The controller's answer is lost, or it resigns before it answers: the leader asks again, with
     the version that it had.
 
     Kafka: AlterIsrManagerImpl.propagateIsrChanges; what was not answered stays to be sent
@@ -193,7 +196,8 @@ def voids_its_request(now, new, given):
 
 
 def refuses_an_older_registration(now, new, given):
-    """STALE_BROKER_EPOCH: who notifies a process that has started knows its registration."""
+    """STALE_BROKER_EPOCH: a controller that sends a LeaderAndIsr to a new process knows its
+    registration."""
     replica = given["replica"]
     is_new = all_of(now.up.has(replica), now.replica[replica].role == "none")
     new.isr_write[replica] = when(is_new, BLANK, now.isr_write[replica])
@@ -203,7 +207,7 @@ def refuses_an_older_registration(now, new, given):
 def broker_crashes(now, new, broker):
     """A process dies: its memory is gone; its log, epoch cache and checkpoint stay.
 
-    What it asked of the controller is there already, or on its way.
+    Its AlterIsr may still reach the controller.
     """
     asked = now.isr_write[broker]
     fall(now, new, broker, now.replica[broker],
@@ -232,7 +236,7 @@ INSTEAD = {
 
 
 def with_its_request(one):
-    """The step as it stands, and what it does to a leader's request."""
+    """The step itself, and its effect on a leader's request."""
     also = ALSO.get(one.name)
     if also is None:
         return one

@@ -1,8 +1,8 @@
 """Claims about replication: committed records are never lost, and logs agree below the HW.
 
-That a broker's high watermark never falls is not among it: a follower's does, when its next leader
-is one round behind (`insync` shows it in 22 steps). What consumers see is what an acting leader
-has.
+It is not claimed that a broker's high watermark never decreases: a follower's does, if its next
+leader is one round behind (`insync` shows it in 22 steps). Consumers see the high watermark of an
+acting leader.
 """
 
 from model.language import (

@@ -1,13 +1,13 @@
 """Producers and consumers: when a record is acknowledged, and when it may be read.
 
-A record is sent with acks=0, 1 or all. Only its producer knows which, so that it is history here. A
+A record is sent with acks=0, 1 or all. Only its producer knows which, so it is ghost state here. A
 leader acknowledges acks=1 when the record is in its log, and acks=all when its high watermark has
-passed it. Left out: a leader that answers in a later epoch of its own (its purgatory outlives the
-epoch), as the answer is the same.
+passed it. A leader that answers in a later epoch of its own (its purgatory outlives the epoch) is
+left out, because the answer is the same.
 
 Consumers read below the high watermark of a broker that believes that it leads. They cannot know
-whether it still does: a consumer of a deposed leader must read what consumers of its successor
-read. What was read is history, kept by offset.
+whether it still does, so a consumer of a deposed leader must read the same records as consumers of
+its successor. What was read is ghost state, kept by offset.
 
 Source: ReplicaManager.appendRecords, readFromLocalLog, Partition.appendRecordsToLeader,
 checkEnoughReplicasReachOffset, readRecords (2.3)
@@ -53,7 +53,7 @@ def leader_appends(now, new, broker):
 
 @transition(shows="produce", broker=BROKERS)
 def leader_appends_acks_all(now, new, broker):
-    """A record with acks=all is appended, where the ISR is large enough to be asked.
+    """A record with acks=all is appended, if the ISR has min.insync.replicas members.
 
     Refused: leader_answers_not_enough_replicas
     """
@@ -88,14 +88,14 @@ def require_own(now, broker, offset):
 
 
 def answer(now, new, record, acks):
-    """The producer hears that its record is written, if that is what it asked for."""
+    """The producer is acknowledged, if its acks ask for it."""
     new.acknowledged = when(
         now.acks[record] == acks, now.acknowledged.including(record), now.acknowledged)
 
 
 @transition(shows="acknowledge", broker=BROKERS, offset=OFFSETS)
 def leader_acknowledges(now, new, broker, offset):
-    """acks=1: the leader has the record, and its producer is acknowledged; it may be lost yet."""
+    """acks=1: the leader has the record, and its producer is acknowledged; it may still be lost."""
     require_own(now, broker, offset)
 
     answer(now, new, now.log[broker][offset].id, "one")

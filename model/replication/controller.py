@@ -1,4 +1,4 @@
-"""Steps of the controller: read the state, elect, write it by version, send LeaderAndIsr.
+"""Steps of the controller: read the state, elect, write it conditionally, send LeaderAndIsr.
 
 Every write is a multi that checks /controller_epoch, so only the newest controller's writes pass.
 """
@@ -79,7 +79,8 @@ def require_candidate(now, broker, leader):
 def controller_elects_leader(now, new, broker, leader):
     """The controller makes a live ISR member the leader, and keeps the live part of the ISR.
 
-    Any live ISR member may win here; which one is the strategy's affair, not safety's.
+    Any live ISR member may win here; which one is up to the election strategy, and does not matter
+    for safety.
     Kafka: ZkPartitionStateMachine.doElectLeaderForPartitions, Election.leaderForOffline
     Refused: controller_election_conflicts
     """
@@ -97,7 +98,8 @@ def controller_elects_leader(now, new, broker, leader):
 
 @transition(shows="refused_write", broker=BROKERS, leader=BROKERS)
 def controller_election_conflicts(now, new, broker, leader):
-    """The state changed since the controller read it: the write is refused, it must read again."""
+    """The state changed since the controller read it: the write is refused, and it must read the
+    state again."""
     require_controllership(now, broker)
     require_candidate(now, broker, leader)
     require_fence(now, broker)
@@ -157,7 +159,8 @@ def controller_removes_replica(now, new, broker, replica):
 
 @transition(shows="refused_write", broker=BROKERS, replica=BROKERS)
 def controller_removal_conflicts(now, new, broker, replica):
-    """The state changed since the controller read it: it is refused, and must read again."""
+    """The state changed since the controller read it: the write is refused, and it must read the
+    state again."""
     # redundant "leader or ISR change by it", because of a partition without a leader only the
     # controller itself writes the state.
     require_controllership(now, broker)
@@ -182,7 +185,8 @@ def controller_removal_is_fenced(now, new, broker, replica):
 def controller_issues_leader_and_isr(now, new, broker, replica):
     """The controller sends a registered broker the state as it is now.
 
-    Why:   at failover, and when a broker has started. Leader epoch and version are the current.
+    Why:   at failover, and when a broker has started. Leader epoch and zkVersion are the registered
+           ones.
     Kafka: ReplicaStateMachine.startup, KafkaController.onBrokerStartup
     """
     zk, mine = now.zk, now.belief[broker]

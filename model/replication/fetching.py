@@ -25,7 +25,7 @@ from model.replication.truncation import leads_as_asked, refuse, still_follows
 
 @transition(broker=BROKERS, leader=BROKERS)
 def follower_sends_fetch(now, new, broker, leader):
-    """A follower asks for what comes at the end of its log."""
+    """A follower fetches from its log end."""
     mine = now.replica[broker]
     # redundant because a follower's leader is another: it spares the slots that stay empty.
     require(broker != leader,                             "a replica asks another, not itself")
@@ -48,7 +48,8 @@ def can_serve(now, follower, leader):
 
 @transition(leader=BROKERS, follower=BROKERS)
 def leader_answers_fetch(now, new, leader, follower):
-    """The leader learns how far the follower is, and answers with one record and its HW of before.
+    """The leader learns the follower's log end, and answers with one record and the HW that it had
+    before.
 
     Why: the HW in the answer predates this fetch, so a follower's HW is one round behind.
     """
@@ -79,13 +80,14 @@ def answer(now, new, leader, follower):
 @transition(only=lambda v: v.fetch_fencing and not v.fetch_session_caches_epoch,
             leader=BROKERS, follower=BROKERS)
 def leader_answers_fetch_in_session(now, new, leader, follower):
-    """A fetch within a session is answered in whatever epoch its leader is: its own was forgotten.
+    """A fetch within a session is answered whatever epoch the leader is in: the session cache has
+    no epoch.
 
     Why:   a leader reads the fetches of a session from its cache, which had no leader epoch: only
-           the first, full fetch was fenced. A session is a fetcher's with all partitions that it
-           follows there. So it is not for this partition to say whether its fetch is the first:
-           a session outlives new leader epochs, and ends with a process, a connection, an idle
-           fetcher, or for want of room.
+           the first, full fetch was fenced. A session covers all partitions that a fetcher follows
+           at a leader. So the state of this one partition does not determine whether its fetch is
+           the first: a session outlives new leader epochs, and ends with a process, a connection,
+           an idle fetcher, or when the cache is full.
     Kafka: KAFKA-9338 (2.5), CachedPartition.reqData in FetchSession.scala
     """
     slot, mine = now.fetch[follower][leader], now.replica[leader]
@@ -105,7 +107,7 @@ def leader_answers_fetch_in_session(now, new, leader, follower):
 
 @transition(ends="refused", leader=BROKERS, follower=BROKERS)
 def leader_refuses_fetch(now, new, leader, follower):
-    """The broker asked does not lead in that epoch, or has no such offset."""
+    """The broker does not lead in that epoch, or does not have that offset."""
     require(now.up.has(leader),                           "the process that is asked runs")
     require(now.fetch[follower][leader].state == "asks_records",
                                                           "the follower asked for records")
@@ -143,7 +145,7 @@ def follower_appends(now, new, follower, leader):
 
 @transition(ends="refused", follower=BROKERS, leader=BROKERS)
 def fetch_answer_is_ignored(now, new, follower, leader):
-    """The answer is for what the follower no longer is."""
+    """The answer is for a leader or leader epoch that the follower no longer follows."""
     require(now.fetch[follower][leader].state == "records_are_answered",
                                                           "the leader answered")
     # redundant because a process that dies takes its requests with it, and their answers.
@@ -155,7 +157,7 @@ def fetch_answer_is_ignored(now, new, follower, leader):
 
 @transition(ends="lost", fault=True, follower=BROKERS, leader=BROKERS)
 def fetch_is_lost(now, new, follower, leader):
-    """A fetcher request, or its answer, is lost with its connection."""
+    """A fetch request, or its answer, is lost with its connection."""
     require(now.fetch[follower][leader].state != "idle",   "a request is under way")
     if not version.fenced_fetchers_go_on:
         require(now.fetch[follower][leader].state != "given_up",
@@ -182,9 +184,10 @@ def counts(now, leader, member):
 
 @transition(broker=BROKERS)
 def leader_advances_hw(now, new, broker):
-    """The high watermark moves to the least log end of the leader's own ISR.
+    """The high watermark advances to the lowest log end in the leader's own ISR.
 
-    The leader never reads ZooKeeper for this: a zombie may commit, and must not lose by it.
+    The leader never reads ZooKeeper for this: a zombie may commit, and what it commits must not be
+    lost.
     Kafka: Partition.maybeIncrementLeaderHW
     """
     mine, log = now.replica[broker], now.log[broker]

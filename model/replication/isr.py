@@ -1,16 +1,16 @@
 """How a leader changes the ISR: conditional writes by its cached zkVersion, and their answers.
 
-ZooKeeper executes a write, or refuses it, before the leader hears of it. Between the two its
-process may crash, its session may end, and the controller may write the state; what else the
-leader has to do for the partition waits (`is_unlocked`). After a crash nobody asks for the answer.
+ZooKeeper executes or refuses a write before the leader receives the answer. Between the two, the
+process may crash, its session may end, and the controller may write the state; all other work of
+the leader for the partition waits (`is_unlocked`). After a crash nobody receives the answer.
 
 A write whose answer is lost is sent again, and refused: the version has moved. So after a refusal
-the leader reads the state back, to see whether the refused write is its own (KAFKA-1382). A session
-that is gone does not stop an answer that is under way; but nothing can be read back then, and the
-write is given up (ZooKeeperClientExpiredException), unless the broker has a new session by then.
+the leader reads the state back, to see whether the refused write is its own (KAFKA-1382). An answer
+in flight still arrives after its session has ended. But then nothing can be read back, and the
+write is given up (ZooKeeperClientExpiredException), unless the broker has a new session.
 
 If by then another has written, the leader cannot tell whether its own write was done before. Up to
-2.6 it goes on with the ISR that it had: a replica that was taken back may have been elected, and
+2.6 it continues with the ISR that it had: a replica that the lost write added may be elected, and
 the leader commits without it. `lost_isr_answer_blocks` is what the claims assume instead.
 
 Source: Partition.maybeShrinkIsr, maybeExpandIsr, ReplicationUtils.updateLeaderAndIsr,
@@ -63,13 +63,14 @@ def require_returner(now, leader, replica):
 
 
 def require_current(now, leader):
-    """The write names the version that the leader cached (KAFKA-428); before, any would do."""
+    """The write names the version that the leader cached (KAFKA-428); before, the write was
+    unconditional."""
     if version.isr_write_conditional:
         require_cached_version(now.replica[leader].zk_version, now.zk.version)
 
 
 def write_isr(now, new, leader, isr):
-    """ZooKeeper executes the write: no new leader epoch, only the version moves."""
+    """ZooKeeper executes the write: the leader epoch stays, only the version is raised."""
     version_after = now.zk.version + 1
     # Whoever knows the version of the state knows the state, and leads by it.
     mine  = now.replica[leader].controller_epoch
@@ -81,7 +82,7 @@ def write_isr(now, new, leader, isr):
 
 
 def refuse_isr(now, new, leader, isr):
-    """ZooKeeper refuses the write: nothing changes but that an answer is under way."""
+    """ZooKeeper refuses the write: nothing changes, and the answer is in flight."""
     new.isr_write[leader] = {
         "state": "refused", "isr": isr, "state_epoch": now.replica[leader].controller_epoch,
         "version": 0}
@@ -89,9 +90,10 @@ def refuse_isr(now, new, leader, isr):
 
 @transition(leader=BROKERS, replica=BROKERS)
 def leader_shrinks_isr(now, new, leader, replica):
-    """ZooKeeper drops a lagging replica from the ISR for a leader, which has yet to hear of it.
+    """ZooKeeper executes a leader's write that removes a lagging replica; the answer is in flight.
 
-    Why:     the write is fenced by the version that the leader cached, so a deposed leader loses.
+    Why:     the write is fenced by the version that the leader cached, so a deposed leader's write
+             is refused.
     Refused: leader_shrink_is_refused
     """
     require_free_leader(now, leader)
@@ -104,7 +106,7 @@ def leader_shrinks_isr(now, new, leader, replica):
 @transition(ends="refused", shows="refused_write",
             only=is_conditional, leader=BROKERS, replica=BROKERS)
 def leader_shrink_is_refused(now, new, leader, replica):
-    """The version that a leader names is no more: ZooKeeper refuses to drop the replica."""
+    """The version that a leader names is outdated: ZooKeeper refuses to remove the replica."""
     require_free_leader(now, leader)
     require_laggard(now, leader, replica)
     require_outdated_version(now.replica[leader].zk_version, now.zk.version)
@@ -114,8 +116,8 @@ def leader_shrink_is_refused(now, new, leader, replica):
 
 @transition(leader=BROKERS, replica=BROKERS)
 def leader_expands_isr(now, new, leader, replica):
-    """ZooKeeper takes back into the ISR a replica that the leader saw reach its high watermark and
-    its epoch's start.
+    """ZooKeeper executes a leader's write that adds a replica, which has reached the leader's high
+    watermark and its epoch's start offset.
 
     Refused: leader_expand_is_refused
     """
@@ -131,7 +133,7 @@ def leader_expands_isr(now, new, leader, replica):
 @transition(ends="refused", shows="refused_write",
             only=is_conditional, leader=BROKERS, replica=BROKERS)
 def leader_expand_is_refused(now, new, leader, replica):
-    """The version that a leader names is no more: ZooKeeper refuses to take the replica back."""
+    """The version that a leader names is outdated: ZooKeeper refuses to add the replica."""
     require_free_leader(now, leader)
     require_returner(now, leader, replica)
     require_outdated_version(now.replica[leader].zk_version, now.zk.version)
@@ -141,8 +143,8 @@ def leader_expand_is_refused(now, new, leader, replica):
 
 @transition(ends="lost", fault=True, only=is_conditional, leader=BROKERS)
 def isr_answer_is_lost(now, new, leader):
-    """The connection breaks after ZooKeeper executed the write: the client sends it again, and by
-    its own first attempt the version has moved."""
+    """The connection breaks after ZooKeeper executed the write: the client sends it again, and
+    finds that its own first attempt has raised the version."""
     require(now.isr_write[leader].state == "applied",      "its write was applied")
 
     new.isr_write[leader].state   = "refused"
@@ -151,7 +153,7 @@ def isr_answer_is_lost(now, new, leader):
 
 
 def learn(now, new, leader, state_version):
-    """The leader adopts what it wrote, and the version that it is registered under."""
+    """The leader adopts the ISR that it wrote, and the version under which it is registered."""
     mine, isr = now.replica[leader], now.isr_write[leader].isr
     if version.isr_write_locks:                            # else it may lead no more
         new.replica[leader].isr    = isr
@@ -165,7 +167,7 @@ def learn(now, new, leader, state_version):
 def leader_learns_isr_is_written(now, new, leader):
     """The answer arrives: the leader adopts the ISR, and the version after its write.
 
-    Why: it may be late. A leader that is deposed already counts on the ISR that was registered.
+    Why: it may be late. A leader that is deposed already adopts the ISR of its write.
     """
     require(now.isr_write[leader].state == "applied",      "its write was applied")
 
@@ -173,7 +175,8 @@ def leader_learns_isr_is_written(now, new, leader):
 
 
 def is_its_own(now, leader):
-    """checkLeaderAndIsrZkData: what is registered is what the leader meant to write."""
+    """checkLeaderAndIsrZkData: the registered state equals the one that the leader tried to write.
+    """
     write, zk = now.isr_write[leader], now.zk
     its = all_of(
         zk.leader == leader, zk.leader_epoch == now.replica[leader].epoch, zk.isr == write.isr)
@@ -197,7 +200,7 @@ def leader_finds_isr_written(now, new, leader):
 
 
 def go_on(now, new, leader):
-    """The leader goes on as if the write had not been: but it was, if only its answer was lost."""
+    """The leader continues as if the write had not been executed, although it may have been."""
     mine, write = now.replica[leader], now.isr_write[leader]
     if version.lost_isr_answer_blocks:                     # KIP-497: the larger of the two ISRs
         new.replica[leader].isr = when(mine.isr.is_subset_of(write.isr), write.isr, mine.isr)
@@ -206,7 +209,8 @@ def go_on(now, new, leader):
 
 @transition(ends="refused", only=is_conditional, leader=BROKERS)
 def leader_learns_isr_is_refused(now, new, leader):
-    """Another wrote the state: "Cached zkVersion not equal to that in zookeeper", nothing changes.
+    """Another broker wrote the state: "Cached zkVersion not equal to that in zookeeper", nothing
+    changes.
 
     A deposed leader does not notice by this that it is deposed.
     """
@@ -222,8 +226,8 @@ def leader_learns_isr_is_refused(now, new, leader):
 def leader_gives_up_isr_write(now, new, leader):
     """The session ended before the write could be read back: the leader keeps ISR and version.
 
-    Why:   if the write was its own, the leader's version is out of date until it is notified of a
-           new epoch, or tries the same change again and finds it done.
+    Why:   if the write was its own, the leader's version is out of date until it receives a new
+           leader epoch, or tries the same change again and finds it written.
     Kafka: ZooKeeperClientExpiredException out of KafkaZkClient.retryRequestsUntilConnected
     """
     require(now.isr_write[leader].state == "refused",      "its write was refused")

@@ -41,7 +41,7 @@ def require_newer(now, broker, epoch, controller):
 
 @transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def broker_becomes_leader(now, new, broker, epoch, controller):
-    """A broker becomes leader: it adopts ISR and version, and knows no other replica's end."""
+    """A broker becomes leader: it adopts ISR and version, and knows no other replica's log end."""
     request, mine = now.request[epoch][controller][broker], now.replica[broker]
     require_arrival(now, broker, epoch, controller)
     require_newer(now, broker, epoch, controller)
@@ -66,9 +66,11 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
 
 @transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def broker_becomes_follower(now, new, broker, epoch, controller):
-    """A broker follows: before it fetches it must find out where its log leaves the leader's.
+    """A broker becomes follower: before it fetches it must find out where its log diverges from the
+    leader's.
 
-    Up to 0.10 it simply cuts its log to its high watermark. Up to 2.0 it may go on as before.
+    Up to 0.10 it truncates its log to its high watermark. Up to 2.0 it may continue to fetch as
+    before.
     """
     request, mine = now.request[epoch][controller][broker], now.replica[broker]
     log = now.log[broker]
@@ -104,8 +106,8 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
 
 
 def goes_on(now, broker, epoch):
-    """The fetcher is left as it is: up to 1.1 if the leader's id is the same, in 2.0 only if no
-    epoch was missed between."""
+    """The fetcher continues: up to 1.1 if the leader's id is the same, in 2.0 only if no epoch was
+    missed between."""
     mine = now.replica[broker]
     same = all_of(mine.role == "follower", mine.leader == now.elected[epoch])
     if version.truncates_again == "new_leader":
@@ -114,7 +116,8 @@ def goes_on(now, broker, epoch):
 
 
 def epoch_at(log, end):
-    """The epoch of the last record below `end`: the last entry of the epoch cache after a cut."""
+    """The epoch of the last record below `end`: the last entry of the epoch cache after a
+    truncation."""
     return when(end == 0, None, log[end - 1].epoch)
 
 
@@ -140,7 +143,7 @@ def broker_fails_while_becoming_follower(now, new, broker, epoch, controller):
 
 @transition(ends="refused", broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def leaderless_request_is_ignored(now, new, broker, epoch, controller):
-    """A request without a leader moves nothing: nobody is there to follow.
+    """A request without a leader changes nothing: there is no leader to follow.
 
     Kafka: "cannot become follower since the new leader is unavailable"; the epoch does not advance
     """
@@ -154,7 +157,7 @@ def leaderless_request_is_ignored(now, new, broker, epoch, controller):
 
 @transition(ends="refused", broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def older_controller_is_refused(now, new, broker, epoch, controller):
-    """STALE_CONTROLLER_EPOCH: a request of a controller older than one the broker knows."""
+    """STALE_CONTROLLER_EPOCH: a request of an older controller than one that the broker knows."""
     # redundant "the process runs", because a process that died knows no controller.
     require_arrival(now, broker, epoch, controller)
     require_older_controller(controller, now.replica[broker].controller_epoch)

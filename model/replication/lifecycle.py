@@ -23,8 +23,8 @@ from model.replication.state import CONTROLLERS, ELECTED, ENDS
 
 
 def discard_requests(now, new, broker):
-    """Requests made for an older registration of a broker are dead (KIP-380); before, they reached
-    whoever had its id."""
+    """Requests for an older registration of a broker are refused (KIP-380); before, they reached
+    the broker with that id."""
     if not version.broker_epoch:
         return
     new.request = lam(ELECTED, lambda epoch: lam(CONTROLLERS, lambda controller: lam(BROKERS,
@@ -35,8 +35,8 @@ def discard_requests(now, new, broker):
 def broker_crashes(now, new, broker):
     """A process dies: its memory is gone; its log, epoch cache and checkpoint stay.
 
-    Its session lasts until it expires. Requests to it and its own fetches are lost, and what
-    other brokers asked of it; what it had answered may still arrive.
+    Its session lasts until it expires. Requests to it, its own fetches, and fetches of other
+    brokers from it are lost; its answers in flight may still arrive.
     """
     fall(now, new, broker, now.replica[broker])
 
@@ -44,7 +44,7 @@ def broker_crashes(now, new, broker):
 @transition(ends="lost", fault=True,
             only=lambda v: not v.log_survives_crash, broker=BROKERS, end=ENDS)
 def broker_crashes_losing_unflushed_records(now, new, broker, end):
-    """A process dies with its machine, and the disk lacks what was not flushed: no fsync was asked.
+    """A process dies with its machine, and the disk lacks records that were not flushed.
 
     Why:   Kafka relies on replicas, not on fsync; KIP-101 scenario 2 and KIP-966 begin like this.
     """
@@ -56,7 +56,7 @@ def broker_crashes_losing_unflushed_records(now, new, broker, end):
 
 
 def fall(now, new, broker, mine, asked=BLANK):
-    """What a process had in memory, under way, or promised to answer is gone.
+    """The process's memory, its requests in flight and its pending answers are lost.
 
     `asked`: what is left of its ISR write.
     """
@@ -76,7 +76,7 @@ def fall(now, new, broker, mine, asked=BLANK):
 
 
 def is_asked(slot):
-    """The request is on its way to the leader, or with it; no answer yet."""
+    """The request is in flight to the leader, or has arrived; there is no answer yet."""
     return any_of(slot.state == "asks_epoch", slot.state == "asks_records")
 
 
@@ -94,12 +94,12 @@ def broker_starts(now, new, broker):
 def broker_starts_empty(now, new, broker):
     """A process starts under its old id with a new disk: no log, no epoch cache, no checkpoint.
 
-    Why:   nothing in ZooKeeper tells it from the broker that was: if it is in the ISR still (the
-           controller did not see it go, or keeps it as the last member), it may be elected, and
-           what was committed is lost with it. Outside the ISR it may be taken back by a leader that
-           remembers how far it was: more than Kafka loses, whose leader takes a follower in while
-           it handles a fetch of it. Once every leader has forgotten that, nothing is lost that was
-           committed: it must catch up first (`model.assumptions`).
+    Why:   nothing in ZooKeeper distinguishes it from the earlier broker. If it is still in the ISR
+           (the controller did not notice, or keeps it as the last member), it may be elected, and
+           committed records are lost. If it is not, a leader that remembers its old log end may add
+           it to the ISR. Kafka does not lose records in that way, because its leader adds a
+           follower while it handles a fetch. Once no leader remembers, no committed record is lost:
+           the broker must catch up first (`model.assumptions`).
     Kafka: known limit of the era of ZooKeeper; KIP-966 (KRaft) compares broker epochs
     """
     if version.disk_lost != "by_any":
@@ -138,7 +138,8 @@ def broker_checkpoints_hw(now, new, broker):
 def broker_checkpoints_without_partition(now, new, broker):
     """The checkpoint is rewritten before the broker was notified of the partition, and lacks it.
 
-    Why:   it skipped a partition whose leader is not alive; from 0.8.2 it makes the replica first.
+    Why:   a broker skipped partitions whose leader is not alive; from 0.8.2 it creates the replica
+           first.
     Kafka: KAFKA-1647
     """
     mine = now.replica[broker]

@@ -88,13 +88,14 @@ STATE = Record(
 
 
 def is_unlocked(now, broker):
-    """leaderIsrUpdateLock: while a leader's ISR write is with ZooKeeper, all else about it waits.
+    """leaderIsrUpdateLock: while a leader waits for the answer to its ISR write, all other work for
+    the partition waits.
 
-    Up to 2.6 the leader holds the write lock until it is answered. Appends, fetches, questions
-    about epochs and the high watermark need the lock for reading, makeLeader and makeFollower for
-    writing: so a LeaderAndIsr waits too, and is carried out on what the answer left. What is
-    refused for its epoch is refused before the lock. From 2.7 (KIP-497) nothing waits, and the
-    answer must be compared with what the partition has become meanwhile (KAFKA-12686).
+    Up to 2.6 the leader holds the write lock until it is answered. Appends, fetches,
+    OffsetForLeaderEpoch and the high watermark need the lock for reading, makeLeader and
+    makeFollower for writing. So a LeaderAndIsr waits too, and is applied to the state after the
+    answer. Requests with an old epoch are refused before the lock is taken. From 2.7 (KIP-497)
+    nothing waits, and the answer must be compared with the partition's present state (KAFKA-12686).
 
     Source: Partition.maybeExpandIsr, maybeShrinkIsr, makeLeader, readRecords (2.3)
     """

@@ -47,7 +47,8 @@ def still_follows(now, follower, leader):
 
 
 def leads_as_asked(now, follower, leader):
-    """KIP-320: the request names the leader's own epoch. Before, any leader answered."""
+    """KIP-320: the request names the leader's own epoch. Before KIP-320 a leader answered in any
+    epoch."""
     mine, slot = now.replica[leader], now.fetch[follower][leader]
     leads = mine.role == "leader"
     return all_of(leads, mine.epoch == slot.epoch) if version.fetch_fencing else leads
@@ -72,7 +73,8 @@ def follower_sends_epoch_request(now, new, broker, leader):
 
 @transition(only=truncates_by_epoch, leader=BROKERS, follower=BROKERS)
 def leader_answers_epoch(now, new, leader, follower):
-    """The leader answers with the epoch it knows, no newer than the one asked, and its end."""
+    """The leader answers with its largest epoch that is not newer than the requested one, and its
+    end offset."""
     slot, mine, log = now.fetch[follower][leader], now.replica[leader], now.log[leader]
     # redundant because a process that does not run leads nothing.
     require(now.up.has(leader),                           "the leader's process runs")
@@ -96,7 +98,8 @@ def leader_answers_epoch(now, new, leader, follower):
 
 
 def given_up(slot):
-    """The partition has failed in the follower's fetcher: nothing is asked until a LeaderAndIsr."""
+    """The partition has failed in the follower's fetcher: the fetcher sends nothing for it until
+    the next LeaderAndIsr."""
     return slot.but(state="given_up", epoch=None, last_epoch=None, offset=0)
 
 
@@ -107,7 +110,8 @@ def is_fenced(now, follower, leader):
 
 
 def refuse(now, new, follower, leader):
-    """The follower asks again; or its partition has failed, if the leader is in a newer epoch."""
+    """The follower asks again; or marks the partition as failed, if the leader is in a newer epoch.
+    """
     slot, mine = now.fetch[follower][leader], now.replica[follower]
     if version.fenced_fetchers_go_on or not version.fetch_fencing:
         new.fetch[follower][leader] = BLANK
@@ -119,7 +123,7 @@ def refuse(now, new, follower, leader):
 
 @transition(ends="refused", only=truncates_by_epoch, leader=BROKERS, follower=BROKERS)
 def leader_refuses_epoch(now, new, leader, follower):
-    """The broker asked does not lead, or not in that epoch; the follower will ask again."""
+    """The broker does not lead, or not in that epoch; the follower will ask again."""
     slot = now.fetch[follower][leader]
     require(now.up.has(leader),                           "the process that is asked runs")
     require(slot.state == "asks_epoch",                    "the follower asked for an epoch's end")
@@ -172,7 +176,7 @@ def follower_truncates(now, new, follower, leader):
 
 @transition(ends="refused", only=truncates_by_epoch, follower=BROKERS, leader=BROKERS)
 def epoch_answer_is_ignored(now, new, follower, leader):
-    """The answer came too late: the follower has moved on to another leader or leader epoch."""
+    """The answer is late: the follower has another leader or leader epoch by now."""
     slot, mine = now.fetch[follower][leader], now.replica[follower]
     require(slot.state == "epoch_is_answered",             "the leader answered")
     # redundant because a process that dies takes its questions with it, and their answers.
