@@ -113,10 +113,10 @@ class SolverQuery:
         solver.add(*asserted)
         return solver
 
-    def proves_anything(self, rlimit: int = LITTLE) -> bool:
+    def proves_anything(self) -> bool:
         """Do the premises contradict each other, as far as Z3 sees? Then they prove any goal."""
         apart = SeparateContext()
-        return self._proves(apart.moved(self._premises), {}, rlimit, apart)
+        return self._proves(apart.moved(self._premises), {}, LITTLE, apart)
 
     def needed(self, among: Sequence[Any]) -> list[int] | None:
         """The positions of those premises without which Z3's proof would not go through: an
@@ -133,7 +133,7 @@ class SolverQuery:
         core = {str(one) for one in solver.unsat_core()}
         return [position for position, name in enumerate(names) if str(name) in core]
 
-    def hangs_on(self, rlimit: int = LITTLE) -> str:
+    def hangs_on(self) -> str:
         """What becomes of a proof by Z3 when what is assumed is weakened, by so much work: it fails
         without `ONE` of the premises; or only without `SEVERAL`; or it needs `NOTHING` of them."""
         apart = SeparateContext()
@@ -148,9 +148,9 @@ class SolverQuery:
             core = [int(str(one).removeprefix("premise ")) for one in solver.unsat_core()]
             for position in sorted(core, reverse=True):
                 rest = [one for at, one in enumerate(premises) if at != position]
-                if not self._proves([*rest, negated], options, rlimit, apart):
+                if not self._proves([*rest, negated], options, LITTLE, apart):
                     return ONE
-            return NOTHING if self._proves([negated], options, rlimit, apart) else SEVERAL
+            return NOTHING if self._proves([negated], options, LITTLE, apart) else SEVERAL
         return UNKNOWN
 
     def _proves(
@@ -203,12 +203,12 @@ def answer_of_cvc5(smt2: str, rlimit: int = CVC5_RLIMIT) -> str:
     return _answered_by_cvc5(smt2, rlimit)[0]
 
 
-def proof_of_cvc5(smt2: str, rlimit: int = 10 * CVC5_RLIMIT) -> tuple[str, str | None]:
+def proof_of_cvc5(smt2: str) -> tuple[str, str | None]:
     """What cvc5 says of an SMT-LIB text, and its proof in its own calculus (CPC), if there is one.
 
     Raises ProtocolError where cvc5 is not installed.
     """
-    answer, solver = _answered_by_cvc5(smt2, rlimit, {"produce-proofs": "true"})
+    answer, solver = _answered_by_cvc5(smt2, 10 * CVC5_RLIMIT, {"produce-proofs": "true"})
     if answer != PROVED:
         return answer, None
     text = solver.proofToString(solver.getProof()[0])

@@ -145,12 +145,12 @@ def show(played: ReplayedRun) -> None:
     serve({"heading": played.heading, "lines": list(played.lines)}, 0, opens=True)
 
 
-def show_comparison(result: Comparison, heading: str, lines: Sequence[str] = ()) -> None:
-    """Two sides in the explorer, until Ctrl-C; the game beside them is that of a heading."""
+def show_comparison(result: Comparison, heading: str) -> None:
+    """Two sides in the explorer, until Ctrl-C; the board beside them is that of the heading."""
     from conformance.cli.play import serve
     from conformance.web.compare import packed
 
-    game: dict[str, object] = {"heading": heading, "lines": list(lines)}
+    game: dict[str, object] = {"heading": heading, "lines": []}
     serve(game, 0, opens=True, comparison=packed(result))
 
 

@@ -47,19 +47,19 @@ def cut_log(data: Path, topic: str, end: int, partition: int = 0) -> None:
                 break
 
 
-def checkpoint_of(data: Path, topic: str, partition: int = 0) -> int | None:
-    """The high watermark in replication-offset-checkpoint; None if it names no such partition."""
+def checkpoint_of(data: Path, topic: str) -> int | None:
+    """The high watermark of partition 0 in replication-offset-checkpoint; None if it has none."""
     try:
         lines = (data / CHECKPOINT).read_text().splitlines()[2:]
     except OSError:
         return None
     for line in lines:
         words = line.split()
-        if words[:2] == [topic, str(partition)]:
+        if words[:2] == [topic, "0"]:
             return int(words[2])
     return None
 
 
-def write_checkpoint(data: Path, topic: str, offset: int, partition: int = 0) -> None:
-    """Put the checkpoint back to an earlier high watermark, as a disk does that lost the newer."""
-    (data / CHECKPOINT).write_text(f"0\n1\n{topic} {partition} {offset}\n")
+def write_checkpoint(data: Path, topic: str, offset: int) -> None:
+    """Write an earlier high watermark of partition 0, as a disk has that lost the newer one."""
+    (data / CHECKPOINT).write_text(f"0\n1\n{topic} 0 {offset}\n")

@@ -60,9 +60,9 @@ _ALONE = (
 """Without what it depends on: of that only Trogdor and Connect need what is not named here."""
 
 
-def downloaded_releases(cache: Path | None = None) -> list[KafkaRelease]:
+def downloaded_releases() -> list[KafkaRelease]:
     """The releases in the cache, oldest first."""
-    folder = cache or cache_folder()
+    folder = cache_folder()
     found = []
     for one in sorted(folder.iterdir()) if folder.is_dir() else []:
         if (one / "libs").is_dir():

@@ -158,13 +158,13 @@ def _parts(body: Any) -> list[Any]:
     return found
 
 
-def fetch_partition(body: Any, topic: str, partition: int = 0) -> Any | None:
-    """What a Fetch request or its answer says of a partition; None if it is silent about it."""
+def fetch_partition(body: Any, topic: str) -> Any | None:
+    """What a Fetch request or response has of partition 0 of a topic; None if it has nothing."""
     for one in getattr(body, "topics", None) or getattr(body, "responses", None) or ():
         if str(one.topic) == topic:
             for part in one.partitions:
                 index = getattr(part, "partition", getattr(part, "partition_index", None))
-                if index == partition:
+                if index == 0:
                     return part
     return None
 

@@ -21,16 +21,14 @@ from specs.partial.ways import FittingRun, PartialLine
 from specs.verdict import FindingKind, Verdict
 
 
-def check_partial(
-    path: str | Path, hidden: int | None = None, tried: int = MOST_TRIED
-) -> TraceReport:
+def check_partial(path: str | Path, hidden: int | None = None) -> TraceReport:
     """Judge one file; one that cannot be vouched for is not checked."""
     where = Path(path)
     try:
         trace = read_partial(where)
     except (TraceError, OSError) as error:
         return unreadable(where, error)
-    return judge_partial(trace, str(where), hidden, tried)
+    return judge_partial(trace, str(where), hidden)
 
 
 def judge_partial(

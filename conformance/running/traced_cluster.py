@@ -35,21 +35,16 @@ SETTINGS = {
 
 
 @contextmanager
-def traced_cluster(
-    folder: Path, partitions: int = 1, version: str = DEFAULT, **settings: str
-) -> Iterator[Cluster]:
-    """Brokers that trace, with a topic of three replicas; all are ended at the end."""
+def traced_cluster(folder: Path, **settings: str) -> Iterator[Cluster]:
+    """Brokers that trace, with a topic of one partition of three replicas; all end with it."""
     named = SETTINGS | {name.replace("_", "."): value for name, value in settings.items()}
-    state = new_state(BROKERS, version, "embedded", settings=named)
+    state = new_state(BROKERS, DEFAULT, "embedded", settings=named)
     state.trace = True
     cluster = Cluster.create(folder, state)
     try:
         cluster.start()
         port = cluster.session()
-        places = {
-            number: [1 + (number + at) % 3 for at in range(3)] for number in range(partitions)
-        }
-        wait(ZnodeClient(port, cluster.release).create_topic(TOPIC, places))
+        wait(ZnodeClient(port, cluster.release).create_topic(TOPIC, {0: [1, 2, 3]}))
         port.close()
         with Producer(cluster.addresses()) as producer:
             producer.partitions(TOPIC, time.monotonic() + 10)

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from specs.surgery import Guard
 
 
-def of_story_text(text: str, why: str | None = None) -> ReplayedRun:
+def of_story_text(text: str) -> ReplayedRun:
     """The run of a story that is not in a file. Raises StoryError for what is none."""
     story = parse(text, "the run")
     assert story.heading is not None
     heading = heading_line(story.heading.recorded, story.heading.given)
     lines = tuple(line_of(one) for one in story.commands if one.is_step)
-    return ReplayedRun(story.title.lstrip("# ").strip(), heading, lines, None, why)
+    return ReplayedRun(story.title.lstrip("# ").strip(), heading, lines)
 
 
 # -- a guard that was taken out ------------------------------------------------------------------

@@ -40,14 +40,11 @@ class GroupConsumer(Consumer):
     ``restored`` are the positions that the group had kept, as they were found at the last join.
     """
 
-    def __init__(
-        self, bootstrap: Sequence[Address], group: str, topic: str, timeout_s: float = 3.0,
-        session_ms: int = 6000,
-    ) -> None:  # fmt: skip
-        super().__init__(bootstrap, timeout_s)
+    def __init__(self, bootstrap: Sequence[Address], group: str, topic: str) -> None:
+        super().__init__(bootstrap, timeout_s=3.0)
         self.group = group
         self.topic = topic
-        self.session = timedelta(milliseconds=session_ms)
+        self.session = timedelta(milliseconds=6000)
         self.generation = NO_GENERATION
         self.joins = 0
         self.member = NOBODY

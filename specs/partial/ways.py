@@ -211,27 +211,6 @@ class LineExplanations:
             yield from self._to_cells(line, targets, most, fuel)
         self._cut = self._cut or fuel.units < 0
 
-    def _with_hidden_steps(
-        self,
-        line: PartialLine,
-        ready: list[tuple[int, int, tuple[int, ...], TransitionMove]],
-        targets: Targets,
-        most: int,
-        fuel: SearchBudget,
-    ) -> Iterator[None]:
-        """Hidden steps for what the line's own step does not write, and then the step."""
-        own = {self.moves.numbers[w.field] for move, _ in line.steps for w in move.writes}
-        others = tuple(cell for cell in line.cells if cell[0] not in own)
-        part = PartialLine(line.number, cells=others)
-        if not others or self.fits(part):
-            return
-        before = len(self.guide.path)
-        for _ in self._to_cells(part, targets, most, fuel):
-            for _, _, arguments, move in sorted(ready, key=lambda one: one[:3]):
-                left = most + 1 - (len(self.guide.path) - before)
-                share = SearchBudget(MOST_FOR_A_STEP, fuel)
-                yield from self.guide.achieve(move, arguments, left, share, targets)
-
     def _to_cells(
         self, line: PartialLine, targets: Targets, most: int, fuel: SearchBudget
     ) -> Iterator[None]:
