@@ -8,8 +8,8 @@ from model.cluster.thread import leave_context
 from model.language import CLIENTS, all_of, lam, require, transition, version, when
 from model.protocol.controllership import (
     delete_controller_node,
-    find_it_moved,
-    looks_for_itself,
+    lose_election,
+    reads_back_epoch,
     require_controllership,
 )
 from model.protocol.state import BROKERS
@@ -45,9 +45,9 @@ def broker_loses_controller_election(now, new, broker):
     another broker; up to 1.0 only the first controller of a cluster does.
     Kafka: KafkaController.incrementControllerEpoch, triggerControllerMove (up to 2.0)
     """
-    find_it_moved(now, new, broker)
+    lose_election(now, new, broker)
 
-    if not looks_for_itself(version):
+    if not reads_back_epoch(version):
         new.cache = owner_notified(now, lambda one: all_of(
             now.up.has(one), one != broker, now.zk.registered.has(broker)))
 

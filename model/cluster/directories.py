@@ -97,7 +97,7 @@ def controller_finds_no_log_dir_event(now, new, broker):
     new.cache[broker] = dequeued(now.cache[broker])
 
 
-def is_lost_now(now, broker, partition, subject):
+def is_newly_offline(now, broker, partition, subject):
     """The next response reports the replica as offline, which the controller did not know."""
     mine = context_of(now, broker, partition)
     return all_of(mine.refusing.has(subject), not_(mine.lost.has(subject)))
@@ -109,7 +109,7 @@ def controller_marks_replicas_offline(now, new, broker, subject):
     is sent StopReplica for them."""
     require_acting(now, broker)
     require_next(now, broker, "leader_and_isr_response", RESPONSE, subject)
-    require(some(PARTITIONS, lambda partition: is_lost_now(now, broker, partition, subject)),
+    require(some(PARTITIONS, lambda partition: is_newly_offline(now, broker, partition, subject)),
                                                     "it names a failed log directory that is news")
 
     def context(partition):
@@ -118,7 +118,7 @@ def controller_marks_replicas_offline(now, new, broker, subject):
             refusing=mine.refusing.without(subject),
             lost=when(mine.refusing.has(subject), mine.lost.including(subject), mine.lost),
             gone=now.partition[partition].replicas.such_that(lambda one: all_of(
-                one == subject, is_lost_now(now, broker, partition, subject))))
+                one == subject, is_newly_offline(now, broker, partition, subject))))
 
     cache = dequeued(now.cache[broker])
     obeyed = some(
@@ -135,7 +135,8 @@ def controller_finds_log_dirs_unchanged(now, new, broker, subject):
     directory is reported without an error, and counts as live again."""
     require_acting(now, broker)
     require_next(now, broker, "leader_and_isr_response", RESPONSE, subject)
-    require(not_(some(PARTITIONS, lambda partition: is_lost_now(now, broker, partition, subject))),
+    require(not_(some(
+        PARTITIONS, lambda partition: is_newly_offline(now, broker, partition, subject))),
                                                     "it names no failed log directory that is news")
 
     new.cache[broker] = dequeued(now.cache[broker])

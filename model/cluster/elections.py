@@ -102,7 +102,7 @@ def elect(now, new, broker, leader, kind):
     write_state(now, new, broker, leader, choice.isr(leader))
 
 
-def find_nobody(now, new, broker, kind):
+def find_no_leader(now, new, broker, kind):
     """No replica can lead: nothing is written, and the partition's state stays."""
     require_acting(now, broker)
     require(kind.is_on(now.cache[broker].stage),    kind.at_it)
@@ -141,7 +141,7 @@ def send_batch(now, new, broker, kind, stage, is_notified=None, unbalanced=None,
         batched=False, due=due(partition) if due else False))
 
 
-def order_of(now):
+def replica_order_of(now):
     """The partition's assignment."""
     return placed(now.replicas, now.place)
 
@@ -149,7 +149,7 @@ def order_of(now):
 OFFLINE = Election(
     ("onlining", "electing", "retrying"),
     lambda now, broker: offline_partition(
-        order_of(now), as_read(now, broker).isr,
+        replica_order_of(now), as_read(now, broker).isr,
         with_their_log(online(now, broker), now.context[broker]),
         version.unclean_leader_election),
     at_it="it brings offline partitions online",
@@ -173,7 +173,7 @@ def controller_elects_leader(now, new, broker, leader):
 @transition(broker=BROKERS)
 def controller_finds_no_leader(now, new, broker):
     """No replica can lead: the partition stays offline, and nothing is written."""
-    find_nobody(now, new, broker, OFFLINE)
+    find_no_leader(now, new, broker, OFFLINE)
 
 
 @transition(broker=BROKERS)
@@ -195,12 +195,12 @@ def controller_sends_election_batch(now, new, broker):
     send_batch(now, new, broker, OFFLINE,
          when(cache.stage == "onlining", looks,
          when(cache.stage == "retrying", at("removing_followers"),
-         when(some_is_gone(now, broker), at("removing"),
+         when(some_replica_is_gone(now, broker), at("removing"),
          when(cache.started.is_empty(), done(cache), at("announcing_new"))))),
          is_notified=lambda mine, target: all_of(
              not_(cache.shutting.has(target)), not_(mine.lost.has(target))))
 
 
-def some_is_gone(now, broker):
+def some_replica_is_gone(now, broker):
     return some(
         PARTITIONS, lambda partition: not_(context_of(now, broker, partition).gone.is_empty()))

@@ -43,7 +43,7 @@ def controller_reads_context(now, new, broker):
 
     cache = now.cache[broker]
     new.cache[broker] = cache.but(
-        events=echoes(now, cache),
+        events=with_events_of_own_deletions(now, cache),
         stage="announcing" if version.update_metadata_first else "restoring",
         live=now.zk.registered, reached=now.zk.registered, watched=read_with_watches(now),
         endpoints=lam(BROKERS, lambda one: when(
@@ -60,7 +60,7 @@ def has_notifications(now):
     return any_of(is_noted(now), not_(now.zk.log_dir_events.is_empty()))
 
 
-def echoes(now, cache):
+def with_events_of_own_deletions(now, cache):
     """The events caused by the controller's own deletion of notifications."""
     of_directories = when(
         now.zk.log_dir_events.is_empty(), cache, with_event(cache, "log_dir_event"))

@@ -21,7 +21,7 @@ from model.protocol.state import BROKERS
 from model.protocol.zookeeper import without_nodes_of
 
 
-def forget_all(now, new, broker):
+def clear_memory(now, new, broker):
     """The broker's memory is cleared; what it wrote stays."""
     new.seen[broker]       = 0
     new.alive[broker]      = []
@@ -41,10 +41,10 @@ def broker_crashes(now, new, broker):
     """A process dies: all that it had in memory is gone. Its session lasts until it expires."""
     crash(now, new, broker)
 
-    forget_all(now, new, broker)
+    clear_memory(now, new, broker)
 
 
-def unreached(now, other, broker):
+def without_registration(now, other, broker):
     """The controller's memory without the registration of a broker whose session ended (up to 2.1
     it has ids only). The watches of that broker's own session are gone as well."""
     cache = unwatched(now.cache[other], broker)
@@ -67,7 +67,8 @@ def end_session(now, new, broker):
     ended."""
     new.zk    = without_nodes_of(now.zk, broker).but(outlived=now.zk.outlived.without(broker))
     new.cache = notified(
-        now, "broker_change", but=broker, caches=lambda other: unreached(now, other, broker))
+        now, "broker_change", but=broker,
+        caches=lambda other: without_registration(now, other, broker))
 
 
 @transition(ends="lost", broker=BROKERS)
@@ -84,10 +85,10 @@ def broker_starts(now, new, broker):
         new.seen[broker] = now.zk.epoch
     new.cache = notified(now, "broker_change", but=broker,
         caches=lambda other: without_old_requests(now, other, broker))
-    outdate(now, new, broker)
+    mark_outdated(now, new, broker)
 
 
-def outdate(now, new, broker):
+def mark_outdated(now, new, broker):
     """Marks requests in flight with the last broker epoch as outdated: a ControlledShutdown, or a
     copy of a request to the broker. From 2.2 they are refused (KIP-380)."""
     pending = any_of(now.asked.has(broker), some(BROKERS, lambda one: is_queued(
@@ -171,7 +172,7 @@ def register_anew(now, new, broker):
         other == broker, BLANK, without_old_requests(now, other, broker)))
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
         context=with_one(now.partition[partition].context, broker, BLANK)))
-    outdate(now, new, broker)
+    mark_outdated(now, new, broker)
 
 
 def without_old_requests(now, controller, broker):

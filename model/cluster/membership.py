@@ -51,7 +51,7 @@ class MembershipChange(NamedTuple):
     dead: Any
 
 
-def change(now, broker):
+def membership_change(now, broker):
     """The changes of the present event. They are read once, when the event is taken from the queue;
     those that are not handled yet are kept. Up to 2.1 only ids were compared (KIP-380)."""
     cache, registered = now.cache[broker], now.zk.registered
@@ -109,7 +109,7 @@ def without_brokers(brokers, gone):
 @transition(broker=BROKERS)
 def controller_sees_new_brokers(now, new, broker):
     """There are registered ids that the controller does not know: new brokers."""
-    found = change(now, broker)
+    found = membership_change(now, broker)
     require_change(now, broker)
     require(not_(found.new.is_empty()),             "a registered broker is new to it")
 
@@ -122,31 +122,31 @@ def controller_sees_new_brokers(now, new, broker):
 @transition(only=lambda v: v.bounced_brokers_detected, broker=BROKERS)
 def controller_sees_bounced_brokers(now, new, broker):
     """A known id has a new registration: the broker failed and started again."""
-    found = change(now, broker)
+    found = membership_change(now, broker)
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
     require(not_(found.bounced.is_empty()),         "a broker has registered again")
 
-    fail(now, new, broker, found, found.bounced, started=found.bounced)
+    on_broker_failure(now, new, broker, found, found.bounced, started=found.bounced)
 
 
 @transition(broker=BROKERS)
 def controller_sees_dead_brokers(now, new, broker):
     """Ids that are not registered any more: their replicas go offline."""
-    found = change(now, broker)
+    found = membership_change(now, broker)
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
     if version.bounced_brokers_detected:
         require(found.bounced.is_empty(),           "no broker has registered again")
     require(not_(found.dead.is_empty()),            "a broker that it takes for alive is gone")
 
-    fail(now, new, broker, found, found.dead)
+    on_broker_failure(now, new, broker, found, found.dead)
 
 
 @transition(broker=BROKERS)
 def controller_finds_brokers_unchanged(now, new, broker):
     """The change was reverted, or was read with the event before."""
-    found = change(now, broker)
+    found = membership_change(now, broker)
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
     require(found.bounced.is_empty(),               "no broker has registered again")
@@ -163,7 +163,7 @@ def controller_misses_bounced_brokers(now, new, broker):
            this is `controller_finds_brokers_unchanged`; here the brokers know better.
     Kafka: KafkaController.BrokerChange until KIP-380
     """
-    found = change(now, broker)
+    found = membership_change(now, broker)
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
     require(not_(found.bounced.is_empty()),         "a broker has registered again")
@@ -172,7 +172,7 @@ def controller_misses_bounced_brokers(now, new, broker):
     new.cache[broker] = with_change(now, broker, found)
 
 
-def fail(now, new, broker, found, failed, started=None):
+def on_broker_failure(now, new, broker, found, failed, started=None):
     """onBrokerFailure: all replicas of these brokers go offline. Bounced brokers have `started`
     again, under the registration that was read with the event."""
     cache = with_change(now, broker, found, done_with=failed)

@@ -24,7 +24,7 @@ def broker_changes_endpoints(now, new, broker):
         new.cache = notified(now, "broker_modification", subject=broker)
 
 
-def is_elsewhere(now, broker, subject):
+def has_other_endpoints(now, broker, subject):
     """The endpoints that the controller knows differ from the registered ones."""
     cache = now.cache[broker]
     return all_of(now.zk.registered.has(subject), cache.live.has(subject),
@@ -39,7 +39,7 @@ def controller_reads_endpoints(now, new, broker, subject):
     cache = now.cache[broker]
     require_controllership(now, broker)
     require_next(now, broker, "broker_modification", MODIFIED, subject)
-    require(is_elsewhere(now, broker, subject),     "the broker's endpoints are others by now")
+    require(has_other_endpoints(now, broker, subject), "the broker's endpoints are others by now")
 
     endpoints = lam(BROKERS, lambda one: when(
         one == subject, now.zk.endpoints[one], cache.endpoints[one]))
@@ -55,7 +55,7 @@ def controller_finds_endpoints_unchanged(now, new, broker, subject):
     cache = now.cache[broker]
     require_controllership(now, broker)
     require_next(now, broker, "broker_modification", MODIFIED, subject)
-    require(not_(is_elsewhere(now, broker, subject)),
+    require(not_(has_other_endpoints(now, broker, subject)),
                                                     "the broker is gone, or is where it was")
 
     new.cache[broker] = dequeued(cache).but(watched=when(

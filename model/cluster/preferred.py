@@ -3,7 +3,14 @@
 Source: KafkaController.onPreferredReplicaElection, checkAndTriggerAutoLeaderRebalance (2.3)
 """
 
-from model.cluster.elections import Election, as_read, elect, find_nobody, order_of, send_batch
+from model.cluster.elections import (
+    Election,
+    as_read,
+    elect,
+    find_no_leader,
+    replica_order_of,
+    send_batch,
+)
 from model.cluster.events import dequeued, is_next, notified, require_next, with_event
 from model.cluster.start import number
 from model.cluster.state import PARTITIONS
@@ -35,7 +42,7 @@ from model.protocol.strategies import preferred_replica
 PREFERRED = Election(
     ("preferring", "rebalancing"),
     lambda now, broker: preferred_replica(
-        order_of(now), as_read(now, broker).isr,
+        replica_order_of(now), as_read(now, broker).isr,
         with_their_log(online(now, broker), now.context[broker]),
         version.preferred_needs_isr),
     at_it="it elects preferred leaders",
@@ -63,7 +70,7 @@ def admin_asks_for_preferred_leaders(now, new):
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(wanted=True))
 
 
-def require_look(now, broker):
+def require_request_check(now, broker):
     """The controller reads the request at the end of its failover, and when its event is handled.
     """
     cache = now.cache[broker]
@@ -91,7 +98,7 @@ def controller_begins_preferred_election(now, new, broker):
     Kafka: KafkaController.fetchPendingPreferredReplicaElections
     """
     require_controllership(now, broker)
-    require_look(now, broker)
+    require_request_check(now, broker)
     require(is_wanted(now),                         "a request is there")
 
     def is_due(partition):
@@ -114,7 +121,7 @@ def controller_finds_no_request(now, new, broker):
     Kafka: KafkaController.onControllerFailover, removePartitionsFromPreferredReplicaElection
     """
     require_controllership(now, broker)
-    require_look(now, broker)
+    require_request_check(now, broker)
     require(not_(is_wanted(now)),                   "no request is there")
     if version.zk_writes_fenced:
         require(any_of(fence_is_passed(now, broker), now.cache[broker].stage != "looking"),
@@ -206,7 +213,7 @@ def controller_elects_preferred(now, new, broker, leader):
 @transition(broker=BROKERS)
 def controller_cannot_elect_preferred(now, new, broker):
     """The preferred replica is dead, or not in the ISR: nothing is written."""
-    find_nobody(now, new, broker, PREFERRED)
+    find_no_leader(now, new, broker, PREFERRED)
 
 
 @transition(broker=BROKERS)

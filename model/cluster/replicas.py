@@ -10,7 +10,7 @@ from model.cluster.elections import (
     as_read,
     require_current,
     require_read,
-    some_is_gone,
+    some_replica_is_gone,
     write_state,
 )
 from model.cluster.thread import (
@@ -80,7 +80,7 @@ def controller_sends_removal_batch(now, new, broker):
     cache = now.cache[broker]
     require_acting(now, broker)
     require(takes_offline(cache.stage),             "it takes replicas offline")
-    require(not_(some_is_gone(now, broker)),        "no replica waits for it")
+    require(not_(some_replica_is_gone(now, broker)), "no replica waits for it")
 
     new.cache[broker] = cache.but(
         subject=when(cache.stage == "retiring", cache.subject, None),

@@ -8,13 +8,13 @@ from model.cluster.elections import (
     Election,
     as_read,
     elect,
-    find_nobody,
-    order_of,
+    find_no_leader,
+    replica_order_of,
     send_batch,
-    some_is_gone,
+    some_replica_is_gone,
 )
 from model.cluster.events import dequeued, is_queued, notified, require_next, with_event
-from model.cluster.lifecycle import forget_all, unreached
+from model.cluster.lifecycle import clear_memory, without_registration
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import at, context_of, require_acting, with_their_log, write_contexts
 from model.language import (
@@ -37,7 +37,7 @@ from model.protocol.zookeeper import without_nodes_of
 MOVES = Election(
     ("moving",),
     lambda now, broker: controlled_shutdown(
-        order_of(now), as_read(now, broker).isr,
+        replica_order_of(now), as_read(now, broker).isr,
         with_their_log(now.cache[broker].live, now.context[broker]),
         now.cache[broker].shutting),
     at_it="it moves what a leaving broker leads",
@@ -154,7 +154,7 @@ def controller_moves_leader(now, new, broker, leader):
 @transition(broker=BROKERS)
 def controller_finds_no_other_isr_member(now, new, broker):
     """No other ISR member is alive: the broker that shuts down remains the leader."""
-    find_nobody(now, new, broker, MOVES)
+    find_no_leader(now, new, broker, MOVES)
 
 
 @transition(broker=BROKERS)
@@ -181,7 +181,7 @@ def controller_stops_follower(now, new, broker):
     require(cache.stage == "stopping",              "what the leaving broker led is moved")
 
     new.cache[broker] = cache.but(
-        stage=when(some_is_gone(now, broker), at("retiring"), at("answering")),
+        stage=when(some_replica_is_gone(now, broker), at("retiring"), at("answering")),
         queue=lam(BROKERS, lambda target: stop_replica(
             now, broker, cache.queue[target], target,
             lambda partition, one: context_of(now, broker, partition).gone.has(one))))
@@ -216,8 +216,8 @@ def broker_stops(now, new, broker):
 
     new.up = now.up.without(broker)
     forget_election(new, broker)
-    forget_all(now, new, broker)
+    clear_memory(now, new, broker)
     new.zk    = without_nodes_of(now.zk, broker).but(outlived=now.zk.outlived.without(broker))
     new.cache = notified(
         now, "broker_change", but=broker, fires=now.zk.registered.has(broker),
-        caches=lambda other: when(other == broker, BLANK, unreached(now, other, broker)))
+        caches=lambda other: when(other == broker, BLANK, without_registration(now, other, broker)))

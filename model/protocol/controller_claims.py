@@ -26,7 +26,7 @@ from model.protocol.state import BROKERS
 Rule = Callable[..., Any]
 
 
-def who_has_a_task(blank: str, companion: str) -> Claim:
+def task_claim(blank: str, companion: str) -> Claim:
     """`blank` is the task of a broker that is no controller, or has not read the cluster yet."""
     @always("nobody has a task of a controller but who believes it is one", companion=companion)
     def only_controllers_have_tasks(now):
@@ -36,7 +36,7 @@ def who_has_a_task(blank: str, companion: str) -> Claim:
     return only_controllers_have_tasks
 
 
-def who_is_cut_off(goes_on: Rule) -> Claim:
+def lost_session_claim(goes_on: Rule) -> Claim:
     """`goes_on(now, after, broker)`: the broker acts as a controller in a step."""
     @always_step("a controller whose session is gone does nothing: ZooKeeper tells it nothing and "
                  "does nothing for it",
@@ -48,7 +48,7 @@ def who_is_cut_off(goes_on: Rule) -> Claim:
     return controllers_without_session_do_nothing
 
 
-def cut_off(blank: str) -> Claim:
+def lost_session_companion(blank: str) -> Claim:
     """The companion of `who_is_cut_off`."""
     @sometimes("a broker acts as the controller, and does not know that its session is gone")
     def a_controller_is_cut_off(now):
@@ -58,7 +58,7 @@ def cut_off(blank: str) -> Claim:
     return a_controller_is_cut_off
 
 
-def who_is_deposed(
+def deposed_claim(
     goes_on: Rule, untouched: Rule, companion: str, beside: Rule | None = None
 ) -> Claim:
     """`untouched(now, after)`: all that a controller writes in ZooKeeper is as it was; `beside`:

@@ -92,13 +92,13 @@ def reply_to_registration_is_lost(now, new, broker):
     new.spent.losses       = now.spent.losses + 1
 
 
-def looks_for_itself(v):
+def reads_back_epoch(v):
     """Before KAFKA-6082 the epoch was written separately, after `/controller` was created. If that
     write is sent again, it is refused, and the broker does not read who wrote the epoch."""
     return v.zk_writes_fenced
 
 
-def finds_itself(now, broker):
+def reads_own_registration(now, broker):
     """checkControllerAndEpoch: /controller has the broker's own id, and the epoch is the one that
     it wrote."""
     return all_of(now.zk.controller == broker, now.zk.epoch == now.campaign[broker])
@@ -107,7 +107,7 @@ def finds_itself(now, broker):
 def goes_on_uncounted(v):
     """Up to 1.0 a refused write of the epoch was only logged: the winner, whose write was executed
     and sent again, went on under the epoch that it had read."""
-    return not looks_for_itself(v) and not v.uncounted_controller_resigns
+    return not reads_back_epoch(v) and not v.uncounted_controller_resigns
 
 
 @transition(broker=BROKERS)
@@ -119,8 +119,8 @@ def broker_learns_it_won(now, new, broker):
     """
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
     heard = not_(now.reply_lost[broker])
-    if version.winner_reads_controller_back and looks_for_itself(version):  # else KAFKA-13407
-        heard = any_of(heard, finds_itself(now, broker))
+    if version.winner_reads_controller_back and reads_back_epoch(version):  # else KAFKA-13407
+        heard = any_of(heard, reads_own_registration(now, broker))
     if goes_on_uncounted(version):  # of the first epoch it sees that the znode is there already
         heard = any_of(heard, now.campaign[broker] > 1)
     require(heard,                                  "the reply arrives, or the broker finds itself")
@@ -141,17 +141,18 @@ def broker_loses_controller_election(now, new, broker):
     another broker; up to 1.0 only the first controller of a cluster does.
     Kafka: KafkaController.incrementControllerEpoch, triggerControllerMove (up to 2.0)
     """
-    find_it_moved(now, new, broker)
+    lose_election(now, new, broker)
 
 
-def find_it_moved(now, new, broker):
+def lose_election(now, new, broker):
     # redundant because a reply is lost only to a broker that won and has not heard of it.
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
     require(now.reply_lost[broker],                 "its reply was lost")
     if goes_on_uncounted(version):
         require(now.campaign[broker] == 1,          "it is the first controller there is")
-    if looks_for_itself(version):
-        require(not_(finds_itself(now, broker)),    "/controller or the epoch is another's by now")
+    if reads_back_epoch(version):
+        require(not_(reads_own_registration(now, broker)),
+                                                    "/controller or the epoch is another's by now")
     else:
         new.zk.controller = when(now.zk.registered.has(broker), None, now.zk.controller)
 
@@ -159,7 +160,7 @@ def find_it_moved(now, new, broker):
     new.reply_lost[broker] = False
 
 
-@transition(only=lambda v: not v.winner_reads_controller_back and looks_for_itself(v),
+@transition(only=lambda v: not v.winner_reads_controller_back and reads_back_epoch(v),
             broker=BROKERS)
 def elected_broker_assumes_another_controller(now, new, broker):
     """The reply was lost; the broker reads an id in /controller, and does not check whether it is
@@ -169,7 +170,7 @@ def elected_broker_assumes_another_controller(now, new, broker):
     """
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
     require(now.reply_lost[broker],                 "its reply was lost")
-    require(finds_itself(now, broker),              "/controller and the epoch are its own")
+    require(reads_own_registration(now, broker),    "/controller and the epoch are its own")
 
     new.campaign[broker]   = 0
     new.reply_lost[broker] = False

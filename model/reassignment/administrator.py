@@ -18,11 +18,11 @@ from model.language import (
 from model.protocol.state import BROKERS
 from model.reassignment.kip_455 import is_kip_455, is_twelve_steps
 from model.reassignment.replica_lists import (
+    brokers_where,
     is_empty,
     listed,
     members,
     require_list,
-    those,
     written,
 )
 
@@ -68,7 +68,7 @@ def ask(now, new, places):
 
 def outside(now):
     """Replicas that the ISR dropped or never had: their copies are not safe."""
-    return those(lambda b: any_of(
+    return brokers_where(lambda b: any_of(
         now.dropped.has(b), all_of(listed(now.zk.assignment, b), not_(now.zk.isr.has(b)))))
 
 

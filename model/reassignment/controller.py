@@ -30,6 +30,7 @@ from model.reassignment.kip_455 import after_update, is_kip_455
 from model.reassignment.replica_lists import (
     all_within,
     brokers_if,
+    brokers_where,
     chosen,
     empty_list,
     in_order,
@@ -38,7 +39,6 @@ from model.reassignment.replica_lists import (
     joined,
     listed,
     members,
-    those,
 )
 from model.reassignment.state import NOBODY
 from model.reassignment.writing import (
@@ -59,7 +59,7 @@ from model.reassignment.writing import (
 
 def old_and_new_replicas(cache):
     """Every replica of the old and the new list."""
-    return those(lambda b: any_of(listed(cache.assignment, b), listed(cache.target, b)))
+    return brokers_where(lambda b: any_of(listed(cache.assignment, b), listed(cache.target, b)))
 
 
 @transition(broker=BROKERS)
@@ -75,9 +75,9 @@ def controller_writes_union_of_replicas(now, new, broker):
     union = joined(cache.target, cache.assignment)
     new.zk.assignment = union
     if is_kip_455(version):
-        new.zk.adding = those(lambda b: all_of(
+        new.zk.adding = brokers_where(lambda b: all_of(
             listed(union, b), not_(listed(cache.assignment, b))))
-        new.zk.removing = those(lambda b: all_of(
+        new.zk.removing = brokers_where(lambda b: all_of(
             listed(union, b), not_(listed(cache.target, b))))
         new.cache[broker] = cache.but(
             assignment=union, **goes_to(now, cache, after_update(cache.target, now.zk.isr)))
@@ -149,7 +149,8 @@ def controller_sets_target_in_memory(now, new, broker):
     cache = now.cache[broker]
     require_task(now, broker, "adopting",           "every target was in the ISR")
 
-    old = those(lambda b: all_of(listed(cache.assignment, b), not_(listed(cache.target, b))))
+    old = brokers_where(
+        lambda b: all_of(listed(cache.assignment, b), not_(listed(cache.target, b))))
     new.cache[broker] = cache.but(task="leading", assignment=cache.target, old=old, leaving=old)
     send_update_metadata(now, new, broker, cache.epoch, cache.leader)
 
@@ -174,7 +175,7 @@ def controller_keeps_leader(now, new, broker):
 
     write_state(
         now, new, broker, cache.leader, cache.isr,
-        to=those(lambda b: any_of(listed(cache.target, b), cache.old.has(b))),
+        to=brokers_where(lambda b: any_of(listed(cache.target, b), cache.old.has(b))),
         replicas=members(cache.target), sent=sent_epoch(now, broker), task="leaving")
 
 
@@ -283,7 +284,7 @@ def controller_skips_old_replica_outside_isr(now, new, broker, replica):
     last, unsent = cache.leaving.is_only(replica), any_of(
         cache.unsent, cache.epoch < now.zk.leader_epoch)
     sends = all_of(last, not_(cache.deleting))
-    send(now, new, broker, now.zk.leader_epoch, those(lambda b: all_of(
+    send(now, new, broker, now.zk.leader_epoch, brokers_where(lambda b: all_of(
         sends, unsent, listed(cache.assignment, b), b != replica, cache.reached.has(b))), {
             "leader": now.zk.leader, "isr": now.zk.isr, "version": now.zk.version,
             "replicas": members(cache.assignment)})

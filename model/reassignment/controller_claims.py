@@ -1,7 +1,12 @@
 """Claims about single steps of controllers: resigned, without a session, or deposed."""
 
 from model.language import all_of, any_of, some, sometimes
-from model.protocol.controller_claims import cut_off, who_has_a_task, who_is_cut_off, who_is_deposed
+from model.protocol.controller_claims import (
+    deposed_claim,
+    lost_session_claim,
+    lost_session_companion,
+    task_claim,
+)
 from model.protocol.state import BROKERS
 from model.reassignment.replica_lists import is_same
 
@@ -31,6 +36,6 @@ def a_deposed_controller_is_at_work(now):
 
 
 CONDUCT = (
-    who_has_a_task(NO_TASK, companion=AT_WORK), who_is_cut_off(acts_as_controller),
-    who_is_deposed(acts_as_controller, untouched, companion=AT_WORK), cut_off(NO_TASK),
-    a_deposed_controller_is_at_work)
+    task_claim(NO_TASK, companion=AT_WORK), lost_session_claim(acts_as_controller),
+    deposed_claim(acts_as_controller, untouched, companion=AT_WORK),
+    lost_session_companion(NO_TASK), a_deposed_controller_is_at_work)

@@ -31,12 +31,12 @@ from model.reassignment.controller import leader_and_isr_without
 from model.reassignment.kip_455 import is_kip_455, moves, next_phase, target_of
 from model.reassignment.replica_lists import (
     all_within,
+    brokers_where,
     chosen,
     empty_list,
     is_empty,
     listed,
     members,
-    those,
 )
 from model.reassignment.writing import (
     finds_no_target,
@@ -238,7 +238,7 @@ def controller_sees_broker_startup(now, new, broker, started):
                        task("idle"))),
         **read_state(now))
     send(now, new, broker, zk.leader_epoch,
-         those(lambda b: all_of(b == started, listed(cache.assignment, b))), {
+         brokers_where(lambda b: all_of(b == started, listed(cache.assignment, b))), {
              "leader": zk.leader, "isr": zk.isr, "version": zk.version,
              "replicas": members(cache.assignment)})
     send_update_metadata(now, new, broker, zk.leader_epoch, zk.leader, to=reached)
@@ -266,7 +266,7 @@ def controller_elects_leader(now, new, broker, leader):
         now, new, broker, leader, isr, to=members(cache.assignment),
         replicas=members(cache.assignment), **then,
         **rewrite_request(now, new, broker, ends=then["task"] == "idle"))
-    new.dropped = those(lambda b: any_of(
+    new.dropped = brokers_where(lambda b: any_of(
         now.dropped.has(b), all_of(cache.isr.has(b), not_(isr.has(b)))))
 
 
@@ -285,7 +285,7 @@ def controller_removes_dead_replica(now, new, broker, dead):
         cache.isr.is_only(dead), task("idle"), after_removal(cache, leader, isr)))
     write_state(
         now, new, broker, leader, isr,
-        to=those(lambda b: all_of(listed(cache.assignment, b), b != dead)),
+        to=brokers_where(lambda b: all_of(listed(cache.assignment, b), b != dead)),
         replicas=members(cache.assignment), **then,
         **rewrite_request(now, new, broker, ends=then["task"] == "idle"))
     new.dropped = when(isr.has(dead), now.dropped, now.dropped.including(dead))

@@ -23,6 +23,7 @@ from model.protocol.state import BROKERS
 from model.reassignment.replica_lists import (
     all_within,
     as_list,
+    brokers_where,
     chosen,
     empty_list,
     is_empty,
@@ -31,7 +32,6 @@ from model.reassignment.replica_lists import (
     left,
     listed,
     require_list,
-    those,
     written,
 )
 from model.reassignment.writing import goes_to, stop, task
@@ -62,7 +62,7 @@ def moves(zk):
 
 def target_of(zk):
     """The target replicas in the topic's znode: none if nothing is added or removed."""
-    return left(zk.assignment, those(lambda b: any_of(not_(moves(zk)), zk.removing.has(b))))
+    return left(zk.assignment, brokers_where(lambda b: any_of(not_(moves(zk)), zk.removing.has(b))))
 
 
 def next_phase(zk, isr):
@@ -79,24 +79,25 @@ def after_update(target, isr):
 def update(now, new, broker, target, replicas):
     """Phase U: the znode, then the memory; whom the new lists lack has to go first."""
     zk, cache = now.zk, now.cache[broker]
-    needless = those(lambda b: all_of(listed(cache.assignment, b), not_(listed(replicas, b))))
+    needless = brokers_where(
+        lambda b: all_of(listed(cache.assignment, b), not_(listed(replicas, b))))
     goes_on = needless.is_empty()                   # and looks whether the target is in the ISR
     then = when(goes_on, after_update(target, zk.isr), task("replacing"))
     seen = {part: when(goes_on, value, getattr(cache, part))
             for part, value in goes_to(now, cache, then).items()}
     seen["task"] = then
     new.zk.assignment = replicas
-    new.zk.adding     = those(lambda b: all_of(listed(target, b), not_(is_original(zk, b))))
-    new.zk.removing   = those(lambda b: all_of(is_original(zk, b), not_(listed(target, b))))
+    new.zk.adding = brokers_where(lambda b: all_of(listed(target, b), not_(is_original(zk, b))))
+    new.zk.removing = brokers_where(lambda b: all_of(is_original(zk, b), not_(listed(target, b))))
     new.cache[broker] = cache.but(
         assignment=replicas, target=target, old=needless, leaving=needless, **seen)
-    lags = those(lambda b: all_of(
+    lags = brokers_where(lambda b: all_of(
         is_original(zk, b), not_(zk.isr.has(b)), not_(now.dropped.has(b))))
     changes = not_(is_empty(cache.target))
     # its old replicas were leaving, and now they are what it has to go back to
     new.slipped = any_of(now.slipped, all_of(changes, not_(lags.is_empty())))
     # who was no safe copy when a move began is none that it has to keep
-    new.dropped = those(lambda b: any_of(
+    new.dropped = brokers_where(lambda b: any_of(
         now.dropped.has(b), all_of(not_(changes), lags.has(b))))
     new.origin  = left(zk.assignment, zk.adding)
     new.wanted  = target

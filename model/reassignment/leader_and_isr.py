@@ -29,7 +29,7 @@ from model.protocol.leader_and_isr import (
 )
 from model.protocol.state import BROKERS, LEADER_EPOCHS
 from model.reassignment.kip_455 import is_kip_455
-from model.reassignment.replica_lists import listed, those
+from model.reassignment.replica_lists import brokers_where, listed
 from model.reassignment.replicas import committed_by
 from model.reassignment.state import CONTROLLERS
 
@@ -90,7 +90,7 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
             return request.replicas.has(b)
         return any_of(request.replicas.has(b), request.isr.has(b))
 
-    known     = those(lambda b: all_of(mine.caught_up.has(b), is_known(b)))
+    known = brokers_where(lambda b: all_of(mine.caught_up.has(b), is_known(b)))
     caught_up = when(mine.role == "leader", known, [])
     consume(now, new, broker, epoch, controller)
     new.replica[broker] = mine.but(

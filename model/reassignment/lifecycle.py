@@ -4,7 +4,7 @@ from model.language import BLANK, NOBODY, all_of, lam, transition, version, when
 from model.protocol.processes import crash, expire, reconnect, start
 from model.protocol.state import BROKERS, LEADER_EPOCHS
 from model.protocol.zookeeper import without_nodes_of
-from model.reassignment.replica_lists import those
+from model.reassignment.replica_lists import brokers_where
 from model.reassignment.state import CONTROLLERS
 
 
@@ -35,8 +35,8 @@ def is_reached_no_longer(now, new, broker):
     """What controllers send names the broker's last registration from now on, and is refused
     (KIP-380). Whoever registers is no controller."""
     if version.broker_epoch:                          # else a request reaches who has the id
-        new.cache = lam(BROKERS, lambda other: now.cache[other].but(reached=those(lambda b: all_of(
-            other != broker, b != broker, now.cache[other].reached.has(b)))))
+        new.cache = lam(BROKERS, lambda other: now.cache[other].but(reached=brokers_where(
+            lambda b: all_of(other != broker, b != broker, now.cache[other].reached.has(b)))))
 
 
 @transition(actor=NOBODY, fault=True, broker=BROKERS)

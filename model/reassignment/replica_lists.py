@@ -25,14 +25,14 @@ from model.protocol.strategies import ReplicaOrder
 from model.reassignment.state import LIST, PLACES
 
 
-def those(rule):
+def brokers_where(rule):
     """The brokers that meet a rule, as a set."""
     return as_set((BROKERS,), ALL).such_that(rule)
 
 
 def brokers_if(condition, brokers):
     """These brokers, or nobody."""
-    return those(lambda b: all_of(condition, brokers.has(b)))
+    return brokers_where(lambda b: all_of(condition, brokers.has(b)))
 
 
 def as_list(place):
@@ -45,7 +45,7 @@ def listed(places, broker):
 
 
 def members(places):
-    return those(lambda broker: listed(places, broker))
+    return brokers_where(lambda broker: listed(places, broker))
 
 
 def is_empty(places):

@@ -119,12 +119,12 @@ def drop(now, new, broker):
         if version.requests_loaded_whole:
             known = when(cache.task == "beginning", cache.other, zk.other)
         new.zk.other = known
-    new.cache[broker] = cache.but(**goes_on(now, cache))
+    new.cache[broker] = cache.but(**after_request(now, cache))
     if not version.moves_forgotten_on_resign:
         new.kept[broker] = BLANK
 
 
-def goes_on(now, cache):
+def after_request(now, cache):
     """What comes after a refusal: who was just elected, since 2.4, goes on with the move that
     stands in the topic's znode."""
     found = cache.task == "beginning"
@@ -189,7 +189,7 @@ def controller_drops_unknown_partition(now, new, broker):
     require_fence(now, broker)
 
     new.zk.other = "none"
-    new.cache[broker] = cache.but(other="none", **goes_on(now, cache))
+    new.cache[broker] = cache.but(other="none", **after_request(now, cache))
 
 
 @transition(broker=BROKERS)

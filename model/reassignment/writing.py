@@ -29,7 +29,14 @@ from model.protocol.controllership import (
     resign,
 )
 from model.protocol.state import BROKERS
-from model.reassignment.replica_lists import brokers_if, chosen, is_empty, is_same, listed, those
+from model.reassignment.replica_lists import (
+    brokers_if,
+    brokers_where,
+    chosen,
+    is_empty,
+    is_same,
+    listed,
+)
 from model.reassignment.state import TASKS
 
 
@@ -144,7 +151,7 @@ def send(now, new, broker, epoch, to, state):
     epoch yet: until its leader does, nobody else can write the state.
     """
     mine, was = now.belief[broker], now.request[epoch][now.belief[broker]]
-    added = those(lambda b: any_of(was.to.has(b), to.has(b)))
+    added = brokers_where(lambda b: any_of(was.to.has(b), to.has(b)))
     nothing = to.is_empty()
     entry = {part: when(nothing, getattr(was, part), value) for part, value in state.items()}
     # a changed move (KIP-455) has other replicas; what is in flight already is not changed by it
@@ -175,7 +182,7 @@ def send_update_metadata(now, new, broker, epoch, leader, to=None, says=None):
     if says is None:
         said, newest = to, all_of(not_(to.is_empty()), fence_is_passed(now, broker))
     else:
-        said   = those(lambda b: all_of(says, to.has(b)))
+        said = brokers_where(lambda b: all_of(says, to.has(b)))
         newest = all_of(says, fence_is_passed(now, broker))
     late = said.within(update.slow)
     new.update[mine] = when(to.is_empty(), update, update.but(

@@ -37,8 +37,8 @@ from model.protocol.controllership import require_controllership, require_fence
 from model.protocol.isr import require_cached_version, require_outdated_version
 from model.protocol.state import BROKERS, CONTROLLER_EPOCHS, LEADER_EPOCHS, ZK_VERSIONS
 from model.replication import SYSTEM as REPLICATION
-from model.replication.isr import learn, require_laggard, require_returner
-from model.replication.lifecycle import fall
+from model.replication.isr import adopt_written_isr, require_laggard, require_returner
+from model.replication.lifecycle import lose_memory
 from model.replication.state import STATE as BEFORE
 
 ISR_REQUESTS = Names("isr request", ("none", "applied", "refused", "asked"))
@@ -96,7 +96,7 @@ def require_asked(now, leader):
     require(now.isr_write[leader].state == "asked",       "an AlterIsr of it is under way")
 
 
-def asker_waits(now, leader):
+def leader_awaits_answer(now, leader):
     """The process that sent the request runs, and is still the leader; otherwise nobody handles the
     answer."""
     return now.replica[leader].role == "leader"
@@ -121,7 +121,7 @@ def controller_writes_isr(now, new, controller, leader):
     new.zk.isr            = asked.isr
     new.zk.state_epoch    = now.belief[controller]
     new.zk.version        = now.zk.version + 1
-    new.isr_write[leader] = when(asker_waits(now, leader), asked.but(
+    new.isr_write[leader] = when(leader_awaits_answer(now, leader), asked.but(
         state="applied", state_epoch=now.belief[controller], version=now.zk.version + 1), BLANK)
 
 
@@ -138,7 +138,7 @@ def controller_refuses_isr(now, new, controller, leader):
     require_outdated_version(asked.version, now.zk.version)
 
     new.isr_write[leader] = when(
-        asker_waits(now, leader), asked.but(state="refused", version=0), BLANK)
+        leader_awaits_answer(now, leader), asked.but(state="refused", version=0), BLANK)
 
 
 @transition(controller=BROKERS, leader=BROKERS)
@@ -151,7 +151,7 @@ def controller_finds_isr_written(now, new, controller, leader):
     require_controllership(now, controller)
     require_asked(now, leader)
     # redundant because nobody else hears the answer.
-    require(asker_waits(now, leader),                     "the leader that asked waits")
+    require(leader_awaits_answer(now, leader),            "the leader that asked waits")
     # redundant because by a current version a leader asks for another ISR than the registered one.
     require_outdated_version(asked.version, zk.version)
     require(zk.leader == leader,                          "it is the registered leader")
@@ -170,7 +170,7 @@ def leader_learns_isr_is_written(now, new, leader):
     """
     require(now.isr_write[leader].state == "applied",     "the ISR was written, and answered")
 
-    learn(now, new, leader, now.isr_write[leader].version)
+    adopt_written_isr(now, new, leader, now.isr_write[leader].version)
 
 
 @transition(ends="lost", fault=True, leader=BROKERS)
@@ -190,7 +190,7 @@ def isr_answer_is_lost(now, new, leader):
 # -- what a LeaderAndIsr and a crash do to a request ----------------------------------------------
 
 
-def voids_its_request(now, new, given):
+def voids_request(now, new, given):
     """AlterIsrManager.clearPending; isrState becomes CommittedIsr."""
     new.isr_write[given["broker"]] = BLANK
 
@@ -210,13 +210,13 @@ def broker_crashes(now, new, broker):
     Its AlterIsr may still reach the controller.
     """
     asked = now.isr_write[broker]
-    fall(now, new, broker, now.replica[broker],
+    lose_memory(now, new, broker, now.replica[broker],
          asked=when(asked.state == "asked", asked, BLANK))
 
 
 ALSO = {
-    "broker_becomes_leader": voids_its_request,
-    "broker_becomes_follower": voids_its_request,
+    "broker_becomes_leader": voids_request,
+    "broker_becomes_follower": voids_request,
     "controller_issues_leader_and_isr": refuses_an_older_registration,
 }
 

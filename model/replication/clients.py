@@ -22,7 +22,7 @@ def asks_for_more(v):
     return v.min_insync_replicas > 1
 
 
-def enough(now, leader):
+def has_min_isr(now, leader):
     """The leader's ISR, itself included, has min.insync.replicas members."""
     isr = now.replica[leader].isr
     return how_many(BROKERS, lambda b: isr.has(b)) >= version.min_insync_replicas
@@ -63,7 +63,7 @@ def leader_appends_acks_all(now, new, broker):
         require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
     if version.min_insync_replicas > 1:
         # redundant because it is asked again when the record is acknowledged.
-        require(enough(now, broker),                      "its ISR has min.insync.replicas members")
+        require(has_min_isr(now, broker),                 "its ISR has min.insync.replicas members")
 
     append(now, new, broker, "all")
 
@@ -76,7 +76,7 @@ def leader_answers_not_enough_replicas(now, new, broker):
         # redundant because a refusal changes nothing: it waits as Kafka's does.
         require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
     # redundant because a refusal changes nothing.
-    require(not_(enough(now, broker)),                    "its ISR has too few members")
+    require(not_(has_min_isr(now, broker)),               "its ISR has too few members")
 
 
 def require_own(now, broker, offset):
@@ -111,7 +111,7 @@ def leader_acknowledges_acks_all(now, new, broker, offset):
     require_own(now, broker, offset)
     require(offset < now.replica[broker].hw,              "the high watermark has passed it")
     if version.min_insync_replicas > 1:
-        require(enough(now, broker),                      "its ISR has min.insync.replicas members")
+        require(has_min_isr(now, broker),                 "its ISR has min.insync.replicas members")
 
     answer(now, new, now.log[broker][offset].id, "all")
 
@@ -123,7 +123,7 @@ def leader_answers_not_enough_replicas_after_append(now, new, broker, offset):
     """
     require_own(now, broker, offset)
     require(offset < now.replica[broker].hw,              "the high watermark has passed it")
-    require(not_(enough(now, broker)),                    "its ISR has too few members")
+    require(not_(has_min_isr(now, broker)),               "its ISR has too few members")
 
     record = now.log[broker][offset].id
     new.acks[record] = when(

@@ -152,7 +152,7 @@ def isr_answer_is_lost(now, new, leader):
     new.spent.losses = now.spent.losses + 1
 
 
-def learn(now, new, leader, state_version):
+def adopt_written_isr(now, new, leader, state_version):
     """The leader adopts the ISR that it wrote, and the version under which it is registered."""
     mine, isr = now.replica[leader], now.isr_write[leader].isr
     if version.isr_write_locks:                            # else it may lead no more
@@ -171,7 +171,7 @@ def leader_learns_isr_is_written(now, new, leader):
     """
     require(now.isr_write[leader].state == "applied",      "its write was applied")
 
-    learn(now, new, leader, now.isr_write[leader].version)
+    adopt_written_isr(now, new, leader, now.isr_write[leader].version)
 
 
 def is_its_own(now, leader):
@@ -195,11 +195,11 @@ def leader_finds_isr_written(now, new, leader):
     require(now.zk.registered.has(leader),                "it has a ZooKeeper session")
     require(is_its_own(now, leader),                      "what is registered is what it wrote")
 
-    learn(now, new, leader, now.zk.version)
+    adopt_written_isr(now, new, leader, now.zk.version)
     new.gave_up = now.gave_up.without(leader)
 
 
-def go_on(now, new, leader):
+def continue_without_write(now, new, leader):
     """The leader continues as if the write had not been executed, although it may have been."""
     mine, write = now.replica[leader], now.isr_write[leader]
     if version.lost_isr_answer_blocks:                     # KIP-497: the larger of the two ISRs
@@ -219,7 +219,7 @@ def leader_learns_isr_is_refused(now, new, leader):
         require(now.zk.registered.has(leader),            "it has a ZooKeeper session")
         require(not_(is_its_own(now, leader)),            "what is registered is another's")
 
-    go_on(now, new, leader)
+    continue_without_write(now, new, leader)
 
 
 @transition(only=is_read_back, leader=BROKERS)
@@ -233,5 +233,5 @@ def leader_gives_up_isr_write(now, new, leader):
     require(now.isr_write[leader].state == "refused",      "its write was refused")
     require(not_(now.zk.registered.has(leader)),          "its session has expired")
 
-    go_on(now, new, leader)
+    continue_without_write(now, new, leader)
     new.gave_up           = now.gave_up.including(leader)

@@ -90,7 +90,7 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
         cut = log.cut(smaller(mine.hw, log.end))
         follower = follower.but(truncating=False, latest_epoch=epoch_at(log, mine.hw))
     if version.truncates_again != "every_epoch":            # KAFKA-7164, KIP-320
-        as_before = goes_on(now, broker, epoch)
+        as_before = fetcher_continues(now, broker, epoch)
         cut = when(as_before, log, cut)
         follower = follower.but(
             truncating=when(as_before, mine.truncating, follower.truncating),
@@ -105,7 +105,7 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
         new.fetch[broker][now.elected[epoch]] = when(slot.state == "given_up", BLANK, slot)
 
 
-def goes_on(now, broker, epoch):
+def fetcher_continues(now, broker, epoch):
     """The fetcher continues: up to 1.1 if the leader's id is the same, in 2.0 only if no epoch was
     missed between."""
     mine = now.replica[broker]

@@ -38,7 +38,7 @@ def broker_crashes(now, new, broker):
     Its session lasts until it expires. Requests to it, its own fetches, and fetches of other
     brokers from it are lost; its answers in flight may still arrive.
     """
-    fall(now, new, broker, now.replica[broker])
+    lose_memory(now, new, broker, now.replica[broker])
 
 
 @transition(ends="lost", fault=True,
@@ -51,11 +51,11 @@ def broker_crashes_losing_unflushed_records(now, new, broker, end):
     log = now.log[broker]
     require(end < log.end,                          "what is left of the log is shorter")
 
-    fall(now, new, broker, now.replica[broker].but(latest_epoch=epoch_at(log, end)))
+    lose_memory(now, new, broker, now.replica[broker].but(latest_epoch=epoch_at(log, end)))
     new.log[broker] = log.cut(end)
 
 
-def fall(now, new, broker, mine, asked=BLANK):
+def lose_memory(now, new, broker, mine, asked=BLANK):
     """The process's memory, its requests in flight and its pending answers are lost.
 
     `asked`: what is left of its ISR write.
@@ -70,12 +70,13 @@ def fall(now, new, broker, mine, asked=BLANK):
     new.gave_up = now.gave_up.without(broker)
     discard_requests(now, new, broker)
     new.fetch = lam(BROKERS, lambda follower: lam(BROKERS, lambda leader: when(
-        any_of(follower == broker, all_of(leader == broker, is_asked(now.fetch[follower][leader]))),
+        any_of(follower == broker, all_of(
+            leader == broker, is_unanswered(now.fetch[follower][leader]))),
         BLANK,
         now.fetch[follower][leader])))
 
 
-def is_asked(slot):
+def is_unanswered(slot):
     """The request is in flight to the leader, or has arrived; there is no answer yet."""
     return any_of(slot.state == "asks_epoch", slot.state == "asks_records")
 

@@ -97,7 +97,7 @@ def leader_answers_epoch(now, new, leader, follower):
         answer_end=when(unknown, None, end))
 
 
-def given_up(slot):
+def is_failed(slot):
     """The partition has failed in the follower's fetcher: the fetcher sends nothing for it until
     the next LeaderAndIsr."""
     return slot.but(state="given_up", epoch=None, last_epoch=None, offset=0)
@@ -109,7 +109,7 @@ def is_fenced(now, follower, leader):
     return all_of(newer, still_follows(now, follower, leader))
 
 
-def refuse(now, new, follower, leader):
+def ask_again(now, new, follower, leader):
     """The follower asks again; or marks the partition as failed, if the leader is in a newer epoch.
     """
     slot, mine = now.fetch[follower][leader], now.replica[follower]
@@ -117,7 +117,7 @@ def refuse(now, new, follower, leader):
         new.fetch[follower][leader] = BLANK
         return
     fenced = is_fenced(now, follower, leader)
-    new.fetch[follower][leader] = when(fenced, given_up(slot), BLANK)
+    new.fetch[follower][leader] = when(fenced, is_failed(slot), BLANK)
     new.replica[follower].truncating = all_of(mine.truncating, not_(fenced))
 
 
@@ -133,7 +133,7 @@ def leader_refuses_epoch(now, new, leader, follower):
     require(not_(leads_as_asked(now, follower, leader)),  "it does not lead in the request's epoch")
 
     if version.late_answers_ignored:
-        refuse(now, new, follower, leader)
+        ask_again(now, new, follower, leader)
         return
     mine = now.replica[follower]
     late = all_of(                                         # KAFKA-7786: fenced, but long moved on
@@ -141,7 +141,7 @@ def leader_refuses_epoch(now, new, leader, follower):
         slot.epoch < now.replica[leader].epoch, slot.epoch < mine.epoch)
     if not version.fenced_fetchers_go_on:
         late = any_of(late, is_fenced(now, follower, leader))
-    new.fetch[follower][leader] = when(late, given_up(slot), BLANK)
+    new.fetch[follower][leader] = when(late, is_failed(slot), BLANK)
     new.replica[follower].truncating = all_of(mine.truncating, not_(late))
 
 

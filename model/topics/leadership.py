@@ -22,7 +22,7 @@ def leader_in_isr(now):
     return every(PARTITIONS, lambda p: leads_from_isr(now.zk.state[p]))
 
 
-def goes_on(now, after, broker):
+def acts_as_controller(now, after, broker):
     """The controller does what it was about to do."""
     return all_of(
         now.belief[broker] == after.belief[broker],
@@ -33,7 +33,7 @@ def goes_on(now, after, broker):
              companion="leader_and_controller_are_to_write")
 def state_writes_are_conditional(now, after):
     return every(BROKERS, lambda b: not_(all_of(
-        now.cache[b].outdated, goes_on(now, after, b))))
+        now.cache[b].outdated, acts_as_controller(now, after, b))))
 
 
 @always_step("who asked the newest controller to go is made leader of nothing any more",

@@ -12,7 +12,12 @@ from model.language import (
     some,
     sometimes,
 )
-from model.protocol.controller_claims import cut_off, who_has_a_task, who_is_cut_off, who_is_deposed
+from model.protocol.controller_claims import (
+    deposed_claim,
+    lost_session_claim,
+    lost_session_companion,
+    task_claim,
+)
 from model.protocol.state import BROKERS
 from model.topics.state import PARTITIONS, PLACES
 from model.topics.zookeeper import has_partition
@@ -88,7 +93,7 @@ def a_process_is_down(now):
 
 CONDUCT = (
     replica_lists_are_valid, stopped_brokers_do_nothing,
-    who_has_a_task(NO_TASK, companion="a_controller_rests"), who_is_cut_off(goes_on),
-    who_is_deposed(
+    task_claim(NO_TASK, companion="a_controller_rests"), lost_session_claim(goes_on),
+    deposed_claim(
         goes_on, untouched, companion="a_zombie_deletes", beside=taken_away_by_the_newest),
-    a_process_is_down, cut_off(NO_TASK))
+    a_process_is_down, lost_session_companion(NO_TASK))

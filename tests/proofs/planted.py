@@ -159,16 +159,16 @@ FAULTS: tuple[FaultInProof, ...] = (
     FaultInProof("refusal_is_success", "a refused expansion is taken as written", "isr", ((
         """"what is registered is another's")
 
-    go_on(now, new, leader)
+    continue_without_write(now, new, leader)
 """, """"what is registered is another's")
 
-    learn(now, new, leader, now.zk.version)
+    adopt_written_isr(now, new, leader, now.zk.version)
 """),), by_issue=True),
     FaultInProof("refused_isr_kept", "the ISR of a refused expansion is counted on, without its version",
           "isr", ((
               """"what is registered is another's")
 
-    go_on(now, new, leader)
+    continue_without_write(now, new, leader)
 """, """"what is registered is another's")
 
     new.replica[leader].isr = now.isr_write[leader].isr
@@ -305,11 +305,11 @@ def older_controller"""),)),
     new.request"""),), by_issue=True),
     FaultInProof("answers_outlive_crash", "what a process had asked and was answered outlives it",
           "lifecycle", ((
-              "any_of(follower == broker, all_of(leader == broker, is_asked(now.fetch[follower][leader])))",
-              "all_of(leader == broker, is_asked(now.fetch[follower][leader]))"),)),
+              "any_of(follower == broker, all_of(\n            leader == broker, is_unanswered(now.fetch[follower][leader])))",
+              "all_of(leader == broker, is_unanswered(now.fetch[follower][leader]))"),)),
     FaultInProof("questions_outlive_leader", "what a leader was asked before it crashed is answered after",
           "lifecycle", ((
-              "any_of(follower == broker, all_of(leader == broker, is_asked(now.fetch[follower][leader])))",
+              "any_of(follower == broker, all_of(\n            leader == broker, is_unanswered(now.fetch[follower][leader])))",
               "follower == broker"),)),
     FaultInProof("write_outlives_crash", "the answer to an ISR write reaches the next process",
           "lifecycle", (("    new.isr_write[broker] = asked\n    new.gave_up", "    new.gave_up"),)),
@@ -397,8 +397,8 @@ def older_controller"""),)),
     FaultInProof("hw_before_append", "a follower keeps its high watermark within the log before it appends", "fetching", ((
         "hw=smaller(slot.hw, when(slot.has_record, longer.end, log.end)))", "hw=smaller(slot.hw, log.end))"),)),
     FaultInProof("learns_registered_version", "a leader takes the registered version for that of its write", "isr", ((
-        "    learn(now, new, leader, now.isr_write[leader].version)\n",
-        "    learn(now, new, leader, now.zk.version)\n"),)),
+        "    adopt_written_isr(now, new, leader, now.isr_write[leader].version)\n",
+        "    adopt_written_isr(now, new, leader, now.zk.version)\n"),)),
     FaultInProof("shrinks_registered_isr", "a leader takes a member out of the registered ISR, not out of its own", "isr", ((
         "    write_isr(now, new, leader, now.replica[leader].isr.without(replica))\n",
         "    write_isr(now, new, leader, now.zk.isr.without(replica))\n"),)),

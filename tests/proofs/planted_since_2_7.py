@@ -29,10 +29,10 @@ FAULTS: tuple[FaultInProof, ...] = (
         '''    require(now.replica[leader].role == "leader",         "the broker believes it leads")
 ''', "")),
     of_2_7("refusal_frees", "who is refused forgets what it asked for", (
-        'when(\n        asker_waits(now, leader), asked.but(state="refused", version=0), BLANK)', "BLANK")),
+        'when(\n        leader_awaits_answer(now, leader), asked.but(state="refused", version=0), BLANK)', "BLANK")),
     of_2_7("refused_isr_is_taken", "who is refused counts on what it asked for", (
-        '    require(now.isr_write[leader].state == "applied",     "the ISR was written, and answered")\n\n    learn(',
-        '    require(any_of(now.isr_write[leader].state == "applied", now.isr_write[leader].state == "refused"), "it is answered")\n\n    learn('),
+        '    require(now.isr_write[leader].state == "applied",     "the ISR was written, and answered")\n\n    adopt_written_isr(',
+        '    require(any_of(now.isr_write[leader].state == "applied", now.isr_write[leader].state == "refused"), "it is answered")\n\n    adopt_written_isr('),
         ("    all_of,\n", "    all_of,\n    any_of,\n")),
     # -- the controller
     of_2_7("writes_by_any_version", "the controller does not look at the version", (
@@ -49,7 +49,7 @@ FAULTS: tuple[FaultInProof, ...] = (
         "state=\"applied\", state_epoch=now.belief[controller], version=now.zk.version + 1)",
         "state=\"applied\", state_epoch=now.belief[controller], version=now.zk.version)")),
     of_2_7("answers_the_dead", "what the dead asked for is answered to who comes after", (
-        "when(asker_waits(now, leader), asked.but(\n        state=\"applied\", state_epoch=now.belief[controller], version=now.zk.version + 1), BLANK)",
+        "when(leader_awaits_answer(now, leader), asked.but(\n        state=\"applied\", state_epoch=now.belief[controller], version=now.zk.version + 1), BLANK)",
         "asked.but(state=\"applied\", state_epoch=now.belief[controller], version=now.zk.version + 1)")),
     of_2_7("finds_it_in_another_epoch", "the state is found as asked in whatever epoch", (
         '    require(zk.leader_epoch == asked.epoch,               "in the epoch in which it asked")\n', "")),
