@@ -1,7 +1,7 @@
 """Claims about single steps of controllers: resigned, without a session, or deposed.
 
 Shared by every system with a controller whose memory is the record `cache`. A system says what the
-controller's blank task is, which steps count as acting as a controller, and which fields a deposed
+controller's blank task is, which steps count as acting as one, and which fields a deposed
 controller must not change.
 """
 
@@ -36,14 +36,14 @@ def task_claim(blank: str, companion: str) -> Claim:
     return only_controllers_have_tasks
 
 
-def lost_session_claim(goes_on: Rule) -> Claim:
-    """`goes_on(now, after, broker)`: the broker acts as a controller in a step."""
+def lost_session_claim(acts: Rule) -> Claim:
+    """`acts(now, after, broker)`: the broker acts as a controller in a step."""
     @always_step("a controller whose session is gone does nothing: ZooKeeper tells it nothing and "
                  "does nothing for it",
                  companion="a_controller_is_cut_off")
     def controllers_without_session_do_nothing(now, after):
         return every(BROKERS, lambda b: implies(
-            all_of(after.belief[b] > 0, goes_on(now, after, b)), now.zk.registered.has(b)))
+            all_of(after.belief[b] > 0, acts(now, after, b)), now.zk.registered.has(b)))
 
     return controllers_without_session_do_nothing
 
@@ -59,7 +59,7 @@ def lost_session_companion(blank: str) -> Claim:
 
 
 def deposed_claim(
-    goes_on: Rule, untouched: Rule, companion: str, beside: Rule | None = None
+    acts: Rule, untouched: Rule, companion: str, beside: Rule | None = None
 ) -> Claim:
     """`untouched(now, after)`: all that a controller writes in ZooKeeper is as it was; `beside`:
     what holds of writes by which no controller is seen to go on."""
@@ -67,7 +67,7 @@ def deposed_claim(
                  companion=companion, only=is_fenced)
     def deposed_controllers_write_nothing(now, after):
         stand_still = every(BROKERS, lambda b: implies(
-            all_of(now.belief[b] > 0, now.belief[b] < now.zk.epoch, goes_on(now, after, b)),
+            all_of(now.belief[b] > 0, now.belief[b] < now.zk.epoch, acts(now, after, b)),
             untouched(now, after)))
         return stand_still if beside is None else all_of(stand_still, beside(now, after))
 

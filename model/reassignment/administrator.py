@@ -1,4 +1,5 @@
-"""Steps of an administrator: create the topic, ask for moves, withdraw them, delete the topic.
+"""Steps of an administrator: create the topic, request reassignments, withdraw the request, delete
+the topic.
 
 Source: ReassignPartitionsCommand.executeAssignment (2.3)
 """
@@ -31,7 +32,7 @@ from model.reassignment.replica_lists import (
 def topic_is_created(now, new, first, second, third):
     """The partition begins with a leader that all of its replicas follow, in epoch 0.
 
-    How it came so is the affair of `topics`.
+    `topics` has the steps of its creation.
     """
     require(is_empty(now.zk.assignment),            "there is no such topic")
     require(now.zk.epoch == 0,                      "no controller was there before")
@@ -67,7 +68,7 @@ def ask(now, new, places):
 
 
 def outside(now):
-    """Replicas that the ISR dropped or never had: their copies are not safe."""
+    """Replicas that are not in the ISR: their copies are not safe."""
     return brokers_where(lambda b: any_of(
         now.dropped.has(b), all_of(listed(now.zk.assignment, b), not_(now.zk.isr.has(b)))))
 

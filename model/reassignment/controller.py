@@ -64,7 +64,8 @@ def old_and_new_replicas(cache):
 
 @transition(broker=BROKERS)
 def controller_writes_union_of_replicas(now, new, broker):
-    """Step 1: the topic's znode and the controller's memory get RAR and OAR together.
+    """Step 1: the union of RAR and OAR is written to the topic's znode and to the controller's
+    memory.
 
     The write names no version: it is sent again when its answer is lost, and changes nothing.
     """
@@ -110,7 +111,7 @@ def other_requests(now, broker):
 
 
 def sent_epoch(now, broker):
-    """The epoch that UpdateMetadata carries: what is in the controller's memory by then."""
+    """The epoch that UpdateMetadata carries: the one in the controller's memory at that time."""
     if version.raised_epoch_cached:                 # else KAFKA-9212
         return now.zk.leader_epoch + 1
     return now.cache[broker].epoch
@@ -118,7 +119,8 @@ def sent_epoch(now, broker):
 
 @transition(shows="unheard_write", fault=True, broker=BROKERS)
 def controller_loses_response_to_epoch_bump(now, new, broker):
-    """The epoch is raised in ZooKeeper (steps 2, 7), and the answer is lost: it is raised twice."""
+    """The epoch is raised in ZooKeeper (steps 2, 7), and the response is lost: it is raised twice.
+    """
     cache = now.cache[broker]
     require_unheard(now, broker, "bumping", "leading")
     require(any_of(cache.task == "bumping", leader_is_live_target(now, broker)),
@@ -130,7 +132,7 @@ def controller_loses_response_to_epoch_bump(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_sees_targets_in_sync(now, new, broker):
-    """Step 4: the watch on the state fires, and RAR is within the ISR that the controller reads."""
+    """Step 4: the watch on the state fires, and the ISR that the controller reads contains RAR."""
     cache = now.cache[broker]
     require_task(now, broker, "idle",               "it waits for events")
     require(not_(is_empty(cache.target)),           "the partition is to move")
@@ -156,7 +158,7 @@ def controller_sets_target_in_memory(now, new, broker):
 
 
 def leader_is_live_target(now, broker):
-    """The leader is a target and alive."""
+    """The leader is a live target replica."""
     return leader_stays(now.cache[broker])
 
 
@@ -198,7 +200,7 @@ def controller_moves_leader_to_target(now, new, broker, leader):
 
 @transition(shows="unheard_write", fault=True, broker=BROKERS, leader=BROKERS)
 def controller_loses_response_to_leader_change(now, new, broker, leader):
-    """The new leader is written and the answer lost: the controller will elect it once more."""
+    """The new leader is written, and the response is lost: the controller will elect it again."""
     cache = now.cache[broker]
     require_unheard(now, broker, "leading")
     require(not_(leader_is_live_target(now, broker)), "the leader is no target, or dead")
@@ -262,7 +264,8 @@ def leader_and_isr_without(cache, replica):
 
 @transition(shows="unheard_write", fault=True, broker=BROKERS, replica=BROKERS)
 def controller_loses_response_to_isr_removal(now, new, broker, replica):
-    """The smaller ISR is written and the answer lost: the next look finds the replica gone."""
+    """The smaller ISR is written, and the response is lost: the next read shows the replica
+    removed."""
     cache = now.cache[broker]
     require_unheard(now, broker, "leaving", "replacing")
     require(cache.leaving.has(replica),             "the replica is to go offline")
@@ -298,7 +301,7 @@ def controller_skips_old_replica_outside_isr(now, new, broker, replica):
 
 @transition(broker=BROKERS)
 def controller_deletes_old_replicas(now, new, broker):
-    """Step 9: StopReplica with delete to OAR - RAR, whose success nobody waits for."""
+    """Step 9: StopReplica with delete to OAR - RAR, without waiting for its success."""
     cache = now.cache[broker]
     require_task(now, broker, "leaving",            "the old replicas are to go offline")
     require(cache.leaving.is_empty(),               "all of them have gone")

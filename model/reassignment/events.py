@@ -61,13 +61,13 @@ def has_dead(isr, live):
 
 
 def can_elect(isr, live, assignment):
-    """Somebody who is assigned and in the ISR is alive: where nobody is, nothing is written, and
-    what comes next is done at once."""
+    """Some assigned ISR member is alive. If none is, nothing is written, and the next task follows
+    at once."""
     return some(BROKERS, lambda b: all_of(isr.has(b), live.has(b), listed(assignment, b)))
 
 
 def next_task(leader, isr, live, assignment):
-    """What is to be done first about a broker that died: another leads, or it leaves the ISR."""
+    """The first task for a dead broker: elect another leader, or remove it from the ISR."""
     return when(
         all_of(not_(is_alive(leader, live)), can_elect(isr, live, assignment)), task("electing"),
         when(has_dead(isr, live), task("removing"), task("idle")))
@@ -125,8 +125,8 @@ def is_about_dead(then):
 
 
 def next_work(now, cache, isr, first):
-    """What comes `first` is about the dead; after that a failover goes on, if that is what it is
-    in, and any other event is over."""
+    """If the `first` task is about dead brokers it is next; otherwise a failover continues, and any
+    other event is done."""
     then, target, other = takes_up(now, isr, cache.target, cache.other)
     waits   = is_about_dead(first)
     goes_on = all_of(cache.resumes, not_(waits))

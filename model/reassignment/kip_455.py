@@ -56,7 +56,7 @@ def is_target(zk, broker):
 
 
 def moves(zk):
-    """The topic's znode says that the partition moves."""
+    """The topic's znode records a reassignment of the partition."""
     return not_(all_of(zk.adding.is_empty(), zk.removing.is_empty()))
 
 
@@ -77,7 +77,8 @@ def after_update(target, isr):
 
 
 def update(now, new, broker, target, replicas):
-    """Phase U: the znode, then the memory; whom the new lists lack has to go first."""
+    """Phase U: the znode, then the memory; replicas that are not in the new lists are removed
+    first."""
     zk, cache = now.zk, now.cache[broker]
     needless = brokers_where(
         lambda b: all_of(listed(cache.assignment, b), not_(listed(replicas, b))))
@@ -153,7 +154,7 @@ def controller_cancels_move(now, new, broker):
 
 @transition(only=is_kip_455, broker=BROKERS)
 def controller_deletes_cancelled_adding_replicas(now, new, broker):
-    """Phase U ends: who was to be added by the move as it was before is deleted again."""
+    """Phase U ends: replicas that only the earlier target was adding are deleted again."""
     cache = now.cache[broker]
     require_task(now, broker, "replacing",          "a move was changed")
     require(cache.leaving.is_empty(),               "whom it does not need has gone offline")

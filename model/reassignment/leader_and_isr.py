@@ -63,7 +63,7 @@ def require_assigned(now, broker, epoch, controller):
 
 
 def consume(now, new, broker, epoch, controller):
-    """The request has arrived; nothing is kept of it when it was the last of its kind."""
+    """The request has arrived; its contents are cleared when it was the last of its kind."""
     request = now.request[epoch][controller]
     nothing_left = request.to.is_only(broker)
     new.request[epoch][controller] = when(
@@ -128,7 +128,8 @@ def leaderless_request_is_ignored(now, new, broker, epoch, controller):
 @transition(ends="refused", only=lambda v: v.leader_knows_replicas,
             broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
 def request_to_non_replica_is_refused(now, new, broker, epoch, controller):
-    """UNKNOWN_TOPIC_OR_PARTITION: step 7 tells the old replicas too, and does not list them."""
+    """UNKNOWN_TOPIC_OR_PARTITION: step 7 sends LeaderAndIsr to the old replicas too, and does not
+    list them."""
     require_newer(now, broker, epoch, controller)
     require(not_(now.request[epoch][controller].replicas.has(broker)),
                                                "the request does not list the broker")
@@ -189,7 +190,7 @@ def broker_stops_replica(now, new, broker, controller):
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
 def broker_deletes_replica(now, new, broker, controller):
-    """StopReplica with delete: the partition is not hosted any more, and its log is gone.
+    """StopReplica with delete: the broker no longer hosts the partition, and its log is deleted.
 
     Up to 2.5 it has no leader epoch: whatever the broker was sent meanwhile, it deletes.
     """

@@ -1,4 +1,4 @@
-"""Processes: a crash forgets all but the log; a start registers again."""
+"""Processes: a crash loses all but the log; a start registers again."""
 
 from model.language import BLANK, NOBODY, all_of, lam, transition, version, when
 from model.protocol.processes import crash, expire, reconnect, start
@@ -17,7 +17,7 @@ def without_update(now, controller, broker):
 
 
 def discard_requests(now, new, broker):
-    """Requests made for an older registration are dead (KIP-380); before, whoever has the id
+    """Requests for an older registration are refused (KIP-380); before, any broker with the id
     obeyed them."""
     if not version.broker_epoch:
         return
@@ -32,8 +32,8 @@ def discard_requests(now, new, broker):
 
 
 def is_reached_no_longer(now, new, broker):
-    """What controllers send names the broker's last registration from now on, and is refused
-    (KIP-380). Whoever registers is no controller."""
+    """From now on, requests of controllers name the broker's last registration, and are refused
+    (KIP-380). A broker that registers is not a controller."""
     if version.broker_epoch:                          # else a request reaches who has the id
         new.cache = lam(BROKERS, lambda other: now.cache[other].but(reached=brokers_where(
             lambda b: all_of(other != broker, b != broker, now.cache[other].reached.has(b)))))
@@ -41,8 +41,8 @@ def is_reached_no_longer(now, new, broker):
 
 @transition(actor=NOBODY, fault=True, broker=BROKERS)
 def session_expires(now, new, broker):
-    """ZooKeeper ends a session: the registration and /controller vanish. A live process does not
-    notice, goes on with what it believes, and obeys what controllers send until they notice."""
+    """ZooKeeper ends a session: the registration and /controller are deleted. A live process does
+    not notice, keeps its beliefs, and obeys controllers until they notice."""
     expire(now, new, broker)
 
     new.zk = without_nodes_of(now.zk, broker)
@@ -62,7 +62,7 @@ def broker_crashes(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
-    """A process starts and registers; nobody has sent it what it hosts."""
+    """A process starts and registers; it hosts nothing until it gets a LeaderAndIsr."""
     start(now, new, broker)
 
     discard_requests(now, new, broker)

@@ -127,8 +127,8 @@ def deletion_is_retried(now, new, broker):
 def stop_replicas(now, new, broker, then, chosen):
     """Replicas go offline, each with a StopReplica where the broker is alive, and out of the ISR.
 
-    The topic is queued, so nobody is notified of its ISR; the states in ZooKeeper shrink all the
-    same.
+    The topic is queued, so no broker is notified of its ISR; the states in ZooKeeper shrink
+    nevertheless.
     """
     cache, gone = now.cache[broker], going_offline(now, broker, chosen)
     new.zk.state      = states_without(now, broker, gone)
@@ -143,8 +143,8 @@ def stop_replicas(now, new, broker, then, chosen):
 
 @transition(actor=CONTROLLER, broker=BROKERS)
 def deletion_starts(now, new, broker):
-    """The partitions leave their state machine, and everybody is notified that the topic goes. The
-    replicas of dead brokers are ineligible.
+    """The partitions leave their state machine, and every broker is notified that the topic is
+    being deleted. The replicas of dead brokers are ineligible.
 
     Kafka: onTopicDeletion; UpdateMetadata with leader -2
     """
@@ -209,8 +209,8 @@ def controller_stops_replicas(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_deletes_replicas(now, new, broker):
-    """What went offline and is alive is deleted: StopReplica with delete, to be answered.
-    Replicas of dead brokers make the topic ineligible.
+    """Offline replicas on live brokers are deleted: StopReplica with delete, whose response is
+    awaited. Replicas of dead brokers make the topic ineligible.
     """
     cache = now.cache[broker]
     require_task(now, broker, "deletes",            "the live replicas were stopped")
@@ -227,7 +227,7 @@ def controller_deletes_replicas(now, new, broker):
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_receives_stop_replica_response(now, new, broker, replica):
-    """The answer to a StopReplica arrives: what is deleted is done, what failed waits until a
+    """The answer to a StopReplica arrives: deleted replicas are done, and failed ones wait until a
     broker starts.
 
     Kafka: TopicDeletionStopReplicaResponseReceived

@@ -33,8 +33,8 @@ def task(cache, condition, yes, no):
 
 
 def at_rest(cache):
-    """The task after the last that is done for a broker that failed: who registered again in the
-    meantime is taken for started in the same event."""
+    """The task after the last that is done for a broker that failed: a broker that has registered
+    again meanwhile is handled as started in the same event."""
     return task(cache, is_none(cache.returns), "waits", "starts_returned")
 
 
@@ -71,8 +71,8 @@ def is_new(now, broker, partition):
 
 
 def choice(now, broker, partition):
-    """OfflinePartition: the first in the list who is alive and in the ISR. Of a new partition,
-    which has no ISR yet, whoever is alive is taken for a member."""
+    """OfflinePartition: the first replica of the list that is alive and in the ISR. A new partition
+    has no ISR yet: its live replicas count as members."""
     cache, isr = now.cache[broker], now.zk.state[partition].isr
     listed = cache.live.such_that(lambda b: in_list(cache.known[partition], b))
     return offline_partition(
@@ -110,8 +110,8 @@ def waits_for_leader(now, broker, partition):
 
 
 def elect(now, new, broker, then, only_new=False):
-    """New and offline partitions get a leader, where somebody may lead; the others stay as they
-    are. The ISR is who is alive of it; of a new one, who is alive."""
+    """New and offline partitions get a leader, if a replica can lead; the others stay as they are.
+    The ISR keeps its live members; that of a new partition is its live replicas."""
     def gets_leader(p):
         created = all_of(is_to_create(now, broker, p), not_(now.zk.state[p].exists))
         if only_new:

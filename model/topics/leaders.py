@@ -47,7 +47,7 @@ def controller_elects_preferred(now, new, broker, partition):
 
 
 def has_other_replicas(now, broker, partition):
-    """The partition has a state and more replicas than one: a broker that goes leaves some."""
+    """The partition has a state and more than one replica."""
     cache = now.cache[broker]
     return all_of(
         cache.led[partition], not_(cache.queued), not_(is_none(cache.known[partition][1])))
@@ -55,7 +55,8 @@ def has_other_replicas(now, broker, partition):
 
 @transition(broker=BROKERS, subject=BROKERS)
 def controller_begins_shutdown(now, new, broker, subject):
-    """A broker asks to go: from now on it does not count as alive, and leads nothing new.
+    """A broker requests a controlled shutdown: from now on it does not count as alive, and is not
+    elected.
 
     A topic of one replica is left alone, and so is one that is queued for deletion (2.1).
     Story: specs/stories/leaders_are_moved.story
@@ -76,7 +77,7 @@ def controller_begins_shutdown(now, new, broker, subject):
 
 
 def is_led(now, broker, partition):
-    """By the broker that goes."""
+    """The broker that shuts down leads the partition."""
     cache = now.cache[broker]
     return all_of(has_other_replicas(now, broker, partition), some(BROKERS, lambda b: all_of(
         cache.gone == b, cache.leader[partition] == b)))
@@ -97,8 +98,8 @@ def is_to_move(now, broker, partition):
 
 @transition(broker=BROKERS)
 def controller_moves_leaders(now, new, broker):
-    """What the broker leads goes to the first of the ISR that stays, and the broker out of it.
-    Where nobody stays it goes on leading.
+    """The first remaining ISR member becomes leader of what the broker leads, and the broker leaves
+    the ISR. If no member remains, the broker keeps leading.
     """
     cache = now.cache[broker]
     require_task(now, broker, "moves_leaders",      "a broker asked to go")
@@ -112,7 +113,7 @@ def controller_moves_leaders(now, new, broker):
 
 
 def is_followed(now, broker, partition, replica):
-    """The replica follows, on the broker that goes."""
+    """The replica on the broker that shuts down is a follower."""
     cache = now.cache[broker]
     return all_of(cache.followed[partition], cache.gone == replica)
 

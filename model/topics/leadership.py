@@ -22,8 +22,8 @@ def leader_in_isr(now):
     return every(PARTITIONS, lambda p: leads_from_isr(now.zk.state[p]))
 
 
-def acts_as_controller(now, after, broker):
-    """The controller does what it was about to do."""
+def task_advances(now, after, broker):
+    """The controller takes its next task in the same controller epoch."""
     return all_of(
         now.belief[broker] == after.belief[broker],
         now.cache[broker].task != after.cache[broker].task)
@@ -33,7 +33,7 @@ def acts_as_controller(now, after, broker):
              companion="leader_and_controller_are_to_write")
 def state_writes_are_conditional(now, after):
     return every(BROKERS, lambda b: not_(all_of(
-        now.cache[b].outdated, acts_as_controller(now, after, b))))
+        now.cache[b].outdated, task_advances(now, after, b))))
 
 
 @always_step("who asked the newest controller to go is made leader of nothing any more",

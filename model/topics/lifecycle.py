@@ -25,8 +25,8 @@ from model.topics.zookeeper import has_partition, in_list, replica_order
 
 
 def drop_requests(now, new, broker):
-    """What was sent to an earlier registration is refused by the next (KIP-380): it is dropped.
-    Answers go their way."""
+    """Requests to an earlier registration will be refused by the next (KIP-380), so they are
+    dropped. Responses still arrive."""
     def left(request):
         return request.but(
             order=lam(PARTITIONS, lambda p: "none"), outdated=lam(PARTITIONS, lambda p: False),

@@ -86,8 +86,8 @@ def moved_to(now, broker, target, chosen):
 
 
 def going_offline(now, broker, chosen):
-    """Who of the chosen goes offline, and so out of the ISR: not where there was a state which is
-    gone by now, or a newer controller's."""
+    """The chosen replicas that go offline and leave the ISR: not where the state is gone by now, or
+    was written by a newer controller."""
     may_write, _ = state_writer(now, broker)
     led = now.cache[broker].led
     return lambda p, b: all_of(
@@ -103,13 +103,13 @@ def removes(now, broker, chosen):
 
 
 def named(now, p, goes):
-    """Whom the state names as leader after the replicas that go have gone, or none."""
+    """The leader in the state after these replicas have left, or none."""
     leader = now.zk.state[p].leader
     return when(some(BROKERS, lambda b: all_of(leader == b, goes(p, b))), None, leader)
 
 
 def is_touched(now, p, goes):
-    """The partition's state names a replica that goes as a member of the ISR."""
+    """A replica that leaves is in the ISR of the partition's state."""
     state = now.zk.state[p]
     return all_of(state.exists, some(BROKERS, lambda b: all_of(state.isr.has(b), goes(p, b))))
 

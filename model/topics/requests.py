@@ -25,8 +25,9 @@ from model.topics.state import CONTROLLERS, PARTITIONS
 
 
 def is_answered(now, broker, to, returned=False):
-    """What a controller sends to a broker is for the registration that it knows: who registered
-    since refuses it (KIP-380: STALE_BROKER_EPOCH). `returned` is it about to be known."""
+    """A controller's request names the registration that it knows: a broker that has registered
+    since refuses it (KIP-380: STALE_BROKER_EPOCH). `returned`: the new registration is about to
+    be known."""
     if returned or not version.broker_epoch:
         return to
     return lambda p, b: all_of(to(p, b), any_of(
@@ -84,7 +85,7 @@ def is_answer(request):
 
 @transition(ends="lost", fault=True, controller=CONTROLLERS, broker=BROKERS)
 def request_is_lost(now, new, controller, broker):
-    """A controller that resigned took what it had not sent with it, and hears no answer.
+    """The unsent requests of a controller that resigned are dropped, and it gets no responses.
 
     Why:   an active one repeats a request until it is answered, or the broker is gone.
     Kafka: ControllerChannelManager.shutdown

@@ -50,8 +50,8 @@ def stopped_brokers_do_nothing(now):
         every(PARTITIONS, lambda p: now.replica[b][p].role == "none"))))
 
 
-def goes_on(now, after, broker):
-    """The broker acts as a controller: with its next batch, or by what a watch notified it of."""
+def acts_as_controller(now, after, broker):
+    """The broker acts as a controller: it sends its next batch, or handles a watch event."""
     before, then = now.cache[broker], after.cache[broker]
     return any_of(
         all_of(before.task != then.task, now.belief[broker] == after.belief[broker]),
@@ -93,7 +93,8 @@ def a_process_is_down(now):
 
 CONDUCT = (
     replica_lists_are_valid, stopped_brokers_do_nothing,
-    task_claim(NO_TASK, companion="a_controller_rests"), lost_session_claim(goes_on),
+    task_claim(NO_TASK, companion="a_controller_rests"), lost_session_claim(acts_as_controller),
     deposed_claim(
-        goes_on, untouched, companion="a_zombie_deletes", beside=taken_away_by_the_newest),
+        acts_as_controller, untouched, companion="a_zombie_deletes",
+        beside=taken_away_by_the_newest),
     a_process_is_down, lost_session_companion(NO_TASK))
