@@ -92,7 +92,7 @@ def walk_edges(
         if not Release.of(version or DEFAULT).since(since):
             raise ValueError(f"this is walked as since {since}, not as in {version}")
     pair = Lockstep(bounds, about=about, version=version)
-    return _Walk(pair, max_states, progress, family or Family("", {}), version).go()
+    return _Walk(pair, max_states, progress, family or Family("", {}), version).run()
 
 
 class _Walk:
@@ -113,7 +113,7 @@ class _Walk:
         self.came: dict[Any, tuple[Any, Key] | None] = {start: None}
         self.waiting: deque[tuple[Any, Any]] = deque([(start, self.pair.snapshot())])
 
-    def go(self) -> EdgeReport:
+    def run(self) -> EdgeReport:
         report = self.report
         while self.waiting and len(report.mismatches) < MOST_MISMATCHES:
             state, snapshot = self.waiting.popleft()

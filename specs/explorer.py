@@ -83,7 +83,7 @@ def explore(
 
     search = PlainSearch(grounded, max_states, report, stop_at)
     set_up = time.perf_counter()
-    search.go()
+    search.run()
     return search.result(time.perf_counter() - set_up, set_up - started)
 
 

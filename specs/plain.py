@@ -61,7 +61,7 @@ class PlainSearch:
         ]
         self.open_steps = dict(self.code.step_claims)
 
-    def go(self) -> None:
+    def run(self) -> None:
         """Level by level, until nothing is new or there is a reason to stop."""
         self.began = time.perf_counter()
         self._settle_claims([self.code.initial], 0, 1)

@@ -110,7 +110,7 @@ def prove(
     """
     if brokers is not None:
         recorded.system.limits({"brokers": brokers})
-    result = _Prover(proof, recorded, brokers, each, rlimit, steps, solvers, export, needs).go()
+    result = _Prover(proof, recorded, brokers, each, rlimit, steps, solvers, export, needs).run()
     if steps is None and not result.open:
         result.contradictory = contradicts_itself(proof, recorded)
         if proof.ranking is not None and not result.contradictory:
@@ -161,7 +161,7 @@ class _Prover:
         )
         return [fact for fact in facts if fact is not None]
 
-    def go(self) -> ProofResult:
+    def run(self) -> ProofResult:
         if self.steps is None:
             self._initially()
         for step in self.recorded.steps:

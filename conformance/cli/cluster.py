@@ -347,7 +347,7 @@ def _status(found: Cluster) -> dict[str, Any]:
 
 
 def _controller(found: Cluster) -> int | None:
-    if found.own_zookeeper and found.pid("zookeeper") is None:
+    if found.has_own_zookeeper and found.pid("zookeeper") is None:
         return None
     from impl.znodes.client import ZnodeClient
 

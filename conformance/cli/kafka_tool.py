@@ -141,7 +141,7 @@ def zookeeper(where: str | None, version: str | None) -> Iterator[ZnodeClient]:
     connect, release = where, release_of(version)
     if Path(where).is_dir():
         cluster = cluster_in(where)
-        if cluster.own_zookeeper and cluster.pid("zookeeper") is None:
+        if cluster.has_own_zookeeper and cluster.pid("zookeeper") is None:
             raise WrongUse(f"the cluster in {where} does not run; insync cluster start {where}")
         connect = cluster.state.connect
         release = cluster.release if version is None else release

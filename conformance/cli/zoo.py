@@ -132,7 +132,7 @@ def zoo(
 
 def _with_faults(entry: ZooEntry, faults: tuple[str, ...]) -> ZooEntry:
     """The entry in a world where more goes wrong, with its bug and without it."""
-    return replace(entry, shown=entry.shown.under(faults)) if entry.shown else entry
+    return replace(entry, shown=entry.shown.with_faults(faults)) if entry.shown else entry
 
 
 def _list(json_target: str | None) -> None:

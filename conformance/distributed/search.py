@@ -43,7 +43,7 @@ def distributed_search(
     question.kernel()
     search = _DistributedSearch(question, segments, session, max_states, report)
     began = time.perf_counter()
-    search.go()
+    search.run()
     return search.result(time.perf_counter() - began, began - started)
 
 
@@ -75,7 +75,7 @@ class _DistributedSearch:
             int(bits(self.open - self.about_steps)), int(bits(self.open & self.about_steps))
         )
 
-    def go(self) -> None:
+    def run(self) -> None:
         self._start()
         while self.levels[-1] and self.stopped is None:
             began = time.perf_counter()
@@ -165,7 +165,7 @@ class _DistributedSearch:
     def _path(self, claim: str) -> list[int]:
         options = SearchOptions(stop_at=claim, symmetry=self.kernel.symmetry)
         exact = NativeSearch(self.kernel, options, self.report)
-        exact.go()
+        exact.run()
         return exact.result(0.0, 0.0).path(claim)
 
 

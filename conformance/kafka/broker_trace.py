@@ -170,7 +170,7 @@ class BrokerTraceOf:
         self.aside: set[str] = set()  # threads that load a log which is to be deleted
         self.at_once: set[int] = set()  # lines at which fetches are handled that do not wait
 
-    def go(self, lines: Iterable[LogLine]) -> list[Event]:
+    def run(self, lines: Iterable[LogLine]) -> list[Event]:
         """All events, in order."""
         log_lines = list(lines)
         for line in log_lines:
@@ -184,7 +184,7 @@ class BrokerTraceOf:
         before = by_place(())
         if self.history is not None:
             controller = ControllerTraceOf(self.broker, self.history, self.questions)
-            before = by_place(controller.go(log_lines))
+            before = by_place(controller.run(log_lines))
         for line in log_lines:
             self.events += before(line.number)
             self._thread(line)

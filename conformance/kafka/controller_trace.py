@@ -150,7 +150,7 @@ class ControllerTraceOf:
         self.leaving_at: list[float] = []
         self.left_at: list[float] = []
 
-    def go(self, lines: Iterable[LogLine]) -> list[Placed]:
+    def run(self, lines: Iterable[LogLine]) -> list[Placed]:
         """All events of the controller, each with its place."""
         for line in lines:
             if line.thread == THREAD:

@@ -74,7 +74,7 @@ class StepForcer:
         leader = after.at("zk.leader")
         state = PartitionStateNode(
             NOBODY if leader is None else leader, after.at("zk.leader_epoch"),
-            after.members("zk.isr"), after.at("zk.state_epoch"), 0,
+            after.broker_set("zk.isr"), after.at("zk.state_epoch"), 0,
         )  # fmt: skip
         expected = step.before.at("cache.version", step.argument("broker"))
         if not self.controller.write(state, expected):
@@ -114,7 +114,7 @@ class StepForcer:
         leader = before.at("elected", epoch)
         state = PartitionStateNode(
             NOBODY if leader is None else leader, epoch,
-            before.members("request.isr", epoch, sender, broker), sender,
+            before.broker_set("request.isr", epoch, sender, broker), sender,
             before.at("request.version", epoch, sender, broker),
         )  # fmt: skip
         earlier = self._requests_of_older_epoch(broker)
@@ -349,7 +349,7 @@ class StepForcer:
 
     def state_is_written(self, step: ReplayStep) -> str:
         """A leader writes the ISR to ZooKeeper."""
-        wanted = set(step.after.members("zk.isr"))
+        wanted = set(step.after.broker_set("zk.isr"))
         # A leader expands while it handles the fetch, and shrinks when its own clock says so.
         expands = step.name == "leader_expands_isr"
         patience_s = EXPANDS_S if expands else self.patience_s
@@ -383,7 +383,7 @@ class StepForcer:
         if not later or later[0].argument("leader") != leader or step.before.log(leader):
             return
         laggard = later[0].argument("replica")
-        stay = [one for one in step.before.members("zk.isr") if one not in (leader, laggard)]
+        stay = [one for one in step.before.broker_set("zk.isr") if one not in (leader, laggard)]
 
         def is_due() -> bool:
             for follower in stay:

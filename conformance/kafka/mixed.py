@@ -196,7 +196,7 @@ class MixedClusterSteps:
                 yield f"{broker} comes back", self.return_all_replicas
             yield "a topic is made, written and deleted", self.topic_comes_and_goes
 
-    def go(self) -> None:
+    def run(self) -> None:
         """All of them; one that is not back in sync ends the course."""
         for what, do in self.steps():
             self.progress(f"{what}, {self.acknowledged_count()} acknowledged")
@@ -394,7 +394,7 @@ def go_through(
                 writer.start()
             reader.start()
             course.settle()
-            course.go()
+            course.run()
             _catch_up(course, reader)
         except ClusterError as error:
             report.wrong.append(str(error))

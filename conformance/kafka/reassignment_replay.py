@@ -343,7 +343,7 @@ def _facts_of(view: ModelStateView) -> dict[str, Any]:
     return {
         "assignment": listed("zk.assignment"), "request": listed("zk.requested"),
         "leader": view.at("zk.leader"), "leader epoch": view.at("zk.leader_epoch"),
-        "version": view.at("zk.version"), "ISR": sorted(view.members("zk.isr")),
+        "version": view.at("zk.version"), "ISR": sorted(view.broker_set("zk.isr")),
     }  # fmt: skip
 
 

@@ -199,7 +199,7 @@ class ReplicationReplay(RunReplay):
         leader = after.at("zk.leader")
         model = (
             NOBODY if leader is None else leader, after.at("zk.leader_epoch"),
-            frozenset(after.members("zk.isr")), after.at("zk.version"),
+            frozenset(after.broker_set("zk.isr")), after.at("zk.version"),
         )  # fmt: skip
         real = state.leader, state.leader_epoch, frozenset(state.isr), state.version
         if real != model:

@@ -47,7 +47,7 @@ class ModelStateView:
         sort = self.twin.recorded.fields[name].sort
         return plain(sort, self.twin.read(self.state, name, index))
 
-    def members(self, name: str, *index: int) -> tuple[int, ...]:
+    def broker_set(self, name: str, *index: int) -> tuple[int, ...]:
         """A set of brokers."""
         return tuple(one for one in self.brokers if self.at(name, *index, one))
 

@@ -90,7 +90,7 @@ def write_trace(lab: Lab) -> list[Path]:
                 broker, questions, sessions, lab.release.caches_epochs,
                 history if names_them else None,
             )  # fmt: skip
-            events = reader.go(lines_in(path))
+            events = reader.run(lines_in(path))
             _write(folder, "broker", broker, head, events)
     return sorted(folder.glob(f"*{SUFFIX}"))
 

@@ -35,7 +35,7 @@ def judge_partial(
     trace: PartialTrace, name: str = "", hidden: int | None = None, tried: int = MOST_TRIED
 ) -> TraceReport:
     """Judge a trace that is in memory; `hidden` overrides what its header says."""
-    return _Judge(trace, name, trace.hidden if hidden is None else hidden, tried).go()
+    return _Judge(trace, name, trace.hidden if hidden is None else hidden, tried).run()
 
 
 class _Judge:
@@ -45,7 +45,7 @@ class _Judge:
         self.moves = CompiledSteps(recorded, {"brokers": trace.brokers}, frozenset(UNOBSERVED))
         self.report = TraceReport(name, Verdict.NOT_CHECKED, events=len(trace.events))
 
-    def go(self) -> TraceReport:
+    def run(self) -> TraceReport:
         report, trace = self.report, self.trace
         if not any(event.step or event.observed for event in trace.events):
             return self._misfit(

@@ -134,7 +134,7 @@ def replay_cluster(
     order: OrderedLines, brokers: Iterable[int], version: str, switches: Mapping[str, object]
 ) -> ReplayResult:
     """All controllers of one cluster, up to the first line that does not fit."""
-    return ClusterReplay(order, sorted(brokers), version, switches).go()
+    return ClusterReplay(order, sorted(brokers), version, switches).run()
 
 
 def tells_of_controllers(order: OrderedLines) -> bool:

@@ -35,7 +35,7 @@ def replay_controllership(
     replay = _ControllershipReplay(order, moves, ids)
     if rest is not None:
         replay.ends_with(lambda: controllership_at_rest(replay, rest))
-    return replay.go()
+    return replay.run()
 
 
 class _ControllershipReplay(ModelDriver):

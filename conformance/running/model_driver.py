@@ -45,7 +45,7 @@ class ModelDriver(ABC):
     def take(self, line: TraceLine) -> None:
         """One of them. MisfitError, NotModelled."""
 
-    def go(self) -> ReplayResult:
+    def run(self) -> ReplayResult:
         """All lines, up to the first that does not fit."""
         lines = iter(self.lines())
         try:

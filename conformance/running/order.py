@@ -128,7 +128,7 @@ def refused(lines: Iterable[TraceLine]) -> set[TraceLine]:
 
 def order_lines(gathered: ClusterTraces) -> OrderedLines:
     """The order of all lines."""
-    return _Ordering(gathered).go()
+    return _Ordering(gathered).run()
 
 
 class _Ordering:
@@ -141,7 +141,7 @@ class _Ordering:
         self.known: dict[TraceLine, int] = {}
         self.left: dict[TraceLine | None, TraceLine] = {}
 
-    def go(self) -> OrderedLines:
+    def run(self) -> OrderedLines:
         chains: dict[Process, list[TraceLine]] = defaultdict(list)
         for start in sorted(self.gathered.starts, key=lambda one: (one.process, one.number)):
             chains[start.process] += start.lines

@@ -103,7 +103,7 @@ class ReplicationJudge:
         replay = PartitionReplay(self, partition)
         if (check := self.at_the_end) is not None:
             replay.ends_with(lambda: check(replay))
-        return replay.go()
+        return replay.run()
 
     def partitions(self) -> list[str]:
         """Those whose state was written."""

@@ -288,7 +288,7 @@ class Broker:
             named, segments = TopicPartition(*partition), len(log.segments)
             self.files.loaded(named, folder, segments, log.log_start, log.log_end)
         for partition, why in sorted(self.logs.offline.items()):
-            self.files.own(f"Partition {TopicPartition(*partition)} is offline: {why}")
+            self.files.insync_line(f"Partition {TopicPartition(*partition)} is offline: {why}")
 
     # What happens by itself
 
@@ -330,12 +330,12 @@ class Broker:
 
     def _log_trouble(self, text: str) -> None:
         if self._early is None:
-            self.files.own(text)
+            self.files.insync_line(text)
         else:
             self._early.append(text)
 
     def _handler_failed(self, error: BaseException) -> None:
-        self.files.own(f"Error when handling a request: {type(error).__name__}: {error}")
+        self.files.insync_line(f"Error when handling a request: {type(error).__name__}: {error}")
 
     def _log_removed(self, removal: LogRemoval) -> None:
         self.replicas.lines.removed(removal)

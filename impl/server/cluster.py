@@ -128,14 +128,14 @@ class Cluster(Processes):
         return sorted(self.state.ports)
 
     @property
-    def own_zookeeper(self) -> bool:
+    def has_own_zookeeper(self) -> bool:
         """Whether the cluster runs its own ZooKeeper process."""
         return self.state.zookeeper in KINDS
 
     def names(self) -> list[str]:
         """Its processes, in the order in which they start."""
         brokers = [f"broker{one}" for one in self.brokers]
-        return [ZOOKEEPER, *brokers] if self.own_zookeeper else brokers
+        return [ZOOKEEPER, *brokers] if self.has_own_zookeeper else brokers
 
     def running(self) -> list[str]:
         """The processes that live."""
@@ -253,7 +253,9 @@ class Cluster(Processes):
         port = int(self.state.connect.rpartition(":")[2])
         while time.monotonic() < deadline:
             if self.pid(ZOOKEEPER) is None:
-                raise ClusterError(f"ZooKeeper ended at once; it said: {self.said(ZOOKEEPER)}")
+                raise ClusterError(
+                    f"ZooKeeper ended at once; it said: {self.last_printed(ZOOKEEPER)}"
+                )
             if self.state.zookeeper == "embedded":
                 if _listens(port):
                     return
@@ -269,7 +271,7 @@ class Cluster(Processes):
         while waiting:
             name = waiting[0]
             if self.pid(name) is None:
-                raise ClusterError(f"{name} ended at once; it said: {self.said(name)}")
+                raise ClusterError(f"{name} ended at once; it said: {self.last_printed(name)}")
             alive = {
                 int(one.removeprefix("broker"))
                 for one in self.running()
@@ -302,7 +304,7 @@ class Cluster(Processes):
             if self.paused(name):
                 self.signal(name, signal.SIGCONT)
         brokers = [name for name in reversed(running) if name != ZOOKEEPER]
-        served = ZOOKEEPER in running or not self.own_zookeeper
+        served = ZOOKEEPER in running or not self.has_own_zookeeper
         self.end(brokers, signal.SIGTERM, patience_s, in_turn=served)
         if ZOOKEEPER in running:
             self.end([ZOOKEEPER], signal.SIGTERM, patience_s)
@@ -320,7 +322,7 @@ class Cluster(Processes):
         name = super().name_of(process)
         if name not in self.names():
             listed = ", ".join([str(one) for one in self.brokers])
-            own = f" and {ZOOKEEPER}" if self.own_zookeeper else ""
+            own = f" and {ZOOKEEPER}" if self.has_own_zookeeper else ""
             raise ClusterError(
                 f"there is no broker {process} in {self.folder}; there are {listed}{own}"
             )

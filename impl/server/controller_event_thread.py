@@ -142,7 +142,7 @@ class ControllerEventThread(threading.Thread):
     def _watch_configs(self) -> None:
         names = set(wait(self.client.names(paths.CONFIG_CHANGES, watch=True)))
         for name in sorted(names - self._notices):
-            news = self.configs.heard(self.client, name)
+            news = self.configs.read_change(self.client, name)
             if news is not None:
                 self.configs_changed(*news)
         self._notices = names
@@ -234,7 +234,7 @@ class ControllerEventThread(threading.Thread):
                 self.begin()
                 return
             except (ZooKeeperError, ConnectionLoss) as error:
-                self.files.own(f"No session with ZooKeeper yet: {error}")
+                self.files.insync_line(f"No session with ZooKeeper yet: {error}")
                 self.ended.wait(0.2)
 
     # What others bring

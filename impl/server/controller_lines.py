@@ -104,7 +104,7 @@ class ControllerLines(ControllerJournal):
         self.files.controller(f"{text}{leader}", "WARN")
 
     async def ignored(self, text: str) -> None:
-        self.files.own(f"Ignoring what cannot be read: {text}")
+        self.files.insync_line(f"Ignoring what cannot be read: {text}")
 
     async def endpoints_changed(self, broker: int, before: BrokerInfo, after: BrokerInfo) -> None:
         old, new = (self._broker(broker, one) for one in (before, after))

@@ -368,7 +368,7 @@ class ReplicaFetcher(threading.Thread, FetcherListener):
                 try:
                     wait(self.rounds.do_work())
                 except (OffsetOutOfRange, CorruptRecord) as error:
-                    self.manager.files.own(f"A fetcher of broker {self.who[0]}: {error}")
+                    self.manager.files.insync_line(f"A fetcher of broker {self.who[0]}: {error}")
                 if not self.remote.busy and not self.stopped:
                     self.manager.changed.wait(0.1)
 

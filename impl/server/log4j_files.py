@@ -59,7 +59,7 @@ class Log4jFiles:
                 self._files[file] = path.open("a", encoding="utf-8", buffering=1)
             self._files[file].write(f"[{stamp(now_ms)}] {level} {text} ({logger})\n{trace}")
 
-    def own(self, text: str) -> None:
+    def insync_line(self, text: str) -> None:
         """Something that Kafka has no line for."""
         self.line(OURS, "WARN", text, "insync")
 

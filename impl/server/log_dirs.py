@@ -139,7 +139,7 @@ class LogDirs:
 
     def _failed(self, directory: LogDirectory, partition: TopicPartition, error: Exception) -> None:
         text = f"Error while moving partition {partition} to {directory.path}: {error}"
-        self.manager.files.own(text)
+        self.manager.files.insync_line(text)
         if isinstance(error, OSError):
             self.logs.fail(directory.path, str(error))
         else:

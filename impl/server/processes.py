@@ -100,7 +100,7 @@ class Processes:
             file.write(f"{process.pid}\n")
             _CHILDREN.append(process)
 
-    def said(self, name: str) -> str:
+    def last_printed(self, name: str) -> str:
         """The last line that a process printed."""
         path = self.folder / name / "printed.out"
         lines = path.read_text(errors="replace").splitlines() if path.exists() else []

@@ -76,7 +76,7 @@ class TopicConfigs:
                     why = REASON_OF[broker_name]
                     self.trouble(f"{name} of topic {topic} has no effect here: {why}")
 
-    def heard(self, client: ZnodeClient, name: str) -> tuple[str, str] | None:
+    def read_change(self, client: ZnodeClient, name: str) -> tuple[str, str] | None:
         """A notice below ``/config/changes``: of which kind and which entity the news are."""
         path = f"{paths.CONFIG_CHANGES}/{name}"
         node = wait(client.read(path))

@@ -40,7 +40,7 @@ class Expression:
         """The system as history fixed it."""
         return system(self.system).recorded(self.fixed or self.base, self.world)
 
-    def under(self, faults: Iterable[str]) -> Expression:
+    def with_faults(self, faults: Iterable[str]) -> Expression:
         """The same where more goes wrong; ProtocolError for a fault that the system has not."""
         known = [means(system(self.system), name) for name in faults]
         world, limits = dict(self.world), self.limits

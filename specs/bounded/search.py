@@ -60,7 +60,7 @@ def find_by_z3(
     run is longer than those looked at. Raises ProtocolError for a claim about loops and for what
     cannot be lifted, ImpossibleValue where a step would leave a field's domain.
     """
-    return _BoundedSearch(recorded, bounds, claim, lifted, max_steps, work, report).go()
+    return _BoundedSearch(recorded, bounds, claim, lifted, max_steps, work, report).run()
 
 
 class _BoundedSearch:
@@ -91,7 +91,7 @@ class _BoundedSearch:
     def _unrolling_within(self, bounds: Mapping[str, int]) -> Unrolling:
         return Unrolling(Grounded(self.recorded, bounds, self.claims), self.claim, self.solver)
 
-    def go(self) -> BoundedAnswer:
+    def run(self) -> BoundedAnswer:
         """Longer and longer runs, until one settles the claim or there is a reason to stop."""
         looked_at = -1
         try:

@@ -105,7 +105,7 @@ def compose(
     `alike`: brokers are interchangeable at the beginning, as exploring modulo their names needs.
     Raises ProtocolError for a version or switch that it does not know.
     """
-    return _Composer(system, version, changed, lines, alike, form).go()
+    return _Composer(system, version, changed, lines, alike, form).run()
 
 
 class _Composer:
@@ -132,7 +132,7 @@ class _Composer:
         self.there = {one.name: one for one in form.transitions}
         self.fresh = itertools.count(1)
 
-    def go(self) -> ComposedSystem:
+    def run(self) -> ComposedSystem:
         entails: dict[str, tuple[Requirement, ...]] = {}
         steps: list[Recorded] = []
         for step in self.recorded.steps:

@@ -57,7 +57,7 @@ class Fewest:
         self._because: dict[tuple[int, int | None], frozenset[int]] = {}
         """By number of a goal or candidate, and of an instance: what sufficed for it."""
 
-    def go(self, report: Callable[[str], None]) -> list[InvariantCandidate]:
+    def run(self, report: Callable[[str], None]) -> list[InvariantCandidate]:
         """Raises AssertionError where not even all of them do."""
         while True:
             self._choice.check()

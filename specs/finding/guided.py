@@ -219,7 +219,7 @@ class GuidedSearch:
         self.rounds = 0
         self._solver_of_round = _RoundSolver(scope, [])
 
-    def go(self, until: Callable[[], bool]) -> tuple[list[int], list[LostGoal]]:
+    def run(self, until: Callable[[], bool]) -> tuple[list[int], list[LostGoal]]:
         """What steps keep, by place in the pool; and what is lost with no way out."""
         if not self.pool.candidates:
             for slice_, clause in self._make.plain(_sorts(self._scope)):

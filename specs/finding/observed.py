@@ -118,7 +118,7 @@ def reached(
     grounded = Grounded(recorded, bounds, [], also=also)
     kernel = kernel_of(grounded)
     search = NativeSearch(kernel, SearchOptions(max_states=FURTHER * most, workers=1), report)
-    search.go()
+    search.run()
     count = search.store.count
     words = search.store.states[: count * kernel.words].reshape(count, kernel.words)
     complete = search.stopped is None

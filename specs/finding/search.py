@@ -72,7 +72,7 @@ def find_invariants(
     which a search of the same question goes on. Raises ProtocolError where it is of another.
     Z3 looks; what it proves in the end is asked of the other `solvers`, too.
     """
-    found = _Search(proof, recorded, effort, report, resume).go()
+    found = _Search(proof, recorded, effort, report, resume).run()
     others = [one for one in solvers if one != "z3"]
     if others and found.result is not None and not found.result.open:
         began = time.perf_counter()
@@ -152,7 +152,7 @@ class _Search:
                   for one in step.requires)]  # fmt: skip
         return hashlib.sha256("\0".join(said).encode()).hexdigest()
 
-    def go(self) -> InvariantSearchResult:
+    def run(self) -> InvariantSearchResult:
         self.report("asking what the invariants that are given leave open")
         result = self._prove(self.proof)
         self.open = {(one.step, one.invariant) for one in result.open}
@@ -198,7 +198,7 @@ class _Search:
                      for instance in self.open_at[goal.number]]  # fmt: skip
         choosing = GuidedSearch(self.scope, open_ones, generalising, self.answers, self.report)
         while True:
-            alive_at, lost = choosing.go(self._is_late)
+            alive_at, lost = choosing.run(self._is_late)
             alive = [choosing.pool.candidates[number] for number in alive_at]
             self.counts.update(kept=len(alive), candidates=len(choosing.pool.candidates),
                                literals=generalising.count)  # fmt: skip
@@ -218,7 +218,7 @@ class _Search:
         """By place in the pool, of the fewest that suffice: those that a reached state breaks; else
         those that are not proved without bounds."""
         fewest = Fewest(self.scope, self.goals, alive, self._instances)
-        chosen = fewest.go(self.report)
+        chosen = fewest.run(self.report)
         found = self.found = self._as_found(chosen, fewest.needed_by())
         wrong = [one for one in chosen if self.all_rows.breaking(one.closed) is not None]
         if not wrong:

@@ -98,7 +98,7 @@ def fingerprint_search(
     search = FingerprintSearch(kernel, options.max_states, options.stop_at, memory, report)
     search.warm()
     set_up = time.perf_counter()
-    search.go()
+    search.run()
     return search.result(time.perf_counter() - set_up, set_up - started)
 
 
@@ -156,7 +156,7 @@ class FingerprintSearch:
         )  # fmt: skip
         _refill(self.table, self.table.copy())
 
-    def go(self) -> None:
+    def run(self) -> None:
         """Until nothing is new, or there is a reason to stop; never complete."""
         kernel = self.kernel
         self.began = time.perf_counter()
@@ -288,5 +288,5 @@ class FingerprintSearch:
     def _path(self, claim: str) -> list[int]:
         """The run again, by an exact search that ends with the claim's level."""
         exact = NativeSearch(self.kernel, SearchOptions(stop_at=claim), self.report)
-        exact.go()
+        exact.run()
         return exact.result(0.0, 0.0).path(claim)

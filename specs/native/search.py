@@ -95,7 +95,7 @@ def native_search(
     kernel = kernel_of(grounded, options.symmetry)
     search = NativeSearch(kernel, options, report)
     set_up = time.perf_counter()
-    search.go()
+    search.run()
     return search.result(time.perf_counter() - set_up, set_up - started)
 
 
@@ -141,7 +141,7 @@ class NativeSearch:
 
     # -- the search -------------------------------------------------------------------------
 
-    def go(self) -> None:
+    def run(self) -> None:
         """Level by level, until nothing is new or there is a reason to stop."""
         self.began = time.perf_counter()
         if self.checkpoint is None or not self.checkpoint.load_into(self):

@@ -30,7 +30,7 @@ class SetElements:
         """Does the term look at the element?"""
         return any(variable.args[0] in term.free for variable in self.variables)
 
-    def alone(self, member: LayoutNode | tuple[LayoutNode, ...]) -> LayoutNode:
+    def singleton(self, member: LayoutNode | tuple[LayoutNode, ...]) -> LayoutNode:
         """The set of one element."""
         parts = member if isinstance(member, tuple) else (member,)
         one = parts[0] if len(parts) == 1 else Enclosed("<<", parts, ">>")
@@ -76,7 +76,7 @@ class SetElements:
             found[solved[0]] = solved[1]
         if set(found) != set(self.variables):
             return None
-        return self.alone(tuple(self.write(found[variable]) for variable in self.variables))
+        return self.singleton(tuple(self.write(found[variable]) for variable in self.variables))
 
     def _solved(self, term: Term) -> tuple[Term, Term] | None:
         if term.op != "eq":

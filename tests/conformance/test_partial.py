@@ -278,7 +278,7 @@ def test_the_laws_hold_on_every_edge_of_a_small_space(controllers: int) -> None:
     }  # fmt: skip
     grounded = grounded_for(recorded, bounds, [])
     search = PlainSearch(grounded, 6_000, lambda line: None, None)
-    search.go()
+    search.run()
     names = {cell.number: (cell.field.name, cell.index) for cell in grounded.cells}
     fired, refused = [0] * len(grounded.instances), bytearray(len(grounded.reasons))
     edges, moved = 0, set[str]()

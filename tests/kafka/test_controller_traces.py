@@ -47,7 +47,7 @@ def events_of(folder: Path, *reported: tuple[str, str]) -> list[tuple[str, dict[
     lines = [
         LogLine(at, float(at), thread, text, "") for at, (thread, text) in enumerate(reported, 1)
     ]
-    return [event for _, event in ControllerTraceOf(1, HISTORY, Questions(messages)).go(lines)]
+    return [event for _, event in ControllerTraceOf(1, HISTORY, Questions(messages)).run(lines)]
 
 
 def test_a_request_that_only_its_sending_tells_of_stands_where_such_are_made(

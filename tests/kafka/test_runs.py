@@ -41,7 +41,7 @@ def test_a_leader_takes_a_follower_back_while_it_answers() -> None:
     at = [one.name for one in run.steps].index("leader_expands_isr")
 
     assert (run.steps[at - 1].name, run.steps[at].at_once) == ("leader_answers_fetch", True)
-    assert run.steps[at].after.members("zk.isr") == (1, 2, 3)
+    assert run.steps[at].after.broker_set("zk.isr") == (1, 2, 3)
 
 
 @pytest.mark.parametrize(

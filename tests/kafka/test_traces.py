@@ -339,7 +339,7 @@ def events_of(
     )  # fmt: skip
     frames.write_text("".join(json.dumps(one) + "\n" for one in messages))
     known = registrations or Registrations()
-    return BrokerTraceOf(1, Questions(frames), known).go(lines_in(log))
+    return BrokerTraceOf(1, Questions(frames), known).run(lines_in(log))
 
 
 FROM = "from connection 127.0.0.1:9092-127.0.0.1:{}-0"

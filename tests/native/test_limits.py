@@ -69,7 +69,7 @@ def test_states_and_table_never_take_more_than_is_allowed(monkeypatch, workers, 
         kernel, SearchOptions(workers=workers, memory_bytes=allowed), lambda line: None
     )
 
-    search.go()
+    search.run()
 
     assert search.stopped is not None
     assert search.stopped.startswith("memory: ")
@@ -157,7 +157,7 @@ def test_the_second_build_comes_from_the_cache(tmp_path):
 
 def test_large_code_is_made_at_once_and_made_best_where_a_search_is_long(monkeypatch, tmp_path):
     best = NativeSearch(kernel(tmp_path), SearchOptions(), lambda line: None)
-    best.go()
+    best.run()
     monkeypatch.setattr("specs.native.jit.LARGE", 0)
     monkeypatch.setattr("specs.native.search.WORTH_COMPILING", 100)
     other = tmp_path / "other"
@@ -165,7 +165,7 @@ def test_large_code_is_made_at_once_and_made_best_where_a_search_is_long(monkeyp
     at_once = kernel(other)
     made = [at_once.has_best_code(), len(objects(other))]
     search = NativeSearch(at_once, SearchOptions(), lambda line: None)
-    search.go()
+    search.run()
 
     assert made == [False, 1]
     assert (at_once.has_best_code(), len(objects(other))) == (True, 2)

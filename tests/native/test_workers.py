@@ -39,7 +39,7 @@ def explored(size: SmallInstance, **more: Any) -> dict[str, Any]:
 def searched(size: SmallInstance, report: Any = lambda line: None, **more: Any) -> NativeSearch:
     """A search that is done, with its tables still there."""
     search = NativeSearch(kernel_of(size.small().grounded), SearchOptions(**more), report)
-    search.go()
+    search.run()
     return search
 
 

@@ -230,7 +230,7 @@ class GroupCoordinator:
             if group.state is GroupState.PREPARING:
                 return SyncResponse("REBALANCE_IN_PROGRESS")
             if group.state is GroupState.STABLE:
-                member.heard(time.monotonic())
+                member.note_heartbeat(time.monotonic())
                 return SyncResponse(NONE, member.assignment)
             member.answer_sync(SyncResponse("REBALANCE_IN_PROGRESS"))
             waiting = member.syncing = Future()
@@ -262,7 +262,7 @@ class GroupCoordinator:
             error = group.error_of(member_id, instance_id, generation)
             if error != NONE:
                 return error
-            group.members[member_id].heard(time.monotonic())
+            group.members[member_id].note_heartbeat(time.monotonic())
             return NONE if group.state is GroupState.STABLE else "REBALANCE_IN_PROGRESS"
 
     def leave(self, name: str, members: Iterable[tuple[str, str | None]]) -> tuple[str, list[str]]:
@@ -340,7 +340,7 @@ class GroupCoordinator:
             return "REBALANCE_IN_PROGRESS"
         error = group.error_of(member_id, instance_id, generation)
         if error == NONE:
-            group.members[member_id].heard(time.monotonic())
+            group.members[member_id].note_heartbeat(time.monotonic())
         return error
 
     def committed(self, name: str) -> tuple[str, dict[TopicPartition, CommittedOffset]]:

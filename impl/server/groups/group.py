@@ -84,7 +84,7 @@ class GroupMember:
     joining: Future[JoinResponse] | None = None
     syncing: Future[SyncResponse] | None = None
 
-    def heard(self, now: float) -> None:
+    def note_heartbeat(self, now: float) -> None:
         """A sign of life."""
         self.expires = now + self.who.session_ms / 1000
 
@@ -229,7 +229,7 @@ class Group:
         member.answer_sync(SyncResponse("FENCED_INSTANCE_ID"))
         leader, same = self.leader or "", member.who.protocols == who.protocols
         member.member_id, member.who = new_id, who
-        member.heard(now)
+        member.note_heartbeat(now)
         self.members[new_id] = member
         assert who.instance_id is not None, "only a static member is replaced"
         self.static[who.instance_id] = new_id
@@ -309,7 +309,7 @@ class Group:
         self.state = GroupState.COMPLETING
         for member in self.members.values():
             member.is_new = False
-            member.heard(now)
+            member.note_heartbeat(now)
             member.answer_join(self._joined(member))
 
     def _vote(self) -> str:
@@ -338,7 +338,7 @@ class Group:
         """What the leader decided is stored: everybody goes on with it."""
         for member in self.members.values():
             member.assignment = assignment.get(member.member_id, b"")
-            member.heard(now)
+            member.note_heartbeat(now)
             member.answer_sync(SyncResponse(NONE, member.assignment))
         self.state = GroupState.STABLE
 
@@ -404,7 +404,7 @@ class Group:
                 stored.protocol_type, protocols,
             )  # fmt: skip
             member = GroupMember(one.member_id, who, 0.0, one.assignment, is_new=False)
-            member.heard(now)
+            member.note_heartbeat(now)
             self.members[one.member_id] = member
             if one.instance_id is not None:
                 self.static[one.instance_id] = one.member_id

@@ -75,7 +75,7 @@ def test_the_way_to_assign_is_one_that_all_know_and_most_like_best():
 
 def test_a_member_whose_session_ends_leaves_its_share_to_the_others():
     group, (first, _) = stable("a", "b")
-    group.members[first].heard(9.0)
+    group.members[first].note_heartbeat(9.0)
     group.expire(10.5)
 
     assert list(group.members) == [first]
