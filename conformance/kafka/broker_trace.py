@@ -152,7 +152,8 @@ class BrokerTraceOf:
         self.following: dict[str, list[str]] = {}  # thread -> of which it said that they follow
         self.failed: dict[str, tuple[int, int, list[Event]]] = {}
         """Partitions of a LeaderAndIsr that failed: leader epoch, leader, and where that was."""
-        self.turning: dict[str, dict[str, Any]] = {}  # follows anew, its fetcher not stopped yet
+        # By partition: the new leader and epoch of a follower whose old fetcher still runs.
+        self.pending_followers: dict[str, dict[str, Any]] = {}
         self.open: list[_Fetch] = []
         self.handled: dict[str, LogLine] = {}
         self.appended: dict[tuple[str, int], tuple[int, int]] = {}
@@ -196,7 +197,7 @@ class BrokerTraceOf:
         self.events += before(float("inf"))
         for one in self.open:
             self._complete(one)
-        for partition in list(self.turning):
+        for partition in list(self.pending_followers):
             self._record_became_follower(partition)
         all_: list[Event] = []
         for event in self.events:
@@ -235,14 +236,14 @@ class BrokerTraceOf:
         self, step: str, partition: str | None = None, into: list[Event] | None = None, **args: Any
     ) -> dict[str, Any]:
         """One event more, at the end or into a place that was kept for it."""
-        epoch = self.turning.get(partition or "", {}).get("leader_epoch", -1)
+        epoch = self.pending_followers.get(partition or "", {}).get("leader_epoch", -1)
         of_before = (
             step in _OF_FETCHERS or args.get("asked", {}).get("leader_epoch", epoch) != epoch
         )
         if into is None and epoch >= 0 and not of_before:
             self._record_became_follower(partition or "")
         if "sender" in args:
-            self._stop_fetchers()
+            self._record_pending_followers()
         found = ({"partition": partition} if partition else {}) | args
         (self.events if into is None else into).append((step, found))
         return found
@@ -444,7 +445,7 @@ class BrokerTraceOf:
         """The first that is shown of a request of a controller."""
         one = self.requests.get((sender["controller"], sender["epoch"], sender["correlation"]))
         if one is not None and not one.is_recorded:
-            self._stop_fetchers()
+            self._record_pending_followers()
             one.is_recorded = True
             self.events.append(one.event)
 
@@ -453,7 +454,7 @@ class BrokerTraceOf:
         if one is not None and not one.is_recorded and not _STALE.search(line.text):
             one.is_recorded = True
             if one.place is None:
-                self._stop_fetchers()
+                self._record_pending_followers()
             (self.events if one.place is None else one.place).append(one.event)
 
     def _completes(self, found: re.Match[str], line: LogLine) -> None:
@@ -579,12 +580,12 @@ class BrokerTraceOf:
         self._is_there(partition)
         self.stopped.discard(partition)
         self.epoch[partition] = epoch
-        self.turning[partition] = {"leader": order["leader"], "leader_epoch": epoch}
+        self.pending_followers[partition] = {"leader": order["leader"], "leader_epoch": epoch}
         if not line.text.endswith("."):  # up to 2.6 it is logged when its fetcher has stopped
             self._record_became_follower(partition)
 
     def _record_became_follower(self, partition: str) -> None:
-        args = self.turning.pop(partition, None)
+        args = self.pending_followers.pop(partition, None)
         if args is not None:
             for key in [one for one in self.known if one[0] == partition]:
                 del self.known[key]
@@ -604,10 +605,10 @@ class BrokerTraceOf:
 
     def _stops_fetchers(self, _found: re.Match[str], _line: LogLine) -> None:
         """Until then the fetcher may append what the last leader answered."""
-        self._stop_fetchers()
+        self._record_pending_followers()
 
-    def _stop_fetchers(self) -> None:
-        for partition in list(self.turning):
+    def _record_pending_followers(self) -> None:
+        for partition in list(self.pending_followers):
             self._record_became_follower(partition)
 
     def _begins_to_follow(self, found: re.Match[str], line: LogLine) -> None:

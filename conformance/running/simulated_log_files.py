@@ -64,7 +64,7 @@ class _LoggingBroker(WideBroker):
             self.files = Log4jFiles(place, self.broker, self.release, self.stamped_ms)
             self.lines = ReplicaLines(self.files)
         self.log_starts = {}
-        self.files.starting()
+        self.files.startup_lines()
         super()._start_process()
         for partition in self.logs.partitions:
             log = self.logs.log(partition)

@@ -56,7 +56,7 @@ class ReassignCommand:
         self.admin = admin
         self.patience_s = patience_s
 
-    def _current(self, topics: Sequence[str]) -> Plan:
+    def _registered_assignments(self, topics: Sequence[str]) -> Plan:
         found: Plan = {}
         for topic in topics:
             registered = wait(self.client.topic(topic))
@@ -67,7 +67,10 @@ class ReassignCommand:
     def generate(self, brokers: str, text: str, rack_aware: bool = True) -> list[str]:
         """A proposal for the topics of a file over some brokers, and what is now."""
         chosen, topics = reassign_json.parse_generate(brokers, text, self.release)
-        racks, current = self.topics.brokers(rack_aware, chosen), self._current(topics)
+        racks, current = (
+            self.topics.brokers(rack_aware, chosen),
+            self._registered_assignments(topics),
+        )
         return reassign_json.proposal(chosen, topics, current, racks, self.chance, self.release)
 
     # Execute
@@ -78,7 +81,7 @@ class ReassignCommand:
         """Ask the controller for moves; both rates are in bytes a second."""
         proposal = reassign_json.parse_execute(text, self.release)
         plan = proposal.replicas
-        current = self._current(sorted({one.topic for one in plan}))
+        current = self._registered_assignments(sorted({one.topic for one in plan}))
         live, new = set(wait(self.client.brokers())), self.release.since("2.6")
         reassign_json.check_execute(plan, current, live, self.release)
         if wait(self.client.reassignments()):
@@ -139,7 +142,7 @@ class ReassignCommand:
         proposal = reassign_json.parse_execute(text, self.release)
         plan = proposal.replicas
         topics = sorted({one.topic for one in plan})
-        current, moving = self._current(topics), wait(self.client.reassignments())
+        current, moving = self._registered_assignments(topics), wait(self.client.reassignments())
         states, any_left = find_states(current, moving, plan)
         lines = verify_lines(states, self.release)
         admin = self._admin_for(proposal)

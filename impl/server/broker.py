@@ -171,7 +171,7 @@ class Broker:
         )  # fmt: skip
 
     def _start_services(self, port: Port) -> None:
-        self.files.starting()
+        self.files.startup_lines()
         if self.cluster_id is not None:
             self.files.line("server.log", "INFO", f"Cluster ID = {self.cluster_id}", _SERVER)
         self.replicas = HostedReplicas(

@@ -140,7 +140,7 @@ def decode(api: str, version: int, body: Any) -> tuple[Request, LiveBrokers]:
         case "LeaderAndIsr":
             entries = {
                 one: LeaderAndIsrPartitionState(
-                    _read(row, row.partition_epoch), tuple(row.replicas),
+                    _state_of(row, row.partition_epoch), tuple(row.replicas),
                     bool(getattr(row, "is_new", False)),
                 )
                 for one, row in _partition_states(body)
@@ -150,7 +150,7 @@ def decode(api: str, version: int, body: Any) -> tuple[Request, LiveBrokers]:
         case "UpdateMetadata":
             partitions = {
                 one: PartitionMetadata(
-                    _read(row, row.zk_version), tuple(row.replicas),
+                    _state_of(row, row.zk_version), tuple(row.replicas),
                     tuple(getattr(row, "offline_replicas", ())),
                 )
                 for one, row in _partition_states(body)
@@ -187,7 +187,7 @@ def _stops(body: Any) -> Iterator[tuple[TopicPartition, PartitionStop]]:
             yield one, PartitionStop(body.delete_partitions)
 
 
-def _read(row: Any, version: int) -> LeaderIsrAndControllerEpoch:
+def _state_of(row: Any, version: int) -> LeaderIsrAndControllerEpoch:
     return LeaderIsrAndControllerEpoch(
         row.leader, row.leader_epoch, tuple(row.isr), row.controller_epoch, version
     )

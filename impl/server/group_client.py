@@ -122,7 +122,7 @@ class GroupConsumer(Consumer):
         )  # fmt: skip
         synced = self._asked("SyncGroup", 0, body, patience_s)
         self._check("SyncGroup", error_in(synced))
-        mine = _assigned(bytes(synced.assignment))
+        mine = _decode_assignment(bytes(synced.assignment))
         self.restored = self._committed(mine)
         self.positions = {one: max(0, offset) for one, offset in self.restored.items()}
         self.generation = joined.generation_id
@@ -205,7 +205,7 @@ def _assignment(topic: str, partitions: Sequence[int]) -> bytes:
     return head + numbers + struct.pack(">i", 0)
 
 
-def _assigned(data: bytes) -> list[int]:
+def _decode_assignment(data: bytes) -> list[int]:
     """The partitions of an assignment of one topic; none of an empty one."""
     if len(data) < 6 or struct.unpack_from(">i", data, 2)[0] == 0:
         return []

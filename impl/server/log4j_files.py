@@ -88,7 +88,7 @@ class Log4jFiles:
 
     # The process
 
-    def starting(self) -> None:
+    def startup_lines(self) -> None:
         """The process begins."""
         self.line(SERVER, "INFO", "starting", _SERVER)
         colon = ":" if self.release.since("2.1") else " :"

@@ -125,12 +125,14 @@ def reached(
     some = np.arange(count)
     if count > most // share:
         some = np.sort(np.random.default_rng(0).choice(count, most // share, replace=False))
-    chosen = _Columns(grounded, kernel, words[some])
-    return (StateRows(grounded, [chosen[n] for n in range(len(chosen))], complete),
-            StateRows(grounded, _Columns(grounded, kernel, words), complete, count))  # fmt: skip
+    chosen = _CellColumns(grounded, kernel, words[some])
+    return (
+        StateRows(grounded, [chosen[n] for n in range(len(chosen))], complete),
+        StateRows(grounded, _CellColumns(grounded, kernel, words), complete, count),
+    )
 
 
-class _Columns(Sequence[npt.NDArray[Any]]):
+class _CellColumns(Sequence[npt.NDArray[Any]]):
     """A column a cell, unpacked from the states' words when it is asked for."""
 
     def __init__(self, grounded: Grounded, kernel: Any, words: npt.NDArray[np.uint64]) -> None:
