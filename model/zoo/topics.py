@@ -4,20 +4,21 @@ from model.zoo.entry import Expression, ZooEntry
 
 ENTRIES = (
     ZooEntry(
-        40, "KAFKA-1681", "a deletion is not taken up by the next controller",
+        40, "KAFKA-1681", "the next controller does not continue a deletion",
         ("KAFKA-1558",), "0.8.2.0",
-        "The request stays, and nobody goes on with it.",
+        "The request stays, and no controller handles it.",
         "requested_deletions_end", "deletion_not_resumed",
         Expression(
             "topics", "2.3", "requested_deletions_end", {"crashes": 0},
             {"deletion_resumed": False}, quick=True,
         ),
-        remark="One controller is enough, if the request is there before it is elected.",
+        remark="One controller is enough, if the request exists before it is elected.",
     ),
     ZooEntry(
-        41, "KIP-516", "a topic that was deleted stays under its successor's name",
+        41, "KIP-516", "a deleted topic's data appears under a new topic of the same name",
         (), "2.8 and later (topic ids)",
-        "A broker that was away brings the old log; epochs and offsets fit, and nothing is cut.",
+        "A broker that was away still has the old log. Epochs and offsets fit, and nothing is "
+        "truncated.",
         "deleted_data_is_never_served", "topic_by_name",
         Expression(
             "topics", "2.8", "deleted_data_is_never_served", {"moves": 1},
@@ -30,8 +31,8 @@ ENTRIES = (
     ZooEntry(
         42, "KAFKA-6612", "partitions are added to a topic that is being deleted",
         (), "2.0.0",
-        "The controller skips them, and ZooKeeper keeps them: what is there and what the "
-        "controller knows are two topics.",
+        "The controller skips them, and ZooKeeper keeps them: registered and known partitions "
+        "differ.",
         "idle_controller_knows_zookeeper", "add_parts_while_deleting",
         Expression(
             "topics", "2.3", "idle_controller_knows_zookeeper",
@@ -43,9 +44,10 @@ ENTRIES = (
         "(KAFKA-6650): then the deletion never ends.",
     ),
     ZooEntry(
-        43, "KAFKA-1387", "a broker finds its own old node, and takes it for another's",
+        43, "KAFKA-1387", "a broker finds its own old znode, and believes that it is registered",
         ("KAFKA-4229", "KAFKA-6584", "KAFKA-7165"), "0.9.0.0 to 2.2.0",
-        "The node of the expired session is still there; it goes later, and nobody makes it again.",
+        "The znode of the expired session still exists. It is deleted later, and not created "
+        "again.",
         "registered_brokers_stay_registered", "ephemeral_owner_ignored",
         Expression(
             "cluster", "2.3", "registered_brokers_stay_registered",
@@ -54,10 +56,10 @@ ENTRIES = (
         ),
     ),
     ZooEntry(
-        44, "KAFKA-13407", "the winner takes itself for another",
+        44, "KAFKA-13407", "the elected broker assumes another controller",
         (), "no such change merged",
-        "The answer to its registration is lost; it finds a controller, does not ask who, and "
-        "nobody acts.",
+        "The response to its registration is lost. It reads an id in /controller, does not check "
+        "that it is its own, and no broker acts as the controller.",
         "registered_controller_is_active", "elect_no_self_check",
         Expression(
             "replication", "2.5", "registered_controller_is_active", {"losses": 1},
@@ -65,32 +67,33 @@ ENTRIES = (
         ),
     ),
     ZooEntry(
-        45, "KIP-966", "the last replica standing loses what it had not flushed",
+        45, "KIP-966", "the last replica in the ISR loses records that it had not flushed",
         (), "not in the era of ZooKeeper",
-        "It is alone in the ISR, so it is elected again, and the others cut what it lost.",
+        "It is alone in the ISR, so it is elected again, and the others truncate what it lost.",
         "no_message_loss", "fsync_loss",
         Expression(
             "replication", "2.5", "no_message_loss", {"crashes": 1},
             {"log_survives_crash": False}, quick=True,
         ),
-        remark="A limit and no bug: what is reverted is an assumption, which no release "
-        "enforces. A broker with an empty disk under its old id loses as much (disk_lost=by_any); "
-        "outside the ISR it does too, as long as a leader remembers how far it was (outside_isr).",
+        remark="A limit, not a bug: what is reverted is an assumption that no release enforces. A "
+        "broker with an empty disk under its old id loses as much (disk_lost=by_any); outside the "
+        "ISR it does too, while a leader remembers its old log end (outside_isr).",
     ),
     ZooEntry(
         46, "unclean-election", "a replica outside the ISR is elected",
         ("KIP-106", "KAFKA-9866"), "off by default since 0.11",
-        "Nobody of the ISR is alive; availability is bought with what the elected one lacks.",
+        "No ISR member is alive. The elected replica makes the partition available, and lacks "
+        "committed records.",
         "no_message_loss", "unclean / preferred_ignores_isr",
         Expression(
             "replication", "2.5", "no_message_loss", {"versions": 3},
             {"unclean_leader_election": True}, quick=True,
         ),
         remark="That a preferred replica must be in the ISR as well is a switch of `cluster`, "
-        "preferred_needs_isr: in KAFKA-9866 the election failed, and nothing came of it.",
+        "preferred_needs_isr: in KAFKA-9866 the election failed, without consequences.",
     ),
     ZooEntry(
-        48, "KAFKA-6517", "a lock that waits for the session, and a session that waits for it",
+        48, "KAFKA-6517", "a deadlock between a resigning controller and its ZooKeeper session",
         ("KAFKA-6879", "KAFKA-4360", "KAFKA-1305", "KAFKA-8532"), "1.1.0, 2.0.0 and others",
         "The controller resigns while the ZooKeeper client holds the lock that it needs.",
         "requested_deletions_end", "sync_resign_in_session_lock",

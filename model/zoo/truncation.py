@@ -7,54 +7,55 @@ _TWO_RECORDS = {"log": 2, "records": 2, **_THREE_TERMS}
 
 ENTRIES = (
     ZooEntry(
-        1, "KIP-101", "a follower cuts its log to its own high watermark",
+        1, "KIP-101", "a follower truncates its log to its own high watermark",
         ("KAFKA-1211",), "0.11.0.0",
-        "A follower hears of a commit one round late; instructed to follow again, it cuts off what "
-        "was committed meanwhile, and may then be elected.",
+        "A follower learns of a commit one fetch late. If it receives a LeaderAndIsr as follower "
+        "meanwhile, it truncates a committed record, and may then be elected.",
         "no_message_loss", "truncate_to_hw",
         Expression(
             "replication", "0.11", "no_message_loss", {"crashes": 1}, {"truncation": "hw"},
             quick=True,
         ),
-        remark="Found with a restart only: 0.10 does not cut again as long as the leader's id is "
-        "the same, whatever its epoch.",
+        remark="Found with a restart only: 0.10 does not truncate again while the leader's id "
+        "stays the same, whatever its epoch.",
     ),
     ZooEntry(
-        2, "KIP-101-power", "both replicas lose power, and the shorter log leads",
+        2, "KIP-101-power", "both replicas lose power, and the one with the shorter log leads",
         (), "0.11.0.0",
-        "The shorter log fills the same offsets with other records; the longer one cuts nothing, "
-        "because its high watermark lies beyond them.",
+        "The new leader writes other records at the same offsets. The longer log truncates "
+        "nothing, because its high watermark is above them.",
         "log_matching", "truncate_to_hw + fsync_loss",
         excuse="needs an election at every restart: here a leader that lost the end of its log "
         "resumes its own epoch, and then logs part under every truncation",
     ),
     ZooEntry(
-        3, "KIP-279", "two elections in a row leave a suffix of the epoch between",
+        3, "KIP-279", "after two elections in a row a follower keeps records of the epoch between",
         ("KAFKA-6361",), "2.0.0",
-        "Asked for an epoch that it never had, a leader answers with an offset alone; the follower "
-        "keeps its records of that epoch beside the leader's own.",
+        "Asked for an epoch that it never had, a leader answers with an offset only. The follower "
+        "keeps its records of that epoch, and the logs differ.",
         "log_matching", "ofle_no_epoch_in_reply",
         Expression("replication", "2.5", "log_matching", _TWO_RECORDS, {"truncation": "kip_101"}),
-        remark="On 2.5: before, KIP-320 and KAFKA-9338 break the claim within these bounds.",
+        remark="Shown on 2.5: in earlier releases, KIP-320 and KAFKA-9338 break the claim within "
+        "these bounds.",
     ),
     ZooEntry(
-        4, "KIP-320", "fetches without a leader epoch are counted by a leader of another epoch",
+        4, "KIP-320", "a leader counts fetches of followers in another leader epoch",
         ("KAFKA-6880", "KAFKA-7395"), "2.1.0",
-        "A leader that has not heard of newer epochs answers a follower that has, and counts what "
-        "that follower held before.",
+        "A leader that was not notified of newer epochs answers a follower that was, and counts "
+        "the log that the follower had before.",
         "isr_holds_committed", "unfenced_fetch",
         Expression(
             "replication", "2.5", "isr_holds_committed", {"records": 1, **_THREE_TERMS},
             {"fetch_fencing": False}, quick=True,
         ),
-        remark="Two brokers and one record are enough: a leader two epochs behind says that it "
-        "does not know the follower's epoch, and the follower cuts to its high watermark.",
+        remark="Two brokers and one record are enough: a leader two epochs behind answers that it "
+        "does not know the follower's epoch, and the follower truncates to its high watermark.",
     ),
     ZooEntry(
         5, "KAFKA-7164", "no truncation while the leader's id stays the same",
         (), "2.0.1",
-        "A follower that missed the epochs of another leader goes on fetching when the first leads "
-        "again, and keeps what that one has cut.",
+        "A follower that missed the epochs of another leader continues to fetch when the first one "
+        "leads again, and keeps records that this leader has truncated.",
         "fetchers_match_their_leader", "skip_truncate_same_leader",
         excuse="needs three brokers, with which the fixed protocol is too large to be explored "
         "whole: `insync find fetchers_match_their_leader replication --version 2.5 "
@@ -64,35 +65,35 @@ ENTRIES = (
     ZooEntry(
         6, "KAFKA-7415", "an epoch is recorded on the first append, not on election",
         (), "2.0.1",
-        "A leader without a record of its own epoch does not know the epoch that a follower asks "
-        "about; the follower falls back to its high watermark.",
+        "A leader without a record of its own epoch does not know that epoch when a follower asks "
+        "about it, and the follower falls back to its high watermark.",
         "isr_holds_committed", "epoch_cache_on_append_only",
         Expression(
             "replication", "2.5", "isr_holds_committed", _TWO_RECORDS,
             {"epoch_recorded": "on_append"},
         ),
-        remark="Not masked by KIP-279: the answer 'unknown' still means to cut to the high "
-        "watermark, which is one round behind.",
+        remark="KIP-279 does not hide this: after the answer 'unknown' a follower still truncates "
+        "to its high watermark, which is one fetch behind.",
     ),
     ZooEntry(
         7, "KAFKA-7128", "a replica joins the ISR at a high watermark that lags",
         (), "2.0.1",
-        "A new leader's high watermark is behind what its predecessor committed; a replica that "
-        "has reached it lacks committed records, and is let in.",
+        "A new leader's high watermark is behind what its predecessor committed. A replica that "
+        "has reached it lacks committed records, and is added to the ISR.",
         "isr_holds_committed", "isr_join_at_hw_only",
         Expression(
             "replication", "2.5", "isr_holds_committed",
             {"versions": 3, "crashes": 1}, {"isr_join_needs_epoch_start": False},
         ),
-        remark="With two brokers it takes a restart: a leader alone in the ISR lets a replica in "
-        "before it has raised its high watermark again, which Kafka does at once. Without that it "
-        "takes three (21 steps, 25 million orbits).",
+        remark="With two brokers it takes a restart: a leader that is alone in the ISR adds a "
+        "replica before it has advanced its high watermark again, which Kafka does at once. "
+        "Without that it takes three (21 steps, 25 million orbits).",
     ),
     ZooEntry(
-        8, "KAFKA-7786", "a late fenced answer ends a follower's fetching",
+        8, "KAFKA-7786", "a late fencing error stops a follower's fetching",
         (), "2.1.1",
-        "The refusal of a question of the last epoch arrives in the next one: the fetcher drops "
-        "the partition, and nothing starts it again.",
+        "The error response to a request of the last epoch arrives in the next one. The fetcher "
+        "marks the partition as failed, and nothing starts it again.",
         "followers_catch_up", "accept_late_ofle_resp",
         Expression(
             "replication", "2.5", "followers_catch_up", _THREE_TERMS,
@@ -100,18 +101,18 @@ ENTRIES = (
         ),
     ),
     ZooEntry(
-        9, "KAFKA-13141", "a fetch that diverges counts as progress",
+        9, "KAFKA-13141", "a fetch from a diverging log counts as progress",
         ("KAFKA-10554",), "2.7.2",
-        "The leader notes how far the follower is before it sees that the follower's log is not "
-        "its own.",
+        "The leader records the follower's log end before it sees that the follower's log diverges "
+        "from its own.",
         "isr_holds_committed", "count_diverging_fetch",
-        excuse="needs followers that truncate by what fetches answer, as those of 2.8 do",
+        excuse="needs followers that truncate by fetch responses, as since 2.8",
     ),
     ZooEntry(
         10, "KIP-320-first-try", "only the epoch of the last record is compared",
         (), "design only",
-        "A record of the right epoch at the right offset does not say that the leader that counts "
-        "it still leads.",
+        "A record with the right epoch at the right offset does not prove that the leader which "
+        "counts it still leads.",
         "strong_isr", "hw_ignores_follower_epoch",
         Expression(
             "classic", "kip_320_first_try", "strong_isr", {"epoch": 2}, fixed="kip_320", quick=True,
@@ -127,24 +128,24 @@ ENTRIES = (
             "replication", "2.5", "checkpoint_survives_start", {"crashes": 1},
             {"checkpoint_complete": False}, quick=True,
         ),
-        remark="The claim is only that the checkpoint survives. Whether records are lost does not "
-        "hang on this bug: before KIP-101 they are anyway, since then they are not.",
+        remark="The claim is only that the checkpoint survives. Loss does not depend on this bug: "
+        "before KIP-101 records are lost anyway, and since then they are not.",
     ),
     ZooEntry(
-        12, "KAFKA-9491", "a log that starts again keeps its old high watermark",
+        12, "KAFKA-9491", "a log that restarts at a higher offset keeps its old high watermark",
         (), "2.4.1",
-        "A follower behind the leader's first offset empties its log and starts at that offset; "
-        "the high watermark stays below the log.",
+        "A follower whose log ends before the leader's log start empties its log and starts at "
+        "that offset. Its high watermark stays below the log.",
         "hw_never_falls", "full_truncate_keeps_hw",
         excuse="needs logs that lose their beginning: retention, or DeleteRecords",
     ),
     ZooEntry(
-        13, "KAFKA-2143", "out of range: a follower wipes its whole log",
+        13, "KAFKA-2143", "after OFFSET_OUT_OF_RANGE a follower deletes its whole log",
         (), "0.9.0.1",
-        "The leader grows past the follower's end between two questions; the follower takes the "
-        "answer for another case and starts from nothing.",
+        "The leader's log grows past the follower's end between two requests. The follower "
+        "mistakes the answer for another case, and starts from an empty log.",
         "no_message_loss", "oor_truncates_all",
         excuse="needs an offset beyond the leader's log, which only an unclean election makes, and "
-        "that alone breaks every claim about loss: a claim about what is lost beyond is missing",
+        "that alone breaks every claim about loss: a claim about the additional loss is missing",
     ),
 )  # fmt: skip
