@@ -12,11 +12,13 @@ from impl.znodes import TopicPartition
 
 
 class BrokerNotAvailable(Exception):
-    """``BrokerNotAvailableException``: the broker that wants to go is not registered."""
+    """``BrokerNotAvailableException``: the broker that requests a controlled shutdown is not
+    registered."""
 
 
 class StaleBrokerEpoch(Exception):
-    """``StaleBrokerEpochException``: an earlier registration of the broker wanted to go (2.2)."""
+    """``StaleBrokerEpochException``: an earlier registration of the broker requested the shutdown
+    (2.2)."""
 
 
 class BrokerEvents:
@@ -141,7 +143,7 @@ class BrokerEvents:
             await core.update_metadata(context.live_or_shutting_down, [])
 
     async def shut_down(self, broker: int, epoch: int = -1) -> list[TopicPartition]:
-        """A broker wants to go: move its leaders away, take it out of ISRs.
+        """Controlled shutdown: move leadership away from the broker, and remove it from ISRs.
 
         Returns the partitions that it still leads; partitions of one replica do not count.
         ``epoch`` is that of the registration which asks (2.2), -1 if it names none.
@@ -171,7 +173,7 @@ class BrokerEvents:
         return remaining
 
     async def move_leaders(self, led: list[TopicPartition]) -> None:
-        """What a broker that wants to go leads goes to others, where there are any in sync."""
+        """Move leadership of the broker's partitions to other ISR members, where there are any."""
         await self.core.partitions.handle(led, PartitionState.ONLINE, CONTROLLED_SHUTDOWN)
 
     async def stop_followers(self, broker: int, followed: list[TopicPartition]) -> None:

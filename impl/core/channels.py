@@ -33,7 +33,7 @@ class Channel(Generic[Item]):
         self.go_on()
 
     def go_on(self) -> None:
-        """Put the next request on its way, if none is."""
+        """Send the next request, if none is in flight."""
         if self.under_way is None and self.waiting:
             self.under_way = self.waiting.popleft()
 
@@ -49,7 +49,7 @@ class Channel(Generic[Item]):
             self.under_way = None
 
     def abandon(self) -> None:
-        """Its controller has resigned, or the broker is gone: what has not left, does not."""
+        """Its controller has resigned, or the broker is gone: queued requests are dropped."""
         self.waiting.clear()
         self.orphan = True
 
@@ -60,7 +60,7 @@ def in_memory(broker: int, epoch: int) -> Channel[Item]:
 
 
 class Channels(Generic[Item]):
-    """The channels of one controller, open ones and those that only still deliver.
+    """The channels of one controller, the open ones, and closed ones with a request in flight.
 
     ``make`` opens one to a broker that is registered with a broker epoch; None if it cannot be
     reached. ``epochs``, in calls: of the brokers that the controller knows.
@@ -100,7 +100,7 @@ class Channels(Generic[Item]):
                     self.orphans[broker] = channel
 
     def busy(self) -> list[tuple[int, Channel[Item]]]:
-        """Every channel with something under way, by broker, orphans last."""
+        """Every channel with a request in flight, by broker, orphans last."""
         found = [(broker, one) for broker, one in self.open.items() if one.under_way is not None]
         for broker, one in [*self.orphans.items()]:
             if one.under_way is None:

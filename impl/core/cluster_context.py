@@ -27,9 +27,9 @@ ContextMemory = tuple[Any, ...]
 
 
 class ClusterContext:
-    """Brokers, assignments, leadership, states, and topics on their way out.
+    """Brokers, assignments, leadership, states, and topics that are being deleted.
 
-    ``journal`` hears of what changes; it outlasts the controllership.
+    ``journal`` is notified of changes; it outlives the controllership.
     """
 
     def __init__(self, journal: ControllerJournal | None = None) -> None:
@@ -58,13 +58,13 @@ class ClusterContext:
 
     @property
     def live(self) -> set[int]:
-        """Registered brokers that are not about to go."""
+        """Registered brokers that are not shutting down."""
         return set(self.broker_epochs) - self.shutting_down
 
     def is_replica_online(
         self, broker: int, partition: TopicPartition, shutting_down_too: bool = False
     ) -> bool:
-        """The broker lives, and the directory of its replica has not failed."""
+        """The broker is live, and its replica's log directory has not failed."""
         lives = self.live_or_shutting_down if shutting_down_too else self.live
         return broker in lives and partition not in self.offline_directories.get(broker, ())
 

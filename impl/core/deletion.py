@@ -68,7 +68,7 @@ class DeletionManager:
         self.enabled = enabled
 
     async def init(self, queued: Iterable[str], ineligible: Iterable[str]) -> None:
-        """At failover: what is queued, and what of it must wait.
+        """At failover: the queued topics, and which of them are ineligible.
 
         With deletion disabled the requests are removed (since 0.10.2).
         """
@@ -83,7 +83,7 @@ class DeletionManager:
             await self.drop_requests(topics)
 
     async def drop_requests(self, topics: Iterable[str]) -> None:
-        """Remove requests that will not be met."""
+        """Remove requests that will not be carried out."""
         for topic in sorted(topics):
             await self.client.fenced_delete(paths.deletion(topic), self.context.epoch_version)
 
@@ -94,7 +94,7 @@ class DeletionManager:
             await self.resume()
 
     async def mark_ineligible(self, topics: Iterable[str], why: str) -> None:
-        """Queued topics that have to wait for something."""
+        """Mark queued topics that have to wait."""
         queued = self.context.queued_for_deletion
         halted = queued & set(topics)
         if halted - self.context.ineligible_for_deletion:
@@ -102,14 +102,14 @@ class DeletionManager:
         self.context.ineligible_for_deletion |= halted
 
     async def resume_for(self, topics: Iterable[str]) -> None:
-        """What topics waited for has happened."""
+        """Mark topics as eligible again, and resume their deletion."""
         waiting = self.context.queued_for_deletion & set(topics)
         if waiting:
             self.context.ineligible_for_deletion -= waiting
             await self.resume()
 
     async def replicas_failed(self, replicas: Iterable[Replica]) -> None:
-        """Deletion of these failed, or their broker did: they wait to be tried again."""
+        """The deletion of these replicas failed, or their broker did: they are retried later."""
         queued = self.context.queued_for_deletion
         failed = [replica for replica in replicas if replica.partition.topic in queued]
         if failed:
@@ -120,7 +120,7 @@ class DeletionManager:
             await self.resume()
 
     async def replicas_deleted(self, replicas: Iterable[Replica]) -> None:
-        """Brokers say that these are gone."""
+        """Brokers have deleted these replicas."""
         await self.replicas.handle(
             [one for one in replicas if one.partition.topic in self.context.queued_for_deletion],
             ReplicaState.DELETION_SUCCESSFUL,

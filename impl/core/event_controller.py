@@ -96,7 +96,7 @@ class EventController:
             await self.trigger_move()
 
     async def fail_over(self) -> None:
-        """Take up the work, in Kafka's order (b.5)."""
+        """Controller failover, in Kafka's order (b.5)."""
         core, context = self.core, self.core.context
         await self.journal.step("Registering handlers")
         await core.client.controller(watch=True)  # its own creation has fired the watch of before
@@ -214,12 +214,14 @@ class EventController:
             await self.core.client.delete_controller(version)
 
     async def controller_changed(self, now_ms: int) -> None:
-        """``/controller`` came, went or changed: resign if it is not me, stand if nobody is."""
+        """``/controller`` was created, deleted or changed: resign if it names another broker, take
+        part in an election if it does not exist."""
         if await self.maybe_resign() is None:
             await self.elect(now_ms)
 
     async def maybe_resign(self) -> int | None:
-        """``maybeResign``: it ends if ``/controller`` is not its own; returns whose it is."""
+        """``maybeResign``: resign if ``/controller`` names another broker; returns the broker that
+        it names."""
         holder = await self.core.client.controller(watch=True)
         if self.active and holder != self.broker:
             await self.resign()
@@ -237,7 +239,7 @@ class EventController:
         )
 
     def remember(self, memory: ControllerMemory) -> None:
-        """Know again what was known; what an event had collected and not sent is dropped."""
+        """Restore a memory; a batch that an event had collected and not sent is dropped."""
         self.active = memory.active
         self.core.context.remember(memory.context)
         self.reassigner.targets = dict(memory.targets)

@@ -1,7 +1,7 @@
 """The controller's listener: one method per event, which by default does nothing.
 
 The controller writes no logs. It calls this port where Kafka would log; a writer, such as
-``impl.server.controller_lines``, makes lines of it. Nothing here feeds back.
+``impl.server.controller_lines``, makes lines of it. Nothing here affects the controller.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from impl.znodes import (
 
 
 class NoLeader(NamedTuple):
-    """An election that found nobody: by which strategy, among whom, and the state that was read."""
+    """An election without an eligible leader: the strategy, the candidates, and the state that was
+    read."""
 
     strategy: str
     allows_unclean: bool
@@ -33,7 +34,7 @@ class NoLeader(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChangeFailure:
-    """Why a transition did not come about.
+    """Why a state change failed.
 
     ``newer``: the controller epoch that the partition's state names, where that is above ours;
     ``is_missing``: the partition has no state; ``is_invalid``: no such transition;
@@ -59,10 +60,10 @@ class ControllerJournal:
         """It became controller."""
 
     async def holds(self, broker: int) -> None:
-        """Another broker is the controller, so that there is nothing to be elected for."""
+        """Another broker is the controller, so this one does not try to be elected."""
 
     async def election_failed(self, why: str) -> None:
-        """It could not become controller, or not take up the work."""
+        """It could not become controller, or its failover failed."""
 
     async def leaders_wanted(
         self, kind: str, partitions: Collection[TopicPartition], trigger: str
@@ -81,22 +82,22 @@ class ControllerJournal:
         """A broker that is known has registered other endpoints."""
 
     async def lost_the_race(self, why: str) -> None:
-        """Somebody else became controller."""
+        """Another broker became controller."""
 
     async def step(self, text: str) -> None:
-        """One of the steps of taking up the work, in Kafka's words."""
+        """One of the steps of a failover, in Kafka's words."""
 
     async def ready(self, epoch: int) -> None:
-        """The state machines are up."""
+        """The state machines have started."""
 
     async def resigned(self) -> None:
         """It is no longer the controller."""
 
     async def moved(self, event: str, why: str) -> None:
-        """A fence, met while an event was handled, said that another one is the controller."""
+        """During an event, a fenced write showed that another broker is the controller."""
 
     async def event_failed(self, event: str, why: str) -> None:
-        """An event, named as it was queued, ended with an error; the next one comes."""
+        """An event, named as it was queued, ended with an error; the next one is handled."""
 
     async def log_line(self, text: str, level: str = "INFO") -> None:
         """Something worth a line of controller.log, in Kafka's words."""
@@ -131,8 +132,8 @@ class ControllerJournal:
         """It was handled, by one that is the controller still; ``failed``: it ended half way."""
 
     async def registrations_read(self, epochs: Mapping[int, int]) -> None:
-        """The registered brokers and their broker epochs were read, at a failover or since some of
-        them came or went."""
+        """The registered brokers and their broker epochs were read, at a failover, or after brokers
+        started or failed."""
 
     async def brokers(
         self, new: Iterable[int], dead: Iterable[int], bounced: Iterable[int], live: Iterable[int]
@@ -162,10 +163,10 @@ class ControllerJournal:
         """Replicas of a queued topic that were not deleted are to be tried again."""
 
     async def deletion_blocked(self, topic: str) -> None:
-        """A queued topic has to wait still, when the deletion manager looks at it."""
+        """A queued topic still has to wait."""
 
     async def deletion_halted(self, topics: Sequence[str], why: str) -> None:
-        """Queued topics have to wait for something."""
+        """Queued topics have become ineligible for deletion."""
 
     async def deletion_disabled(self, topics: Sequence[str], begins: bool) -> None:
         """Requests for deletion are removed where it is disabled, maybe none.
@@ -276,7 +277,7 @@ class ControllerJournal:
         target: PartitionState,
         failure: ChangeFailure,
     ) -> None:
-        """A partition stays in its state: the transition did not come about."""
+        """A partition stays in its state: the state change failed."""
 
     async def replica_failed(
         self,
@@ -286,7 +287,7 @@ class ControllerJournal:
         target: ReplicaState,
         failure: ChangeFailure,
     ) -> None:
-        """A replica stays in its state: the transition did not come about."""
+        """A replica stays in its state: the state change failed."""
 
     async def sends_leader_and_isr(self, broker: int, request: LeaderAndIsr) -> None:
         """A LeaderAndIsr request is handed to a broker's channel."""

@@ -41,7 +41,7 @@ def offline(
 
 
 def reassign(target: Sequence[int], isr: Sequence[int], live: Collection[int]) -> Elected | None:
-    """For a reassignment: the first of the target that lives and is in sync; the ISR stays."""
+    """For a reassignment: the first target replica that is live and in the ISR; the ISR stays."""
     leader = next((one for one in target if one in live and one in isr), None)
     return None if leader is None else Elected(leader, tuple(isr), tuple(target))
 
@@ -49,7 +49,7 @@ def reassign(target: Sequence[int], isr: Sequence[int], live: Collection[int]) -
 def preferred(
     assignment: Sequence[int], isr: Sequence[int], live: Collection[int]
 ) -> Elected | None:
-    """The first replica of the assignment, if it lives and is in sync; the ISR stays."""
+    """The first replica of the assignment, if it is live and in the ISR; the ISR stays."""
     first = next(iter(assignment), None)
     if first is None or first not in live or first not in isr:
         return None
@@ -71,7 +71,7 @@ def controlled_shutdown(
     shutting_down: Collection[int],
     release: Release,
 ) -> Elected | None:
-    """For brokers that are about to go: the first in sync that stays; all that go leave the ISR.
+    """For brokers that shut down: the first ISR member that does not; those that do leave the ISR.
 
     1.1 and 2.0 notified only the replicas that stay: the old leader got no request.
     """

@@ -28,12 +28,12 @@ class MetadataCache:
         return set(self.brokers)
 
     def leader(self, partition: TopicPartition) -> int | None:
-        """Who leads, None if nothing is known of the partition; -1 is nobody."""
+        """The leader; None if the partition is unknown, -1 if it has no leader."""
         cached = self.partitions.get(partition)
         return None if cached is None else cached.state.leader
 
     def update(self, request: UpdateMetadata, endpoints: Endpoints, sender: Sender) -> None:
-        """Take what a controller tells; leader -2 means that the topic is being deleted."""
+        """Apply an UpdateMetadata; leader -2 means that the topic is being deleted."""
         self.controller = request.controller
         self.brokers = dict(endpoints)
         for partition, metadata in request.partitions.items():

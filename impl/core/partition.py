@@ -85,7 +85,8 @@ def high_watermark(
     old: int,
     release: Release,
 ) -> int:
-    """The least end among the leader, the ISR, and whoever was caught up lately; it never falls.
+    """The lowest log end of the leader, the ISR, and replicas that caught up recently; it never
+    decreases.
 
     Up to 0.10.1 only the ISR counts (Partition.maybeIncrementLeaderHW).
     ``remotes`` maps a follower to its end (-1 unknown, which holds back) and when it was caught up.
@@ -101,7 +102,7 @@ def high_watermark(
 def out_of_sync(
     end: int, last_caught_up: int, leader_end: int, now_ms: int, lag_ms: int, release: Release
 ) -> bool:
-    """A follower has lagged for too long; since 2.1 never one that has all there is."""
+    """A follower has lagged for too long; since 2.1 never one that is at the log end."""
     has_all = release.since("2.1") and end == leader_end
     return not has_all and now_ms - last_caught_up > lag_ms
 
@@ -151,7 +152,7 @@ IsrAnswered = Callable[[str, LeaderIsrAndControllerEpoch | None, int], None]
 
 
 class NotAssignedReplica(LookupError):
-    """A member of the ISR is none of the replicas that the leader knows."""
+    """An ISR member is not among the replicas that the leader knows."""
 
 
 class Partition(Generic[SomeLog]):
@@ -211,7 +212,7 @@ class Partition(Generic[SomeLog]):
 
     @property
     def writes_isr(self) -> bool:
-        """A write of its ISR to ZooKeeper is under way: whoever wants anything of it waits."""
+        """A write of its ISR to ZooKeeper is under way: all other work for the partition waits."""
         return self.pending is not None and self.isr_requests is None
 
     # LeaderAndIsr, StopReplica
@@ -243,7 +244,7 @@ class Partition(Generic[SomeLog]):
         self.zk_version = entry.state.zk_version
 
     def stop(self) -> None:
-        """It neither leads nor follows any more."""
+        """The replica has no role any more."""
         self.leads, self.leader, self.isr, self.pending = False, None, (), None
         if self.isr_requests is not None:
             self.isr_requests.clear(self.partition)
@@ -314,7 +315,8 @@ class Partition(Generic[SomeLog]):
 
     @property
     def maximal_isr(self) -> tuple[int, ...]:
-        """The ISR and who is about to join it; who is about to leave still counts."""
+        """The ISR and replicas that are about to join it; those that are about to leave still
+        count."""
         joining = [one for one in self.pending or () if one not in self.isr]
         return (*self.isr, *joining)
 
@@ -371,7 +373,7 @@ class Partition(Generic[SomeLog]):
         return self.remotes.get(member) or RemoteReplica()
 
     async def maybe_shrink(self, now_ms: int) -> None:
-        """The periodic look at who lags (``maybeShrinkIsr``)."""
+        """The periodic check for lagging ISR members (``maybeShrinkIsr``)."""
         late = self.lagging(now_ms)
         if late:
             await self.shrink(late, now_ms)
@@ -452,7 +454,8 @@ class Partition(Generic[SomeLog]):
         self.isr_requests.submit(self.partition, self.with_isr(isr), answered)
 
     def _refused(self, isr: tuple[int, ...], error: str) -> None:
-        """Ask again, unless only a LeaderAndIsr can help; until it comes the change is pending."""
+        """Ask again, unless the error is permanent; then the change stays pending until the next
+        LeaderAndIsr."""
         self.failures += 1
         gives_up = error in GIVES_UP
         self.observer(IsrRequestRefused(self.partition, isr, error, gives_up))
@@ -489,7 +492,7 @@ class Partition(Generic[SomeLog]):
     # Plain data
 
     def memory(self) -> PartitionMemory:
-        """What it knows beside its log, as a value."""
+        """Its state without the log, as a value."""
         return (
             self.replicas, self.leads, self.leader, self.leader_epoch, self.controller_epoch,
             self.zk_version, self.epoch_start, self.isr, self.pending, self.generation,
@@ -497,7 +500,7 @@ class Partition(Generic[SomeLog]):
         )  # fmt: skip
 
     def recall(self, memory: PartitionMemory) -> None:
-        """Know what was known then."""
+        """Restore a saved state."""
         (
             self.replicas, self.leads, self.leader, self.leader_epoch, self.controller_epoch,
             self.zk_version, self.epoch_start, self.isr, self.pending, self.generation, remotes,

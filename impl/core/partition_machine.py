@@ -141,7 +141,7 @@ class PartitionMachine:
         return {partition: failure.text for partition, failure in failed.items()}
 
     async def _initialize(self, partitions: list[TopicPartition]) -> _Failures:
-        """The first leader is the first live replica, and all live ones are in sync."""
+        """The first live replica becomes the leader, and all live replicas are the ISR."""
         states: dict[TopicPartition, LeaderIsrAndControllerEpoch] = {}
         failed: _Failures = {}
         for partition in partitions:
@@ -172,7 +172,8 @@ class PartitionMachine:
         return failed
 
     async def _elect(self, partitions: list[TopicPartition], strategy: Strategy) -> _Failures:
-        """Read, choose, write under the version that was read; over again where it had moved."""
+        """Read the state, choose a leader, and write conditionally on the version; repeat where the
+        version has changed."""
         failed: _Failures = {}
         remaining = partitions
         while remaining:

@@ -25,7 +25,7 @@ DEAD = "a new replica is not alive"
 
 
 class Reassigner:
-    """The reassignments that are under way; up to 2.3 the targets live in memory and one znode."""
+    """The running reassignments; up to 2.3 the targets are kept in memory and in one znode."""
 
     def __init__(self, core: ControllerParts) -> None:
         self.core = core
@@ -44,7 +44,8 @@ class Reassigner:
         return self.core.release.since("2.4")
 
     def forget(self) -> None:
-        """It is no longer controller. Moves are kept up to 0.10, and begun again (KAFKA-5310)."""
+        """The broker is no longer controller. Up to 0.10 reassignments are kept in memory, and
+        start again (KAFKA-5310)."""
         if self.core.release.since("0.11"):
             self.targets.clear()
         self.looks_again = False
@@ -185,7 +186,7 @@ class Reassigner:
     # The twelve steps
 
     async def go_on(self, partition: TopicPartition) -> None:
-        """Take the next steps of a reassignment; called at every sign that it may go on."""
+        """Take the next steps of a reassignment; called whenever it may be able to continue."""
         if self.recorded:
             await self._phases(partition, self.core.context.assignment(partition))
         elif await self.caught_up(partition, self.targets[partition]):
@@ -279,7 +280,8 @@ class Reassigner:
     async def _drop(
         self, partitions: Sequence[TopicPartition], target: Sequence[int] | None = None
     ) -> None:
-        """Take partitions' entries out of the znode; with a target, only what moves to that one.
+        """Remove the entries of partitions from the znode; with a target, only entries with that
+        target.
 
         From 1.1 to 2.3 what is left is what the controller has in memory, whatever the znode says.
         When nothing is left the znode goes. A change of its data may have used up the watch, so
@@ -349,7 +351,7 @@ class Reassigner:
         await self.core.deletion.resume_for([partition.topic])
 
     async def _stop_outside(self, partition: TopicPartition, brokers: Collection[int]) -> None:
-        """Replicas that an overridden reassignment had added, and nobody needs any more."""
+        """Stop replicas that only an overridden reassignment had added."""
         if brokers:
             await self._stop(partition, brokers)
 

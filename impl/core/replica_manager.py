@@ -82,7 +82,7 @@ class HostedLog(LeaderLog, Protocol):
         """Epoch and exclusive end, see ``LeaderEpochFileCache``."""
 
     async def truncate_to(self, offset: int) -> None:
-        """Cut from an offset on; where the log ends there already, it stays."""
+        """Truncate to an offset; a log that ends there or before stays."""
 
     async def append_as_leader(self, records: Any, leader_epoch: int) -> Any:
         """Append a producer's records; has ``first_offset``, ``last_offset``. InvalidBatch."""
@@ -105,7 +105,7 @@ class Logs(Protocol):
 
     @property
     def some_offline(self) -> bool:
-        """A log directory cannot be used: of what is in it nothing may be known."""
+        """A log directory is offline: which replicas it has may be unknown."""
 
     async def create(self, partition: TopicPartition) -> Any:
         """A partition's ``HostedLog``, made if there is none. StorageError."""
@@ -179,7 +179,7 @@ def nobody_held_back(replica: Replica, follower: int) -> bool:
 
 
 async def never_busy(replica: Replica) -> None:
-    """Writes of ISRs are answered at once, so that none is ever under way."""
+    """ISR writes are answered at once, so none is ever in flight."""
     assert not replica.writes_isr, f"the ISR of {replica.partition} is being written"
 
 
@@ -225,7 +225,7 @@ class ReplicaManager:
 
     @property
     def not_leader(self) -> str:
-        """The error of who is asked for what only a leader does."""
+        """The error of a request that only a leader serves."""
         return "NOT_LEADER_OR_FOLLOWER" if self.release.since("2.6") else "NOT_LEADER_FOR_PARTITION"
 
     def leading(self) -> list[Replica]:
@@ -448,7 +448,7 @@ class ReplicaManager:
         return NONE
 
     def log_dir_failed(self) -> None:
-        """Forget the replicas whose log went offline (``handleLogDirFailure``)."""
+        """Remove the replicas whose log directory failed (``handleLogDirFailure``)."""
         gone = [one for one in self.partitions if self.logs.is_offline(one)]
         self._stop_fetching(gone)
         for partition in gone:

@@ -87,7 +87,7 @@ class RequestBatch:
         replicas: Iterable[int],
         is_new: bool,
     ) -> None:
-        """Tell brokers; everybody hears of the partition through UpdateMetadata as well."""
+        """Add LeaderAndIsr for brokers, and UpdateMetadata of the partition for all brokers."""
         for broker in brokers:
             if broker < 0:
                 continue
@@ -125,7 +125,7 @@ class RequestBatch:
     def add_update_metadata(
         self, brokers: Iterable[int], partitions: Iterable[TopicPartition]
     ) -> None:
-        """Let brokers know; a partition whose leadership is unknown is left out.
+        """Add UpdateMetadata for brokers; a partition whose leadership is unknown is left out.
 
         No partitions at all means all of them up to 2.1, and none since 2.2. Up to 1.1 those of
         topics that are to go are named each time (partitionsToBeDeleted).

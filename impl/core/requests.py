@@ -65,7 +65,7 @@ class LeaderAndIsrPartitionState:
 
 @dataclass(frozen=True, slots=True)
 class LeaderAndIsr:
-    """Lead or follow; ``live_leaders`` are the leaders that are mentioned and alive."""
+    """The request to lead or follow; ``live_leaders`` are the live ones among the leaders in it."""
 
     version: int
     controller: int
@@ -86,7 +86,7 @@ class PartitionMetadata:
 
 @dataclass(frozen=True, slots=True)
 class UpdateMetadata:
-    """Who leads what, and which brokers there are."""
+    """The states of partitions, and the live brokers."""
 
     version: int
     controller: int

@@ -13,7 +13,7 @@ EndOffsetFor = Callable[[int], tuple[int, int]]
 
 
 class Truncation(NamedTuple):
-    """Cut at ``offset``; ``done`` unless the follower must ask again with an older epoch."""
+    """Truncate to ``offset``; ``done`` unless the follower must ask again with an older epoch."""
 
     offset: int
     done: bool
@@ -34,7 +34,7 @@ def follower_truncation(
     end_offset_for: EndOffsetFor,
     release: Release,
 ) -> Truncation:
-    """What the leader's answer means for a follower's log.
+    """Where a follower truncates its log by the leader's answer.
 
     Without an epoch of its own, or of the leader's, it falls back on its high watermark; up to 0.10
     nothing else was known (KIP-101). Since 2.0 (KIP-279) an answer about an epoch that the follower
@@ -55,7 +55,8 @@ def follower_truncation(
 def divergence(
     last_fetched_epoch: int, offset: int, log_start: int, end_offset_for: EndOffsetFor
 ) -> EpochEnd | None:
-    """A leader's look at a follower's fetch (2.7): where its log leaves ours, None if it does not.
+    """Where the log of a follower that fetches diverges from the leader's (2.7); None if it does
+    not.
 
     FetchOutOfRange for an epoch that the leader does not know, or an offset before its log.
     """
