@@ -18,7 +18,7 @@ SETTLED_MS, AT_LEAST_EVERY_MS = 5_000, 60_000
 
 
 class FromTheFuture(ValueError):
-    """`IllegalStateException`: the broker never had the broker epoch that a request names."""
+    """`IllegalStateException` (to 2.5.0): the broker never had the epoch that is named."""
 
 
 def of_controller_epoch(sent: int, seen: int) -> str:
@@ -26,9 +26,12 @@ def of_controller_epoch(sent: int, seen: int) -> str:
     return "STALE_CONTROLLER_EPOCH" if sent < seen else NONE
 
 
-def of_broker_epoch(sent: int, own: int) -> str:
-    """A request for an earlier registration is refused (KIP-380); -1 does not say for which."""
-    if sent > own:
+def of_broker_epoch(sent: int, own: int, takes_newer: bool = False) -> str:
+    """A request for an earlier registration is refused (KIP-380); -1 does not say for which.
+
+    `takes_newer`: one for a registration that the broker has not heard of is obeyed (2.5.1).
+    """
+    if sent > own and not takes_newer:
         raise FromTheFuture(f"broker epoch {sent}, and the broker's own is {own}")
     return "STALE_BROKER_EPOCH" if NOT_GIVEN < sent < own else NONE
 

@@ -23,16 +23,21 @@ def current_leader_epoch_error(
 
 
 def broker_epoch_error(asked: int, current: int, release: Release) -> str:
-    """A request for an earlier registration of the broker (2.2); -1 comes from old controllers."""
+    """A request for an earlier registration of the broker (2.2); -1 comes from old controllers.
+
+    A controller may know of a registration before the broker does; since 2.5.1 it is obeyed.
+    """
     if not release.since("2.2") or asked in (-1, current):
         return NONE
     if asked < current:
         return "STALE_BROKER_EPOCH"
+    if release.since("2.5.1"):
+        return NONE
     raise EpochFromTheFuture(f"broker epoch {asked} is not known yet, the latest is {current}")
 
 
 class EpochFromTheFuture(Exception):
-    """``IllegalStateException``: a request names a broker epoch that the broker never had."""
+    """``IllegalStateException`` (to 2.5.0): the broker never had the epoch that is named."""
 
 
 def controller_epoch_error(asked: int, known: int) -> str:

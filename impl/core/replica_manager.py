@@ -245,7 +245,7 @@ class ReplicaManager:
         """Answer a controller. ``broker_epoch`` is that of this broker's registration (KIP-380).
 
         ``endpoints``: of the live brokers that an UpdateMetadata names. EpochFromTheFuture if the
-        request is meant for a registration of which nothing is known here yet.
+        request is meant for a registration of which nothing is known here yet (up to 2.5.0).
         """
         error = answers.broker_epoch_error(request.broker_epoch, broker_epoch, self.release)
         if error != NONE:

@@ -37,7 +37,8 @@ def broker_epoch(question: Question) -> dict[str, Any]:
     if not _since(question, "2.2"):
         return {"result": answers.NONE}
     try:
-        return {"result": answers.of_broker_epoch(asked["request"], asked["current"])}
+        takes_newer = _since(question, "2.5.1")
+        return {"result": answers.of_broker_epoch(asked["request"], asked["current"], takes_newer)}
     except FromTheFuture:
         return {"result": "IllegalStateException"}
 
