@@ -77,8 +77,9 @@ def check_assignment(
         unknown = sorted({*replicas} - {*(replicas if brokers is None else brokers)})
         if unknown:
             raise AssignmentRefused(
-                "InvalidReplicaAssignmentException",
-                f"Unknown broker(s) in replica assignment: {', '.join(map(str, unknown))}.",
+                "BrokerNotAvailableException",
+                f"Partition {partition} is given to brokers that are not available: "
+                f"{', '.join(map(str, unknown))}.",
             )
     if len({len(replicas) for replicas in assignment.values()}) != 1:
         raise AssignmentRefused(

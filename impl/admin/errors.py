@@ -71,6 +71,12 @@ class InvalidReplicaAssignment(AdminError):
     kafka = "InvalidReplicaAssignmentException"
 
 
+class BrokersNotThere(AdminError):
+    """``BrokerNotAvailableException``: replicas given by hand are of brokers that are not there."""
+
+    kafka = "BrokerNotAvailableException"
+
+
 class InvalidTopic(AdminError):
     """``InvalidTopicException``: the name is none, or is too like another one."""
 

@@ -12,6 +12,7 @@ from impl.admin.errors import (
     AdminCommandFailed,
     AdminError,
     AdminOperation,
+    BrokersNotThere,
     InvalidPartitions,
     InvalidReplicaAssignment,
     InvalidReplicationFactor,
@@ -201,8 +202,12 @@ def check_by_hand(
                 f"{listed} for partition id {number}."
             )
         if not known.issuperset(replicas):
-            absent = ", ".join(str(one) for one in replicas if one not in known)
-            raise kind(f"Unknown broker(s) in replica assignment: {absent}.")
+            named, there = (", ".join(map(str, one)) for one in (replicas, sorted(known)))
+            absent = BrokersNotThere if release.since("1.0") else AdminOperation
+            raise absent(
+                f"Some brokers specified for partition id {number} are not available. "
+                f"Specified brokers: {named}, available brokers: {there}."
+            )
     off = {number: len(replicas) for number, replicas in added.items() if len(replicas) != factor}
     if off:
         raise kind(

@@ -10,7 +10,14 @@ import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
-from impl.admin.errors import AdminError, InvalidPartitions, InvalidTopic, UnknownTopicOrPartition
+from impl.admin.errors import (
+    AdminError,
+    InvalidPartitions,
+    InvalidReplicaAssignment,
+    InvalidTopic,
+    UnknownTopicOrPartition,
+)
+from impl.admin.placement import parse_replica_assignment
 from impl.admin.topic_command import TopicCommand, parse_configs
 from impl.error_codes import NONE
 from impl.server.controller_event_thread import ControllerEventThread
@@ -53,6 +60,15 @@ class TopicToGrow(NamedTuple):
     name: str
     total: int
     by_hand: str | None
+
+
+def _refuse_unknown(command: TopicCommand, topic: TopicToGrow, count: int) -> None:
+    """Brokers that are not there, of partitions that are added to the ``count`` that there are."""
+    by_hand = parse_replica_assignment(topic.by_hand) if topic.by_hand is not None else {}
+    named = {one for number, ids in by_hand.items() if number >= count for one in ids}
+    if unknown := sorted(named - {*command.brokers()}):
+        listed = ", ".join(map(str, unknown))
+        raise InvalidReplicaAssignment(f"Unknown broker(s) in replica assignment: {listed}.")
 
 
 class TopicRequests:
@@ -121,6 +137,7 @@ class TopicRequests:
                     f"Topic currently has {count} partitions, which is higher than the requested "
                     f"{topic.total}."
                 )
+            _refuse_unknown(command, topic, count)
             command.add_partitions(topic.name, topic.total, topic.by_hand, validate_only)
 
         return self._changed(((one.name, one) for one in topics), grow)

@@ -126,5 +126,5 @@ def test_a_manual_addition_names_every_partition_and_known_brokers():
 
     with pytest.raises(AssignmentRefused, match="must name the partitions up to 2"):
         add_partitions(existing, THREE, 3, {0: [1, 2], 2: [0, 1]})
-    with pytest.raises(AssignmentRefused, match="Unknown broker"):
+    with pytest.raises(AssignmentRefused, match="brokers that are not available: 7"):
         add_partitions(existing, THREE, 2, {0: [1, 2], 1: [1, 7]})
