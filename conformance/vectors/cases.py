@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from conformance.vectors.meanings import meant
 from conformance.vectors.releases import NoRange, release_of
 
 Input = Mapping[str, Any]
@@ -68,6 +69,7 @@ FILES: dict[str, tuple[Rule, ...]] = {
     ),
     "checkpoint_files": (
         ("checkpoint", {"fileContent"}),
+        ("checkpoint", {"content"}),
         ("checkpoint", {"file", "fetch"}),
         ("checkpoint", {"writes"}),
     ),
@@ -145,7 +147,11 @@ FILES: dict[str, tuple[Rule, ...]] = {
         ("startup", {"replica"}),
     ),
     "request_batch": (("batch", {"calls"}), ("versions", {"ibp"})),
-    "request_sequences": (("sequence", {"event"}), ("emptyPartitions", {"partitionsArgument"})),
+    "request_sequences": (
+        ("sequence", {"event"}),
+        ("emptyPartitions", {"partitionsArgument"}),
+        ("emptyPartitions", {"partitions"}),
+    ),
     "topic_admin": (),
     "topic_deletion": (
         ("scenario", {"brokers", "topics", "steps"}),
@@ -182,6 +188,8 @@ _SYNONYMS = {
     "createPartitions": "addPartitions",
     "decode": "decodeReassign",
     "propagateLogDirEvent": "propagateLogDir",
+    "deleteIsrChangeNotifications": "deleteNotifications",
+    "deleteLogDirEventNotifications": "deleteNotifications",
     "propagateIsrChanges": "propagateIsr",
     "parseExecuteAssignmentArgs": "parseExecute",
     "parseGenerateAssignmentArgs": "parseGenerate",
@@ -191,6 +199,7 @@ _SYNONYMS = {
     "replicaMoveStatesToString": "moveStatesToString",
     "listReassignments": "list",
     "findPartitionReassignmentStates": "findStates",
+    "currentPartitionReplicaAssignmentToString": "currentAssignmentToString",
     "calculateMoveMap": "moveMap",
     "calculateProposedMoveMap": "moveMap",
     "registerBrokerInZk": "registerBroker",
@@ -229,16 +238,19 @@ def read_cases(path: Path) -> list[Case]:
 def _operation(file: str, given: Input) -> str | None:
     """What a case asks, None if it follows no known schema: what it says, or is about."""
     from conformance.vectors.implementation import ANSWERS  # all operations have an answer there
+    from conformance.vectors.shapes import Fields
 
     op = _SYNONYMS.get(given.get("op", ""), given.get("op"))
-    if (file, op) in ANSWERS:
-        return op
+    known = [operation for stem, operation in ANSWERS if stem == file]
+    if isinstance(op, str) and (found := meant(op, known)) is not None:
+        return found
+    said = Fields(given, file)
     try:
         for rule in FILES[file]:
             if not isinstance(rule, tuple):
-                found = rule(given)
+                found = rule(said)
             else:
-                found = rule[0] if rule[1] <= set(given) else None
+                found = rule[0] if all(name in said for name in rule[1]) else None
             if found is not None:
                 return found
     except (KeyError, IndexError, TypeError):  # it is not shaped as any that is known

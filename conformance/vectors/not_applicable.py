@@ -55,10 +55,11 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
                 "zk_store": (
                     "createSequential", "propagateIsr", "readNotifications", "configChange",
                     "encode", "encodeReassign", "decodeReassign", "propagateLogDir",
-                    "deleteRecursive",
+                    "deleteRecursive", "deleteNotifications",
                 ),
                 "reassignment": (
-                    "statesToString", "moveStatesToString", "list", "findStates", "parseExecute",
+                    "statesToString", "moveStatesToString", "currentAssignmentToString", "list",
+                    "findStates", "parseExecute",
                     "parseGenerate", "execute",
                 ),
             }.items()
@@ -137,6 +138,8 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
                "the model's broker refuses an older epoch before it looks at its fetcher"),
         Except("truncation", "scenario",
                lambda given: not fetching.is_about_two_logs(given),
+               "the model's fetcher follows one partition from offset 0 on, which nobody removes"),
+        Except("truncation", "loops", lambda given: bool(given["left"]),
                "the model's fetcher follows one partition from offset 0 on, which nobody removes"),
         Except("truncation", "epochFetches",
                lambda given: bool(given.get("truncationOnFetch", "ibp" in given)),

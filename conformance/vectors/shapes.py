@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from conformance.vectors.meanings import meaning, meant
 from conformance.vectors.questions import Answer, Question
 from impl.releases import Release
 
@@ -27,7 +28,7 @@ KNOWN_TO_THE_TOOL = {"foo-0": [0, 1, 2], "foo-1": [1, 2, 3], "bar-0": [2, 3, 0]}
 """The topics of ``ReassignPartitionsUnitTest``, where a question to the tool names none."""
 
 NULLS: dict[tuple[str, str], frozenset[str]] = {
-    key: frozenset(names.split())
+    key: frozenset(meaning(one.rstrip(".")) + "." * one.endswith(".") for one in names.split())
     for key, names in {
         ("assignment", "addPartitions"): "racks.",
         ("assignment", "assign"): "racks.",
@@ -67,26 +68,11 @@ ALIKE: dict[str, tuple[str, ...]] = {
     for name, others in {
         "a": "topicA",
         "arg": "replicaAssignment",
-        "assignment": "assignedReplicas",
-        "b": "topicB",
-        "brokers": "brokerIds",
-        "current": "currentReplicas currentBrokerEpoch",
+        "current": "currentBrokerEpoch",
         "expectedVersions": "expected",
-        "followerHw": "followerHighWatermark",
-        "followerLeo": "followerLogEndOffset",
-        "isr": "inSyncReplicas",
-        "lastChange": "lastChangeMs",
-        "lastPropagation": "lastPropagationMs",
         "leader": "currentLeader",
-        "leaderLeo": "leaderLogEndOffset",
-        "live": "liveBrokers liveReplicas aliveBrokers",
-        "minIsr": "minInsyncReplicas",
-        "name": "topicName",
         "newTotal": "totalPartitions",
-        "now": "nowMs",
-        "racks": "brokerRacks",
-        "shuttingDown": "shuttingDownBrokers shuttingDownBrokerIds",
-        "target": "targetReplicas newReplicas",
+        "target": "newReplicas",
         "topic": "topicName",
         "uncleanEnabled": "uncleanLeaderElectionEnable uncleanLeaderElectionEnabled",
     }.items()
@@ -102,9 +88,9 @@ class Lacks(ValueError):
 
 
 class Fields(dict[str, Any]):
-    """Fields of a case; a missing one is ``Lacks``. ``where`` leads to them.
+    """Fields of a case, found by what their names mean; a missing one is ``Lacks``.
 
-    ``release``: the one that the case is asked under, where that is known of.
+    ``where`` leads to them. ``release``: that the case is asked under, where that is known of.
     """
 
     release: Release | None = None
@@ -113,16 +99,35 @@ class Fields(dict[str, Any]):
         super().__init__({name: _read(one, f"{where}.{name}") for name, one in values.items()})
         self.where = where
 
+    def _own(self, name: str) -> str | None:
+        """What the case calls the field."""
+        return name if dict.__contains__(self, name) else meant(name, self)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._own(name) is not None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A field that a case may leave out."""
+        own = self._own(name)
+        return default if own is None else dict.__getitem__(self, own)
+
     def __missing__(self, name: str) -> Any:
+        own = self._own(name)
+        if own is not None:
+            return self[own]
         raise Lacks(f"{self.where}: the case lacks {name!r}, without which nothing can be answered")
 
     def fill(self, name: str, *synonyms: str, default: Any = None) -> Fields:
         """Complete a field: by its synonyms, else by a value (None: it stays missing)."""
-        if name not in self:
-            for other in synonyms:
-                if other in self:
-                    self[name] = self[other]
-                    return self
+        own = self._own(name)
+        if own is not None:
+            self[name] = self.pop(own)
+            return self
+        for other in synonyms:
+            if other in self:
+                self[name] = self[other]
+                break
+        else:
             found = default() if callable(default) else default
             if found is not None:
                 self[name] = _read(found, f"{self.where}.{name}")
@@ -153,7 +158,7 @@ def _said(value: Any, nulls: frozenset[str], field: str = "") -> Any:
     said = {
         name: _said(one, nulls, name)
         for name, one in value.items()
-        if one is not None or not nulls.isdisjoint((name, f"{field}."))
+        if one is not None or not nulls.isdisjoint((meaning(name), f"{meaning(field)}."))
     }
     if "isr" in value and value.get("leader", 0) is None and "leader" not in said:
         said["leader"] = -1
@@ -161,9 +166,36 @@ def _said(value: Any, nulls: frozenset[str], field: str = "") -> Any:
 
 
 def _read(value: Any, where: str) -> Any:
+    inside, _, field = where.rpartition(".")
+    if value and isinstance(value, list) and field in KEYED and not inside.endswith(".json"):
+        value = _keyed(value)
     if isinstance(value, Mapping):
         return Fields(value, where)
     return [_read(one, where) for one in value] if isinstance(value, list) else value
+
+
+KEYED = {
+    "assignments", "current", "currentReassignments", "existing", "inProgress", "known", "leaders",
+    "leadership", "partitions", "partitionsLatestEpoch", "proposed", "query", "remotes", "reply",
+    "states", "targets", "topics", "znodes",
+}  # fmt: skip
+"""Objects whose keys are data: a case may write a list of their entries instead."""
+
+_KEYS = ("partition", "topicPartition", "topic", "name", "replica", "broker", "id")
+
+
+def _keyed(entries: list[Any]) -> Any:
+    """An object of entries that are pairs, or objects that name their key; else the list."""
+    if all(isinstance(one, list) and len(one) == 2 and isinstance(one[0], str) for one in entries):
+        return dict(entries)
+    if not all(isinstance(one, Mapping) for one in entries):
+        return entries
+    rows = [Fields(one, "") for one in entries]
+    key = next((key for key in _KEYS if all(key in row for row in rows)), None)
+    if key is None or any(isinstance(row[key], list | Mapping) for row in rows):
+        return entries
+    both = key == "partition" and all("topic" in row for row in rows)
+    return {f"{row['topic']}-{row[key]}" if both else str(row[key]): {**row} for row in rows}
 
 
 def _named(*lists: Any) -> list[int]:
@@ -199,7 +231,7 @@ def _state(state: Fields, assigned: Iterable[int] = ()) -> None:
 
 
 def _filled(fields: str) -> _Complete:
-    """Completes fields, each ``name<synonym,synonym=default``; the default is JSON."""
+    """Completes fields, each ``name<synonym=default``; the default is JSON."""
     words = [field.partition("=")[::2] for field in fields.split()]
 
     def complete(asked: Fields) -> None:
@@ -215,10 +247,9 @@ def _filled(fields: str) -> _Complete:
 _topic = _filled('topic<name="t"')
 _trace = _filled("oar<current,from,assignment,replicas rar<target,to")
 _in_sync = _filled(
-    "minIsr<minInSyncReplicas=1 replicas<assignment,isr isr<replicas self<broker=null "
-    "adding<addingReplicas=[] removing<removingReplicas=[]"
+    "minIsr=1 replicas<assignment,isr isr<replicas self<broker=null adding=[] removing=[]"
 )
-_follower = _filled("followerLeo<leo,logEndOffset followerHw<hw=0")
+_follower = _filled("followerLeo<leo followerHw<hw=0")
 
 
 def _brokers(asked: Fields) -> None:
@@ -230,13 +261,13 @@ def _brokers(asked: Fields) -> None:
     if "racks" not in asked:
         held = [*asked.rows("existing"), asked.get("existing"), asked.get("manual")]
         ids = [ids for one in held if isinstance(one, Mapping) for ids in one.values()]
-        asked.fill("brokers", "live", "liveBrokers", default=sorted(_named(*ids)) or None)
+        asked.fill("brokers", "live", default=sorted(_named(*ids)) or None)
 
 
 def _assign(asked: Fields) -> None:
     _brokers(asked)
-    asked.fill("nPartitions", "partitions", "numPartitions", default=1)
-    asked.fill("rf", "replicationFactor", default=1)
+    asked.fill("nPartitions", "partitions", default=1)
+    asked.fill("rf", default=1)
     # What Kafka calls the fixed start index is where both rotations begin.
     asked.fill("replicaShift", "nextReplicaShift", "fixedStartIndex")
     asked.fill("startIndex", "fixedStartIndex").fill("startPartitionId", default=0)
@@ -265,6 +296,7 @@ def _add_partitions(asked: Fields) -> None:
 
 
 def _checkpoint(asked: Fields) -> None:
+    asked.fill("fileContent", "content", "text")
     if "fetch" in asked:
         asked.fill("file", default={})
     elif "file" in asked:
@@ -279,13 +311,12 @@ def _checkpoint(asked: Fields) -> None:
 
 
 def _assignment(asked: Fields) -> None:
-    if isinstance(asked.get("assignment"), list):
+    asked.fill("assignment", "current", "from", "oar", default=asked)
+    if isinstance(asked["assignment"], list):
         asked["assignment"] = Fields({"replicas": asked["assignment"]}, asked.where)
-    elif "assignment" not in asked and "replicas" in asked:
-        asked["assignment"] = asked
     assignment = asked["assignment"]
-    assignment.fill("adding", "addingReplicas", default=list)
-    assignment.fill("removing", "removingReplicas", default=list)
+    assignment.fill("adding", default=list)
+    assignment.fill("removing", default=list)
     assignment.fill(
         "replicas", default=_named(assignment["adding"], assignment["removing"]) or None
     )
@@ -293,7 +324,7 @@ def _assignment(asked: Fields) -> None:
 
 def _reassign_to(asked: Fields) -> None:
     _assignment(asked)
-    asked.fill("target", "to", "rar", "targetReplicas")
+    asked.fill("target", "to", "rar")
 
 
 def _assignment_of(asked: Fields) -> None:
@@ -315,7 +346,7 @@ def _imbalance_count(asked: Fields) -> None:
     for name, one in asked["leaders"].items():
         if isinstance(one, Fields):
             asked["leaders"][name] = one["leader"]
-    asked.fill("queuedForDeletion", "topicsToBeDeleted", default=list)
+    asked.fill("queuedForDeletion", default=list)
 
 
 def _moments(steps: list[Fields], where: str) -> Iterable[Fields]:
@@ -342,7 +373,7 @@ def _creation(asked: Fields) -> None:
     if not wanted:
         raise Lacks(f"{asked.where}: its 'assignment' names no replica")
     lists = wanted.values() if isinstance(wanted, Mapping) else [wanted]
-    asked.fill("live", "brokers", "liveBrokers", default=_named(*lists, asked.get("controller")))
+    asked.fill("live", "brokers", default=_named(*lists, asked.get("controller")))
 
 
 def _step_in_words(step: Any) -> Any:
@@ -359,7 +390,7 @@ def _step_in_words(step: Any) -> Any:
 def _leaders(asked: Fields) -> None:
     asked.fill("assignment", "replicas").fill("steps", default=list)
     asked["steps"] = [_step_in_words(one) for one in asked["steps"]]
-    asked.fill("brokers", "live", "liveBrokers", default=list(asked["assignment"]))
+    asked.fill("brokers", "live", default=list(asked["assignment"]))
     asked.fill("unclean", *_unclean(asked))  # else as in its release
 
 
@@ -367,7 +398,7 @@ def _flow_reassign(asked: Fields) -> None:
     asked.fill("from", "oar", "current", "assignment").fill("to", "rar", "target")
     came = [int(word) for word in str(asked.get("then", "")).split() if word.isdecimal()]
     everybody = [one for one in _named(asked["from"], asked["to"]) if one not in came]
-    asked.fill("live", "brokers", "liveBrokers", default=everybody)
+    asked.fill("live", "brokers", default=everybody)
 
 
 _EVENTS = {
@@ -416,44 +447,60 @@ def _unclean(asked: Fields) -> list[str]:
 _STRATEGIES = ("Offline", "Reassign", "Preferred", "ControlledShutdown")
 
 
+def _strategy(said: str) -> tuple[str, str]:
+    """A strategy by its short name, and what it is said in brackets to allow or to aim at."""
+    name, _, argument = said.partition("(")
+    if name == "Unclean":
+        return "Offline", "true"  # what an administrator asks for (KIP-460)
+    short = next((one for one in _STRATEGIES if name.lower().startswith(one.lower())), name)
+    return short, argument
+
+
 def _election(asked: Fields) -> None:
-    state = asked.part("state") or asked.part("leaderAndIsr")
-    for name, value in (state or {}).items():
-        asked.setdefault(name, value)
+    for state in [one for one in asked.values() if isinstance(one, Fields) and "isr" in one]:
+        for name, value in state.items():
+            asked.setdefault(name, value)
     asked.fill("target", "rar", "reassignment")
     natural = "ControlledShutdown" if "shuttingDown" in asked else "Offline"
     asked.fill("strategy", default="Reassign" if "target" in asked else natural)
-    name, _, argument = str(asked["strategy"]).partition("(")
-    if name == "Unclean":
-        name, argument = "Offline", "true"  # what an administrator asks for (KIP-460)
-    asked["strategy"] = next(
-        (one for one in _STRATEGIES if name.lower().startswith(one.lower())), name
-    )
+    asked["strategy"], argument = _strategy(asked["strategy"])
     asked.fill("isr").fill("assignment", "replicas", "isr", "target")
     asked.fill("isr", default=list(asked["assignment"]))
     everybody = _named(asked["assignment"], asked["isr"], asked.get("target"))
-    asked.fill("live", "liveReplicas", "liveBrokers", "brokers", default=everybody)
+    asked.fill("live", "brokers", default=everybody)
     unclean = argument.startswith("true")
     asked.fill("uncleanEnabled", *_unclean(asked), default=unclean)
     asked.fill("shuttingDown", default=list)
 
 
+def _are_pairs(value: Any) -> bool:
+    """Entries of an epoch cache: epochs, each with its start."""
+    return isinstance(value, list) and all(isinstance(one, list) and len(one) == 2 for one in value)
+
+
 def _epoch_cache(asked: Fields) -> None:
-    given = [["assign", *entry] for entry in asked.get("entries", ())]
+    held = [one for name, one in asked.items() if name != "ops" and _are_pairs(one)]
+    asked.fill("entries", default=held[0] if held else [])
+    given = [["assign", *entry] for entry in asked["entries"]]
     given += [["leo", asked["leo"]]] if "leo" in asked else []
     asked["ops"] = [_epoch_cache_call(one, asked.where) for one in [*given, *asked["ops"]]]
     log_end = 0
     for op in asked.rows("ops"):
         op.fill("do", "op")
         op["do"] = _CUTS.get(op["do"], op["do"])
+        if _REOPENS.search(op["do"]):
+            op["do"] = "reopen"
         if op["do"] == "leo":
-            op.fill("value", "leo", "offset", "logEndOffset")
+            op.fill("value", "leo", "offset")
             log_end = op["value"]
         elif op["do"] == "assign":
             op.fill("epoch", "leaderEpoch").fill("offset", "startOffset", default=log_end)
         else:
             op.fill("epoch", "leaderEpoch").fill("offset", "endOffset", "startOffset")
 
+
+_REOPENS = re.compile(r"load|open|restart|creat|instance", re.IGNORECASE)
+"""How cases say that another cache is made of the same file."""
 
 _CUTS = {
     "clearAndFlushLatest": "truncateFromEnd",
@@ -534,13 +581,13 @@ def _leader_epoch_check(asked: Fields) -> None:
 
 
 def _high_watermark(asked: Fields) -> None:
-    asked.fill("leaderLeo", "leo", "logEndOffset").fill("remotes", "followers", default={})
+    asked.fill("leaderLeo", "leo").fill("remotes", "followers", default={})
     asked.fill("isr", default=[int(one) for one in asked["remotes"]])
     asked["isr"] = list(dict.fromkeys([*asked["isr"], *asked.get("maximalIsr", ())]))
     _lag(asked.fill("now", default=0), "lagMs", "replicaLagTimeMaxMs")
-    asked.fill("oldHw", "hw", "highWatermark", default=0)
+    asked.fill("oldHw", "hw", default=0)
     for remote in asked.rows("remotes"):
-        remote.fill("leo", "logEndOffset", default=-1)
+        remote.fill("leo", default=-1)
         remote.fill("lastCaughtUp", "lastCaughtUpTime", default=0)
 
 
@@ -563,7 +610,7 @@ def _produce(asked: Fields) -> None:
     asked.fill("acks", "requiredAcks", default=-1)
     if asked["acks"] == "all":
         asked["acks"] = -1
-    asked.fill("minIsr", "minInSyncReplicas", default=1)
+    asked.fill("minIsr", default=1)
     if isinstance(asked.get("isr"), list | tuple):  # as who is in it, and not how many
         asked["isr"] = len(asked["isr"])
 
@@ -577,7 +624,7 @@ def _epoch_fetches(asked: Fields) -> None:
 
 def _place(asked: Fields) -> None:
     """A partition of which a state machine is asked, and what is known of it."""
-    asked.fill("partition", default="t-0").fill("queuedForDeletion", "topicQueuedForDeletion")
+    asked.fill("partition", default="t-0").fill("queuedForDeletion")
     asked.fill("controllerEpoch", default=CONTROLLER_EPOCH).fill("self", "controller", default=5)
     asked.fill("unclean", *_unclean(asked), default=False)
     asked.fill("assignment", "replicas")
@@ -596,10 +643,11 @@ def _partition_effects(asked: Fields) -> None:
     _place(asked)
     asked.fill("state", "from", default=_partition_state(asked))
     asked.fill("target", "to", default="OnlinePartition")
-    asked.fill("live", "liveBrokers", "brokers", default=list(asked["assignment"]))
+    asked.fill("live", "brokers", default=list(asked["assignment"]))
     if asked["target"] == "OnlinePartition" and asked["state"] != "NewPartition":
         asked.fill("strategy", default=f"Offline({str(bool(asked['unclean'])).lower()})")
-        name, _, argument = str(asked["strategy"]).partition("(")
+        name, argument = _strategy(asked["strategy"])
+        asked["strategy"] = f"{name}({argument}" if argument else name
         if name == "Reassign":
             # The controller's assignment is the target by the time it moves the leader.
             asked["strategy"] = name
@@ -620,12 +668,12 @@ def _replica_effects(asked: Fields) -> None:
 def _replica_startup(asked: Fields) -> None:
     _place(asked)
     asked.fill("replica", "broker", default=_first(asked["assignment"]))
-    asked.fill("live", "liveBrokers", "brokers", default=list(asked["assignment"]))
+    asked.fill("live", "brokers", default=list(asked["assignment"]))
 
 
 def _initial_state(asked: Fields) -> None:
     asked.null("leader")
-    asked.fill("live", "liveBrokers", "brokers", default=_named(asked["leader"]))
+    asked.fill("live", "brokers", default=_named(asked["leader"]))
 
 
 def _whole_names(kind: str) -> _Complete:
@@ -663,10 +711,11 @@ def _move_map(asked: Fields) -> None:
     asked.fill("currentReassignments", "reassignments", "inProgress", default=dict)
     asked.fill("proposed", "proposedParts", "target", "targets", default=dict)
     if asked.rows("current"):  # all replicas, with those that come and go
-        asked["currentReassignments"] = asked.pop("current")
+        asked["currentReassignments"] = asked["current"]
+        asked.pop("current", None)
     for one in asked.rows("currentReassignments"):
-        one.fill("adding", "addingReplicas", default=list)
-        one.fill("removing", "removingReplicas", default=list)
+        one.fill("adding", default=list)
+        one.fill("removing", default=list)
     now = {name: one["replicas"] for name, one in asked["currentReassignments"].items()}
     asked.fill("current", "currentParts", default=now)
 
@@ -677,7 +726,7 @@ def _execute(asked: Fields) -> None:
     ids = [one.get("replicas") for one in plan.rows("partitions")] if plan is not None else []
     current = asked.get("current")
     held = list(current.values()) if isinstance(current, Mapping) else []
-    asked.fill("brokers", "live", "liveBrokers", default=sorted(_named(*ids, *held)))
+    asked.fill("brokers", "live", default=sorted(_named(*ids, *held)))
     asked.fill("current", default=KNOWN_TO_THE_TOOL)
 
 
@@ -703,7 +752,7 @@ def _generate(asked: Fields) -> None:
     asked.fill("topics", default=named or None)
     racks = asked.get("racks")
     ids = ",".join(racks) if isinstance(racks, Mapping) else None
-    asked.fill("brokers", "live", "liveBrokers", default=ids)
+    asked.fill("brokers", "live", default=ids)
     if isinstance(asked.get("brokers"), list):
         asked["brokers"] = ",".join(map(str, asked["brokers"]))
     asked.fill("current", default=KNOWN_TO_THE_TOOL)
@@ -718,14 +767,14 @@ def _list(asked: Fields) -> None:
 
 def _states(asked: Fields) -> None:
     for one in asked.rows("states"):
-        one.fill("current", "currentReplicas", "replicas", "target")
-        one.fill("target", "targetReplicas", "targets", "current")
+        one.fill("current", "replicas", "target")
+        one.fill("target", "targets", "current")
         one.fill("done", default=one["current"] == one["target"])
 
 
 def _guard(asked: Fields) -> None:
     asked.fill("current", "oar", "from", "assignment").fill("target", "rar", "to")
-    asked.fill("queuedForDeletion", "topicQueuedForDeletion", "topicBeingDeleted")
+    asked.fill("queuedForDeletion")
     if asked.get("current", True) is None:
         del asked["current"]
         asked["exists"] = False
@@ -741,18 +790,20 @@ def _api(asked: Fields) -> None:
         _assignment(whole)
         asked["current"] = whole["replicas"]
     at = asked if whole is None else whole
-    asked.fill("adding", "addingReplicas", default=list(at.get("adding", ())))
-    asked.fill("removing", "removingReplicas", default=list(at.get("removing", ())))
-    asked.fill("queuedForDeletion", "topicQueuedForDeletion", "topicBeingDeleted")
+    asked.fill("adding", default=list(at.get("adding", ())))
+    asked.fill("removing", default=list(at.get("removing", ())))
+    asked.fill("queuedForDeletion")
 
 
 def _leader_and_isr(asked: Fields) -> None:
+    asked.fill("knownControllerEpoch", "currentControllerEpoch", "controllerEpoch", default=0)
+    asked.fill("requestControllerEpoch", "knownControllerEpoch")
     asked.fill("currentLeaderEpoch", "current", default=-1)
     asked.fill("requestLeaderEpoch", "leaderEpoch", default=asked["currentLeaderEpoch"] + 1)
     asked.fill("inReplicas", default=True)
     asked.fill("offlineDir", default=asked.get("partition") == "offline")
     if "leader" in asked:
-        asked.fill("aliveBrokers", "live", "liveBrokers", default=_named(asked["leader"]))
+        asked.fill("aliveBrokers", default=_named(asked["leader"]))
 
 
 def _batch(asked: Fields) -> None:
@@ -763,12 +814,12 @@ def _batch(asked: Fields) -> None:
         call.fill("partitions", default=[call["partition"]] if "partition" in call else None)
     for state in known.rows():
         _state(state)
-    asked.fill("live", "liveBrokers", "brokers", default=_named(
+    asked.fill("live", "brokers", default=_named(
         *[call["to"] for call in calls],
         *[ids for one in known.rows() for ids in (one["leader"], one["isr"])],
         asked.get("controllerId"),
     ))  # fmt: skip
-    asked.fill("controllerId", "controller", default=(_named(asked["live"]) or [1])[0])
+    asked.fill("controllerId", default=(_named(asked["live"]) or [1])[0])
     asked.fill("controllerEpoch", default=1).fill("assignment", "assignments", default={})
     for call in calls:
         if not call["to"]:
@@ -788,7 +839,7 @@ def _batch(asked: Fields) -> None:
 def _sequence(asked: Fields) -> None:
     came = [int(one) for one in str(asked["event"]).split() if one.isdecimal()]
     asked.fill("brokers", "live", default=sorted(_named(asked.get("controller"), came)))
-    asked.fill("controller", "controllerId", default=min(_named(asked["brokers"]), default=None))
+    asked.fill("controller", default=min(_named(asked["brokers"]), default=None))
 
 
 def _collision(asked: Fields) -> None:
@@ -809,6 +860,11 @@ def _list_topics(asked: Fields) -> None:
     asked.fill("topics", default=list(asked["marked"]))
 
 
+def _created(asked: Fields) -> None:
+    _topic(asked)
+    _assign(asked.fill("brokers", "live", default=[0]))
+
+
 def _altered(asked: Fields) -> None:
     _topic(asked)
     asked.fill("existing", "partitions", "current", default=1).fill("requested", "newTotal")
@@ -823,7 +879,7 @@ def _described(asked: Fields) -> None:
         one.fill("replicas", "assignment", "isr").fill("isr", "replicas")
         one.null("leader") if not one.get("isr") else one.fill("leader", default=one["isr"][0])
     held = [ids for one in asked.rows("partitions") for ids in (one.get("replicas"), one["leader"])]
-    asked.fill("live", "liveBrokers", "brokers", default=_named(*held))
+    asked.fill("live", "brokers", default=_named(*held))
 
 
 def _deletion(asked: Fields) -> None:
@@ -850,16 +906,16 @@ def _deletion_scenario(asked: Fields) -> None:
         asked["topics"] = Fields({one: {} for one in asked["topics"]}, asked.where)
     factors = [one["rf"] for one in asked.rows("topics") if "rf" in one]
     seen = _named(*[ids for one in steps for ids in (one.get("brokers"), one.get("broker"))])
-    asked.fill("deleteTopicEnable", "isDeleteTopicEnabled", "deleteEnabled", default=True)
+    asked.fill("deleteTopicEnable", "isDeleteTopicEnabled", default=True)
     most = max([*factors, *seen, 1])
     asked.fill("brokers", "live", default=list(range(1, most + 1)))
     for topic in asked.rows("topics"):
         topic.fill("partitions", default=1)
-        topic.fill("rf", "replicationFactor", default=len(asked["brokers"]))
+        topic.fill("rf", default=len(asked["brokers"]))
     for step in steps:
         step.fill("do", "op", "call")
         step["do"] = _DELETION_CALLS.get(step["do"], step["do"])
-        step.fill("topics", "toBeDeleted", "topicsToBeDeleted", "initialTopicsToBeDeleted",
+        step.fill("topics", "toBeDeleted", "initialTopicsToBeDeleted",
                   default=list(asked["topics"]))  # fmt: skip
         step.fill("ineligible", "topicsIneligibleForDeletion",
                   "initialTopicsIneligibleForDeletion", default=list)  # fmt: skip
@@ -888,8 +944,8 @@ def _pair(reply: Any) -> list[int]:
 
 
 def _validation(asked: Fields) -> None:
-    asked.fill("epochCache", "entries", default=list).fill("logStart", "logStartOffset", default=0)
-    asked.fill("leo", "leaderLeo", "logEndOffset")
+    asked.fill("epochCache", "entries", default=list).fill("logStart", default=0)
+    asked.fill("leo", "leaderLeo")
     last = max([asked["logStart"], *[start for _, start in asked["epochCache"]]])
     asked.fill("leo", default=max(last, asked.get("fetchOffset", last)))
     asked.fill("fetchOffset", "followerLeo", default=asked["leo"])
@@ -907,6 +963,9 @@ def _truncation_rounds(asked: Fields) -> None:
     asked["reply"] = Fields(replies, asked.where)
     known = {name: epoch if epoch >= 0 else None for name, (epoch, _) in replies.items()}
     asked.fill("partitionsLatestEpoch", "latestEpoch", "partitions", default=known or None)
+    names = {*asked["partitionsLatestEpoch"]}
+    left = [one for one in asked.values() if isinstance(one, list) and one and names >= {*one}]
+    asked["left"] = left[0] if left else []  # led here by the time that the answer comes
 
 
 def _truncation(asked: Fields) -> None:
@@ -914,8 +973,11 @@ def _truncation(asked: Fields) -> None:
     if not isinstance(asked["leaderReply"], Mapping):
         epoch, end = _pair(asked["leaderReply"])
         asked["leaderReply"] = Fields({"epoch": epoch, "endOffset": end}, asked.where)
-    asked["leaderReply"].fill("epoch", "leaderEpoch", default=-1).fill("endOffset", default=-1)
+    reply = asked["leaderReply"].fill("epoch", "leaderEpoch", default=-1)
+    reply.fill("endOffset", default=-1)
     _follower(asked)
+    if reply["endOffset"] < 0:  # cut where it began to fetch, which is its high watermark then
+        asked["followerHw"] = asked.get("initialFetchOffset", asked["followerHw"])
     known = asked.get("followerEndOffsetFor")
     latest = max((int(one) for one in known), default=-1) if known else -1
     asked.fill("followerLatestEpoch", "latestEpoch", default=latest)
@@ -934,13 +996,39 @@ def _old_truncation(asked: Fields) -> None:
     asked.fill("followerLatestEpoch", "latestEpoch", default=0)
 
 
+_SCENES = {
+    "removedDuringTruncation": "remov.*truncat",
+    "removedDuringEpochFetch": "remov.*epoch",
+    "removedDuringFetch": "remov.*fetch",
+    "unrequestedInReply": "unrequested|not.*requested",
+    "corruptFirstFetch": "corrupt",
+    "readdWithFetchOffset": "readd|again.*offset",
+    "leaderEpochs": "^leaderepochs$",
+    "followerEpochs": "^followerepochs$",
+    "thenLeaderEpoch": "(then|new|next).*leaderepoch|leaderepoch(after|later|then)",
+    "leaderEpoch": "^leaderepoch$",
+    "latestEpoch": "latestepoch",
+    "leaderAfter": "leader.*after",
+    "failing": "failing|failed",
+}
+"""Scenes of a fetcher, and how the name of a field reads that tells of one."""
+
+
 def _fetcher_scenario(asked: Fields) -> None:
+    for own in [*asked]:
+        said = own.replace("_", "").lower()
+        scene = next((one for one, reads in _SCENES.items() if re.search(reads, said)), own)
+        asked[scene] = asked.pop(own)
     if "failing" in asked:
+        if isinstance(asked["failing"], str):
+            asked["failing"] = int(asked["failing"].rpartition("-")[2])
+        if isinstance(asked.get("partitions"), list):
+            asked["partitions"] = len(asked["partitions"])
         asked.fill("partitions", default=asked["failing"] + 1).fill("phase", default="truncate")
-    said = {name: value for name, value in asked.items() if isinstance(value, bool)}
+    said = {name: bool(value) for name, value in asked.items() if isinstance(value, int | bool)}
     if any(name.endswith("Supported") and not value for name, value in said.items()):
         # Nobody can be asked where epochs end: it is as without epochs of its own.
-        asked.setdefault("latestEpoch", None)
+        asked.null("latestEpoch")
     asked.fill("offsetErrors", default=dict(_offset_errors(said)))
 
 
@@ -1001,10 +1089,9 @@ def _encode(asked: Fields) -> None:
         _state(what)
         what.fill("controllerEpoch", default=0)
     what.fill("jmx", "jmxPort").fill("partitions", "assignment", "replicas")
-    what.fill("securityProtocolMap", "listenerSecurityProtocolMap",
-              "listener_security_protocol_map")  # fmt: skip
+    what.fill("securityProtocolMap", "listenerSecurityProtocolMap")  # fmt: skip
     if "timestamp" in what:
-        what.fill("brokerId", "brokerid", "controller", "broker")
+        what.fill("brokerId", "brokerid", "controllerId")
     if set(what) == {"epoch"}:
         what.fill("controllerEpoch", "epoch")
     if isinstance(what.get("partitions"), Mapping):
@@ -1030,7 +1117,20 @@ def _whole_assignments(topic: Fields) -> None:
 
 
 def _log_dir_events(asked: Fields) -> None:
-    asked.fill("brokers", "brokerIds", default=_named(asked.get("broker")) or None)
+    asked.fill("brokers", default=_named(asked.get("broker")) or None)
+
+
+def _notifications(asked: Fields) -> None:
+    _log_dir_events(asked)
+    if "brokers" not in asked:
+        _isr_changes(asked)
+
+
+def _isr_changes(asked: Fields) -> None:
+    """Sets of partitions, of which one may be said by itself."""
+    asked.fill("sets", "partitions", "set", default=[["t-0"]])
+    if asked["sets"] and isinstance(asked["sets"][0], str):
+        asked["sets"] = [asked["sets"]]
 
 
 SHAPES: dict[tuple[str, str], _Complete] = {
@@ -1071,6 +1171,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("partition_state_machine", "transition"): _whole_names("Partition"),
     ("producer_state", "appends"): _appends,
     ("reassignment", "apiValidate"): _api,
+    ("reassignment", "currentAssignmentToString"): _filled("proposed<target,targets"),
     ("reassignment", "execute"): _execute,
     ("reassignment", "findStates"): _find_states,
     ("reassignment", "generate"): _generate,
@@ -1086,11 +1187,13 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("replica_manager", "brokerEpoch"): _filled(
         "request<requestBrokerEpoch=-1 current<currentBrokerEpoch"
     ),
-    ("replica_manager", "fetchVisibility"): _filled("leo<logEndOffset,logEnd hw<highWatermark"),
-    ("replica_manager", "fetcherId"): _filled("partition=0 numFetchers<numReplicaFetchers=1"),
+    ("replica_manager", "fetchVisibility"): _filled("leo hw"),
+    ("replica_manager", "fetcherId"): _filled("partition=0 numFetchers=1"),
     ("replica_manager", "leaderAndIsr"): _leader_and_isr,
     ("replica_manager", "stopReplica"): _filled(
-        "currentLeaderEpoch<current=0 delete<deletePartition,deletePartitions=false"
+        "knownControllerEpoch<currentControllerEpoch,controllerEpoch=0 "
+        "requestControllerEpoch<knownControllerEpoch currentLeaderEpoch<current=0 "
+        "delete<deletePartition,deletePartitions=false"
     ),
     ("replica_state_machine", "effects"): _replica_effects,
     ("replica_state_machine", "startup"): _replica_startup,
@@ -1103,7 +1206,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("topic_admin", "collisionChars"): _name,
     ("topic_admin", "delete"): _topic,
     ("topic_admin", "alter"): _altered,
-    ("topic_admin", "create"): _topic,
+    ("topic_admin", "create"): _created,
     ("topic_admin", "describe"): _described,
     ("topic_admin", "list"): _list_topics,
     ("topic_admin", "validateName"): _name,
@@ -1113,7 +1216,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("topic_deletion", "deleteZnodeForMissingTopic"): _filled(
         'requested<topic="missing" existing<topics=["test"]'
     ),
-    ("topic_deletion", "resumeDecision"): _filled("ineligible=false replicaStates<states"),
+    ("topic_deletion", "resumeDecision"): _filled("ineligible=false replicaStates"),
     ("topic_deletion", "scenario"): _deletion_scenario,
     ("truncation", "epochFetches"): _epoch_fetches,
     ("truncation", "fetchState"): _fetch_state,
@@ -1126,7 +1229,10 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("zk_store", "encode"): _encode,
     ("zk_store", "decodeReassign"): _filled("json<data,text,znode"),
     ("zk_store", "encodeReassign"): _filled("map<targets,target,reassignment"),
+    ("zk_store", "deleteNotifications"): _notifications,
+    ("zk_store", "propagateIsr"): _isr_changes,
     ("zk_store", "propagateLogDir"): _log_dir_events,
+    ("zk_store", "readNotifications"): _isr_changes,
     ("zk_store", "registerBroker"): _registration,
     ("zk_store", "updateLeaderAndIsr"): _update_states,
 }

@@ -290,7 +290,11 @@ def a_case(expected: object, given: dict[str, Any] | None = None) -> Case:
         ({"error": "A (<=0.11) / B (1.0+)"}, {"error": "B"}, True),
         ({"error": "A (<=0.11) / B (1.0+)"}, {"error": "A"}, False),
         ({"error": "IOException (malformed line)"}, {"error": "IOException"}, True),
-        ({"error": "NONE"}, {"error": None}, False),
+        ({"error": "NONE"}, {"error": None}, True),
+        ({"partitionError": "NONE"}, {"partitionError": None}, False),
+        ({"error": "NOT_ENOUGH_REPLICAS"}, {"error": "NotEnoughReplicasException"}, True),
+        ({"high_watermark": 3}, {"hw": 3}, True),
+        ({"state": "Online"}, {"state": "OnlinePartition"}, True),
     ],
 )
 def test_answers_are_compared_as_the_schema_says(expected: object, got: object, right: bool):

@@ -216,7 +216,7 @@ def _out_of_range_low(question: Question) -> dict[str, Any]:
         rounds[name] = scene.rounds_until(lambda s=scene, o=start: s.log.log_start == o)  # type: ignore[misc]
         reset = {"logStartAfterReset": scene.log.log_start, "logAfterReset": _batches(scene.log)}
     scene.rounds_until(lambda: scene.log.batches == scene.leader_log.batches)
-    return reset | {"finalLog": _batches(scene.log), "roundsNeeded": rounds}
+    return scene.observe() | reset | {"finalLog": _batches(scene.log), "roundsNeeded": rounds}
 
 
 def _refused_offsets(question: Question) -> dict[str, Any]:
@@ -320,6 +320,7 @@ def loops(question: Question) -> dict[str, Any]:
     said = {key: EpochEnd(*reply) for key, reply in asked["reply"].items()}
     leader, fetcher = said_pair(release(question), asked["partitionsLatestEpoch"], said, 0)
     leader.errors = {key: FetcherError(error) for key, error in asked["errors"].items()}
+    leader.meanwhile = lambda: fetcher.remove(asked["left"])
     epoch_fetches, fetches = [], []
     for _ in range(asked["loops"]):
         wait(fetcher.do_work())

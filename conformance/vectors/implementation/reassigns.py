@@ -87,6 +87,14 @@ def move_map(question: Question) -> dict[str, Any]:
     }
 
 
+def current_assignment_to_string(question: Question) -> dict[str, Any]:
+    """What ``--execute`` prints of the partitions that it is about to move, for going back."""
+    asked = given(question)
+    moved, now = _partitions(asked["proposed"]), _partitions(asked["current"])
+    old = {one: replicas for one, replicas in now.items() if one in moved}
+    return {"lines": reassign_json.rollback_lines(old, release(question))}
+
+
 def list_moves(question: Question) -> dict[str, Any]:
     """``--list``'s lines; the replicas are as they were, which the question's admin says."""
     asked = given(question)
@@ -393,6 +401,7 @@ def api_validate(question: Question) -> dict[str, Any]:
 ANSWERS: dict[tuple[str, str], Answer] = under(
     "reassignment",
     moveMap=move_map,
+    currentAssignmentToString=current_assignment_to_string,
     statesToString=states_to_string,
     moveStatesToString=move_states_to_string,
     list=list_moves,

@@ -58,6 +58,8 @@ def _apply(file: LeaderEpochFile, op: dict[str, Any], under: tuple[int, ...]) ->
             file.truncate_from_start(op["offset"])
         case "clear":
             file.clear()
+        case "reopen":
+            file.load()
         case unknown:
             raise KeyError(f"the epoch cache has no operation {unknown!r}")
 

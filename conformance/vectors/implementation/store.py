@@ -163,6 +163,25 @@ def read_notifications(question: Question) -> dict[str, Any]:
     }
 
 
+def delete_notifications(question: Question) -> dict[str, Any]:
+    """A controller deletes the notifications that it has handled, fenced by its epoch."""
+    asked, stage = given(question), ControllerStage(release(question))
+    wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "1"))
+    if "sets" in asked:
+        parent, made = paths.ISR_CHANGES, _propagated(stage, asked["sets"])
+    else:
+        parent = paths.LOG_DIR_EVENTS
+        made = [wait(stage.admin.propagate_log_dir_failure(one)) for one in asked["brokers"]]
+    names = [one.rpartition("/")[2] for one in made]
+    exception = None
+    try:
+        wait(stage.admin.delete_notifications(parent, names, _epoch_version(asked)))
+    except ControllerMoved:
+        exception = "ControllerMovedException"
+    left = wait(stage.admin.names(parent))
+    return {"exception": exception, "left": sorted(left), "znodesStay": bool(left)}
+
+
 def config_change(question: Question) -> dict[str, Any]:
     """The news of changed configs."""
     stage = ControllerStage(release(question))
@@ -313,6 +332,7 @@ ANSWERS: dict[tuple[str, str], Answer] = under(
     createSequential=create_sequential,
     propagateIsr=propagate_isr,
     readNotifications=read_notifications,
+    deleteNotifications=delete_notifications,
     configChange=config_change,
     createPreferredElection=create_preferred,
     deletePreferredElection=delete_preferred,

@@ -64,13 +64,18 @@ def parse_assignment(question: Question) -> dict[str, Any]:
 
 
 class _Tool(ControllerStage):
-    """``kafka-topics`` through ZooKeeper, with one broker and the topics of a question."""
+    """``kafka-topics`` through ZooKeeper, with brokers and the topics of a question."""
 
     def __init__(
-        self, question: Question, topics: Iterable[str], marked: Iterable[str] = ()
+        self,
+        question: Question,
+        topics: Iterable[str],
+        marked: Iterable[str] = (),
+        brokers: Iterable[int] = (0,),
     ) -> None:
         super().__init__(release(question))
-        self.start_broker(0)
+        for broker in brokers:
+            self.start_broker(broker)
         for topic in topics:
             self.create_topic(topic, {0: (0,)})
         for topic in marked:
@@ -107,9 +112,11 @@ def create(question: Question) -> dict[str, Any]:
     asked = given(question)
     topic = asked["topic"]
     there = [*asked.get("existing", ()), *([topic] if asked.get("exists") else ())]
-    tool = _Tool(question, there)
+    tool = _Tool(question, there, brokers=asked["brokers"])
     return tool.says(
-        lambda: tool.command.create(topic, if_not_exists=asked.get("ifNotExists", False))
+        lambda: tool.command.create(
+            topic, asked["nPartitions"], asked["rf"], if_not_exists=asked.get("ifNotExists", False)
+        )
     )
 
 

@@ -15,8 +15,10 @@ from conformance.plain_rules import topic_names
 from conformance.vectors.compare import ByRule
 from conformance.vectors.model.stage import ModelStage, Place, Ranks
 from conformance.vectors.model.topics import CONTROLLER, DELETION, HEARS, TASKS, Topic
+from conformance.vectors.placements import brokers_of
 from conformance.vectors.questions import NotInModel
 from impl.releases import Release
+from model.protocol.assignment import AssignmentRefused, assign_replicas
 
 Question = Mapping[str, Any]
 
@@ -37,6 +39,10 @@ def create(question: Question) -> dict[str, Any]:
     asked = question["input"]
     name = asked["topic"]
     alike = [one for one in asked.get("existing", ()) if topic_names.collide(one, name)]
+    try:
+        assign_replicas(brokers_of(asked), asked["nPartitions"], asked["rf"], 0, 0)
+    except AssignmentRefused as unplaced:
+        return ByRule(error=unplaced.exception)
     if not topic_names.is_allowed(name) or alike:
         return ByRule(error="InvalidTopicException")
     tool = _tool(question, 1 if asked.get("exists") else 0, CREATES)

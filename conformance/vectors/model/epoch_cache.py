@@ -52,6 +52,8 @@ class _Cache:
                 if not self.kip_279:
                     cut = epoch_cache.cut_at_start_before
                 self.entries = cut(self.entries, op["offset"])
+            case "reopen":
+                pass  # what was assigned is what its file says
             case "clear":
                 self.entries = ()
             case "endOffsetFor":

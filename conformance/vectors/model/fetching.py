@@ -55,6 +55,7 @@ def is_about_two_logs(given: Mapping[str, Any]) -> bool:
     """The vector gives both logs from offset 0, and only inputs that the model has."""
     if given.get("offsetErrors"):
         return False
+    given = {name: one for name, one in given.items() if name not in ("topic", "partition", "note")}
     if given.keys() <= _ANEW and "followerEpochs" in given:
         return True
     follower, leader = given.get("follower", {}), given.get("leader", {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from conformance.vectors.case_results import SIDES, answers_of, not_answered
 from conformance.vectors.cases import Case, read_cases
 from conformance.vectors.implementation import answer
+from conformance.vectors.meanings import meaning
 from conformance.vectors.not_applicable import EXCEPTIONS
 from conformance.vectors.questions import NotInModel
 from conformance.vectors.shapes import NULLS, Lacks, completed
@@ -88,7 +90,9 @@ def test_a_field_that_is_missing_or_null_is_natural_or_is_named(side: str):
             if isinstance(missing, Lacks):
                 refused.append((kind, str(missing)))
             # The leader of a registered state is nobody where it is null.
-            elif path[-1] != "leader" and nulls.isdisjoint((path[-1], f"{path[-2:][0]}.")):
+            elif path[-1] != "leader" and nulls.isdisjoint(
+                (meaning(str(path[-1])), f"{meaning(str(path[-2:][0]))}.")
+            ):
                 null = reported(case, changed(case.input, path, None))
                 if null != missing:
                     stumbled.append((kind, missing, null))
@@ -109,6 +113,75 @@ def test_a_field_that_nobody_knows_changes_no_answer(side: str):
             more = {**case.input, "note": "said beside it", "jira": ["KAFKA-1"], "seed": {"at": 1}}
             assert answers[key]({**case.question, "input": more}) == answers[key](case.question)
     assert len(seen) > 40
+
+
+def in_snake_case(value: Any) -> Any:
+    """A value with the names of its fields written so; keys that are data stay."""
+    if isinstance(value, dict):
+        return {
+            re.sub("[A-Z]", lambda upper: f"_{upper[0].lower()}", name)
+            if re.fullmatch("[a-z][a-zA-Z]+", name) else name: in_snake_case(one)
+            for name, one in value.items()
+        }  # fmt: skip
+    return [in_snake_case(one) for one in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_field_means_the_same_in_snake_case(side: str, tmp_path: Path):
+    answers, seen = answers_of(side), set()
+    for case in asked_of(side):
+        kind = case.file, case.operation, *sorted(case.input)
+        if kind in seen or "json" in case.input:  # what a tool reads stays as it is
+            continue
+        seen.add(kind)
+        path = tmp_path / f"{case.file}.json"
+        said = {"source": case.source, "case": case.name, "versions": case.versions}
+        said |= {"input": in_snake_case(case.input), "expected": case.expected}
+        path.write_text(json.dumps([said]))
+
+        (other,) = read_cases(path)
+
+        assert other.operation == case.operation
+        assert answers[case.file, case.operation](other.question) == answers[
+            case.file, case.operation
+        ](case.question), said
+    assert len(seen) > 60
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("liveBrokers", "alive_broker_ids"),
+        ("isr", "inSyncReplicas"),
+        ("leaderLeo", "leader_log_end_offset"),
+        ("queuedForDeletion", "topicsToBeDeleted"),
+        ("nPartitions", "numPartitions"),
+        ("currentLeaderEpoch", "leaderEpochCurrent"),
+    ],
+)
+def test_kafkas_words_for_one_thing_mean_the_same(name: str, other: str):
+    assert meaning(name) == meaning(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("brokers", "broker"),
+        ("currentLeaderEpoch", "requestLeaderEpoch"),
+        ("leader", "leaderEpoch"),
+        ("foo-0", "foo_0"),
+    ],
+)
+def test_words_that_differ_in_a_case_stay_apart(name: str, other: str):
+    assert meaning(name) != meaning(other)
+
+
+def test_entries_may_be_listed_where_an_object_has_them_by_name():
+    remotes = [{"replica": 2, "leo": 9}, {"replica": 3, "leo": 7}]
+
+    assert ask("partition_replication", "hw", leaderLeo=12, isr=[1, 2, 3], remotes=remotes) == {
+        "hw": 7
+    }
 
 
 @pytest.mark.parametrize("side", SIDES)

@@ -1,0 +1,79 @@
+"""What the name of a field means, however it is written.
+
+Cases of different authors call one thing ``liveBrokers``, ``alive_broker_ids`` or ``live``. A name
+is taken apart into words; what Kafka's sources say with several words becomes one, words that add
+nothing go, and the order of the rest does not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+_NAME = re.compile(r"^[a-zA-Z][a-zA-Z0-9_]*$")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+_SAID_SHORTER = {
+    "insync": "in sync",
+    "in sync replica ids": "isr",
+    "in sync replicas": "isr",
+    "in sync": "isr",
+    "log end offset": "leo",
+    "log end": "leo",
+    "log start offset": "log start",
+    "high water mark": "hw",
+    "high watermark": "hw",
+    "hwm": "hw",
+    "replication factor": "rf",
+    "replica assignment": "assignment",
+    "assigned replicas": "assignment",
+    "broker ids": "brokers",
+    "replica ids": "replicas",
+    "broker id": "broker",
+    "replica id": "replica",
+    "controller id": "controller",
+    "leader id": "leader",
+    "alive": "live",
+    "online": "live",
+    "running": "live",
+    "queued for deletion": "deleted",
+    "queued up for deletion": "deleted",
+    "being deleted": "deleted",
+    "to be deleted": "deleted",
+    "marked for deletion": "deleted",
+    "pending deletion": "deleted",
+    "deletion in progress": "deleted",
+    "deletion queued": "deleted",
+    "number of": "num",
+    "n": "num",
+    "count": "num",
+}
+"""Words in a row -> the one that says the same. Applied in this order."""
+
+_SAYS_NOTHING = {"is", "are", "was", "the", "of", "a", "an", "has", "ms"}
+"""Words without which a name means the same."""
+
+_OF_WHAT = {"broker", "brokers", "replica", "replicas", "topic", "topics"}
+"""What a property is of goes without saying: ``liveBrokers``, ``addingReplicas``."""
+
+
+@cache
+def meaning(name: str) -> str:
+    """The words that matter, sorted; a name that is data (``foo-0``, ``7``) means itself."""
+    if not _NAME.match(name):
+        return name
+    words = [word.lower() for word in _WORD.findall(name)]
+    text = f" {' '.join(words)} "
+    for long, short in _SAID_SHORTER.items():
+        text = text.replace(f" {long} ", f" {short} ")
+    words = text.split()
+    for noise in (_SAYS_NOTHING, _OF_WHAT):
+        words = [word for word in words if word not in noise] or words
+    return " ".join(sorted(words))
+
+
+def meant(name: str, names: Iterable[str]) -> str | None:
+    """The first of ``names`` that means the same as ``name``."""
+    wanted = meaning(name)
+    return next((one for one in names if meaning(one) == wanted), None)
