@@ -28,6 +28,9 @@ _SAID_SHORTER = {
     "replication factor": "rf",
     "replica assignment": "assignment",
     "assigned replicas": "assignment",
+    "new replicas": "target",
+    "reassigned replicas": "target",
+    "rar": "target",
     "broker ids": "brokers",
     "replica ids": "replicas",
     "broker id": "broker",
@@ -56,6 +59,39 @@ _SAYS_NOTHING = {"is", "are", "was", "the", "of", "a", "an", "has", "ms"}
 
 _OF_WHAT = {"broker", "brokers", "replica", "replicas", "topic", "topics"}
 """What a property is of goes without saying: ``liveBrokers``, ``addingReplicas``."""
+
+
+_STEPS = {
+    "appends": "append",
+    "append records to leader": "leader append",
+    "append records as leader": "leader append",
+    "update follower fetch state": "follower fetch",
+    "maybe shrink isr": "maybe shrink",
+    "alter isr succeeds": "isr update succeeds",
+    "alter isr fails": "isr update fails",
+    "make leader": "become leader",
+    "make follower": "become follower",
+    "fetch offset for timestamp": "list offset",
+    "advance time": "sleep",
+    "clear and flush latest": "truncate from end",
+    "clear and flush earliest": "truncate from start",
+    "clear and flush": "clear",
+    "log end offset": "leo",
+    "reload": "reopen",
+    "recreate": "reopen",
+    "new instance": "reopen",
+    "enqueue topics for deletion": "enqueue",
+    "mark topic ineligible for deletion": "mark ineligible",
+    "resume deletion for topics": "resume",
+}
+"""Kafka's methods, and words near to a step -> the step."""
+
+
+def step_called(name: str) -> str:
+    """The name of a step that is meant, as the public cases write it."""
+    words = " ".join(word.lower() for word in _WORD.findall(name))
+    first, *others = _STEPS.get(words, words).split() or [name]
+    return "".join([first, *(word.capitalize() for word in others)])
 
 
 @cache

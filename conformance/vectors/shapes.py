@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from conformance.vectors.meanings import meaning, meant
+from conformance.vectors.meanings import meaning, meant, step_called
 from conformance.vectors.questions import Answer, Question
 from impl.releases import Release
 
@@ -72,9 +72,7 @@ ALIKE: dict[str, tuple[str, ...]] = {
         "expectedVersions": "expected",
         "leader": "currentLeader",
         "newTotal": "totalPartitions",
-        "target": "newReplicas",
         "topic": "topicName",
-        "uncleanEnabled": "uncleanLeaderElectionEnable uncleanLeaderElectionEnabled",
     }.items()
 }
 """What any operation calls a field, and what Kafka's sources call the same."""
@@ -245,7 +243,7 @@ def _filled(fields: str) -> _Complete:
 
 
 _topic = _filled('topic<name="t"')
-_trace = _filled("oar<current,from,assignment,replicas rar<target,to")
+_trace = _filled("oar<current,from,assignment,replicas rar<to")
 _in_sync = _filled(
     "minIsr=1 replicas<assignment,isr isr<replicas self<broker=null adding=[] removing=[]"
 )
@@ -320,11 +318,7 @@ def _assignment(asked: Fields) -> None:
     assignment.fill(
         "replicas", default=_named(assignment["adding"], assignment["removing"]) or None
     )
-
-
-def _reassign_to(asked: Fields) -> None:
-    _assignment(asked)
-    asked.fill("target", "to", "rar")
+    asked.fill("target", "to")
 
 
 def _assignment_of(asked: Fields) -> None:
@@ -380,7 +374,7 @@ def _step_in_words(step: Any) -> Any:
     """``stop 1``, of a step that is written as an object."""
     if not isinstance(step, Mapping):
         return step
-    said = [step.get("do", step.get("op")), step.get("broker")]
+    said = [step.get("do"), step.get("broker")]
     if said[0] is None:
         ((word, about),) = step.items()
         said = [word, about if not isinstance(about, bool) else None]
@@ -395,7 +389,7 @@ def _leaders(asked: Fields) -> None:
 
 
 def _flow_reassign(asked: Fields) -> None:
-    asked.fill("from", "oar", "current", "assignment").fill("to", "rar", "target")
+    asked.fill("from", "oar", "current", "assignment").fill("to", "target")
     came = [int(word) for word in str(asked.get("then", "")).split() if word.isdecimal()]
     everybody = [one for one in _named(asked["from"], asked["to"]) if one not in came]
     asked.fill("live", "brokers", default=everybody)
@@ -428,11 +422,6 @@ def _register(asked: Fields) -> None:
         asked["controllerZnode"] = holder.fill("brokerid", "id")["brokerid"]
 
 
-def _startup_of_broker(asked: Fields) -> None:
-    _sequence(asked)
-    asked.fill("partitionsOnBroker", default=True)
-
-
 def _restarts(asked: Fields) -> None:
     asked.fill("brokers", default=1)
     if isinstance(asked["brokers"], list):
@@ -460,7 +449,7 @@ def _election(asked: Fields) -> None:
     for state in [one for one in asked.values() if isinstance(one, Fields) and "isr" in one]:
         for name, value in state.items():
             asked.setdefault(name, value)
-    asked.fill("target", "rar", "reassignment")
+    asked.fill("target", "reassignment")
     natural = "ControlledShutdown" if "shuttingDown" in asked else "Offline"
     asked.fill("strategy", default="Reassign" if "target" in asked else natural)
     asked["strategy"], argument = _strategy(asked["strategy"])
@@ -486,10 +475,6 @@ def _epoch_cache(asked: Fields) -> None:
     asked["ops"] = [_epoch_cache_call(one, asked.where) for one in [*given, *asked["ops"]]]
     log_end = 0
     for op in asked.rows("ops"):
-        op.fill("do", "op")
-        op["do"] = _CUTS.get(op["do"], op["do"])
-        if _REOPENS.search(op["do"]):
-            op["do"] = "reopen"
         if op["do"] == "leo":
             op.fill("value", "leo", "offset")
             log_end = op["value"]
@@ -499,22 +484,12 @@ def _epoch_cache(asked: Fields) -> None:
             op.fill("epoch", "leaderEpoch").fill("offset", "endOffset", "startOffset")
 
 
-_REOPENS = re.compile(r"load|open|restart|creat|instance", re.IGNORECASE)
-"""How cases say that another cache is made of the same file."""
-
-_CUTS = {
-    "clearAndFlushLatest": "truncateFromEnd",
-    "clearAndFlushEarliest": "truncateFromStart",
-    "clearAndFlush": "clear",
-}
-"""How the operations are called up to 2.0."""
-
-
 def _epoch_cache_call(op: Any, where: str) -> Any:
     """An operation that is written as a list: its name, and what it is about."""
     if not isinstance(op, list):
         return op
     name, *about = op
+    name = step_called(name)
     fields = {"assign": ("epoch", "offset"), "leo": ("value",), "endOffsetFor": ("epoch",)}
     return Fields(
         {"do": name, **dict(zip(fields.get(name, ("offset",)), about, strict=False))}, where
@@ -540,7 +515,7 @@ def _leader(asked: Fields) -> None:
     others = [one for one in asked["replicas"] if one != asked["self"]]
     epoch, isr = asked["leaderEpoch"], asked["isr"]
     for step in steps:
-        step.fill("do", "op").fill("replica", "follower", "broker")
+        step.fill("replica", "follower", "broker")
         if step["do"] in ("followerFetch", "expandIsr"):
             step.fill("replica", default=others[0] if len(others) == 1 else None)
             step.fill("offset", "fetchOffset", "leo")
@@ -600,6 +575,8 @@ def _out_of_sync(asked: Fields) -> None:
     asked.fill("isr", "replicas")
     asked.fill("leader", default=_named(asked["isr"])[0] if _named(asked["isr"]) else None)
     for step in steps:
+        if "do" in step:  # as a leader's steps are written
+            step.fill({"followerFetch": "fetch"}.get(step["do"], step["do"]), "offset", "ms", "do")
         if "fetch" in step:
             step.fill("leaderEnd", "leaderLeo", default=asked["leaderLeo"])
         else:
@@ -641,8 +618,11 @@ def _place(asked: Fields) -> None:
 
 def _partition_effects(asked: Fields) -> None:
     _place(asked)
-    asked.fill("state", "from", default=_partition_state(asked))
+    known = "zkState" in asked or "leadership" in asked
+    asked.fill("state", "from", default="OfflinePartition" if known else "NewPartition")
     asked.fill("target", "to", default="OnlinePartition")
+    for name in ("state", "target"):
+        asked[name] = _whole("Partition", asked[name])
     asked.fill("live", "brokers", default=list(asked["assignment"]))
     if asked["target"] == "OnlinePartition" and asked["state"] != "NewPartition":
         asked.fill("strategy", default=f"Offline({str(bool(asked['unclean'])).lower()})")
@@ -652,16 +632,14 @@ def _partition_effects(asked: Fields) -> None:
             # The controller's assignment is the target by the time it moves the leader.
             asked["strategy"] = name
             targets = [int(one) for one in re.findall(r"\d+", argument)]
-            asked["assignment"] = targets or asked.get("rar", asked["assignment"])
-
-
-def _partition_state(asked: Fields) -> str:
-    return "OfflinePartition" if "zkState" in asked or "leadership" in asked else "NewPartition"
+            asked["assignment"] = targets or _named(asked.get("rar")) or asked["assignment"]
 
 
 def _replica_effects(asked: Fields) -> None:
     _place(asked)
     asked.fill("state", "from", default="OnlineReplica").fill("target", "to")
+    for name in ("state", "target"):
+        asked[name] = _whole("Replica", asked[name])
     asked.fill("replica", "broker", default=_first(asked["assignment"]))
 
 
@@ -677,16 +655,20 @@ def _initial_state(asked: Fields) -> None:
 
 
 def _whole_names(kind: str) -> _Complete:
-    """States by their whole names: ``New`` is ``NewReplica`` of a replica."""
+    """The states of a transition by their whole names."""
 
     def complete(asked: Fields) -> None:
-        asked.fill("from", "state", "current").fill("to", "target")
-        for name in ("from", "to"):
-            said = asked[name]
-            if not said.endswith(kind) and not said.startswith(kind):
-                asked[name] = f"{kind}{said}" if said.startswith("Deletion") else f"{said}{kind}"
+        asked["from"] = _whole(kind, asked.fill("from", "state", "current")["from"])
+        asked["to"] = _whole(kind, asked.fill("to", "target")["to"])
 
     return complete
+
+
+def _whole(kind: str, state: str) -> str:
+    """A state by its whole name: ``New`` is ``NewReplica`` of a replica."""
+    if state.endswith(kind) or state.startswith(kind):
+        return state
+    return f"{kind}{state}" if state.startswith("Deletion") else f"{state}{kind}"
 
 
 def _offline_count(asked: Fields) -> None:
@@ -773,7 +755,7 @@ def _states(asked: Fields) -> None:
 
 
 def _guard(asked: Fields) -> None:
-    asked.fill("current", "oar", "from", "assignment").fill("target", "rar", "to")
+    asked.fill("current", "oar", "from", "assignment").fill("target", "to")
     asked.fill("queuedForDeletion")
     if asked.get("current", True) is None:
         del asked["current"]
@@ -784,7 +766,7 @@ def _guard(asked: Fields) -> None:
 
 
 def _api(asked: Fields) -> None:
-    asked.fill("current", "oar", "from", "assignment", "replicas").fill("target", "rar", "to")
+    asked.fill("current", "oar", "from", "assignment", "replicas").fill("target", "to")
     whole = asked.part("current")
     if whole is not None:
         _assignment(whole)
@@ -810,7 +792,7 @@ def _batch(asked: Fields) -> None:
     calls = asked.rows("calls")
     known = asked.part("leadership") or Fields({}, asked.where)
     for call in calls:
-        call.fill("add", "do", "call").fill("to", "brokers", default=_named(call.get("broker")))
+        call.fill("add", "do").fill("to", "brokers", default=_named(call.get("broker")))
         call.fill("partitions", default=[call["partition"]] if "partition" in call else None)
     for state in known.rows():
         _state(state)
@@ -840,6 +822,7 @@ def _sequence(asked: Fields) -> None:
     came = [int(one) for one in str(asked["event"]).split() if one.isdecimal()]
     asked.fill("brokers", "live", default=sorted(_named(asked.get("controller"), came)))
     asked.fill("controller", default=min(_named(asked["brokers"]), default=None))
+    asked.fill("partitionsOnBroker", default=True)
 
 
 def _collision(asked: Fields) -> None:
@@ -890,14 +873,6 @@ def _deletion(asked: Fields) -> None:
     asked.fill("assignment", "replicas", "live").fill("live", "brokers", "assignment")
 
 
-_DELETION_CALLS = {
-    "enqueueTopicsForDeletion": "enqueue",
-    "markTopicIneligibleForDeletion": "markIneligible",
-    "resumeDeletionForTopics": "resume",
-}
-"""Steps of a deletion by the names of Kafka's methods."""
-
-
 def _deletion_scenario(asked: Fields) -> None:
     steps = asked.rows("steps")
     named = dict.fromkeys(one for step in steps for one in step.get("topics", ()))
@@ -913,8 +888,6 @@ def _deletion_scenario(asked: Fields) -> None:
         topic.fill("partitions", default=1)
         topic.fill("rf", default=len(asked["brokers"]))
     for step in steps:
-        step.fill("do", "op", "call")
-        step["do"] = _DELETION_CALLS.get(step["do"], step["do"])
         step.fill("topics", "toBeDeleted", "initialTopicsToBeDeleted",
                   default=list(asked["topics"]))  # fmt: skip
         step.fill("ineligible", "topicsIneligibleForDeletion",
@@ -1044,7 +1017,7 @@ def _offset_errors(said: Mapping[str, bool]) -> Iterable[tuple[str, str]]:
 def _appends(asked: Fields) -> None:
     producer, epoch = 1, 0
     for step in asked.rows("steps"):
-        step.fill("do", "op", default="append")
+        step.fill("do", default="append")
         step.fill("producer", "producerId", default=producer)
         step.fill("epoch", "producerEpoch", default=epoch)
         step.fill("records", "count", default=1)
@@ -1056,7 +1029,7 @@ def _compaction(asked: Fields) -> None:
         segments = [{"do": "append", "records": one} for one in asked["segments"]]
         asked.fill("steps", default=[*segments, {"do": "clean"}])
     for step in asked.rows("steps"):
-        step.fill("do", "op", default="append")
+        step.fill("do", default="append")
     asked.fill("deleteRetentionMs", default=24 * 60 * 60 * 1000)
     asked.fill("minCompactionLagMs", default=0).fill("capacity", default=1_000_000)
     asked.fill("segmentBytes", default=1 << 30)
@@ -1141,7 +1114,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("checkpoint_files", "checkpoint"): _checkpoint,
     ("controller_context", "assignmentOf"): _assignment_of,
     ("controller_context", "imbalance"): _imbalance_count,
-    ("controller_context", "reassignTo"): _reassign_to,
+    ("controller_context", "reassignTo"): _assignment,
     ("controller_context", "target"): _assignment,
     ("controller_flow", "creation"): _creation,
     ("controller_flow", "imbalance"): _filled(
@@ -1201,7 +1174,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("request_batch", "batch"): _batch,
     ("request_batch", "versions"): _filled("ibp<interBrokerProtocolVersion,release"),
     ("request_sequences", "emptyPartitions"): _filled("partitionsArgument<partitions=[]"),
-    ("request_sequences", "sequence"): _startup_of_broker,
+    ("request_sequences", "sequence"): _sequence,
     ("topic_admin", "collision"): _collision,
     ("topic_admin", "collisionChars"): _name,
     ("topic_admin", "delete"): _topic,
@@ -1250,6 +1223,10 @@ def completed(
     fields.release = None if release is None else Release.of(release)
     for name, others in ALIKE.items():
         fields.fill(name, *others)
+    for step in [one for name in ("steps", "ops", "calls") for one in fields.rows(name)]:
+        step.fill("do", "op", "call", "step", "action", "add")
+        if "do" in step:
+            step["do"] = step_called(step["do"])
     complete = SHAPES.get((file, operation))
     if complete is not None:
         complete(fields)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from conformance.vectors.implementation.reassigns import MoveByStep
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
 from conformance.vectors.questions import Answer, Question, given, release
 from impl.core.answers import propagates_isr_changes
 from impl.core.controller_parts import ControllerConfig
-from impl.core.event_controller import EventController
 from impl.core.imbalance import is_imbalanced
 from impl.core.journal import ControllerJournal
 from impl.znodes import TopicPartition, paths
@@ -240,37 +240,19 @@ def leaders(question: Question) -> dict[str, Any]:
 
 def reassign(question: Question) -> dict[str, Any]:
     """A partition is moved; its target catches up as soon as it lives."""
-    asked, stage = given(question), ControllerStage(release(question))
-    for broker in asked["live"]:
-        stage.start_broker(broker)
-    controller = stage.controller(asked["live"][0])
-    stage.create_topic("t", {0: asked["from"]})
-    stage.run(controller)
-    wait(stage.admin.make_path("/admin"))
-    wait(
-        stage.admin.port.create(
-            paths.REASSIGN_PARTITIONS,
-            f'{{"version":1,"partitions":[{{"topic":"t","partition":0,"replicas":{asked["to"]}}}]}}',
-        )
-    )
-    stage.run(controller)
-    _catch_up(stage, controller, asked["to"])
+    asked = given(question)
+    move = MoveByStep(question, asked["from"], asked["to"], asked["live"])
+    stage = move.stage
+    move.request()
+    move.catch_up()
+    stage.run(move.controller)
     if "then" in asked:
         stage.start_broker(int(asked["then"].split()[1]))
-        stage.run(controller)
-        _catch_up(stage, controller, asked["to"])
+        stage.run(move.controller)
+        move.catch_up()
+        stage.run(move.controller)
     left = wait(stage.admin.port.exists(paths.REASSIGN_PARTITIONS))
     return _observed(stage) | {"reassignZnode": None if left is None else "present"}
-
-
-def _catch_up(stage: ControllerStage, controller: EventController, target: list[int]) -> None:
-    """The living target replicas join the ISR, by a write of the leader."""
-    state = stage.state(PARTITION)
-    assert state is not None, "the partition has a state"
-    joining = [one for one in target if one in stage.sessions and one not in state.isr]
-    if joining:
-        stage.leader_writes_isr(PARTITION, (*state.isr, *joining))
-        stage.run(controller)
 
 
 # Controllership

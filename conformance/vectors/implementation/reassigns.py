@@ -231,8 +231,9 @@ class MoveByStep:
             self.stage.start_broker(broker)
         self.asked = given(question)
         self.stage.create_topic("t", {0: oar})
-        leader = self.asked.get("leader", oar[0])
-        isr = tuple(self.asked.get("isr", oar))
+        alive = [one for one in oar if one in live] or oar
+        leader = self.asked.get("leader", alive[0])
+        isr = tuple(self.asked.get("isr", alive))
         epoch = self.asked.get("leaderEpoch", 0)
         self.stage.put_state(PARTITION, LeaderIsrAndControllerEpoch(leader, epoch, isr, 0))
         self.rows: list[dict[str, Any]] = []
@@ -251,10 +252,11 @@ class MoveByStep:
         self.stage.run(self.controller)
 
     def catch_up(self) -> None:
-        """All target replicas join the ISR, by a write of the leader; nobody hears of it yet."""
+        """The living of the target join the ISR, by a write of the leader; nobody hears yet."""
         state = self.stage.state(PARTITION)
         assert state is not None, "the partition has a state"
-        joining = [one for one in self.target if one not in state.isr]
+        alive = self.stage.sessions
+        joining = [one for one in self.target if one in alive and one not in state.isr]
         if joining:
             self.stage.leader_writes_isr(PARTITION, (*state.isr, *joining))
 

@@ -201,7 +201,7 @@ def _moves_leader(question: Question) -> machines.Election:
 def _reassigned(question: Question) -> machines.Election:
     """The Reassign strategy, where the leader is to be another."""
     asked = question["input"]
-    moved = MovedPartition(question, asked.get("rar", asked["assignment"]), asked["live"])
+    moved = MovedPartition(question, asked["assignment"], asked["live"])
     moved.cells["cache.leader", (CONTROLLER,)] = None
     after = moved.take("leading", *((ELECTS, number) for number in moved.ids.values()))
     if after is None:

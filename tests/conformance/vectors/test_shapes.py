@@ -184,6 +184,25 @@ def test_entries_may_be_listed_where_an_object_has_them_by_name():
     }
 
 
+def test_steps_may_be_called_as_kafkas_methods_are():
+    leads = {"self": 1, "replicas": [1, 2], "isr": [1, 2], "leaderEpoch": 5}
+    steps = [
+        {"op": "appendRecordsToLeader", "records": 4},
+        {"op": "update_follower_fetch_state", "replica": 2, "offset": 3},
+    ]
+
+    assert ask("partition_replication", "leader", steps=steps, **leads)["hw"] == 3
+
+
+def test_who_is_late_may_be_asked_by_a_leaders_steps():
+    steps = [{"do": "followerFetch", "offset": 19}, {"do": "sleep", "ms": 150}, {"do": "check"}]
+
+    late = ask("partition_replication", "outOfSync", lagMs=100, leaderLeo=20, isr=[0, 1],
+               steps=steps)  # fmt: skip
+
+    assert late == {"outOfSyncAtChecks": [[1]]}
+
+
 @pytest.mark.parametrize("side", SIDES)
 def test_completing_a_case_leaves_what_it_says(side: str):
     for case in asked_of(side):
