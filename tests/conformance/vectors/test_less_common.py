@@ -29,36 +29,6 @@ from tests.conformance.vectors.test_shapes import ask
 T0 = TopicPartition("t", 0)
 
 
-def test_only_offline_and_controlled_shutdown_elections_touch_the_isr():
-    given: dict[str, Any] = {
-        "assignment": [1, 2, 3], "isr": [3, 1, 2], "live": [1, 2], "leaderEpoch": 0,
-    }  # fmt: skip
-    kinds: dict[str, dict[str, Any]] = {
-        "Preferred": {}, "Reassign": {"target": [2, 1]}, "Offline": {},
-        "ControlledShutdown": {"shuttingDown": [1]},
-    }  # fmt: skip
-
-    isrs = {
-        kind: ask("election", "elect", strategy=kind, **given, **more)["isr"]
-        for kind, more in kinds.items()
-    }
-
-    assert isrs == {"Preferred": [3, 1, 2], "Reassign": [3, 1, 2], "Offline": [1, 2],
-                    "ControlledShutdown": [3, 2]}  # fmt: skip
-
-
-def test_the_high_watermark_waits_for_who_was_caught_up_lately_and_for_unknown_ends():
-    def hw(**remotes: tuple[int, int]) -> int:
-        ends = {name[1:]: {"leo": end, "lastCaughtUp": at} for name, (end, at) in remotes.items()}
-        reported: int = ask("partition_replication", "hw", leaderLeo=10, isr=[0, 1], remotes=ends,
-                        now=100_000, lagMs=30_000, oldHw=2)["hw"]  # fmt: skip
-        return reported
-
-    assert hw(r1=(10, 0), r2=(8, 70_000)) == 8
-    assert hw(r1=(10, 0), r2=(8, 69_999)) == 10
-    assert hw(r1=(-1, 100_000)) == 2
-
-
 def test_the_high_watermark_in_an_answer_is_that_of_before_the_fetch():
     broker = HostedBroker(Release.of("2.3"))
     broker.ordered(0, ME, 0)
@@ -71,17 +41,6 @@ def test_the_high_watermark_in_an_answer_is_that_of_before_the_fetch():
     ]
 
     assert reported == [0, 3]
-
-
-def test_no_partitions_means_all_of_them_up_to_2_1():
-    meanings = {
-        release: ask("request_sequences", "emptyPartitions", release)["meaning"]
-        for release in ("0.10", "2.1", "2.2")
-    }
-
-    assert meanings == {
-        "0.10": "all partitions", "2.1": "all partitions", "2.2": "no partitions"
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("release", "version"), [("2.0", 0), ("2.1", 1)])
@@ -110,16 +69,6 @@ def test_leaders_are_given_back_above_the_share_and_not_while_anything_moves():
     assert candidates(context, 10, ()) == {}  # one of ten is just the share
     assert candidates(context, 9, ()) == {1: [T0]}
     assert candidates(context, 9, [TopicPartition("u", 0)]) == {}
-
-
-def test_isr_changes_are_announced_when_they_have_settled_or_after_a_minute():
-    def due(changed: int, reported: int) -> bool:
-        found: bool = ask("controller_flow", "isrPropagation", now=100_000, lastChange=changed,
-                          lastPropagation=reported)["propagate"]  # fmt: skip
-        return found
-
-    assert [due(95_000, 99_999), due(94_999, 99_999)] == [False, True]
-    assert [due(99_999, 40_000), due(99_999, 39_999)] == [False, True]
 
 
 @pytest.mark.parametrize(("there", "isr"), [([1], (1,)), ([1, 3], (1, 2))])
@@ -163,36 +112,6 @@ def test_a_recovery_does_not_enter_epoch_0_again():
 
     assert log.log_end == 4
     assert log.epochs.entries == [(2, 2)]
-
-
-def test_before_leader_epochs_a_follower_cuts_at_its_high_watermark():
-    reported = {
-        release: ask("truncation", "offsetTruncationStateOld", release, leaderReplyEndOffset=150,
-                     followerLeo=200, followerHw=100, followerLatestEpoch=5)["truncateTo"]
-        for release in ("0.10", "0.11")
-    }  # fmt: skip
-
-    assert reported == {"0.10": 100, "0.11": 150}
-
-
-AHEAD = [[0, 0, 1], [1, 2, 1], [2, 4, 1]]
-
-
-def test_a_fetcher_of_0_10_asks_nobody_where_epochs_end():
-    reported = ask("truncation", "scenario", "0.10", latestEpoch=4,
-               follower={"log": AHEAD, "epoch": 5, "hw": 1})  # fmt: skip
-
-    assert reported["leo"] == 1
-
-
-def test_a_fetcher_that_is_no_replica_changes_nothing():
-    reported = ask("partition_replication", "leader", "2.3", self=1, replicas=[1, 2], isr=[1],
-               log={"records": 5, "epoch": 0},
-               steps=[{"do": "followerFetch", "replica": 9, "offset": 5}])  # fmt: skip
-
-    assert reported["isr"] == [1]
-    assert reported["afterStep"][0]["isrRequests"] == 0
-    assert reported["expands"] == 0
 
 
 FAILS = [
