@@ -185,7 +185,7 @@ def test_entries_may_be_listed_where_an_object_has_them_by_name():
 
 
 def test_steps_may_be_called_as_kafkas_methods_are():
-    leads = {"self": 1, "replicas": [1, 2], "isr": [1, 2], "leaderEpoch": 5}
+    leads: dict[str, Any] = {"self": 1, "replicas": [1, 2], "isr": [1, 2], "leaderEpoch": 5}
     steps = [
         {"op": "appendRecordsToLeader", "records": 4},
         {"op": "update_follower_fetch_state", "replica": 2, "offset": 3},
