@@ -12,12 +12,13 @@ from conformance.mapping.rows import Facts, FactTable, Run, StepRow, SystemMap, 
 from impl.releases import DEFAULT, Release
 from impl.sim.effects import ZkOperation
 from impl.sim.event_run import ControllerThread
-from impl.sim.suspension_points import is_claim, is_lost, is_registered
+from impl.sim.suspension_points import is_claim, is_lost, is_registered, newest_controller_epoch
 from impl.world.stepped.controller_run import is_to_write
 from impl.world.stepped.elections import under_way
 from impl.world.stepped.stepped_cluster import ELECTIONS, FIRST, SteppedCluster
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
+from impl.znodes.controller import ControllerEpoch
 from impl.znodes.states import decode_state
 from impl.zookeeper import Check, SetData, Znode
 
@@ -97,9 +98,9 @@ def facts(world: SteppedCluster) -> Facts:
     nodes = world.zookeeper.nodes
     owner = nodes.get(paths.CONTROLLER)
     table.put("zk.controller", (), 0 if owner is None else decode_controller(owner.data))
-    epoch = nodes[paths.CONTROLLER_EPOCH]
-    table.put("zk.epoch", (), decode_controller_epoch(epoch.data))
-    table.put("zk.epoch_version", (), epoch.version)
+    epoch = newest_controller_epoch(world.zookeeper)
+    table.put("zk.epoch", (), epoch.epoch)
+    table.put("zk.epoch_version", (), epoch.epoch_version)
     state = nodes[paths.state(*FIRST)]
     table.put("zk.state_version", (), state.version)
     written = decode_state(*FIRST, state.data, state.version)
@@ -114,7 +115,9 @@ def facts(world: SteppedCluster) -> Facts:
     return table.found
 
 
-def _candidate(table: FactTable, at: tuple[int], thread: ControllerThread, epoch: Znode) -> None:
+def _candidate(
+    table: FactTable, at: tuple[int], thread: ControllerThread, epoch: ControllerEpoch
+) -> None:
     """What its event thread is at, and the controllership that it believes in.
 
     Up to 2.0 the epoch is read when `/controller` is there: whatever it is by then.
@@ -122,8 +125,8 @@ def _candidate(table: FactTable, at: tuple[int], thread: ControllerThread, epoch
     read = epoch if is_claim(thread.place) else _epoch_as_read(thread)
     if read is not None:
         table.put("read.done", at, True)
-        table.put("read.epoch", at, decode_controller_epoch(read.data))
-        table.put("read.version", at, read.version)
+        table.put("read.epoch", at, read.epoch)
+        table.put("read.version", at, read.epoch_version)
     context = thread.controller.core.context
     if thread.controller.active:
         table.put("belief.held", at, True)
@@ -131,12 +134,14 @@ def _candidate(table: FactTable, at: tuple[int], thread: ControllerThread, epoch
         table.put("belief.version", at, context.epoch_version)
 
 
-def _epoch_as_read(thread: ControllerThread) -> Znode | None:
+def _epoch_as_read(thread: ControllerThread) -> ControllerEpoch | None:
     """What `/controller_epoch` was when the election began that is under way."""
     for place in thread.reached():
         if place.effect == _READS and place.is_done:
-            assert isinstance(place.answer, Znode), "the epoch is there from the beginning"
-            return place.answer
+            if not isinstance(place.answer, Znode):  # up to 2.0 the first controller creates it
+                return ControllerEpoch(0, 0)
+            read = decode_controller_epoch(place.answer.data)
+            return ControllerEpoch(read, place.answer.version)
     return None
 
 

@@ -42,8 +42,7 @@ from impl.world.stepped.writes import (
     rewriting,
     would_elect,
 )
-from impl.znodes import TopicPartition, paths
-from impl.znodes.cluster import decode_controller_epoch
+from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 from model.reassignment.state import OTHERS, ROLES, STOPS, TASKS
 
@@ -386,8 +385,7 @@ def facts(world: SteppedCluster) -> Facts:
     """ZooKeeper, the controllers' memories, what is under way, and what brokers hold."""
     table = FactTable()
     table.put("zk.controller", (), wait(world.admin.controller()) or 0)
-    epoch = world.zookeeper.nodes[paths.CONTROLLER_EPOCH]
-    table.put("zk.epoch", (), decode_controller_epoch(epoch.data))
+    table.put("zk.epoch", (), world.epoch())
     table.members("zk.registered", (), world.registrations())
     table.members("up", (), filter(world.is_up, world.brokers))
     _partition(table, world)

@@ -28,8 +28,7 @@ from impl.world.stepped.batches import is_return, returned
 from impl.world.stepped.controller_run import is_to_write
 from impl.world.stepped.host import RequestInFlight
 from impl.world.stepped.stepped_cluster import BATCHES, TOPIC, SteppedCluster
-from impl.znodes import TopicPartition, paths
-from impl.znodes.cluster import decode_controller_epoch
+from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 from model.topics.state import (
     DIRECTORIES,
@@ -171,8 +170,7 @@ def facts(world: SteppedCluster) -> Facts:
     table = FactTable()
     owner = wait(world.admin.controller())
     table.put("zk.controller", (), owner or 0)
-    epoch = world.zookeeper.nodes[paths.CONTROLLER_EPOCH]
-    table.put("zk.epoch", (), decode_controller_epoch(epoch.data))
+    table.put("zk.epoch", (), world.epoch())
     table.members("zk.registered", (), world.registrations())
     _lists(table, "zk.assignment", (), world.registered_lists())
     table.put("zk.requested", (), bool(wait(world.admin.deletions())))

@@ -100,8 +100,8 @@ def is_suspended(thread: ControllerThread, place: SuspensionPoint) -> bool:
             return RETRIES in frames
         return STOPS_FOLLOWERS in frames and REPLICAS_CHANGE not in frames
     assert isinstance(effect, ZkOperation)
-    if effect.operation == "set_data":  # up to 2.0 the epoch's write ends a registration
-        return is_registered(place)
+    if effect.path == paths.CONTROLLER_EPOCH and effect.operation in ("set_data", "create"):
+        return is_registered(place)  # up to 2.0 the epoch's write ends a registration
     if effect.operation == "multi":
         return _has_answered(thread, effect, place) if place.is_done else _removes(thread, effect)
     return place.is_done and is_listing(effect) and _has_states(thread, effect.path)

@@ -183,7 +183,7 @@ def _ends_a_step(thread: ControllerThread) -> bool:
 def _registers(place: SuspensionPoint) -> bool:
     """Whether the epoch is written: since 2.1 in one multi with `/controller`, before by itself."""
     effect = place.effect
-    counts = isinstance(effect, ZkOperation) and effect.operation in ("multi", "set_data")
+    counts = isinstance(effect, ZkOperation) and effect.operation in ("multi", "set_data", "create")
     return counts and is_registered(place)
 
 
