@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from conformance.mapping import Facts, SystemMap
 from impl.sim.suspension_points import STATE_NODE
 from impl.world.cluster import STATE
-from impl.world.network import LeaderAndIsrInFlight
+from impl.world.stepped.controller_run import FIRST
 from impl.znodes import paths
 from impl.zookeeper.watches import Change, Watches
 from impl.zookeeper.znode import EventType
@@ -98,7 +98,7 @@ class EffectsOfOnePartition(Effects):
         """ZooKeeper's changes and LeaderAndIsr requests, which go out by broker."""
         changes = [f"{kind_of(kind, path)} {path}" for kind, path in writes]
         yield from _differences_of("ZooKeeper's change", changes, _changes(before, after))
-        orders = [_order(one.request) for one in sent]
+        orders = [_order(one) for one in sent]
         yield from _differences_of("request", orders, _requests(before, after))
         if sent != sorted(sent, key=lambda one: one.to):
             yield "requests go out by broker in their order"
@@ -117,8 +117,9 @@ def _differences_of(what: str, heard: Sequence[str], expected: Iterator[str]) ->
         yield f"no {what} {one}, which shows"
 
 
-def _order(sent: LeaderAndIsrInFlight) -> str:
-    return _named(sent.state.leader_epoch, sent.controller_epoch, sent.target)
+def _order(sent: RequestHeard) -> str:
+    state = sent.request.partitions[FIRST].state
+    return _named(state.leader_epoch, sent.request.controller_epoch, sent.to)
 
 
 def _named(leader_epoch: int, controller_epoch: int, target: int) -> str:

@@ -1,6 +1,6 @@
 """The reference implementation: mutable, imperative, steppable, written from the fact sheet."""
 
-from impl.world import KINDS, Observation, Snapshot, Step, StepNotPossible, World, leaves
+from impl.world import KINDS, Observation, Step, StepNotPossible, World, leaves
 from impl.world.faults import PROFILES
 from impl.world.simulator import Simulator, simulate
 from impl.world.trace import Trace, TraceError, read_trace, write_trace
@@ -10,7 +10,6 @@ __all__ = [
     "PROFILES",
     "Observation",
     "Simulator",
-    "Snapshot",
     "Step",
     "StepNotPossible",
     "Trace",

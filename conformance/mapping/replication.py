@@ -55,7 +55,7 @@ def _drops(
     world: World, transition: str, leader: int, replica: int
 ) -> tuple[tuple[str, ...], dict[str, int]]:
     """Who has all there is, is not dropped in the model."""
-    partition = world.brokers[leader].replicas.partition
+    partition = world.hosts[leader].partition
     has_all = partition.follower_state(replica).end == partition.log_end
     return (() if has_all else (transition,)), {}
 
@@ -386,7 +386,7 @@ def _facts(world: World) -> Facts:
 
 
 def _leader_of(world: World, broker: int) -> int:
-    return world.brokers[broker].replicas.partition.leader or 0
+    return world.hosts[broker].partition.leader or 0
 
 
 FAMILIES = {
@@ -415,7 +415,7 @@ FAMILIES = {
 def _may_be_empty(world: FailingDiskWorld, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
     """Which brokers lose their disks a story assumes; the world loses any."""
     is_member = broker in world.registered_state.isr
-    others = [one.replicas.partition for one in world.brokers.values() if one.id != broker]
+    others = [one.partition for one in world.hosts.values() if one.broker != broker]
     is_known = any(one.leads and one.follower_state(broker).end != UNKNOWN_END for one in others)
     ruled_out = world.assumes != "by_any" and (
         is_member or (is_known and world.assumes == "when_forgotten")

@@ -8,6 +8,7 @@ replicas are placed and moved. The same rules answer public cases (`conformance.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations_with_replacement, permutations, product
 from typing import Any
 
@@ -31,12 +32,13 @@ from impl.core.fetcher_thread import (
     Phase,
 )
 from impl.core.reassigner import valid_target
-from impl.core.requests import LeaderAndIsrPartitionState, request_version
+from impl.core.requests import LeaderAndIsr, LeaderAndIsrPartitionState, request_version
 from impl.core.truncation import EpochEnd, follower_truncation
 from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from impl.releases import DEFAULT, Release
-from impl.world.network import PARTITION, Fetch, LeaderAndIsrInFlight
-from impl.world.replicas import Replicas
+from impl.world.broker import PartitionBroker
+from impl.world.fetches import Exchange
+from impl.world.stepped.controller_run import FIRST
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.states import NO_LEADER
 from impl.znodes.topics import ReplicaAssignment
@@ -114,8 +116,8 @@ def _asked(mine: Entries, theirs: LeaderEpochFileCache, asked: str) -> Iterator[
     yield f"{asked}: clear", [], copy.entries
 
 
-def _replicas(broker: int = 1) -> Replicas:
-    return World(brokers=2).brokers[broker].replicas
+def _replicas(broker: int = 1) -> PartitionBroker:
+    return World(brokers=2).hosts[broker]
 
 
 def follower_cuts() -> Iterator[Case]:
@@ -143,7 +145,7 @@ def follower_cuts() -> Iterator[Case]:
 ROLES = ("none", "leader", "follower")
 
 
-def _in_role(broker: int, role: str, epoch: int) -> Replicas:
+def _in_role(broker: int, role: str, epoch: int) -> PartitionBroker:
     replicas = _replicas(broker)
     partition = replicas.partition
     if role == "leader":
@@ -151,7 +153,7 @@ def _in_role(broker: int, role: str, epoch: int) -> Replicas:
         partition.become_leader(LeaderAndIsrPartitionState(state, (1, 2), False), 0)
     elif role == "follower":
         partition.make_follower(3 - broker, epoch)
-        replicas.add({PARTITION: partition})
+        replicas.add({FIRST: replicas.hosted(FIRST)})
     partition.leader_epoch = epoch
     return replicas
 
@@ -166,19 +168,29 @@ def fetches() -> Iterator[Case]:
             sent, own, role == "leader", True, replicas.manager.not_leader
         )
         asked = f"epoch {sent} at a {role} in {own}"
-        state = FetchState(0, sent, Phase.FETCHING)
         for question in (EpochQuestion(sent, 0), FetchQuestion(sent, 0, None)):
-            reply = replicas.answer(2, Fetch(state, question)).reply
-            yield f"{asked}: {question}", mine, reply and reply.error.name
+            yield f"{asked}: {question}", mine, _answered(replicas, question)
     for size, offset in product(range(3), range(4)):
         replicas = _in_role(1, "leader", 0)
         for record in range(size):
             replicas.append(record, 1)
-        state = FetchState(offset, 0, Phase.FETCHING)
-        reply = replicas.answer(2, Fetch(state, FetchQuestion(0, offset, None))).reply
         mine = answers.NONE if offset <= size else "OFFSET_OUT_OF_RANGE"
-        yield f"a fetch at {offset} from a log of {size}", mine, reply and reply.error.name
+        theirs = _answered(replicas, FetchQuestion(0, offset, None))
+        yield f"a fetch at {offset} from a log of {size}", mine, theirs
         yield from _appended(size, offset)
+
+
+def _under_way(question: EpochQuestion | FetchQuestion, state: FetchState) -> Exchange:
+    kind = "Fetch" if isinstance(question, FetchQuestion) else "OffsetForLeaderEpoch"
+    return Exchange(kind, {FIRST: question}, {}, {FIRST: state})
+
+
+def _answered(leader: PartitionBroker, question: EpochQuestion | FetchQuestion) -> str:
+    """The error that broker 2 is answered."""
+    replies = leader.answer(2, _under_way(question, FetchState(0, 0, Phase.FETCHING))).replies
+    assert replies is not None, "it is answered"
+    error: FetcherError = replies[FIRST].error
+    return error.name
 
 
 def _appended(size: int, offset: int) -> Iterator[Case]:
@@ -186,11 +198,12 @@ def _appended(size: int, offset: int) -> Iterator[Case]:
     replicas = _in_role(2, "follower", 0)
     for record in range(size):
         replicas.log.log.append((record, 0))
-    fetcher = replicas.fetchers[1]
-    fetcher.states[PARTITION] = FetchState(size, 0, Phase.FETCHING)
-    began = FetchState(offset, 0, Phase.FETCHING)
+    connection = replicas.connections[1]
+    connection.rounds.states[FIRST] = FetchState(size, 0, Phase.FETCHING)
+    asked = _under_way(FetchQuestion(0, offset, None), FetchState(offset, 0, Phase.FETCHING))
     reply = FetchReply(FetcherError.NONE, ((9, 0),), 0)
-    replicas.apply(1, Fetch(began, FetchQuestion(0, offset, None), reply))
+    connection.exchange = replace(asked, replies={FIRST: reply})
+    connection.apply()
     grown = size + (offset == size)
     yield f"a record for {offset} at a follower with {size}", grown, replicas.log.log_end
 
@@ -209,11 +222,11 @@ def requests() -> Iterator[Case]:
             replicas.manager.controller_epoch = 1
             state = LeaderIsrAndControllerEpoch(named, leader, (1, 2), controller)
             order = LeaderAndIsrPartitionState(state, (1, 2), is_new=False)
-            sent = LeaderAndIsrInFlight(1, 2, 2, controller, broker_epoch, order, (2,))
+            sent = LeaderAndIsr(2, 2, controller, broker_epoch, {FIRST: order}, (2,))
             error, by_partition = replicas.hear(sent, 5)
             asked = f"LeaderAndIsr of {controller} in {leader} for registration {broker_epoch}"
             asked += "" if named == 2 else ", no leader"
-            yield asked, mine, by_partition.get(PARTITION, error)
+            yield asked, mine, by_partition.get(FIRST, error)
             obeyed = leader if mine == answers.NONE and named == 2 else 1
             yield f"{asked}: the leader epoch after it", obeyed, replicas.partition.leader_epoch
 

@@ -82,6 +82,15 @@ class SteppedIsr(Partition[SomeLog]):
         if self.isr_write is not None:
             self.end_isr_write()
 
+    def save(self) -> Any:
+        """Everything but the records, as a value."""
+        return self.memory(), self.isr_write, self.log.high_watermark
+
+    def load(self, saved: Any) -> None:
+        """Become what was saved."""
+        memory, self.isr_write, self.log.high_watermark = saved
+        self.recall(memory)
+
     def _write_under_way(self) -> IsrWrite:
         assert self.isr_write is not None, "no ISR write is under way"
         return self.isr_write

@@ -1,8 +1,7 @@
 """Simulated worlds that run the implementation: steps, simulators and traces."""
 
 from impl.sim.world_of_steps import Step, StepNotPossible
-from impl.world.cluster import Snapshot
 from impl.world.observation import Observation, leaves
 from impl.world.partition_world import KINDS, World
 
-__all__ = ["KINDS", "Observation", "Snapshot", "Step", "StepNotPossible", "World", "leaves"]
+__all__ = ["KINDS", "Observation", "Step", "StepNotPossible", "World", "leaves"]

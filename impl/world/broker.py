@@ -1,122 +1,234 @@
-"""A broker of one partition: process, session, disk (``KafkaServer``)."""
+"""A broker of one partition: the core's replica manager, one critical section per step.
+
+Between two critical sections of one handler other handlers may run: a fetch is noted without a
+lock (``updateFollowerFetchState``), the ISR grows under the write lock (``maybeExpandIsr``), the
+high watermark moves under the read lock (``maybeIncrementLeaderHW``). Here a handler stands still
+after the first, and the others are steps. No time goes by but where a step says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
-from impl.log import HighWatermarkCheckpoint, ReplicaLog
-from impl.log.numbered_log import SavedLog
+from impl.core import answers
+from impl.core.answers import NONE
+from impl.core.events import Sender
+from impl.core.fetch_sessions import as_kept
+from impl.core.fetcher_thread import FetchQuestion, Phase
+from impl.core.replica_manager import CONSUMER, Answered, DelayedProduce
+from impl.core.requests import LeaderAndIsr, UpdateMetadata
+from impl.log import HighWatermarkCheckpoint, Record
+from impl.log.record_log import RecordLog
 from impl.releases import Release
-from impl.world.partition_controller import PartitionController, SavedController
-from impl.world.replicas import Replicas, SavedReplicas
-from impl.znodes import BrokerInfo
-from impl.znodes.client import ZnodeClient
-from impl.zookeeper import ZooKeeper
+from impl.sim.effects import EffectPort
+from impl.sim.isr_write import SteppedIsr
+from impl.world.fetches import Exchange, answer
+from impl.world.stepped.controller_run import FIRST
+from impl.world.stepped.host import Host
+from impl.world.stepped.replica import LONG_MS
 from impl.zookeeper.port import wait
-from impl.zookeeper.session import EmbeddedSession
 
-PORT = 9092
+MIN_ISR = 1
+"""``min.insync.replicas``, here Kafka's default."""
 
-SavedBroker = tuple[bool, int, int, SavedLog, int, SavedReplicas, SavedController]
+MOST_BYTES = 1
+"""An answer to a fetch holds so much, or one record if that is larger."""
 
 
-class PartitionBroker:
-    """One broker; ``session`` and ``broker_epoch`` are what the process believes they are.
+class SteppedPartition(SteppedIsr[RecordLog]):
+    """A replica whose ISR grows, and whose high watermark moves, in steps of their own.
 
-    ``new_replicas`` makes what a start creates; a faulty broker is given another one.
+    Who was caught up at the beginning of time lags by ``LONG_MS``.
     """
 
-    paused = False
+    async def shrink_now(self, replica: int) -> None:
+        """An ISR check at a time when this one alone is out of sync."""
+        for one, known in self.remotes.items():
+            known.last_caught_up = LONG_MS if one != replica else 0
+        try:
+            await self.maybe_shrink(LONG_MS)
+        finally:
+            for known in self.remotes.values():
+                known.last_caught_up = 0
+
+    def advance(self, now_ms: int) -> None:
+        """Whoever is about to raise the high watermark stands still here."""
+
+    def advance_now(self) -> None:
+        """Advance the high watermark, unless a replica outside the ISR was caught up lately."""
+        super().advance(LONG_MS)
+
+
+class PartitionBroker(Host):
+    """A broker that hosts the partition from its start, and knows ``everybody`` as live.
+
+    From 2.7 on it is one with an older inter.broker.protocol.version: it writes ISRs itself, and
+    asks for the ends of leader epochs.
+    """
+
+    min_isr = MIN_ISR
+    protocol = Release.of("2.6")
 
     def __init__(
-        self,
-        broker: int,
-        assignment: tuple[int, ...],
-        zookeeper: ZooKeeper,
-        release: Release,
+        self, broker: int, release: Release, port: EffectPort, everybody: tuple[int, ...]
     ) -> None:
-        self.id = broker
-        self.assignment = assignment
-        self.zookeeper = zookeeper
-        self.release = release
-        self.log = ReplicaLog(release.parts)
-        self.checkpoint = HighWatermarkCheckpoint()
-        self.up = False
-        self.port = EmbeddedSession.known(zookeeper, 0)
-        self.broker_epoch = 0
-        self.controller = PartitionController(broker, assignment, self.port, release)
-        self.new_replicas: Callable[..., Replicas] = Replicas
-        self.replicas = self.fresh_replicas(0)
+        super().__init__(broker, release, port, SteppedPartition)
+        self.everybody = everybody
+        self._has_partition(0)
 
-    @property
-    def session(self) -> int:
-        """The session that the process has, or had."""
-        return self.port.session
-
-    @property
-    def alive(self) -> bool:
-        """ZooKeeper still holds the session of this broker, whether or not the process lives."""
-        return self.port.session in self.zookeeper.sessions
+    # Life
 
     def start(self) -> None:
-        """Come up: load the log, take the checkpointed high watermark, open a session, register."""
-        self.replicas = self.fresh_replicas(self.checkpoint.read_bounded(self.log.end))
-        self.up = True
-        self._register()
+        """Come up: the log is loaded, and the high watermark is the checkpointed one."""
+        super().start()
+        self._has_partition(self.checkpoint.read_bounded(self.log.log_end))
 
-    def crash(self) -> None:
-        """Go down: memory is lost; the disk and, for a while, the session remain."""
-        self.up = False
-        self.controller.resign()
-        self.replicas = self.fresh_replicas(0)
+    def forget(self) -> None:
+        """No role, no epochs, no high watermark."""
+        super().forget()
+        self._has_partition(0)
 
-    def reconnect(self) -> None:
-        """Notice the expired session: resign, open another session, register again."""
-        self.controller.resign()
-        self._register()
+    def _has_partition(self, high_watermark: int) -> None:
+        news = UpdateMetadata(0, 0, 0, 0, {}, self.everybody)
+        ports = {one: (f"b{one}", 9092) for one in self.everybody}
+        self.manager.metadata.update(news, ports, Sender(0, 0, 0))
+        wait(self.manager.host(FIRST)).log.high_watermark = high_watermark
 
-    def _register(self) -> None:
-        self._has(self.zookeeper.open_session())
-        info = BrokerInfo((f"PLAINTEXT://broker-{self.id}:{PORT}",), 0)
-        client = ZnodeClient(self.port, self.release)
-        self.broker_epoch = wait(client.register_broker(self.id, info))
+    # What can be seen
 
-    def _has(self, session: int) -> None:
-        self.port = EmbeddedSession.known(self.zookeeper, session)
-        self.controller.port.embedded = self.replicas.port.embedded = self.port
+    @property
+    def partition(self) -> SteppedPartition:
+        """The replica."""
+        hosted: SteppedPartition = self.hosted(FIRST)
+        return hosted
 
-    def fresh_replicas(self, high_watermark: int) -> Replicas:
-        """What a start makes: no role, no epochs, this high watermark."""
-        return self.new_replicas(
-            self.id, self.assignment, self.log, high_watermark, self.port, self.release
-        )
+    @property
+    def log(self) -> RecordLog:
+        """Its log, of which the disk keeps all but the high watermark."""
+        return self.partition.log
 
-    # Plain data
+    @property
+    def checkpoint(self) -> HighWatermarkCheckpoint:
+        """The high watermark on the disk."""
+        return self.logs.checkpoint
 
-    def save(self) -> SavedBroker:
-        """Everything, as an immutable value."""
-        return (
-            self.up,
-            self.session,
-            self.broker_epoch,
-            self.log.save(),
-            self.checkpoint.offset,
-            self.replicas.save(),
-            self.controller.save(),
-        )
+    @property
+    def does(self) -> str:
+        """What it does; "none" until the first LeaderAndIsr is applied."""
+        if self.partition.leads:
+            return "leader"
+        return "none" if self.partition.leader is None else "follower"
 
-    def load(self, saved: SavedBroker) -> None:
-        """Become what was saved."""
-        (
-            self.up,
-            session,
-            self.broker_epoch,
-            log,
-            self.checkpoint.offset,
-            replicas,
-            controller,
-        ) = saved
-        self._has(session)
-        self.log.load(log)
-        self.replicas.load(replicas)
-        self.controller.load(controller)
+    @property
+    def locked(self) -> bool:
+        """``leaderIsrUpdateLock`` is held: an ISR write waits for its answer, and all else for it.
+
+        Appends, fetches, epoch questions and the high watermark read under it; makeLeader and
+        makeFollower write under it.
+        """
+        return self.partition.writes_isr
+
+    def under_way(self, leader: int) -> Exchange | None:
+        """What is on the connection to a leader, None where that is idle."""
+        connection = self.connections.get(leader)
+        return None if connection is None else connection.exchange
+
+    def has_failed(self, leader: int) -> bool:
+        """Its fetcher from a leader was fenced, and waits for a LeaderAndIsr."""
+        connection = self.connections.get(leader)
+        return connection is not None and FIRST in connection.rounds.failed
+
+    @property
+    def truncating(self) -> bool:
+        """Whether the follower has not yet compared its epochs with the leader's."""
+        leader = self.partition.leader
+        if leader is None or self.partition.leads or leader not in self.connections:
+            return False
+        state = self.connections[leader].rounds.states.get(FIRST)
+        compares = state is not None and state.phase is Phase.TRUNCATING
+        return compares and self.log.latest_epoch() is not None
+
+    # LeaderAndIsr
+
+    def waits_for_isr_lock(self, request: LeaderAndIsr, broker_epoch: int) -> bool:
+        """The request would change the partition, whose lock an ISR write holds (to 2.6).
+
+        Epochs are checked before the lock is asked for, so a refusal does not wait.
+        """
+        order, release = request.partitions[FIRST], self.release
+        errors = (
+            answers.broker_epoch_error(request.broker_epoch, broker_epoch, release),
+            answers.controller_epoch_error(request.controller_epoch, self.seen),
+            answers.leader_and_isr_error(
+                self.partition.leader_epoch, order.state.leader_epoch,
+                self.broker in order.replicas, False, release,
+            ),
+        )  # fmt: skip
+        known = answers.leader_is_known(order.state.leader, self.manager.metadata.alive)
+        return self.locked and known and all(error == NONE for error in errors)
+
+    def hear(self, request: LeaderAndIsr, broker_epoch: int) -> Answered:
+        """Carry out a LeaderAndIsr, or refuse it."""
+        return wait(self.manager.handle(request, broker_epoch, 0))
+
+    # Fetches
+
+    def ask(self, leader: int) -> None:
+        """A round of its fetcher begins: its question is on the way, and says up to 2.0 nothing of
+        the leader epoch that it is asked in."""
+        connection = self.connections[leader]
+        connection.ask()
+        assert connection.exchange is not None, "a follower asks"
+        asked_in = {FIRST: self.partition.leader_epoch}
+        connection.exchange = replace(connection.exchange, asked_in=asked_in)
+
+    def answer(self, follower: int, asked: Exchange, in_session: bool = False) -> Exchange:
+        """A leader's answer; where the follower is, is noted. ``in_session``: read from its cache
+        of fetch sessions."""
+        questions = as_kept(asked.questions, self.release) if in_session else asked.questions
+        read = replace(asked, questions=questions)
+        replies = answer(self.manager, follower, read, 0, MOST_BYTES).replies
+        return replace(asked, replies=replies)
+
+    # Clients
+
+    def append(self, record: int, acks: int) -> str:
+        """A producer's record; the error, if there is one. What else it hears is of its record."""
+        said, its = wait(self.manager.append(FIRST, (record,), acks, self.min_isr, 0)), self.log
+        if said.error == NONE:
+            heard = said.first_offset, said.end_offset, said.leader_epoch
+            there = its.log_end - 1, its.log_end, self.partition.leader_epoch
+            assert heard == there, f"a producer hears of offsets and epoch {heard}, and not {there}"
+            waits = None if said.awaited is None else said.awaited[1:]
+            until = (its.log_end, self.partition.generation, self.min_isr) if acks == -1 else None
+            assert waits == until, f"a producer waits for {waits}, and not {until}"
+        return said.error
+
+    def acknowledges(self, offset: int) -> bool:
+        """A producer with acks=all is answered that its record is written (``DelayedProduce``)."""
+        partition: Any = self.partition
+        awaited = DelayedProduce(partition, offset + 1, partition.generation, self.min_isr)
+        return awaited.outcome(self.manager, expired=False) == NONE
+
+    def read(self, offset: int) -> Record | None:
+        """What a consumer is given at an offset, None if there is nothing for it."""
+        question = {FIRST: FetchQuestion(None, offset, None)}
+        batch = wait(self.manager.read(CONSUMER, question, MOST_BYTES))[FIRST].batch
+        return batch[0] if batch else None
+
+    # The ISR
+
+    def is_laggard(self, replica: int) -> bool:
+        """A look late enough finds it lagging."""
+        return replica in self.partition.lagging(LONG_MS)
+
+    def may_join(self, replica: int) -> bool:
+        """A handler of its last fetch would take it into the ISR."""
+        known = self.partition.remotes.get(replica)
+        return known is not None and self.partition.may_join(replica, known.end)
+
+    @property
+    def may_advance(self) -> bool:
+        """The high watermark may be raised."""
+        return self.partition.next_high_watermark(LONG_MS) > self.partition.hw

@@ -15,13 +15,12 @@ Many = Iterable[tuple[int, ...]]
 
 def each_controller(world: PartitionCluster) -> Many:
     """(broker,) for whoever believes that it is the controller."""
-    return [(one,) for one, broker in world.brokers.items() if broker.controller.belief is not None]
+    return [(one,) for one, its in world.controllers.items() if its.belief is not None]
 
 
 def each_candidate(world: PartitionCluster) -> Many:
     """(broker,) for whoever is about to be one."""
-    brokers = world.brokers.items()
-    return [(one,) for one, broker in brokers if broker.controller.candidacy is not None]
+    return [(one,) for one, its in world.controllers.items() if its.candidacy is not None]
 
 
 def each_controller_and_broker(world: PartitionCluster) -> Many:
@@ -31,8 +30,7 @@ def each_controller_and_broker(world: PartitionCluster) -> Many:
 
 def each_leader(world: PartitionCluster) -> Many:
     """(broker,) for whoever believes that it leads."""
-    brokers = world.brokers.items()
-    return [(one,) for one, broker in brokers if broker.replicas.partition.leads]
+    return [(one,) for one, host in world.hosts.items() if host.partition.leads]
 
 
 def each_leader_and_other(world: PartitionCluster) -> Many:
@@ -42,24 +40,36 @@ def each_leader_and_other(world: PartitionCluster) -> Many:
 
 def each_isr_writer(world: PartitionCluster) -> Many:
     """(broker,) for every leader whose ISR write is under way."""
-    brokers = world.brokers.items()
-    return [(one,) for one, broker in brokers if broker.replicas.partition.isr_write is not None]
+    hosts = world.hosts.items()
+    return [(one,) for one, host in hosts if host.partition.isr_write is not None]
 
 
 def each_connection(world: PartitionCluster) -> Many:
     """(follower, leader) of every connection that is in use."""
-    return [at for at, slot in world.network.fetch.items() if slot is not None]
+    return [
+        (one, to)
+        for one, host in world.hosts.items()
+        for to in sorted(host.connections)
+        if host.under_way(to) is not None
+    ]
 
 
 def each_question(world: PartitionCluster) -> Many:
     """(leader, follower) of every connection on which an answer is awaited."""
-    slots = world.network.fetch.items()
-    return sorted((to, one) for (one, to), slot in slots if slot is not None and slot.reply is None)
+    return sorted(
+        (to, one)
+        for one, to in each_connection(world)
+        if (asked := world.hosts[one].under_way(to)) is not None and asked.replies is None
+    )
 
 
-def each_leader_and_isr(world: PartitionCluster) -> Many:
+def each_leader_and_isr(world: PartitionCluster) -> list[tuple[int, int, int]]:
     """(target, leader epoch, controller epoch) of every LeaderAndIsr request in flight."""
-    return sorted(world.network.leader_and_isr)
+    return sorted(
+        (target, sent.epoch, controller)
+        for (controller, target), waiting in world.connections.items()
+        for sent in waiting
+    )
 
 
 LEADS = "the broker believes that it leads"

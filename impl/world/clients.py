@@ -21,17 +21,17 @@ WORTH_ASKING = 3
 
 def each_last_offset(world: PartitionCluster) -> Iterable[tuple[int, int]]:
     """(broker, offset) for the last offsets of every broker that believes it leads."""
-    for broker, server in world.brokers.items():
-        if server.replicas.partition.leads:
-            for offset in range(max(server.log.end - WORTH_ASKING, 0), server.log.end):
+    for broker, server in world.hosts.items():
+        if server.partition.leads:
+            for offset in range(max(server.log.log_end - WORTH_ASKING, 0), server.log.log_end):
                 yield broker, offset
 
 
 def _leads_unmet(world: PartitionCluster, broker: int) -> str | None:
-    replicas = world.brokers[broker].replicas
-    if not replicas.partition.leads:
+    server = world.hosts[broker]
+    if not server.partition.leads:
         return LEADS
-    return ISR_IS_UNLOCKED if replicas.locked else None
+    return ISR_IS_UNLOCKED if server.locked else None
 
 
 def _for_isr_unmet(world: PartitionCluster, broker: int) -> str | None:
@@ -40,13 +40,13 @@ def _for_isr_unmet(world: PartitionCluster, broker: int) -> str | None:
 
 
 def _too_few(world: PartitionCluster, broker: int) -> str | None:
-    replicas = world.brokers[broker].replicas
-    few = len(replicas.partition.isr) < replicas.min_isr
+    server = world.hosts[broker]
+    few = len(server.partition.isr) < server.min_isr
     return "the ISR has min.insync.replicas members" if few else None
 
 
 def _append(world: PartitionCluster, broker: int, acks: int) -> None:
-    error = world.brokers[broker].replicas.append(world.next_record, acks)
+    error = world.hosts[broker].append(world.next_record, acks)
     assert error == NONE, f"a leader takes a record, and says {error}"
     world.next_record += 1
 
@@ -62,13 +62,13 @@ def leader_appends_acks_all(world: PartitionCluster, broker: int) -> None:
 
 
 def _acknowledges_unmet(world: PartitionCluster, broker: int, offset: int) -> str | None:
-    server = world.brokers[broker]
-    partition = server.replicas.partition
+    server = world.hosts[broker]
+    partition = server.partition
     if not partition.leads:
         return LEADS
-    if not 0 <= offset < server.log.end:
+    if not 0 <= offset < server.log.log_end:
         return "the record is in the leader's log"
-    if server.log.records[offset][1] != partition.leader_epoch:
+    if server.log.log.records[offset][1] != partition.leader_epoch:
         return "the record is of the leader's own epoch"
     return None
 
@@ -79,28 +79,28 @@ def leader_acknowledges(world: PartitionCluster, broker: int, offset: int) -> No
 
 def _replicated_unmet(world: PartitionCluster, broker: int, offset: int) -> str | None:
     unmet = _acknowledges_unmet(world, broker, offset)
-    if unmet is None and offset >= world.brokers[broker].replicas.partition.hw:
+    if unmet is None and offset >= world.hosts[broker].partition.hw:
         return "the high watermark has passed the record"
     return unmet or _too_few(world, broker)
 
 
 def leader_acknowledges_acks_all(world: PartitionCluster, broker: int, offset: int) -> None:
     """acks=all: the producer hears that every ISR member has its record."""
-    heard = world.brokers[broker].replicas.acknowledges(offset)
+    heard = world.hosts[broker].acknowledges(offset)
     assert heard, "a producer hears of a record below the high watermark"
 
 
 def _reads_unmet(world: PartitionCluster, broker: int, offset: int) -> str | None:
     unmet = _leads_unmet(world, broker)
-    if unmet is None and not 0 <= offset < world.brokers[broker].replicas.partition.hw:
+    if unmet is None and not 0 <= offset < world.hosts[broker].partition.hw:
         return "the offset is below the high watermark"
     return unmet
 
 
 def consumer_reads(world: PartitionCluster, broker: int, offset: int) -> None:
     """A consumer is given the record at an offset."""
-    server = world.brokers[broker]
-    given, there = server.replicas.read(offset), server.log.records[offset]
+    server = world.hosts[broker]
+    given, there = server.read(offset), server.log.log.records[offset]
     assert given == there, f"a consumer is given {given}, and not {there}"
 
 

@@ -3,8 +3,6 @@ LeaderAndIsr requests that they have in flight."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from impl.core.request_batch import NO_BROKER_EPOCH
 from impl.sim.world_of_steps import refusable
 from impl.world.candidates import (
@@ -15,8 +13,7 @@ from impl.world.candidates import (
     each_leader_and_isr,
 )
 from impl.world.cluster import PartitionCluster
-from impl.world.network import LeaderAndIsrInFlight
-from impl.world.partition_controller import Reply
+from impl.world.partition_controller import Reply, Requests
 from impl.world.processes import PROCESS_IS_UP, SESSION_IS_ALIVE, each_broker
 from impl.znodes.states import NO_LEADER
 
@@ -26,14 +23,14 @@ IN_FLIGHT = "such a LeaderAndIsr request is in flight"
 
 
 def _reads_epoch_unmet(world: PartitionCluster, broker: int) -> str | None:
-    server = world.brokers[broker]
+    server = world.hosts[broker]
     if not server.up:
         return PROCESS_IS_UP
     if not server.alive:
         return SESSION_IS_ALIVE
-    if server.controller.belief is not None:
+    if world.controllers[broker].belief is not None:
         return "the broker does not believe that it is the controller"
-    if server.controller.reply is not None:
+    if world.controllers[broker].reply is not None:
         return "no registration of the broker is under way"
     if world.controller_session is not None:
         return "nobody is registered as controller"
@@ -42,82 +39,81 @@ def _reads_epoch_unmet(world: PartitionCluster, broker: int) -> str | None:
 
 def controller_reads_epoch(world: PartitionCluster, broker: int) -> None:
     """The first half of a registration: which epoch, at which version?"""
-    world.brokers[broker].controller.read_epoch()
+    world.controllers[broker].read_epoch()
 
 
 def _registers_unmet(world: PartitionCluster, broker: int) -> str | None:
-    controller = world.brokers[broker].controller
+    controller = world.controllers[broker]
     if controller.candidacy is None:
         return "the broker has read the controller epoch"
     if controller.reply is not None:
         return "no registration of the broker is under way"
-    if not world.brokers[broker].alive:
+    if not world.hosts[broker].alive:
         return SESSION_IS_ALIVE
     return None
 
 
 def controller_registers(world: PartitionCluster, broker: int) -> None:
     """ZooKeeper executes the multi; the broker does not know the outcome yet."""
-    world.brokers[broker].controller.register()
+    world.controllers[broker].register()
 
 
 def _reply_unmet(world: PartitionCluster, broker: int) -> str | None:
-    if world.brokers[broker].controller.reply not in (Reply.ELECTED, Reply.FAILED):
+    if world.controllers[broker].reply not in (Reply.ELECTED, Reply.FAILED):
         return "the reply to a registration is on its way to the broker"
     return None
 
 
 def controller_learns_outcome(world: PartitionCluster, broker: int) -> None:
     """The reply arrives: elected, or not."""
-    world.brokers[broker].controller.learn_outcome()
+    world.controllers[broker].learn_outcome()
 
 
 def controller_reply_to_registration_is_lost(world: PartitionCluster, broker: int) -> None:
     """The connection broke after ZooKeeper had executed the multi."""
-    world.brokers[broker].controller.lose_reply()
+    world.controllers[broker].lose_reply()
 
 
 def _checks_outcome_unmet(world: PartitionCluster, broker: int) -> str | None:
-    if world.brokers[broker].controller.reply is not Reply.LOST:
+    if world.controllers[broker].reply is not Reply.LOST:
         return "the reply to the broker's registration was lost"
     return None
 
 
 def controller_checks_outcome(world: PartitionCluster, broker: int) -> None:
     """KAFKA-6082: after a lost reply, look who is registered, in which epoch."""
-    world.brokers[broker].controller.check_outcome()
+    world.controllers[broker].check_outcome()
 
 
 def _resigns_unmet(world: PartitionCluster, broker: int) -> str | None:
-    server = world.brokers[broker]
-    if server.controller.belief is None:
+    if world.controllers[broker].belief is None:
         return BELIEVES
-    if server.controller.is_registered():
+    if world.controllers[broker].is_registered():
         return "/controller is not the broker's own any more"
     return None
 
 
 def controller_resigns(world: PartitionCluster, broker: int) -> None:
     """The broker notices that /controller is not its own any more."""
-    world.brokers[broker].controller.resign()
+    world.controllers[broker].break_off()
 
 
 def _reads_partition_unmet(world: PartitionCluster, broker: int) -> str | None:
-    if world.brokers[broker].controller.belief is None:
+    if world.controllers[broker].belief is None:
         return BELIEVES
-    return None if world.brokers[broker].alive else SESSION_IS_ALIVE
+    return None if world.hosts[broker].alive else SESSION_IS_ALIVE
 
 
 def controller_reads_partition(world: PartitionCluster, broker: int) -> None:
     """The read half of every read, decide, write."""
-    world.brokers[broker].controller.read_partition()
+    world.controllers[broker].read_partition()
 
 
 def _elects_unmet(world: PartitionCluster, broker: int, leader: int) -> str | None:
-    controller = world.brokers[broker].controller
+    controller = world.controllers[broker]
     if controller.belief is None:
         return BELIEVES
-    if not world.brokers[broker].alive:
+    if not world.hosts[broker].alive:
         return SESSION_IS_ALIVE
     cached = controller.cached
     if cached is None:
@@ -134,14 +130,14 @@ def _elects_unmet(world: PartitionCluster, broker: int, leader: int) -> str | No
 
 def controller_elects_leader(world: PartitionCluster, broker: int, leader: int) -> None:
     """A fenced, conditional write of a new leader; it may be refused."""
-    put_in_flight(world, world.brokers[broker].controller.elect_leader(leader))
+    put_in_flight(world, world.controllers[broker].elect_leader(leader))
 
 
 def _removes_unmet(world: PartitionCluster, broker: int, replica: int) -> str | None:
-    controller = world.brokers[broker].controller
+    controller = world.controllers[broker]
     if controller.belief is None:
         return BELIEVES
-    if not world.brokers[broker].alive:
+    if not world.hosts[broker].alive:
         return SESSION_IS_ALIVE
     cached = controller.cached
     if cached is None:
@@ -158,41 +154,40 @@ def _removes_unmet(world: PartitionCluster, broker: int, replica: int) -> str | 
 
 def controller_removes_replica(world: PartitionCluster, broker: int, replica: int) -> None:
     """A fenced, conditional write of an ISR without a dead replica."""
-    put_in_flight(world, world.brokers[broker].controller.remove_replica(replica))
+    put_in_flight(world, world.controllers[broker].remove_replica(replica))
 
 
 def _informs_unmet(world: PartitionCluster, broker: int, replica: int) -> str | None:
-    server = world.brokers[broker]
-    belief = server.controller.belief
+    belief = world.controllers[broker].belief
     if belief is None:
         return BELIEVES
-    if not server.controller.is_registered():
+    if not world.controllers[broker].is_registered():
         return "/controller is the broker's own"
     if not world.is_registered(replica):
         return "the replica's broker is registered"
     state = world.registered_state
     if state.leader == NO_LEADER:
         return "the partition has a registered leader"
-    if (replica, state.leader_epoch, belief.epoch) in world.network.leader_and_isr:
+    if world.in_flight(replica, state.leader_epoch, belief.epoch) is not None:
         return "no LeaderAndIsr request of these epochs is in flight to the replica"
     return None
 
 
 def controller_issues_leader_and_isr(world: PartitionCluster, broker: int, replica: int) -> None:
     """Send a replica the registered state (failover, or the broker came back)."""
-    put_in_flight(world, world.brokers[broker].controller.inform(replica))
+    put_in_flight(world, world.controllers[broker].inform(replica))
 
 
-def put_in_flight(world: PartitionCluster, requests: Iterable[LeaderAndIsrInFlight]) -> None:
+def put_in_flight(world: PartitionCluster, requests: Requests) -> None:
     """Put requests in flight, but none for a registration that is over (it would be dead).
 
     Up to 2.1 they name no registration, and reach whoever is registered under that id (KIP-380).
     """
     registered = world.registrations()
-    for request in requests:
-        if request.broker_epoch in (NO_BROKER_EPOCH, registered.get(request.target)):
-            world.hears(request.controller, request.target, request)
-            world.network.send(request)
+    for target, request in requests:
+        if request.broker_epoch in (NO_BROKER_EPOCH, registered.get(target)):
+            world.hears(request.controller, target, request)
+            world.send(target, request)
 
 
 # Their requests in flight: each arrives, in any order, or is lost
@@ -201,13 +196,13 @@ def put_in_flight(world: PartitionCluster, requests: Iterable[LeaderAndIsrInFlig
 def _arrives_unmet(
     world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> str | None:
-    if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
+    request = world.in_flight(broker, leader_epoch, controller_epoch)
+    if request is None:
         return IN_FLIGHT
-    server = world.brokers[broker]
+    server = world.hosts[broker]
     if not server.up:
         return PROCESS_IS_UP
-    request = world.network.leader_and_isr[broker, leader_epoch, controller_epoch]
-    waits = server.replicas.waits_for_isr_lock(request, server.broker_epoch)
+    waits = server.waits_for_isr_lock(request, world.epochs[broker])
     return ISR_IS_UNLOCKED if waits else None
 
 
@@ -218,24 +213,22 @@ def leader_and_isr_arrives(
 
     One that would be applied waits until an ISR write of the partition is answered.
     """
-    request = world.network.take((broker, leader_epoch, controller_epoch))
-    server = world.brokers[broker]
-    server.replicas.hear(request, server.broker_epoch)
+    request = world.take_off(broker, leader_epoch, controller_epoch)
+    world.hosts[broker].hear(request, world.epochs[broker])
 
 
 def _is_lost_unmet(
     world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> str | None:
-    if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
-        return IN_FLIGHT
-    return None
+    there = world.in_flight(broker, leader_epoch, controller_epoch)
+    return IN_FLIGHT if there is None else None
 
 
 def leader_and_isr_is_lost(
     world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> None:
     """The request never arrives."""
-    world.network.take((broker, leader_epoch, controller_epoch))
+    world.take_off(broker, leader_epoch, controller_epoch)
 
 
 KINDS = (

@@ -12,35 +12,33 @@ from impl.releases import DEFAULT
 from impl.sim.world_of_steps import StepKind, refusable
 from impl.world.partition_world import KINDS, World
 from impl.world.processes import PROCESS_IS_UP, each_broker, start_unmet
-from impl.world.replicas import Replicas
 
 
 def broker_starts_empty(world: World, broker: int) -> None:
     """A new incarnation under the old id, with a new disk: no log, no epochs, no checkpoint."""
-    server = world.brokers[broker]
-    server.log.truncate_to(0)
+    server = world.hosts[broker]
+    server.log.log.truncate_to(0)
     server.checkpoint.write(0)
     world.start(broker)
 
 
 def each_shorter_end(world: World) -> Iterable[tuple[int, int]]:
     """(broker, end) for every end below that of a broker's log."""
-    return [(broker, end) for broker, server in world.brokers.items()
-            for end in range(server.log.end)]  # fmt: skip
+    return [(broker, end) for broker, server in world.hosts.items()
+            for end in range(server.log.log_end)]  # fmt: skip
 
 
 def _loses_unmet(world: World, broker: int, end: int) -> str | None:
-    if not world.brokers[broker].up:
+    if not world.hosts[broker].up:
         return PROCESS_IS_UP
-    return (
-        None if 0 <= end < world.brokers[broker].log.end else "what is left of its log is shorter"
-    )
+    is_shorter = 0 <= end < world.hosts[broker].log.log_end
+    return None if is_shorter else "what is left of its log is shorter"
 
 
 def broker_crashes_losing_unflushed_records(world: World, broker: int, end: int) -> None:
     """The machine stops, and the disk lacks what was appended from an offset on."""
     world.crash(broker)
-    world.brokers[broker].log.truncate_to(end)
+    world.hosts[broker].log.log.truncate_to(end)
 
 
 DISK_FAILURES: dict[str, StepKind] = {
@@ -66,7 +64,5 @@ class FailingDiskWorld(World):
 
     def __init__(self, brokers: int = 3, version: str = DEFAULT, min_isr: int = 1) -> None:
         super().__init__(brokers, version=version)
-        demanding = type("DemandingReplicas", (Replicas,), {"min_isr": min_isr})
-        for broker in self.brokers.values():
-            broker.new_replicas = demanding
-            broker.replicas = broker.fresh_replicas(0)
+        for host in self.hosts.values():
+            host.min_isr = min_isr

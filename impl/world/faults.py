@@ -165,15 +165,15 @@ def weights_in(world: World, faults: FaultProfile) -> list[tuple[str, Weight]]:
 
 
 def _expires(world: World, step: Step, faults: FaultProfile) -> int:
-    return faults.sessions if world.brokers[step.args[0]].up else USUAL
+    return faults.sessions if world.hosts[step.args[0]].up else USUAL
 
 
 def _reads_epoch(world: World, step: Step, _: FaultProfile) -> int:
-    return LIKELY if world.brokers[step.args[0]].controller.candidacy is None else RARE
+    return LIKELY if world.controllers[step.args[0]].candidacy is None else RARE
 
 
 def _reads_partition(world: World, step: Step, _: FaultProfile) -> int:
-    return LIKELY if world.brokers[step.args[0]].controller.cached is None else SELDOM
+    return LIKELY if world.controllers[step.args[0]].cached is None else SELDOM
 
 
 def _elects(world: World, step: Step, _: FaultProfile) -> int:
@@ -185,12 +185,12 @@ def _informs(world: World, step: Step, _: FaultProfile) -> int:
 
 
 def _appends(world: World, step: Step, _: FaultProfile) -> int:
-    log = world.brokers[step.args[0]].replicas.log
+    log = world.hosts[step.args[0]].log
     return USUAL if log.log_end - log.high_watermark < ENOUGH_UNCOMMITTED else RARE
 
 
 def _shrinks(world: World, step: Step, _: FaultProfile) -> int:
-    return RARE if world.brokers[step.args[1]].up else USUAL
+    return RARE if world.hosts[step.args[1]].up else USUAL
 
 
 _BY_LOOKING: dict[str, Callable[[World, Step, FaultProfile], int]] = {
@@ -206,10 +206,10 @@ _BY_LOOKING: dict[str, Callable[[World, Step, FaultProfile], int]] = {
 
 
 def _leaderless(world: World, broker: int) -> bool:
-    cached = world.brokers[broker].controller.cached
+    cached = world.controllers[broker].cached
     return cached is None or cached.state.leader not in cached.live_ids
 
 
 def _uninformed(world: World, replica: int) -> bool:
     epoch = world.registered_state.leader_epoch
-    return world.brokers[replica].replicas.partition.leader_epoch < epoch
+    return world.hosts[replica].partition.leader_epoch < epoch

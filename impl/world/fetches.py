@@ -22,6 +22,7 @@ from impl.core.fetcher_thread import (
     FetcherListener,
     FetcherThread,
     FetchReply,
+    FetchState,
     FollowedLog,
     truncates_on_fetch,
 )
@@ -40,13 +41,14 @@ MOST_BYTES = 8_192
 class Exchange:
     """What is on a connection; ``replies`` is None until the leader has answered.
 
-    ``asked_in`` is for those who look on: the leader epochs that the follower was in then.
-    ``is_lost``: the connection broke.
+    ``began`` is how the follower's fetcher stood then. ``asked_in`` is for those who look on: the
+    leader epochs that the follower was in. ``is_lost``: the connection broke.
     """
 
     kind: str
     questions: Mapping[TopicPartition, Any]
     asked_in: Mapping[TopicPartition, int]
+    began: Mapping[TopicPartition, FetchState]
     replies: Mapping[TopicPartition, Any] | None = None
     is_lost: bool = False
 
@@ -57,17 +59,27 @@ class Exchange:
 
 
 class FollowerConnection(LeaderByEffect, FetcherListener):
-    """One broker's fetcher for the partitions that it follows one leader in."""
+    """One broker's fetcher for the partitions that it follows one leader in.
 
-    def __init__(self, leader: int, release: Release, observer: Observer = silent) -> None:
+    ``protocol`` is the inter.broker.protocol.version.
+    """
+
+    def __init__(
+        self, leader: int, release: Release, protocol: Release, observer: Observer = silent
+    ) -> None:
         self.leader = leader
         self.observer = observer
         self.logs: dict[TopicPartition, FollowedLog] = {}
         self.rounds: FetcherThread[TopicPartition] = FetcherThread(
-            self, self.logs, release, truncates_on_fetch(release, release), self
+            self, self.logs, release, truncates_on_fetch(release, protocol), self
         )
         self.round: Coroutine[Any, Any, None] | None = None
         self.exchange: Exchange | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """It follows nothing, and waits for nothing."""
+        return not self.rounds.states and self.round is None
 
     def add(self, replica: Replica) -> None:
         """Follow one more partition."""
@@ -113,8 +125,9 @@ class FollowerConnection(LeaderByEffect, FetcherListener):
                 del self.logs[partition]
             return
         states = self.rounds.states
-        epochs = {one: states[one].leader_epoch for one in asked.questions if one in states}
-        self.exchange = Exchange(asked.kind, asked.questions, epochs)
+        began = {one: states[one] for one in asked.questions if one in states}
+        epochs = {one: state.leader_epoch for one, state in began.items()}
+        self.exchange = Exchange(asked.kind, asked.questions, epochs, began)
 
     # What a round tells
 
@@ -133,6 +146,47 @@ class FollowerConnection(LeaderByEffect, FetcherListener):
     ) -> None:
         """An answer was taken."""
         self.observer(RecordsReplicated(key, offset, log_end, high_watermark))
+
+
+class SuspendedConnection(FollowerConnection):
+    """One whose round is kept as what was asked, and ends with the answer: it is plain data.
+
+    It outlasts what was followed, as long as something is under way, or a partition has failed.
+    """
+
+    @property
+    def is_idle(self) -> bool:
+        """It follows nothing, waits for nothing, and nothing has failed."""
+        return super().is_idle and self.exchange is None and not self.rounds.failed
+
+    def ask(self) -> None:
+        """A question is on its way, if there is one."""
+        super().ask()
+        asked = self.exchange
+        self.close()
+        self.exchange = asked
+
+    def apply(self) -> None:
+        """Take the leader's answer; where its log begins and ends, it does not tell."""
+        done, self.exchange = self.exchange, None
+        assert done is not None, "something was asked"
+        goes_on: Any = self.rounds.on_fetched if done.kind == "Fetch" else self.rounds.on_epoch_ends
+        work = goes_on(done.began, done.replies)
+        try:
+            work.send(None)
+            while True:
+                work.send({})
+        except StopIteration:
+            return
+
+    def save(self) -> Any:
+        """Everything, as a value."""
+        return tuple(self.rounds.states.items()), frozenset(self.rounds.failed), self.exchange
+
+    def load(self, saved: Any) -> None:
+        """Become what was saved."""
+        states, failed, self.exchange = saved
+        self.rounds.states, self.rounds.failed = dict(states), set(failed)
 
 
 def answer(
@@ -166,7 +220,10 @@ class SimulatedFetchers:
 
     broker: int
     release: Release
-    connections: dict[int, FollowerConnection]
+    connections: dict[int, Any]
+    new_connection: type[FollowerConnection] = FollowerConnection
+    protocol: Release | None = None
+    """An inter.broker.protocol.version that is not the release's."""
 
     def observe(self, event: ReplicaEvent) -> None:
         """What happens to the replicas; not every world looks on."""
@@ -181,7 +238,8 @@ class SimulatedFetchers:
         """The connection to a leader, which is made if there is none."""
         connection = self.connections.get(leader)
         if connection is None:
-            connection = FollowerConnection(leader, self.release, self.observe)
+            protocol = self.protocol or self.release
+            connection = self.new_connection(leader, self.release, protocol, self.observe)
             self.connections[leader] = connection
         return connection
 
@@ -190,7 +248,7 @@ class SimulatedFetchers:
         for leader, connection in [*self.connections.items()]:
             for partition in partitions:
                 connection.remove(partition)
-            if not connection.rounds.states and connection.round is None:
+            if connection.is_idle:
                 del self.connections[leader]
 
     def is_following(self, partition: TopicPartition) -> bool:

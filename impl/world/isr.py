@@ -20,41 +20,41 @@ from impl.world.processes import SESSION_IS_ALIVE
 
 
 def _writes_unmet(world: PartitionCluster, leader: int) -> str | None:
-    server = world.brokers[leader]
-    if not server.replicas.partition.leads:
+    server = world.hosts[leader]
+    if not server.partition.leads:
         return LEADS
     if not server.alive:
         return SESSION_IS_ALIVE
-    return ISR_IS_UNLOCKED if server.replicas.locked else None
+    return ISR_IS_UNLOCKED if server.locked else None
 
 
 def _lagging_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
     unmet = _writes_unmet(world, leader)
-    partition = world.brokers[leader].replicas.partition
+    partition = world.hosts[leader].partition
     if unmet is not None:
         return unmet
     if replica not in partition.isr:
         return "the replica is in the leader's ISR"
-    if not world.brokers[leader].replicas.is_laggard(replica):
+    if not world.hosts[leader].is_laggard(replica):
         return "the replica is not known to reach the leader's log end"
     return None
 
 
 def _joining_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
     unmet = _writes_unmet(world, leader)
-    partition = world.brokers[leader].replicas.partition
+    partition = world.hosts[leader].partition
     if unmet is not None:
         return unmet
     if replica in partition.isr:
         return "the replica is not in the leader's ISR"
-    if not world.brokers[leader].replicas.may_join(replica):
+    if not world.hosts[leader].may_join(replica):
         return "the replica reaches the high watermark and the start of the leader's epoch"
     return None
 
 
 def version_is_current(world: PartitionCluster, leader: int) -> bool:
     """The race that a conditional write is about: who wrote the state last?"""
-    return world.registered_state.zk_version == world.brokers[leader].replicas.partition.zk_version
+    return world.registered_state.zk_version == world.hosts[leader].partition.zk_version
 
 
 def _shrinks_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
@@ -69,7 +69,7 @@ def _shrink_is_refused_unmet(world: PartitionCluster, leader: int, replica: int)
 
 def shrinks(world: PartitionCluster, leader: int, replica: int) -> None:
     """Drop a lagging follower by a conditional write; a stale version is refused."""
-    world.brokers[leader].replicas.partition.begin_isr_write(replica, joins=False)
+    world.hosts[leader].partition.begin_isr_write(replica, joins=False)
 
 
 def _expands_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
@@ -84,14 +84,14 @@ def _expand_is_refused_unmet(world: PartitionCluster, leader: int, replica: int)
 
 def expands(world: PartitionCluster, leader: int, replica: int) -> None:
     """Take in a follower that caught up, likewise."""
-    world.brokers[leader].replicas.partition.begin_isr_write(replica, joins=True)
+    world.hosts[leader].partition.begin_isr_write(replica, joins=True)
 
 
 # The answer
 
 
 def _write(world: PartitionCluster, leader: int) -> IsrWrite | None:
-    return world.brokers[leader].replicas.partition.isr_write
+    return world.hosts[leader].partition.isr_write
 
 
 def _applied_unmet(world: PartitionCluster, leader: int) -> str | None:
@@ -103,12 +103,12 @@ def _applied_unmet(world: PartitionCluster, leader: int) -> str | None:
 
 def leader_learns_isr_is_written(world: PartitionCluster, leader: int) -> None:
     """The answer arrives: the leader adopts the ISR and the version."""
-    world.brokers[leader].replicas.partition.learn_isr_write()
+    world.hosts[leader].partition.learn_isr_write()
 
 
 def isr_answer_is_lost(world: PartitionCluster, leader: int) -> None:
     """The connection broke: the client sends the write again, and that is refused."""
-    world.brokers[leader].replicas.partition.lose_isr_answer()
+    world.hosts[leader].partition.lose_isr_answer()
 
 
 def _in_doubt_unmet(world: PartitionCluster, leader: int) -> str | None:
@@ -120,23 +120,23 @@ def _in_doubt_unmet(world: PartitionCluster, leader: int) -> str | None:
 
 def _reads_back_unmet(world: PartitionCluster, leader: int) -> str | None:
     unmet = _in_doubt_unmet(world, leader)
-    return unmet or (None if world.brokers[leader].alive else SESSION_IS_ALIVE)
+    return unmet or (None if world.hosts[leader].alive else SESSION_IS_ALIVE)
 
 
 def leader_reads_isr_back(world: PartitionCluster, leader: int) -> None:
     """KAFKA-1382: was the refused write its own, done before?"""
-    world.brokers[leader].replicas.partition.end_isr_write()
+    world.hosts[leader].partition.end_isr_write()
 
 
 def _gives_up_unmet(world: PartitionCluster, leader: int) -> str | None:
     unmet = _in_doubt_unmet(world, leader)
-    alive = world.brokers[leader].alive
+    alive = world.hosts[leader].alive
     return unmet or ("the broker's ZooKeeper session has expired" if alive else None)
 
 
 def leader_gives_up_isr_write(world: PartitionCluster, leader: int) -> None:
     """``ZooKeeperClientExpiredException``: the leader goes on with what it knew."""
-    world.brokers[leader].replicas.partition.end_isr_write()
+    world.hosts[leader].partition.end_isr_write()
 
 
 KINDS = (

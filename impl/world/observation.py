@@ -27,15 +27,17 @@ end), "asked_records" (leader_epoch, offset) or "answered_records" (leader_epoch
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import permutations
 from typing import Any
 
 from impl.core.fetcher_thread import EpochQuestion, EpochReply, FetchQuestion, FetchReply
 from impl.core.partition import UNKNOWN_END
-from impl.world.broker import PartitionBroker
+from impl.world.broker import PartitionBroker, SteppedPartition
+from impl.world.candidates import each_leader_and_isr
 from impl.world.cluster import PartitionCluster
-from impl.world.network import Fetch, LeaderAndIsrInFlight
+from impl.world.fetches import Exchange
 from impl.world.partition_controller import Cached
-from impl.world.replicas import Replicas
+from impl.world.stepped.controller_run import FIRST
 from impl.znodes import LeaderIsrAndControllerEpoch
 from impl.znodes.controller import ControllerEpoch
 from impl.znodes.states import NO_LEADER
@@ -51,9 +53,7 @@ def observe(world: PartitionCluster) -> Observation:
     """Every fact of the world; see the module for the shape."""
     return {
         "zookeeper": _zookeeper(world),
-        "brokers": {
-            number: _broker(broker, world.assignment) for number, broker in world.brokers.items()
-        },
+        "brokers": {number: _broker(world, number) for number in world.brokers},
         "network": {
             "leader_and_isr": _in_flight(world),
             "fetch": {
@@ -70,8 +70,7 @@ def observe(world: PartitionCluster) -> Observation:
 
 
 def _in_flight(world: PartitionCluster) -> list[Observation]:
-    requests = world.network.leader_and_isr
-    return [_leader_and_isr(requests[key]) for key in sorted(requests)]
+    return [_leader_and_isr(world, *key) for key in each_leader_and_isr(world)]
 
 
 def _zookeeper(world: PartitionCluster) -> Observation:
@@ -97,20 +96,18 @@ def _state(state: LeaderIsrAndControllerEpoch) -> Observation:
     }
 
 
-def _broker(
-    broker: PartitionBroker, everybody: tuple[int, ...], has_lists: bool = True
-) -> Observation:
+def _broker(world: PartitionCluster, number: int, has_lists: bool = True) -> Observation:
     """What is seen of a broker; without its log and its leader epochs, which may be long."""
-    replicas, controller = broker.replicas, broker.controller
-    partition = replicas.partition
+    broker, controller = world.hosts[number], world.controllers[number]
+    partition = broker.partition
     belief, candidacy, cached = controller.belief, controller.candidacy, controller.cached
     reply = controller.reply
     return {
         "up": broker.up,
         "session_alive": broker.alive,
         "believes": None if belief is None else belief.epoch,
-        "seen_controller_epoch": replicas.controller_epoch,
-        "role": replicas.role,
+        "seen_controller_epoch": broker.seen,
+        "role": broker.does,
         "leader": NO_LEADER if partition.leader is None else partition.leader,
         "leader_epoch": partition.leader_epoch,
         "isr": sorted(partition.isr),
@@ -118,13 +115,13 @@ def _broker(
         "epoch_start": partition.epoch_start if partition.leads else NOT_LEADING,
         "known_end": {
             other: known.end if (known := partition.remotes.get(other)) else UNKNOWN_END
-            for other in everybody
-            if other != broker.id
+            for other in world.brokers
+            if other != number
         },
-        "truncating": replicas.truncating,
-        "isr_write": None if replicas.partition.isr_write is None else _isr_write(replicas),
+        "truncating": broker.truncating,
+        "isr_write": None if partition.isr_write is None else _isr_write(partition),
         **({name: _listed(entries) for name, entries in _lists(broker)} if has_lists else {}),
-        "hw": replicas.log.high_watermark,
+        "hw": broker.log.high_watermark,
         "checkpoint": broker.checkpoint.offset,
         "controller": {
             "epoch_version": None if belief is None else belief.epoch_version,
@@ -137,7 +134,7 @@ def _broker(
 
 
 def _lists(broker: PartitionBroker) -> Iterator[tuple[str, Sequence[tuple[int, int]]]]:
-    yield "log", broker.log.records
+    yield "log", broker.log.log.records
     yield "epoch_cache", broker.log.epochs.entries
 
 
@@ -149,8 +146,7 @@ def _epoch_of(read: ControllerEpoch | None) -> list[int] | None:
     return None if read is None else [read.epoch, read.epoch_version]
 
 
-def _isr_write(replicas: Replicas) -> Observation:
-    partition = replicas.partition
+def _isr_write(partition: SteppedPartition) -> Observation:
     write = partition.isr_write
     assert write is not None, "there is one"
     return {
@@ -165,38 +161,43 @@ def _cached(cached: Cached) -> Observation:
     return {**_state(state), "version": state.zk_version, "live": dict(cached.live)}
 
 
-def _leader_and_isr(request: LeaderAndIsrInFlight) -> Observation:
+def _leader_and_isr(
+    world: PartitionCluster, target: int, leader_epoch: int, controller: int
+) -> Observation:
+    request = world.in_flight(target, leader_epoch, controller)
+    assert request is not None, "it is in flight"
+    state = request.partitions[FIRST].state
     return {
-        "target": request.target,
+        "target": target,
         "controller": request.controller,
         "controller_epoch": request.controller_epoch,
         "broker_epoch": request.broker_epoch,
-        "leader": request.state.leader,
-        "leader_epoch": request.state.leader_epoch,
-        "isr": sorted(request.state.isr),
-        "state_controller_epoch": request.state.controller_epoch,
-        "zk_version": request.zk_version,
+        "leader": state.leader,
+        "leader_epoch": state.leader_epoch,
+        "isr": sorted(state.isr),
+        "state_controller_epoch": state.controller_epoch,
+        "zk_version": state.zk_version,
     }
 
 
 FENCED = "fenced"
 
 
-def _connection(world: PartitionCluster, follower: int, leader: int) -> Fetch | str | None:
+def _connection(world: PartitionCluster, follower: int, leader: int) -> Exchange | str | None:
     """What is on a connection; FENCED where it is idle, since the fetcher failed."""
-    slot = world.network.fetch[follower, leader]
-    failed = slot is None and world.brokers[follower].replicas.has_failed(leader)
+    slot = world.hosts[follower].under_way(leader)
+    failed = slot is None and world.hosts[follower].has_failed(leader)
     return FENCED if failed else slot
 
 
-def _slot(slot: Fetch | str | None) -> Observation:
+def _slot(slot: Exchange | str | None) -> Observation:
     if slot is None or isinstance(slot, str):
         return {"slot": slot or "idle"}
-    question, reply = slot.question, slot.reply
+    question, reply = slot.questions[FIRST], slot.replies and slot.replies[FIRST]
+    about = "epoch" if isinstance(question, EpochQuestion) else "records"
     seen: Observation = {
-        "slot": f"{'asked' if reply is None else 'answered'}_"
-        f"{'epoch' if slot.asks_epoch else 'records'}",
-        "leader_epoch": slot.asked_in,
+        "slot": f"{'asked' if reply is None else 'answered'}_{about}",
+        "leader_epoch": slot.asked_in[FIRST],
     }
     match question, reply:
         case EpochQuestion(), EpochReply():
@@ -251,19 +252,20 @@ class Changes:
         self.known = dict(self.initial)
         self._lists: dict[str, list[tuple[int, int]]] = {
             f"brokers.{number}.{name}": list(entries)
-            for number, broker in world.brokers.items()
+            for number, broker in world.hosts.items()
             for name, entries in _lists(broker)
         }
         for path in self._lists:
             del self.known[path]
         self._zxid = world.zookeeper.zxid
-        self._brokers = {number: _key(broker) for number, broker in world.brokers.items()}
-        self._in_flight = tuple(world.network.leader_and_isr)
+        self._brokers = {number: _key(world, number) for number in world.brokers}
+        self._in_flight = tuple(each_leader_and_isr(world))
         self._slots = self._connections()
         self._next_record = world.next_record
 
-    def _connections(self) -> dict[tuple[int, int], Fetch | str | None]:
-        return {pair: _connection(self.world, *pair) for pair in self.world.network.fetch}
+    def _connections(self) -> dict[tuple[int, int], Exchange | str | None]:
+        pairs = permutations(self.world.brokers, 2)
+        return {pair: _connection(self.world, *pair) for pair in pairs}
 
     def look(self) -> dict[str, Any]:
         """The leaves that changed since the last look, in order."""
@@ -271,15 +273,15 @@ class Changes:
         if world.zookeeper.zxid != self._zxid:
             self._zxid = world.zookeeper.zxid
             self._compare(_zookeeper(world), "zookeeper.", changed)
-        for number, broker in world.brokers.items():
-            key = _key(broker)
+        for number, broker in world.hosts.items():
+            key = _key(world, number)
             if key != self._brokers[number]:
                 self._brokers[number] = key
-                seen = _broker(broker, world.assignment, has_lists=False)
+                seen = _broker(world, number, has_lists=False)
                 self._compare(seen, f"brokers.{number}.", changed)
                 for name, entries in _lists(broker):
                     self._compare_end(f"brokers.{number}.{name}", entries, changed)
-        in_flight = tuple(world.network.leader_and_isr)
+        in_flight = tuple(each_leader_and_isr(world))
         if in_flight != self._in_flight:
             self._in_flight = in_flight
             reported = {"leader_and_isr": _in_flight(world)}
@@ -315,13 +317,13 @@ class Changes:
             changed[path] = {"from": same, "then": _listed(known[same:])}
 
 
-def _key(broker: PartitionBroker) -> tuple[Any, ...]:
+def _key(world: PartitionCluster, number: int) -> tuple[Any, ...]:
     """Equal for two moments only if nothing that is seen of the broker differs."""
-    log = broker.log
-    epochs = log.epochs.entries
+    broker = world.hosts[number]
+    records, epochs = broker.log.log.records, broker.log.epochs.entries
     return (
-        broker.up, broker.alive, broker.checkpoint.offset,
-        broker.replicas.save(), broker.controller.save(),
-        log.end, log.records[-1] if log.records else None,
+        broker.up, broker.alive, broker.checkpoint.offset, broker.seen, broker.truncating,
+        broker.partition.save(), world.controllers[number].save(),
+        len(records), records[-1] if records else None,
         len(epochs), epochs[-1] if epochs else None,
     )  # fmt: skip

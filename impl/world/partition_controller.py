@@ -18,11 +18,12 @@ from impl.core.controller_parts import ControllerConfig
 from impl.core.partition_machine import OFFLINE, PartitionMachine
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.request_batch import RequestBatch, Round
+from impl.core.requests import LeaderAndIsr
 from impl.releases import Release
 from impl.sim.effects import EffectPort
 from impl.sim.pending import CompletedWork, as_far_as, carry_out
 from impl.sim.suspension_points import registered_epoch
-from impl.world.network import PARTITION, LeaderAndIsrInFlight, leader_and_isr_in
+from impl.world.stepped.controller_run import FIRST
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
     decode_controller_epoch,
@@ -86,7 +87,9 @@ class Cached:
         return tuple(broker for broker, _ in self.live)
 
 
-SavedController = tuple[Candidacy | None, ControllerEpoch | None, Cached | None]
+SavedController = tuple[Candidacy | None, ControllerEpoch | None, Cached | None, int]
+Requests = list[tuple[int, LeaderAndIsr]]
+"""LeaderAndIsr requests, each with its target."""
 
 
 class PartitionController:
@@ -96,13 +99,13 @@ class PartitionController:
         self,
         broker: int,
         assignment: tuple[int, ...],
-        session: EmbeddedSession,
+        port: EffectPort,
         release: Release,
     ) -> None:
         self.broker = broker
         self.assignment = assignment
         self.release = release
-        self.port = EffectPort(session)
+        self.port = port
         self.candidacy: Candidacy | None = None
         self.belief: ControllerEpoch | None = None
         self.cached: Cached | None = None
@@ -191,9 +194,18 @@ class PartitionController:
         node = self.port.embedded.zookeeper.nodes.get(paths.CONTROLLER)
         return node is not None and node.owner == self.port.session
 
-    def resign(self) -> None:
+    def break_off(self) -> None:
         """No belief, no registration under way, nothing cached."""
         self.candidacy = self.belief = self.cached = None
+
+    def renew(self, session: int) -> None:
+        """Another process, or session: it knows nothing."""
+        self.break_off()
+        self.reconnect(session)
+
+    def reconnect(self, session: int) -> None:
+        """On another session."""
+        self.port.embedded = EmbeddedSession.known(self.port.embedded.zookeeper, session)
 
     # As the controller
 
@@ -202,14 +214,14 @@ class PartitionController:
         self.cached = Cached(self._registered_state(), self._live())
 
     def _registered_state(self) -> LeaderIsrAndControllerEpoch:
-        state = wait(self.client.state(PARTITION))
+        state = wait(self.client.state(FIRST))
         assert state is not None, "the partition has a state"
         return state
 
     def _live(self) -> tuple[tuple[int, int], ...]:
         return tuple((one, epoch) for one, (_, epoch) in wait(self.client.brokers()).items())
 
-    def elect_leader(self, leader: int) -> list[LeaderAndIsrInFlight]:
+    def elect_leader(self, leader: int) -> Requests:
         """Elect one that may lead; what is to be sent, nothing if the write was refused.
 
         The core elects the first that may lead: it is given an assignment in which this one is.
@@ -220,7 +232,7 @@ class PartitionController:
         machine = PartitionMachine(
             context, batch, self.client, self.release, lambda topic: self.unclean
         )
-        elected = machine.choose(PARTITION, cached.state, OFFLINE)
+        elected = machine.choose(FIRST, cached.state, OFFLINE)
         assert elected is not None, "who is elected may lead"
         assert elected.leader == leader, "who is elected may lead"
         state = replace(
@@ -232,7 +244,7 @@ class PartitionController:
         )
         return self._write(cached, state, elected.recipients)
 
-    def remove_replica(self, replica: int) -> list[LeaderAndIsrInFlight]:
+    def remove_replica(self, replica: int) -> Requests:
         """Take a dead replica off the ISR; what is to be sent to the other ones."""
         cached = self._cached()
         context, batch = self._context(cached, self.assignment)
@@ -246,20 +258,20 @@ class PartitionController:
         cached: Cached,
         state: LeaderIsrAndControllerEpoch,
         recipients: Collection[int],
-    ) -> list[LeaderAndIsrInFlight]:
+    ) -> Requests:
         won = self._belief()
         try:
-            updated = wait(self.client.update_states({PARTITION: state}, won.epoch_version))
+            updated = wait(self.client.update_states({FIRST: state}, won.epoch_version))
         except ControllerMoved:
-            self.resign()
+            self.break_off()
             return []
-        if PARTITION not in updated.done:
+        if FIRST not in updated.done:
             self.cached = None
             return []
-        self.cached = replace(cached, state=updated.done[PARTITION])
+        self.cached = replace(cached, state=updated.done[FIRST])
         return self._batch(self.cached, recipients)
 
-    def inform(self, replica: int) -> list[LeaderAndIsrInFlight]:
+    def inform(self, replica: int) -> Requests:
         """Send a registered replica a LeaderAndIsr with the state that is registered now."""
         return self._batch(Cached(self._registered_state(), self._live()), [replica])
 
@@ -270,20 +282,21 @@ class PartitionController:
         context, won = ClusterContext(), self._belief()
         context.epoch, context.epoch_version = won.epoch, won.epoch_version
         context.broker_epochs = dict(known.live)
-        context.assign(PARTITION, assignment)
-        context.leadership[PARTITION] = known.state
+        context.assign(FIRST, assignment)
+        context.leadership[FIRST] = known.state
         return context, RequestBatch(self.broker, context, self.release, unsent)
 
-    def _batch(self, known: Cached, recipients: Collection[int]) -> list[LeaderAndIsrInFlight]:
+    def _batch(self, known: Cached, recipients: Collection[int]) -> Requests:
         context, batch = self._context(known, self.assignment)
-        sent: list[LeaderAndIsrInFlight] = []
+        sent: Requests = []
 
         async def send(requests: Round) -> None:
-            sent.extend(leader_and_isr_in(requests))
+            # Of the others nobody here needs to hear.
+            sent.extend((to, one) for to, one in requests if isinstance(one, LeaderAndIsr))
 
         batch.send = send
         batch.begin()
-        batch.add_leader_and_isr(recipients, PARTITION, known.state, self.assignment, is_new=False)
+        batch.add_leader_and_isr(recipients, FIRST, known.state, self.assignment, is_new=False)
         wait(batch.send_requests(context.epoch))
         return sent
 
@@ -305,11 +318,13 @@ class PartitionController:
 
     def save(self) -> SavedController:
         """Everything, as an immutable value."""
-        return self.candidacy, self.belief, self.cached
+        return self.candidacy, self.belief, self.cached, self.port.session
 
     def load(self, saved: SavedController) -> None:
         """Become what was saved."""
-        self.candidacy, self.belief, self.cached = saved
+        self.candidacy, self.belief, self.cached, session = saved
+        if session != self.port.session:
+            self.reconnect(session)
 
 
 async def unsent(requests: Round) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.core.fetch_sessions import forgets_epochs
-from impl.core.fetcher_thread import FetcherError, FetchQuestion
+from impl.core.fetcher_thread import FetcherError
 from impl.sim.world_of_steps import refusable
 from impl.world.candidates import (
     ISR_IS_UNLOCKED,
@@ -14,15 +14,17 @@ from impl.world.candidates import (
 )
 from impl.world.cluster import PartitionCluster
 from impl.world.processes import PROCESS_IS_UP, each_broker
+from impl.world.stepped.controller_run import FIRST
 
 FOLLOWS = "the broker follows a leader"
 HAS_NOT_FAILED = "the fetcher was not fenced: then it waits for the next LeaderAndIsr"
 IDLE = "the connection to the leader is idle"
 HAS_THE_OFFSET = "the leader's log reaches to the offset"
+EPOCHS, RECORDS = "OffsetForLeaderEpoch", "Fetch"
 
 
 def _leads_unmet(world: PartitionCluster, broker: int) -> str | None:
-    replicas = world.brokers[broker].replicas
+    replicas = world.hosts[broker]
     if not replicas.partition.leads:
         return LEADS
     return ISR_IS_UNLOCKED if replicas.locked else None
@@ -30,10 +32,18 @@ def _leads_unmet(world: PartitionCluster, broker: int) -> str | None:
 
 def _answers_unmet(world: PartitionCluster, leader: int) -> str | None:
     """A process answers nothing while it is down, nor about a partition that is locked."""
-    server = world.brokers[leader]
+    server = world.hosts[leader]
     if not server.up:
         return PROCESS_IS_UP
-    return ISR_IS_UNLOCKED if server.replicas.locked else None
+    return ISR_IS_UNLOCKED if server.locked else None
+
+
+def _kind(world: PartitionCluster, follower: int, leader: int, is_answered: bool) -> str | None:
+    """What is asked on a connection, or answered."""
+    asked = world.hosts[follower].under_way(leader)
+    if asked is None or (asked.replies is not None) != is_answered:
+        return None
+    return asked.kind
 
 
 # A follower asks
@@ -42,8 +52,8 @@ def _answers_unmet(world: PartitionCluster, leader: int) -> str | None:
 def _asks_unmet(
     world: PartitionCluster, broker: int, truncating: bool, otherwise: str
 ) -> str | None:
-    replicas = world.brokers[broker].replicas
-    if replicas.role != "follower":
+    replicas = world.hosts[broker]
+    if replicas.does != "follower":
         return FOLLOWS
     leader = replicas.partition.leader
     assert leader is not None, "a follower has a leader"
@@ -51,7 +61,7 @@ def _asks_unmet(
         return HAS_NOT_FAILED
     if replicas.truncating != truncating:
         return otherwise
-    return None if world.network.fetch[broker, leader] is None else IDLE
+    return None if replicas.under_way(leader) is None else IDLE
 
 
 def _asks_epoch_unmet(world: PartitionCluster, broker: int) -> str | None:
@@ -66,25 +76,23 @@ def _asks_records_unmet(world: PartitionCluster, broker: int) -> str | None:
 
 def follower_asks(world: PartitionCluster, broker: int) -> None:
     """A round of the fetcher begins: OffsetForLeaderEpoch goes out, or a fetch."""
-    replicas = world.brokers[broker].replicas
+    replicas = world.hosts[broker]
     leader = replicas.partition.leader
     assert leader is not None, "a follower has a leader"
-    world.network.fetch[broker, leader] = replicas.ask(leader)
+    replicas.ask(leader)
 
 
 # A leader answers
 
 
 def _answers_epoch_unmet(world: PartitionCluster, leader: int, follower: int) -> str | None:
-    slot = world.network.fetch.get((follower, leader))
-    if slot is None or slot.reply is not None or not slot.asks_epoch:
+    if _kind(world, follower, leader, is_answered=False) != EPOCHS:
         return "the follower has asked for the end of an epoch"
     return _answers_unmet(world, leader)
 
 
 def _answers_fetch_unmet(world: PartitionCluster, leader: int, follower: int) -> str | None:
-    slot = world.network.fetch.get((follower, leader))
-    if slot is None or slot.reply is not None or slot.asks_epoch:
+    if _kind(world, follower, leader, is_answered=False) != RECORDS:
         return "the follower has asked for records"
     return _answers_unmet(world, leader)
 
@@ -96,34 +104,29 @@ def _answers_in_session_unmet(world: PartitionCluster, leader: int, follower: in
     unmet = _answers_fetch_unmet(world, leader, follower)
     if unmet is not None:
         return unmet
-    slot, partition = (
-        world.network.fetch[follower, leader],
-        world.brokers[leader].replicas.partition,
-    )
-    assert slot is not None, "something was asked"
-    assert isinstance(slot.question, FetchQuestion), "for records"
+    asked, partition = world.hosts[follower].under_way(leader), world.hosts[leader].partition
+    assert asked is not None, "something was asked"
+    question = asked.questions[FIRST]
     if not forgets_epochs(world.release):
         return "leaders forget the leader epochs of a session's fetches"
     if not partition.leads:
         return LEADS
-    if slot.question.leader_epoch == partition.leader_epoch:
+    if question.leader_epoch == partition.leader_epoch:
         return "the fetch is of another leader epoch than the leader's"
-    return None if slot.question.offset <= partition.log_end else HAS_THE_OFFSET
+    return None if question.offset <= partition.log_end else HAS_THE_OFFSET
 
 
 def leader_answers(
     world: PartitionCluster, leader: int, follower: int, in_session: bool = False
 ) -> None:
     """The answer goes out, and the leader notes where the follower is; an error arrives at once."""
-    question = world.network.fetch[follower, leader]
-    assert question is not None, "something was asked"
-    answered = world.brokers[leader].replicas.answer(follower, question, in_session)
-    assert answered.reply is not None, "a leader answers"
-    if answered.reply.error is not FetcherError.NONE:
-        world.network.fetch[follower, leader] = None
-        world.brokers[follower].replicas.apply(leader, answered)
-    else:
-        world.network.fetch[follower, leader] = answered
+    connection = world.hosts[follower].connections[leader]
+    assert connection.exchange is not None, "something was asked"
+    answered = world.hosts[leader].answer(follower, connection.exchange, in_session)
+    assert answered.replies is not None, "a leader answers"
+    connection.exchange = answered
+    if answered.replies[FIRST].error is not FetcherError.NONE:
+        connection.apply()
 
 
 def leader_answers_in_session(world: PartitionCluster, leader: int, follower: int) -> None:
@@ -135,38 +138,33 @@ def leader_answers_in_session(world: PartitionCluster, leader: int, follower: in
 
 
 def _truncates_unmet(world: PartitionCluster, follower: int, leader: int) -> str | None:
-    slot = world.network.fetch.get((follower, leader))
-    if slot is None or slot.reply is None or not slot.asks_epoch:
+    if _kind(world, follower, leader, is_answered=True) != EPOCHS:
         return "the leader's answer about an epoch is on its way to the follower"
-    return None if world.brokers[follower].up else PROCESS_IS_UP
+    return None if world.hosts[follower].up else PROCESS_IS_UP
 
 
 def _appends_unmet(world: PartitionCluster, follower: int, leader: int) -> str | None:
-    slot = world.network.fetch.get((follower, leader))
-    if slot is None or slot.reply is None or slot.asks_epoch:
+    if _kind(world, follower, leader, is_answered=True) != RECORDS:
         return "the leader's answer to a fetch is on its way to the follower"
-    return None if world.brokers[follower].up else PROCESS_IS_UP
+    return None if world.hosts[follower].up else PROCESS_IS_UP
 
 
 def follower_applies(world: PartitionCluster, follower: int, leader: int) -> None:
     """Cut what the leader does not have (KIP-101, KIP-279), or append what was fetched; one that
     is not for the current epoch, or not for this very log end, is ignored.
     """
-    answer = world.network.fetch[follower, leader]
-    assert answer is not None, "something was answered"
-    world.network.fetch[follower, leader] = None
-    world.brokers[follower].replicas.apply(leader, answer)
+    world.hosts[follower].connections[leader].apply()
 
 
 def _fetch_is_lost_unmet(world: PartitionCluster, follower: int, leader: int) -> str | None:
-    if world.network.fetch.get((follower, leader)) is None:
+    if world.hosts[follower].under_way(leader) is None:
         return "something is on the connection from the follower to the leader"
     return None
 
 
 def fetch_is_lost(world: PartitionCluster, follower: int, leader: int) -> None:
     """A question or an answer never arrives; the follower may ask again."""
-    world.network.fetch[follower, leader] = None
+    world.hosts[follower].connections[leader].exchange = None
 
 
 # The leader's timers
@@ -174,28 +172,28 @@ def fetch_is_lost(world: PartitionCluster, follower: int, leader: int) -> None:
 
 def _advances_unmet(world: PartitionCluster, broker: int) -> str | None:
     unmet = _leads_unmet(world, broker)
-    if unmet is None and not world.brokers[broker].replicas.may_advance:
+    if unmet is None and not world.hosts[broker].may_advance:
         return "every ISR member is known to reach beyond the high watermark"
     return unmet
 
 
 def leader_advances_hw(world: PartitionCluster, broker: int) -> None:
     """Commit what every ISR member is known to have."""
-    world.brokers[broker].replicas.partition.advance_now()
+    world.hosts[broker].partition.advance_now()
 
 
 def _checkpoint_unmet(world: PartitionCluster, broker: int) -> str | None:
-    if not world.brokers[broker].up:
+    if not world.hosts[broker].up:
         return PROCESS_IS_UP
-    if world.brokers[broker].checkpoint.offset == world.brokers[broker].replicas.log.high_watermark:
+    if world.hosts[broker].checkpoint.offset == world.hosts[broker].log.high_watermark:
         return "the high watermark differs from the checkpointed one"
     return None
 
 
 def broker_checkpoints_hw(world: PartitionCluster, broker: int) -> None:
     """``checkpointHighWatermarks``, every 5 s in Kafka."""
-    server = world.brokers[broker]
-    server.checkpoint.write(server.replicas.log.high_watermark)
+    server = world.hosts[broker]
+    server.checkpoint.write(server.log.high_watermark)
 
 
 KINDS = (

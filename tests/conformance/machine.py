@@ -22,6 +22,7 @@ from hypothesis.stateful import (
 
 from conformance.lockstep import Lockstep
 from impl import Step
+from impl.world.candidates import each_controller, each_leader_and_isr
 from impl.world.faults import LEFT_OUT
 
 LOOKS = 8
@@ -78,16 +79,14 @@ class InStep(RuleBasedStateMachine):
         ]  # fmt: skip
 
     def _take(self, step: Step) -> MultipleResults[Request]:
-        before = set(self.pair.world.network.leader_and_isr)
+        before = set(each_leader_and_isr(self.pair.world))
         self.pair.take(step)
         self._count()
-        return multiple(*sorted(set(self.pair.world.network.leader_and_isr) - before))
+        return multiple(*sorted(set(each_leader_and_isr(self.pair.world)) - before))
 
     def _count(self) -> None:
         InStep.taken += 1
-        believing = sum(
-            one.controller.belief is not None for one in self.pair.world.brokers.values()
-        )
+        believing = sum(1 for _ in each_controller(self.pair.world))
         self.most_believing = max(self.most_believing, believing)
 
     @rule(target=requests, broker=brokers, data=st.data())
@@ -123,7 +122,7 @@ class InStep(RuleBasedStateMachine):
         target(float(len(self.pair.progress.fired)), label="transitions fired")
         target(float(self.most_believing), label="brokers that believe they are the controller")
         target(float(world.registered_controller_epoch.epoch), label="controller epochs")
-        target(float(len(world.network.leader_and_isr)), label="requests in flight")
+        target(float(len(list(each_leader_and_isr(world)))), label="requests in flight")
 
 
 def run(examples: int, steps: int, derandomize: bool = False) -> int:

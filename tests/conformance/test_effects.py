@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 
 import pytest
 from click.testing import CliRunner
@@ -15,7 +14,7 @@ from conformance.walks import walk
 from impl import Step, World
 from impl.world import control
 from impl.world.faults import PROFILES, SWARM
-from impl.world.network import LeaderAndIsrInFlight
+from impl.world.partition_controller import Requests
 from impl.znodes.client import States, UpdatedStates, ZnodeClient
 from tests.planting import commits_alone
 
@@ -69,9 +68,9 @@ def test_a_znode_that_is_written_on_the_side_is_a_mismatch(monkeypatch: pytest.M
 def test_a_request_that_is_reported_and_never_sent_is_a_mismatch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def drops(world: World, requests: Iterable[LeaderAndIsrInFlight]) -> None:
-        for request in requests:
-            world.hears(request.controller, request.target, request)
+    def drops(world: World, requests: Requests) -> None:
+        for target, request in requests:
+            world.hears(request.controller, target, request)
 
     monkeypatch.setattr(control, "put_in_flight", drops)
     pair = a_controller(EffectsOfOnePartition())
@@ -85,8 +84,8 @@ def test_requests_that_go_out_in_another_order_are_a_mismatch(
 ) -> None:
     sends = control.put_in_flight
 
-    def backwards(world: World, requests: Iterable[LeaderAndIsrInFlight]) -> None:
-        sends(world, reversed(list(requests)))
+    def backwards(world: World, requests: Requests) -> None:
+        sends(world, requests[::-1])
 
     monkeypatch.setattr(control, "put_in_flight", backwards)
     pair = a_controller(EffectsOfOnePartition())

@@ -66,6 +66,11 @@ def test_a_winner_of_0_10_that_did_not_hear_of_it_is_beyond_the_model_and_nobody
     assert walk(seed, 160, enabledness_every=20, version="0.10").steps == 160
 
 
+def test_brokers_of_2_8_under_an_older_protocol_ask_where_leader_epochs_end() -> None:
+    """``inter.broker.protocol.version``: under that of 2.7 logs are cut by what fetches bring."""
+    assert walk(1, 120, enabledness_every=0, version="2.8").steps == 120
+
+
 def test_what_no_observation_shows_is_a_field_of_the_model_with_a_reason() -> None:
     fields = system("replication").recorded().fields
 

@@ -72,19 +72,19 @@ def test_the_leaves_that_changed_are_those_that_differ(faults: str) -> None:
 
 
 def change_checkpoint(world: World) -> None:
-    world.brokers[2].checkpoint.offset += 1
+    world.hosts[2].checkpoint.offset += 1
 
 
 def change_epoch_cache(world: World) -> None:
-    world.brokers[2].log.epochs.assign(7, 0)
+    world.hosts[2].log.epochs.assign(7, 0)
 
 
 def change_known_end(world: World) -> None:
-    world.brokers[2].replicas.partition.remotes[1] = RemoteReplica(5)
+    world.hosts[2].partition.remotes[1] = RemoteReplica(5)
 
 
 def change_min_read(world: World) -> None:
-    world.brokers[2].controller.read_epoch()
+    world.controllers[2].read_epoch()
 
 
 @pytest.mark.parametrize(

@@ -18,20 +18,20 @@ from impl.disk import MemoryDisk
 from impl.log import LogConfig, LogManager, LogSettings
 from impl.log.stored_log import StoredLogs
 from impl.releases import Release
-from impl.world.network import PARTITION, LeaderAndIsrInFlight
-from impl.world.replicas import Replicas
+from impl.world.broker import PartitionBroker
+from impl.world.stepped.controller_run import FIRST
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait
 
 BROKER_EPOCH = 10
 
 
-def receives(replicas: Replicas, leader: int = 1, leader_epoch: int = 1) -> str:
+def receives(replicas: PartitionBroker, leader: int = 1, leader_epoch: int = 1) -> str:
     state = LeaderIsrAndControllerEpoch(leader, leader_epoch, (1, 2, 3), 1, 4)
     order = LeaderAndIsrPartitionState(state, (1, 2, 3), is_new=False)
-    sent = LeaderAndIsrInFlight(1, 2, 2, 1, BROKER_EPOCH, order, (leader,))
+    sent = LeaderAndIsr(2, 2, 1, BROKER_EPOCH, {FIRST: order}, (leader,))
     error, by_partition = replicas.hear(sent, BROKER_EPOCH)
-    return by_partition.get(PARTITION, error)
+    return by_partition.get(FIRST, error)
 
 
 @pytest.mark.parametrize(("version", "error"), [("0.11", "NONE"), ("2.3", "KAFKA_STORAGE_ERROR")])
@@ -58,7 +58,7 @@ def test_a_replica_that_is_not_new_is_not_made_anew_beside_a_directory_that_fail
 
 
 def test_up_to_0_10_a_follower_truncates_its_log_at_once_and_keeps_no_epochs():
-    replicas = World(3, version="0.10").brokers[1].replicas
+    replicas = World(3, version="0.10").hosts[1]
     assert receives(replicas, leader=1) == "NONE"
     for record in (1, 2):
         replicas.append(record, 1)
@@ -71,13 +71,17 @@ def test_up_to_0_10_a_follower_truncates_its_log_at_once_and_keeps_no_epochs():
 
 def test_up_to_2_0_a_fetcher_takes_what_its_leader_answers_in_whatever_epoch_it_was_asked():
     for release, appended in (("2.0", 1), ("2.1", 0)):
-        replicas = World(3, version=release).brokers[1].replicas
+        replicas = World(3, version=release).hosts[1]
         receives(replicas, leader=2, leader_epoch=1)
-        asked = replicas.ask(2)
+        replicas.ask(2)
+        asked = replicas.under_way(2)
+        assert asked is not None
         receives(replicas, leader=3, leader_epoch=2)
         receives(replicas, leader=2, leader_epoch=3)
         replicas.ask(2)
 
-        replicas.apply(2, replace(asked, reply=FetchReply(FetcherError.NONE, ((7, 1),), 0)))
+        reply = FetchReply(FetcherError.NONE, ((7, 1),), 0)
+        replicas.connections[2].exchange = replace(asked, replies={FIRST: reply})
+        replicas.connections[2].apply()
 
         assert replicas.log.log_end == appended, release

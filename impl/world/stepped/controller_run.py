@@ -42,7 +42,7 @@ class Grain:
 
 TOPIC = "t"
 FIRST = TopicPartition(TOPIC, 0)
-"""The partition that moves."""
+"""The partition that moves, or the only one."""
 
 HANDLERS = JournalReport("step", ("Registering handlers",))
 """The first of a new controller: it is the controller, and watches nothing yet."""

@@ -128,7 +128,7 @@ def broker_restarts(world: SteppedState, broker: int) -> None:
     one = world.controllers[broker]
     one.renew(one.port.session)
     if not world.fences_brokers:
-        world.hosts[broker].crash()
+        world.hosts[broker].forget()
 
 
 @contextmanager

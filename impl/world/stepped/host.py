@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from impl.core import answers
 from impl.core.metadata_cache import MetadataCache
 from impl.core.replica_manager import Errors, ReplicaManager
 from impl.core.requests import LeaderAndIsr, PartitionStop, Request, UpdateMetadata
-from impl.log import ReplicaLog
+from impl.log import HighWatermarkCheckpoint, ReplicaLog
 from impl.log.errors import StorageError
 from impl.log.record_log import RecordLog
 from impl.releases import Release
 from impl.sim.effects import EffectPort
-from impl.world.fetches import SimulatedFetchers
-from impl.world.stepped.replica import LONG_MS, SteppedReplica
+from impl.world.fetches import SimulatedFetchers, SuspendedConnection
+from impl.world.stepped.replica import LONG_MS
 from impl.znodes import TopicPartition
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
@@ -41,11 +41,14 @@ class LogsInMemory:
     """The logs of a broker, which outlast its process; no directory is taken offline here.
 
     ``creation`` is written into each directory that is made: of which topic of that name it is.
+    ``checkpoint``: the high watermark that a process begins with.
     """
 
     some_offline = False
 
-    def __init__(self) -> None:
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self.checkpoint = HighWatermarkCheckpoint()
         self.held: dict[TopicPartition, tuple[int, ReplicaLog]] = {}
         self.creation = 0
         self.disk_fails = False
@@ -61,8 +64,9 @@ class LogsInMemory:
     async def create(self, partition: TopicPartition) -> RecordLog:
         """The log in the directory, which is made if there is none."""
         if partition not in self.held:
-            self.held[partition] = self.creation, ReplicaLog()
-        return RecordLog(self.held[partition][1])
+            self.held[partition] = self.creation, ReplicaLog(self.release.parts)
+        log = self.held[partition][1]
+        return RecordLog(log, self.checkpoint.read_bounded(log.end))
 
     async def delete(self, partition: TopicPartition) -> str | None:
         """Rename the directory. StorageError: it stays."""
@@ -70,6 +74,20 @@ class LogsInMemory:
             raise StorageError(str(partition), "", "its directory cannot be renamed")
         gone = self.held.pop(partition, None)
         return None if gone is None else str(partition)
+
+    def save(self) -> Any:
+        """Everything, as a value."""
+        held = tuple((one, made, log.save()) for one, (made, log) in self.held.items())
+        return held, self.checkpoint.offset
+
+    def load(self, saved: Any) -> None:
+        """Become what was saved."""
+        held, self.checkpoint.offset = saved
+        self.held, self.disk_fails = {}, False
+        for partition, made, records in held:
+            log = ReplicaLog(self.release.parts)
+            log.load(records)
+            self.held[partition] = made, log
 
 
 class Host(SimulatedFetchers):
@@ -81,21 +99,22 @@ class Host(SimulatedFetchers):
     """
 
     paused = False
+    new_connection = SuspendedConnection
+    connections: dict[int, SuspendedConnection]
 
     def __init__(
         self,
         broker: int,
         release: Release,
         port: EffectPort,
-        new_replica: type[SteppedReplica],
+        new_replica: Callable[..., Any],
     ) -> None:
         self.broker, self.release, self.port = broker, release, port
         self.up = True
         client = ZnodeClient(port, release)
-        self.logs = LogsInMemory()
-        new_partition: Callable[..., Any] = new_replica
+        self.logs = LogsInMemory(release)
         self.manager = ReplicaManager(
-            broker, release, self.logs, LONG_MS // 2, lambda: client, new_partition=new_partition
+            broker, release, self.logs, LONG_MS // 2, lambda: client, new_partition=new_replica
         )
         self._replicas: Any = self.manager.partitions
         self.manager.fetchers = self
@@ -114,10 +133,9 @@ class Host(SimulatedFetchers):
         """The newest controller epoch of a LeaderAndIsr or StopReplica."""
         return self.manager.controller_epoch
 
-    def hosted(self, partition: TopicPartition) -> SteppedReplica | None:
+    def hosted(self, partition: TopicPartition) -> Any:
         """A replica, None if it was never created, or is deleted."""
-        found: SteppedReplica | None = self._replicas.get(partition)
-        return found
+        return self._replicas.get(partition)
 
     def role(self, partition: TopicPartition) -> str:
         """What it does for a partition: leader, follower, stopped or none."""
@@ -155,12 +173,28 @@ class Host(SimulatedFetchers):
                 self.metadata_epoch = request.controller_epoch
         return errors
 
+    def start(self) -> None:
+        """A new process."""
+        self.up = True
+
     def crash(self) -> None:
         """What is left of it when the process ends: its logs."""
+        self.up = False
+        self.forget()
+
+    def forget(self) -> None:
+        """Memory is lost."""
         self.manager.partitions.clear()
         self.connections.clear()
         self.manager.controller_epoch = self.metadata_epoch = 0
         self.manager.metadata = MetadataCache()
+
+    def disconnect(self, leader: int) -> None:
+        """A leader's process is gone: what it was asked gets no answer. One that it had sent before
+        is on its way still."""
+        connection = self.connections.get(leader)
+        if connection is not None and connection.exchange and connection.exchange.is_under_way:
+            connection.exchange = None
 
     # Plain data
 
@@ -170,9 +204,9 @@ class Host(SimulatedFetchers):
         cache = self.manager.metadata
         return (
             self.up,
-            tuple((one, made, log.save()) for one, (made, log) in self.logs.held.items()),
+            self.logs.save(),
             tuple((one, replica.save()) for one, replica in hosted),
-            tuple((one, tuple(to.rounds.states.items())) for one, to in self.connections.items()),
+            tuple((one, to.save()) for one, to in self.connections.items()),
             self.seen, self.metadata_epoch,
             (cache.controller, cache.brokers, dict(cache.partitions)),
         )  # fmt: skip
@@ -190,25 +224,13 @@ class Host(SimulatedFetchers):
         ) = saved
         cache = self.manager.metadata
         cache.controller, cache.brokers, cache.partitions = known[0], known[1], dict(known[2])
-        self.logs.held, self.logs.disk_fails = {}, False
+        self.logs.load(logs)
         self.manager.partitions.clear()
-        for partition, made, records in logs:
-            log = ReplicaLog()
-            log.load(records)
-            self.logs.held[partition] = made, log
         for partition, memory in replicas:
             replica: Any = wait(self.manager.host(partition))
             replica.load(memory)
         self.connections.clear()
-        for leader, states in connections:
-            connection = self.connection_to(leader)
-            connection.rounds.states = dict(states)
-            connection.logs |= {one: self._replicas[one].log for one, _ in states}
-
-
-def about(request: LeaderAndIsr | Any, topic: str) -> Any:
-    """A request without what it says of other topics; None if it says nothing else."""
-    reported = {one: said for one, said in request.partitions.items() if one.topic == topic}
-    if len(reported) == len(request.partitions):
-        return request
-    return replace(request, partitions=reported)
+        for leader, its in connections:
+            connection: Any = self.connection_to(leader)
+            connection.load(its)
+            connection.logs |= {one: self._replicas[one].log for one in connection.rounds.states}

@@ -81,12 +81,12 @@ class SteppedReplica(SteppedIsr[RecordLog]):
 
     def save(self) -> Any:
         """Everything but the records, as a value."""
-        return self.memory(), self.first, self.isr_write, self.log.high_watermark
+        return super().save(), self.first
 
     def load(self, saved: Any) -> None:
         """Become what was saved."""
-        memory, self.first, self.isr_write, self.log.high_watermark = saved
-        self.recall(memory)
+        isr, self.first = saved
+        super().load(isr)
 
 
 class ForgetfulReplica(SteppedReplica):

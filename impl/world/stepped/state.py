@@ -12,18 +12,15 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.event_run import SuspensionPoint, as_watch_event
-from impl.sim.suspension_points import make_controller_epoch, newest_controller_epoch
 from impl.sim.world_of_steps import Step, StepKind
-from impl.world.processes import WorldOfProcesses, administrator
+from impl.world.hosted_world import Connection, HostedWorld
 from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
 from impl.world.stepped.host import Host, RequestInFlight
 from impl.world.stepped.replica import SteppedReplica
-from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, TopicPartition, paths
-from impl.znodes.client import ZnodeClient
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.states import decode_state
 from impl.znodes.topics import decode_topic
-from impl.zookeeper import EmbeddedSession, EventType, Op, ZooKeeper
-from impl.zookeeper.port import wait
+from impl.zookeeper import EventType, Op
 from impl.zookeeper.znode import WatchEvent as Notification
 
 NOTIFICATIONS = {
@@ -36,9 +33,6 @@ NOTIFICATIONS = {
 """What a controller is notified of, by the kind that its inbox has."""
 
 KIND_OF = {one.path: kind for kind, one in NOTIFICATIONS.items()}
-
-Connection = tuple[int, int]
-"""Controller epoch and target."""
 
 Unmet = str | None
 """The first condition of a step that does not hold, as a positive sentence; None if all hold."""
@@ -71,7 +65,7 @@ def each_connection(world: SteppedState) -> Many:
     return sorted((broker, controller) for controller, broker in world.connections)
 
 
-class SteppedState(WorldOfProcesses):
+class SteppedState(HostedWorld[ControllerRun, Host]):
     """Brokers 1..N, registered, and no topic; ``partitions`` is how many it may come to have.
 
     Lists of replicas are of ``most`` at most. ``only`` are the names of the steps that are offered,
@@ -91,37 +85,29 @@ class SteppedState(WorldOfProcesses):
         most: int = 3,
         only: Iterable[str] | None = None,
     ) -> None:
-        self.release, self.grain = Release.of(version), grain
-        if not self.release.since(grain.first_alike):
+        release, self.grain = Release.of(version), grain
+        if not release.since(grain.first_alike):
             raise ValueError(
                 f"{grain.stepped} stepped as since {grain.first_alike}, not as in {version}"
             )
         self.partitions = range(partitions)
-        self.brokers = range(1, brokers + 1)
+        super().__init__(brokers, release)
         self.lists = sorted(
             (*ids, *[0] * (3 - len(ids)))
             for size in range(1, min(most, brokers) + 1)
             for ids in permutations(self.brokers, size)
         )
         self.kinds = {name: self.all_kinds[name] for name in sorted(only or self.all_kinds)}
-        self.zookeeper = ZooKeeper()
-        self.admin = administrator(self.zookeeper, self.release)
-        make_controller_epoch(self.admin)
-        self.connections: dict[Connection, tuple[RequestInFlight, ...]] = {}
         self.carried: dict[Connection, tuple[int, int]] = {}
         self.slow: dict[Connection, tuple[RequestInFlight, ...]] = {}
         self.answers: dict[Connection, Any] = {}
         self.inbox = {broker: frozenset[str]() for broker in self.brokers}
         self.abandoned: dict[int, tuple[Op, ...]] = {}  # writes that a process left under way
         self.sent = frozenset[Connection]()  # what may come again, where requests repeat
-        self.created = self.next_record = 0
-        self.controllers: dict[int, ControllerRun] = {}
-        self.hosts: dict[int, Host] = {}
-        for broker in self.brokers:
-            self._start(broker)
+        self.created = 0
         grain.begins(self)
 
-    def _start(self, broker: int) -> None:
+    def _new_broker(self, broker: int) -> tuple[ControllerRun, Host]:
         run = ControllerRun(
             broker, self.zookeeper, self.open_session(broker), self.release, self.grain,
             lambda to, request: self._send(broker, to, request),
@@ -129,15 +115,7 @@ class SteppedState(WorldOfProcesses):
         core = run.controller.core
         if self.grain.in_batches:
             core.replicas.in_turn = leaders_last(core.context, FIRST)
-        self.controllers[broker] = run
-        self.hosts[broker] = Host(broker, self.release, run.port, self.grain.new_replica)
-
-    def open_session(self, broker: int) -> int:
-        """A new session, under which the broker registers."""
-        session = EmbeddedSession(self.zookeeper)
-        registered = ZnodeClient(session, self.release)
-        wait(registered.register_broker(broker, BrokerInfo((f"PLAINTEXT://b{broker}:9092",), 0)))
-        return session.session
+        return run, Host(broker, self.release, run.port, self.grain.new_replica)
 
     # Requests on their way
 
@@ -194,19 +172,6 @@ class SteppedState(WorldOfProcesses):
             self.connections.pop(at, None)
 
     # What can be seen
-
-    @property
-    def fences_brokers(self) -> bool:
-        """Requests name the registration that they are for (KIP-380)."""
-        return self.release.since("2.2")
-
-    def process(self, broker: int) -> Host:
-        """A broker by its id."""
-        return self.hosts[broker]
-
-    def epoch(self) -> int:
-        """The newest controller epoch."""
-        return newest_controller_epoch(self.zookeeper).epoch
 
     def registered_lists(self) -> dict[int, tuple[int, ...]]:
         """Partition -> its replicas in ZooKeeper; nothing if there is no topic."""
@@ -276,7 +241,7 @@ class SteppedState(WorldOfProcesses):
 
     def replica(self, broker: int) -> SteppedReplica:
         """A replica of the partition that moves, which is hosted."""
-        replica = self.hosts[broker].hosted(FIRST)
+        replica: SteppedReplica | None = self.hosts[broker].hosted(FIRST)
         assert replica is not None, "the broker hosts the partition"
         return replica
 
@@ -310,67 +275,35 @@ class SteppedState(WorldOfProcesses):
 
     # Processes and sessions
 
-    def _drop_requests(self, broker: int) -> None:
-        """What was sent to an earlier registration the next one refuses (KIP-380)."""
+    def drop_requests(self, broker: int) -> None:
+        """What was sent to an earlier registration, on slow connections too."""
+        super().drop_requests(broker)
         if self.fences_brokers:
-            for to in [to for to in self.connections if to[1] == broker]:
-                del self.connections[to]
             for to in [to for to in self.slow if to[1] == broker]:
                 del self.slow[to]
 
     def crash(self, broker: int) -> None:
         """A process dies with all it had in memory, and its connections end with it."""
-        self.hosts[broker].up = False
-        self.controllers[broker].renew(self.controllers[broker].port.session)
-        self.hosts[broker].crash()
-        self._drop_requests(broker)
+        super().crash(broker)
         if self.fences_brokers:
             for to in [to for to in self.answers if to[1] == broker]:
                 del self.answers[to]
-
-    def expire(self, broker: int) -> None:
-        """ZooKeeper ends its session."""
-        self.zookeeper.expire(self.controllers[broker].port.session)
-
-    def start(self, broker: int) -> None:
-        """A new process, which registers."""
-        self.hosts[broker].up = True
-        self.controllers[broker].renew(self.open_session(broker))
-        self._drop_requests(broker)
-
-    def reconnect(self, broker: int) -> None:
-        """Another session: no longer the controller, and registered again."""
-        one = self.controllers[broker]
-        one.break_off()
-        one.reconnect(self.open_session(broker))
-        self._drop_requests(broker)
 
     # Plain data
 
     def snapshot(self) -> Any:
         """The whole state as a value."""
         return (
-            self.zookeeper.save(), self.created, self.next_record,
-            tuple(one.save() for one in self.controllers.values()),
-            dict(self.connections), dict(self.carried), dict(self.slow), dict(self.answers),
-            dict(self.inbox), dict(self.abandoned), self.sent,
-            tuple(one.save() for one in self.hosts.values()),
+            super().snapshot(), self.created, dict(self.carried), dict(self.slow),
+            dict(self.answers), dict(self.inbox), dict(self.abandoned), self.sent,
         )  # fmt: skip
 
     def restore(self, snapshot: Any) -> None:
         """Become what a snapshot says."""
-        (
-            zookeeper, self.created, self.next_record, controllers, connections, carried,
-            slow, answers, inbox, abandoned, self.sent, hosts,
-        ) = snapshot  # fmt: skip
-        self.zookeeper.load(zookeeper)
-        for one, saved in zip(self.controllers.values(), controllers, strict=True):
-            one.load(saved)
-        for host, saved in zip(self.hosts.values(), hosts, strict=True):
-            host.load(saved)
-        self.connections, self.carried = dict(connections), dict(carried)
-        self.slow, self.answers, self.inbox = dict(slow), dict(answers), dict(inbox)
-        self.abandoned = dict(abandoned)
+        hosted, self.created, carried, slow, answers, inbox, abandoned, self.sent = snapshot
+        super().restore(hosted)
+        self.carried, self.slow, self.answers = dict(carried), dict(slow), dict(answers)
+        self.inbox, self.abandoned = dict(inbox), dict(abandoned)
 
 
 @lru_cache(maxsize=1024)
