@@ -479,7 +479,7 @@ def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
 def _broker(table: FactTable, world: SteppedCluster, broker: int) -> None:
     at, host = (broker,), world.hosts[broker]
     table.put("replica.controller_epoch", at, host.seen)
-    table.put("metadata.leader", at, max(host.manager.metadata.leader(FIRST) or 0, 0))
+    table.put("metadata.leader", at, max(host.replicas.metadata.leader(FIRST) or 0, 0))
     table.put("metadata.controller", at, host.metadata_epoch)
     if FIRST in host.logs.held:
         _, log = host.logs.held[FIRST]

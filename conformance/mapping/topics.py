@@ -271,7 +271,7 @@ def _broker(table: FactTable, world: SteppedCluster, broker: int) -> None:
 def _under_way(table: FactTable, world: SteppedCluster) -> None:
     for to, queue in world.connections.items():
         host = world.hosts[to[1]]
-        epochs = {one: held.leader_epoch for one, held in host.manager.partitions.items()}
+        epochs = {one: held.leader_epoch for one, held in host.replicas.partitions.items()}
         for sent in queue:
             _request(table, to, sent, world, epochs)
     for to, answer in world.answers.items():

@@ -165,7 +165,7 @@ def fetches() -> Iterator[Case]:
     for own, sent, role in product(range(3), range(-1, 4), ROLES):
         replicas = _in_role(1, role, own)
         mine = answers.of_leader_epoch(
-            sent, own, role == "leader", True, replicas.manager.not_leader
+            sent, own, role == "leader", True, replicas.replicas.not_leader
         )
         asked = f"epoch {sent} at a {role} in {own}"
         for question in (EpochQuestion(sent, 0), FetchQuestion(sent, 0, None)):
@@ -219,7 +219,7 @@ def requests() -> Iterator[Case]:
         mine = next((error for error in errors if error != answers.NONE), answers.NONE)
         for named in (2, NO_LEADER):
             replicas = _in_role(1, "follower", 1)
-            replicas.manager.controller_epoch = 1
+            replicas.replicas.controller_epoch = 1
             state = LeaderIsrAndControllerEpoch(named, leader, (1, 2), controller)
             order = LeaderAndIsrPartitionState(state, (1, 2), is_new=False)
             sent = LeaderAndIsr(2, 2, controller, broker_epoch, {FIRST: order}, (2,))

@@ -84,16 +84,16 @@ class PartitionBroker(Host):
         super().start()
         self._has_partition(self.checkpoint.read_bounded(self.log.log_end))
 
-    def forget(self) -> None:
+    def lose_memory(self) -> None:
         """No role, no epochs, no high watermark."""
-        super().forget()
+        super().lose_memory()
         self._has_partition(0)
 
     def _has_partition(self, high_watermark: int) -> None:
         news = UpdateMetadata(0, 0, 0, 0, {}, self.everybody)
         ports = {one: (f"b{one}", 9092) for one in self.everybody}
-        self.manager.metadata.update(news, ports, Sender(0, 0, 0))
-        wait(self.manager.host(FIRST)).log.high_watermark = high_watermark
+        self.replicas.metadata.update(news, ports, Sender(0, 0, 0))
+        wait(self.replicas.host(FIRST)).log.high_watermark = high_watermark
 
     # What can be seen
 
@@ -165,12 +165,12 @@ class PartitionBroker(Host):
                 self.broker in order.replicas, False, release,
             ),
         )  # fmt: skip
-        known = answers.leader_is_known(order.state.leader, self.manager.metadata.alive)
+        known = answers.leader_is_known(order.state.leader, self.replicas.metadata.alive)
         return self.locked and known and all(error == NONE for error in errors)
 
     def hear(self, request: LeaderAndIsr, broker_epoch: int) -> Answered:
         """Carry out a LeaderAndIsr, or refuse it."""
-        return wait(self.manager.handle(request, broker_epoch, 0))
+        return wait(self.replicas.handle(request, broker_epoch, 0))
 
     # Fetches
 
@@ -188,14 +188,14 @@ class PartitionBroker(Host):
         of fetch sessions."""
         questions = as_kept(asked.questions, self.release) if in_session else asked.questions
         read = replace(asked, questions=questions)
-        replies = answer(self.manager, follower, read, 0, MOST_BYTES).replies
+        replies = answer(self.replicas, follower, read, 0, MOST_BYTES).replies
         return replace(asked, replies=replies)
 
     # Clients
 
     def append(self, record: int, acks: int) -> str:
         """A producer's record; the error, if there is one. What else it hears is of its record."""
-        said, its = wait(self.manager.append(FIRST, (record,), acks, self.min_isr, 0)), self.log
+        said, its = wait(self.replicas.append(FIRST, (record,), acks, self.min_isr, 0)), self.log
         if said.error == NONE:
             heard = said.first_offset, said.end_offset, said.leader_epoch
             there = its.log_end - 1, its.log_end, self.partition.leader_epoch
@@ -209,12 +209,12 @@ class PartitionBroker(Host):
         """A producer with acks=all is answered that its record is written (``DelayedProduce``)."""
         partition: Any = self.partition
         awaited = DelayedProduce(partition, offset + 1, partition.generation, self.min_isr)
-        return awaited.outcome(self.manager, expired=False) == NONE
+        return awaited.outcome(self.replicas, expired=False) == NONE
 
     def read(self, offset: int) -> Record | None:
         """What a consumer is given at an offset, None if there is nothing for it."""
         question = {FIRST: FetchQuestion(None, offset, None)}
-        batch = wait(self.manager.read(CONSUMER, question, MOST_BYTES))[FIRST].batch
+        batch = wait(self.replicas.read(CONSUMER, question, MOST_BYTES))[FIRST].batch
         return batch[0] if batch else None
 
     # The ISR

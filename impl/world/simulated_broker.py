@@ -1,4 +1,4 @@
-"""A broker with an in-memory disk: process, session, logs, replicas, fetchers, controller.
+"""A broker: process, session, controller, replicas; and one with an in-memory disk.
 
 How finely the events of its controller are seen (handled at once, or suspended in the middle of
 one), and when a follower asks, is up to its world.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from impl.core.channels import Channels
 from impl.core.event_controller import EventController
@@ -57,13 +56,10 @@ class SimulatedBroker(SimulatedFetchers, ABC):
 
     lag_ms: int
     """``replica.lag.time.max.ms``."""
-    config: LogConfig
-    folders: Sequence[str] = (FOLDER,)
-    stored_logs = StoredLogs
-    disk: MemoryDisk
     session: EmbeddedSession
     client: ZnodeClient
     events: ControllerEventManager
+    replicas: ReplicaManager
 
     def __init__(
         self, broker: int, zookeeper: ZooKeeper, release: Release, now_ms: Callable[[], int]
@@ -74,7 +70,6 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         self.now_ms = now_ms
         self.up = self.paused = self.lingers = self.failure_unreported = False
         self.epoch = -1
-        self.names = 0
         self.port = FIRST_PORT
 
     @property
@@ -124,33 +119,14 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         """What its registration says."""
         return BrokerInfo((f"PLAINTEXT://b{self.broker}:{self.port}",), self.now_ms())
 
-    def load(self, folders: Sequence[str], **replicas: Any) -> None:
-        """What is in memory at a start: nothing but what the disk holds."""
-        numbers = self.release.parts
-        settings = LogSettings(
-            self.now_ms,
-            config_of(numbers, self.config),
-            new_cache=lambda: epoch_cache_of(numbers),
-            has_epochs=has_epochs(numbers),
-        )
-        self.logs = LogManager(self.disk, folders, settings, self._unique, self.directory_failed)
-        self.logs.start(self.broker)
-        self.connections = {}
-        self.replicas = ReplicaManager(
-            self.broker, self.release, self.stored_logs(self.logs, self.release), self.lag_ms,
-            lambda: self.client, self.observe, **replicas,
-        )  # fmt: skip
-        self.replicas.fetchers = self
-
-    def _unique(self) -> str:
-        self.names += 1
-        return f"{self.broker:016x}{self.names:016x}"
-
     def open_session(self) -> None:
         """A new one, under which nothing is registered yet; its controller knows nothing."""
-        self.session = EmbeddedSession(self.zookeeper)
-        self.client = ZnodeClient(self.session, self.release)
+        self._has_session(EmbeddedSession(self.zookeeper))
         self._has_controller(self._controller_of_session())
+
+    def _has_session(self, session: EmbeddedSession) -> None:
+        self.session = session
+        self.client = ZnodeClient(session, self.release)
 
     def _has_controller(self, controller: EventController) -> None:
         """Another one handles its events; it has sent nothing yet."""
@@ -186,22 +162,13 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         wait(self.events.expire())
 
     def crash(self, power: bool = False) -> None:
-        """The process ends; with the power goes what was not forced to disk."""
+        """The process ends."""
         self.up = self.paused = self.failure_unreported = False
         self.channels.close()
         self.events.waiting.clear()
         for connection in self.connections.values():
             connection.close()
         self.connections.clear()
-        self.disk.crash(power)
-
-    # Log directories
-
-    def directory_failed(self, directory: str, why: str) -> None:
-        """Its replicas are offline at once (``LogDirFailureHandler``)."""
-        if self.up:
-            self.replicas.log_dir_failed()
-            self.failure_unreported = True
 
     # Requests of controllers
 
@@ -229,3 +196,47 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         return wait(self.replicas.handle(
             asked, self.epoch, self.now_ms(), sent.number, endpoints=endpoints
         ))  # fmt: skip
+
+
+class BrokerWithDisk(SimulatedBroker):
+    """One whose logs are in files."""
+
+    config: LogConfig
+    folders: Sequence[str] = (FOLDER,)
+    disk: MemoryDisk
+    names = 0
+
+    def load(self, folders: Sequence[str]) -> None:
+        """What is in memory at a start: nothing but what the disk holds."""
+        numbers = self.release.parts
+        settings = LogSettings(
+            self.now_ms,
+            config_of(numbers, self.config),
+            new_cache=lambda: epoch_cache_of(numbers),
+            has_epochs=has_epochs(numbers),
+        )
+        self.logs = LogManager(self.disk, folders, settings, self._unique, self.directory_failed)
+        self.logs.start(self.broker)
+        self.connections = {}
+        self.replicas = ReplicaManager(
+            self.broker, self.release, StoredLogs(self.logs, self.release), self.lag_ms,
+            lambda: self.client, self.observe,
+        )  # fmt: skip
+        self.replicas.fetchers = self
+
+    def _unique(self) -> str:
+        self.names += 1
+        return f"{self.broker:016x}{self.names:016x}"
+
+    def crash(self, power: bool = False) -> None:
+        """The process ends; with the power goes what was not forced to disk."""
+        super().crash(power)
+        self.disk.crash(power)
+
+    # Log directories
+
+    def directory_failed(self, directory: str, why: str) -> None:
+        """Its replicas are offline at once (``LogDirFailureHandler``)."""
+        if self.up:
+            self.replicas.log_dir_failed()
+            self.failure_unreported = True

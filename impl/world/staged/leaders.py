@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.core.replica_manager import Replica
-from impl.log.record import StoredRecord
-from impl.log.record_batch import encode_batch
 from impl.sim.world_of_steps import StepKind, offered
 from impl.world.simulated_cluster import STEP_MS
 from impl.world.staged.server import LAG_MS, StagedBroker, StagedPartition
@@ -43,8 +41,9 @@ def leading(world: StagedCluster) -> list[tuple[StagedBroker, Replica, int]]:
 
 def has_all(world: StagedCluster, broker: int, partition: TopicPartition) -> bool:
     """The replica's log holds every record that was acknowledged to a producer as committed."""
-    held = world.nodes[broker].held.get(partition, {})
-    return all(held.get(offset) == one for offset, one in world.committed[partition].items())
+    ids = [record for record, _ in world.nodes[broker].records(partition)]
+    committed = world.committed[partition].items()
+    return all(offset < len(ids) and ids[offset] == one for offset, one in committed)
 
 
 def _committing(world: StagedCluster) -> One:
@@ -60,9 +59,7 @@ def _committing(world: StagedCluster) -> One:
 def append(world: StagedCluster, server: StagedBroker, replica: Replica) -> tuple[int, int]:
     """A producer's record at the end of a leader's log; its offset and its id."""
     record, world.next_record = world.next_record, world.next_record + 1
-    batch = encode_batch([StoredRecord(0, world.now_ms(), None, record.to_bytes(8, "big"))])
-    produced = wait(server.replicas.append(replica.partition, batch, 1, 1, world.now_ms()))
-    server.look(replica.partition)
+    produced = wait(server.replicas.append(replica.partition, (record,), 1, 1, world.now_ms()))
     return produced.first_offset, record
 
 
@@ -79,7 +76,6 @@ def leader_commits(world: StagedCluster, leader: int, partition: int) -> None:
     for member in replica.isr:
         if member != leader:
             world.nodes[member].catches_up(one, server)
-            world.nodes[member].look(one)
     if replica.hw > offset:
         world.committed[one][offset] = record
 
@@ -90,14 +86,13 @@ def _behind(world: StagedCluster) -> One:
         for server, replica, number in leading(world)
         for other in world.nodes.values()
         if other.fetches(at(number), server)
-        and other.held.get(at(number), {}) != server.held.get(at(number), {})
+        and other.records(at(number)) != server.records(at(number))
     ]  # fmt: skip
 
 
 def follower_catches_up(world: StagedCluster, follower: int, leader: int, partition: int) -> None:
     """A follower compares its log with its leader's, cuts it, and fetches the rest."""
     world.nodes[follower].catches_up(at(partition), world.nodes[leader])
-    world.nodes[follower].look(at(partition))
 
 
 def _with_members(world: StagedCluster) -> One:
@@ -123,7 +118,6 @@ def leader_looks_for_laggard(
         _wait(world)
         if has_all(world, replica, one):
             other.catches_up(one, server)
-            other.look(one)
     if replica in mine.lagging(world.now_ms()):
         wait(mine.shrink([replica], world.now_ms()))
 
@@ -147,7 +141,6 @@ def leader_sees_fetch(world: StagedCluster, leader: int, replica: int, partition
     server, other, one = world.nodes[leader], world.nodes[replica], at(partition)
     if has_all(world, replica, one):
         other.catches_up(one, server)
-        other.look(one)
     mine = server.replicas.partitions[one]
     assert isinstance(mine, StagedPartition), "a staged broker hosts it"
     mine.joining = replica

@@ -6,25 +6,29 @@ directory of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from impl.core.answers import NONE
+from impl.core.channels import Channel
 from impl.core.event_controller import EventController
 from impl.core.event_manager import Work
 from impl.core.fetcher_thread import Phase
 from impl.core.partition import Partition
-from impl.core.replica_manager import STORAGE_ERROR, HostedLog
+from impl.core.replica_manager import STORAGE_ERROR, ReplicaManager
 from impl.core.requests import LeaderAndIsr
-from impl.disk import MemoryDisk
-from impl.log import LogConfig
-from impl.log.stored_log import StoredLog, StoredLogs
+from impl.log import Record
+from impl.log.errors import StorageError
+from impl.log.record_log import RecordLog
 from impl.releases import Release
 from impl.sim.effects import JournalReport, SendRequests, ZkOperation
 from impl.sim.event_run import ControllerThread, Grain, WatchEvent
-from impl.world.simulated_broker import FOLDER, SimulatedBroker
-from impl.world.wide.ghosts import records_in
+from impl.sim.isr_write import SteppedIsr
+from impl.world.simulated_broker import SentRequest, SimulatedBroker
+from impl.world.stepped.host import Host, LogsInMemory
 from impl.znodes import TopicPartition
-from impl.zookeeper import ConnectionLoss, ZooKeeper
+from impl.zookeeper import ConnectionLoss, EmbeddedSession, ZooKeeper
 
 LAG_MS = 10_000
 NO_SESSION = 0
@@ -42,21 +46,48 @@ async def _never_run(controller: EventController) -> None:
     raise AssertionError("answers are heard as `answer_of` says")
 
 
-def folder_of(partition: TopicPartition) -> str:
-    """The log directory in which a partition lies, alone."""
-    return f"{FOLDER}-{partition.partition}"
+class StagedLogs(LogsInMemory):
+    """Each log in a log directory of its own. ``failing``: those that cannot be used.
 
+    ``offline``: whose directory has failed under the process.
+    """
 
-class OwnDirectories(StoredLogs):
-    """The logs of a broker, each in a log directory of its own."""
+    def __init__(self, release: Release) -> None:
+        super().__init__(release)
+        self.failing: set[TopicPartition] = set()
+        self.offline: set[TopicPartition] = set()
 
-    async def create(self, partition: tuple[str, int]) -> StoredLog:
+    @property
+    def some_offline(self) -> bool:  # type: ignore[override]
+        """A log directory cannot be used."""
+        return bool(self.failing)
+
+    def has(self, partition: TopicPartition) -> bool:
+        """Its log is here, and can be used."""
+        return partition not in self.failing and super().has(partition)
+
+    def is_offline(self, partition: TopicPartition) -> bool:
+        """Its log was here, and cannot be used any more."""
+        return partition in self.offline
+
+    async def create(self, partition: TopicPartition) -> RecordLog:
         """A partition's log, made if there is none. StorageError."""
-        log = self.logs.create(partition, folder_of(TopicPartition(*partition)))
-        return StoredLog(self.logs, partition, log, self.release)
+        if partition in self.failing:
+            raise StorageError(str(partition), "", "its log directory is offline")
+        return await super().create(partition)
+
+    def save(self) -> Any:
+        """Everything, as a value."""
+        return super().save(), frozenset(self.failing), frozenset(self.offline)
+
+    def load(self, saved: Any) -> None:
+        """Become what was saved."""
+        held, failing, offline = saved
+        super().load(held)
+        self.failing, self.offline = set(failing), set(offline)
 
 
-class StagedPartition(Partition[HostedLog]):
+class StagedPartition(SteppedIsr[RecordLog]):
     """A replica that takes a follower into its ISR in the step that is about this follower."""
 
     joining: int | None = None
@@ -64,18 +95,19 @@ class StagedPartition(Partition[HostedLog]):
     async def expand(self, replica: int, now_ms: int) -> None:
         """Expand the ISR when Kafka would."""
         if replica == self.joining:
-            await super().expand(replica, now_ms)
+            await Partition.expand(self, replica, now_ms)
 
 
-class StagedBroker(SimulatedBroker):
+class StagedBroker(SimulatedBroker, Host):
     """A broker whose controller's events are suspended where ``grain`` says.
 
     ``carry_out`` gets what its controller sends and reports.
     """
 
     lag_ms = LAG_MS
-    config = LogConfig(segment_index_bytes=256, index_interval_bytes=512)
-    stored_logs = OwnDirectories
+    new_logs = StagedLogs
+    logs: StagedLogs
+    replicas: ReplicaManager
 
     def __init__(
         self,
@@ -85,27 +117,22 @@ class StagedBroker(SimulatedBroker):
         now_ms: Callable[[], int],
         grain: Grain,
         carry_out: Callable[[int, SendRequests | JournalReport], None],
-        partitions: int = 1,
     ) -> None:
-        super().__init__(broker, zookeeper, release, now_ms)
-        self.folders = [folder_of(TopicPartition("", number)) for number in range(partitions)]
+        SimulatedBroker.__init__(self, broker, zookeeper, release, now_ms)
         self.departure = "stays"
-        self.disk = MemoryDisk(now_ms, power_loss=False)
-        self.held: dict[TopicPartition, dict[int, int]] = {}
         self.answered: dict[int, Answers] = {}
         self.thread = ControllerThread(
             broker, zookeeper, NO_SESSION, release, grain,
             lambda effect: carry_out(broker, effect),
         )  # fmt: skip
+        Host.__init__(self, broker, release, self.thread.port, StagedPartition)
         self.start()
 
     # Life
 
     def start(self) -> None:
-        """A new process: logs are loaded, a session is opened, and it registers."""
-        # One directory has to work: one without partitions, where all others have failed.
-        spare = [FOLDER] if self.disk.failing.issuperset(self.folders) else []
-        self.load([*self.folders, *spare], new_partition=StagedPartition)
+        """A new process: a session is opened, and it registers."""
+        self.logs.offline.clear()
         self.open_session()
         self.register()
 
@@ -125,9 +152,9 @@ class StagedBroker(SimulatedBroker):
 
     def crash(self, power: bool = False) -> None:
         """The process ends; its session and what it wrote stay."""
-        for partition in self.replicas.partitions:
-            self.look(partition)
         super().crash(power)
+        self.lose_memory()
+        self.replicas.isr_changes.clear()
         self.departure = "stays"
         self.answered.clear()
         self.thread.renew(self.session.session)
@@ -196,17 +223,19 @@ class StagedBroker(SimulatedBroker):
 
     def has_failed(self, partition: TopicPartition) -> bool:
         """The log directory of a partition cannot be used."""
-        return folder_of(partition) in self.disk.failing
+        return partition in self.logs.failing
 
     def lose(self, partition: TopicPartition) -> None:
         """Its log directory fails under the broker, which has others and goes on with them."""
-        self.look(partition)
-        self.disk.failing.add(folder_of(partition))
-        self.logs.fail(folder_of(partition), "input/output error")
+        if self.logs.has(partition):
+            self.logs.offline.add(partition)
+        self.logs.failing.add(partition)
+        self.replicas.log_dir_failed()
+        self.failure_unreported = True
 
     def repair(self, partition: TopicPartition) -> None:
         """Its log directory is mounted again, with all that was in it."""
-        self.disk.failing.discard(folder_of(partition))
+        self.logs.failing.discard(partition)
 
     # Following
 
@@ -239,9 +268,50 @@ class StagedBroker(SimulatedBroker):
 
     # Logs
 
-    def look(self, partition: TopicPartition) -> dict[int, int]:
-        """The records of a replica's log, by offset; of a stopped process, as they were."""
-        hosted = self.replicas.partitions.get(partition) if self.up else None
-        if hosted is not None:
-            self.held[partition] = records_in(hosted)
-        return self.held.get(partition, {})
+    def records(self, partition: TopicPartition) -> list[Record]:
+        """What is in a replica's log, whether or not it can be used."""
+        held = self.logs.held.get(partition)
+        return [] if held is None else held[1].records
+
+    # Plain data
+
+    def save(self) -> Any:
+        """Everything but its controller, as a value."""
+        return (
+            super().save(), self.lingers, self.failure_unreported, self.epoch, self.port,
+            self.departure, self.session.session, dict(self.answered),
+            frozenset(self.replicas.isr_changes), tuple(self.events.waiting),
+            _saved(self.channels.open), _saved(self.channels.orphans),
+        )  # fmt: skip
+
+    def load(self, saved: Any) -> None:
+        """Become what was saved."""
+        (
+            host, self.lingers, self.failure_unreported, self.epoch, self.port, self.departure,
+            session, answered, isr_changes, waiting, channels, orphans,
+        ) = saved  # fmt: skip
+        super().load(host)
+        if session != self.session.session:
+            self._has_session(EmbeddedSession.known(self.zookeeper, session))
+        self.answered, self.replicas.isr_changes = dict(answered), set(isr_changes)
+        self.events.waiting = deque(waiting)
+        self.channels.open, self.channels.orphans = _loaded(channels), _loaded(orphans)
+
+
+Sent = Channel[SentRequest]
+
+
+def _saved(channels: Mapping[int, Sent]) -> Any:
+    return tuple(
+        (broker, one.epoch, tuple(one.waiting), one.under_way, one.orphan)
+        for broker, one in channels.items()
+    )
+
+
+def _loaded(saved: Any) -> dict[int, Sent]:
+    found = dict[int, Sent]()
+    for broker, epoch, waiting, under_way, orphan in saved:
+        one: Sent = Channel(epoch)
+        one.waiting, one.under_way, one.orphan = deque(waiting), under_way, orphan
+        found[broker] = one
+    return found

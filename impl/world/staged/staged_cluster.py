@@ -16,7 +16,6 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.request_batch import NO_BROKER_EPOCH, RequestBatch, Round
 from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
 from impl.releases import DEFAULT, Release
-from impl.sim.checkpoint import keep, put_back
 from impl.sim.effects import JournalReport, SendRequests
 from impl.sim.event_run import ControllerThread, Grain, SuspensionPoint, as_watch_event
 from impl.sim.suspension_points import make_controller_epoch
@@ -83,7 +82,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
         self.history: dict[TopicPartition, list[LeaderIsrAndControllerEpoch]] = {}
         self.nodes = {
             number: StagedBroker(
-                number, self.zookeeper, self.release, self.now_ms, grain, self.carry_out, partitions
+                number, self.zookeeper, self.release, self.now_ms, grain, self.carry_out
             )
             for number in range(1, brokers + 1)
         }
@@ -245,8 +244,8 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
             dict(self.asked), dict(self.late),
             {one: dict(records) for one, records in self.committed.items()},
             {one: list(states) for one, states in self.history.items()},
-            keep(self.nodes.values(), self._left()),
-            [thread.save() for thread in self._threads()],
+            [server.save() for server in self.nodes.values()],
+            [server.thread.save() for server in self.nodes.values()],
         )  # fmt: skip
 
     def restore(self, snapshot: Any) -> None:
@@ -259,18 +258,9 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
         self.asked, self.late = dict(asked), dict(late)
         self.committed = {one: dict(records) for one, records in committed.items()}
         self.history = {one: list(states) for one, states in history.items()}
-        put_back(servers)
-        for thread, saved in zip(self._threads(), threads, strict=True):
-            thread.load(saved)
-
-    def _left(self) -> list[Any]:
-        """What is kept by itself; disks that nobody kills in a write leave nothing to chance."""
-        chances = [server.disk.chance for server in self.nodes.values()]
-        controllers = [thread.controller for thread in self._threads()]
-        return [self, self.zookeeper, *self._threads(), *controllers, *chances]
-
-    def _threads(self) -> list[ControllerThread]:
-        return [server.thread for server in self.nodes.values()]
+        for server, saved, thread in zip(self.nodes.values(), servers, threads, strict=True):
+            server.load(saved)
+            server.thread.load(thread)
 
 
 def versions_in(sent: SentRequest) -> dict[TopicPartition, int]:

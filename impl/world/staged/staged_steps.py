@@ -111,7 +111,6 @@ def leader_and_isr_arrives(
     entries = dict(request.partitions)
     entry = entries.pop(one)
     error, errors = server.hear(sent, replace(request, partitions={one: entry}))
-    server.look(one)
     if entries and error == NONE:
         channel.under_way = replace(sent, request=replace(request, partitions=entries))
     else:

@@ -128,7 +128,7 @@ def broker_restarts(world: SteppedState, broker: int) -> None:
     one = world.controllers[broker]
     one.renew(one.port.session)
     if not world.fences_brokers:
-        world.hosts[broker].forget()
+        world.hosts[broker].lose_memory()
 
 
 @contextmanager
@@ -211,7 +211,7 @@ def request_arrives(world: SteppedState, broker: int, sender: int, epoch: int) -
     """Obeyed, or refused for its controller epoch."""
     for one in world.connections[epoch, sender]:
         request = replace(one.request, broker_epoch=NO_BROKER_EPOCH)
-        wait(world.hosts[broker].manager.handle(request, NO_BROKER_EPOCH, 0))
+        wait(world.hosts[broker].replicas.handle(request, NO_BROKER_EPOCH, 0))
 
 
 KINDS = (

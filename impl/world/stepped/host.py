@@ -91,7 +91,7 @@ class LogsInMemory:
 
 
 class Host(SimulatedFetchers):
-    """A broker; ``port`` is the session that it shares with its controller.
+    """A broker; ``zk`` is the session that it shares with its controller.
 
     ``metadata_epoch`` is the controller epoch of the UpdateMetadata that it took last. In truth one
     may be late, and come after the LeaderAndIsr that it was sent before: so LeaderAndIsr and
@@ -99,6 +99,8 @@ class Host(SimulatedFetchers):
     """
 
     paused = False
+    lag_ms = LONG_MS // 2
+    new_logs = LogsInMemory
     new_connection = SuspendedConnection
     connections: dict[int, SuspendedConnection]
 
@@ -109,15 +111,15 @@ class Host(SimulatedFetchers):
         port: EffectPort,
         new_replica: Callable[..., Any],
     ) -> None:
-        self.broker, self.release, self.port = broker, release, port
+        self.broker, self.release, self.zk = broker, release, port
         self.up = True
-        client = ZnodeClient(port, release)
-        self.logs = LogsInMemory(release)
-        self.manager = ReplicaManager(
-            broker, release, self.logs, LONG_MS // 2, lambda: client, new_partition=new_replica
+        self.client = ZnodeClient(port, release)
+        self.logs = self.new_logs(release)
+        self.replicas = ReplicaManager(
+            broker, release, self.logs, self.lag_ms, lambda: self.client, new_partition=new_replica
         )
-        self._replicas: Any = self.manager.partitions
-        self.manager.fetchers = self
+        self._replicas: Any = self.replicas.partitions
+        self.replicas.fetchers = self
         self.connections = {}
         self.metadata_epoch = 0
 
@@ -126,12 +128,12 @@ class Host(SimulatedFetchers):
     @property
     def alive(self) -> bool:
         """ZooKeeper holds its session."""
-        return self.port.alive
+        return self.zk.alive
 
     @property
     def seen(self) -> int:
         """The newest controller epoch of a LeaderAndIsr or StopReplica."""
-        return self.manager.controller_epoch
+        return self.replicas.controller_epoch
 
     def hosted(self, partition: TopicPartition) -> Any:
         """A replica, None if it was never created, or is deleted."""
@@ -160,7 +162,7 @@ class Host(SimulatedFetchers):
     def obey(self, sent: RequestInFlight, disk_fails: bool = False) -> Errors:
         """Do what a controller says, unless it is an older one; the error of each partition."""
         self.logs.creation, self.logs.disk_fails = sent.creation, disk_fails
-        request, manager, seen = sent.request, self.manager, self.seen
+        request, manager, seen = sent.request, self.replicas, self.seen
         if isinstance(request, UpdateMetadata):
             manager.controller_epoch = max(seen, self.metadata_epoch)
         if isinstance(request, LeaderAndIsr):
@@ -180,14 +182,14 @@ class Host(SimulatedFetchers):
     def crash(self) -> None:
         """What is left of it when the process ends: its logs."""
         self.up = False
-        self.forget()
+        self.lose_memory()
 
-    def forget(self) -> None:
+    def lose_memory(self) -> None:
         """Memory is lost."""
-        self.manager.partitions.clear()
+        self.replicas.partitions.clear()
         self.connections.clear()
-        self.manager.controller_epoch = self.metadata_epoch = 0
-        self.manager.metadata = MetadataCache()
+        self.replicas.controller_epoch = self.metadata_epoch = 0
+        self.replicas.metadata = MetadataCache()
 
     def disconnect(self, leader: int) -> None:
         """A leader's process is gone: what it was asked gets no answer. One that it had sent before
@@ -200,8 +202,8 @@ class Host(SimulatedFetchers):
 
     def save(self) -> Any:
         """Everything, as a value."""
-        hosted: Any = self.manager.partitions.items()
-        cache = self.manager.metadata
+        hosted: Any = self.replicas.partitions.items()
+        cache = self.replicas.metadata
         return (
             self.up,
             self.logs.save(),
@@ -218,16 +220,16 @@ class Host(SimulatedFetchers):
             logs,
             replicas,
             connections,
-            self.manager.controller_epoch,
+            self.replicas.controller_epoch,
             self.metadata_epoch,
             known,
         ) = saved
-        cache = self.manager.metadata
+        cache = self.replicas.metadata
         cache.controller, cache.brokers, cache.partitions = known[0], known[1], dict(known[2])
         self.logs.load(logs)
-        self.manager.partitions.clear()
+        self.replicas.partitions.clear()
         for partition, memory in replicas:
-            replica: Any = wait(self.manager.host(partition))
+            replica: Any = wait(self.replicas.host(partition))
             replica.load(memory)
         self.connections.clear()
         for leader, its in connections:

@@ -104,7 +104,7 @@ def topic_is_created(world: SteppedState, *args: int) -> None:
     leader = world.replica(ids[0])
     leader.first = True
     for broker in ids[1:]:
-        world.hosts[broker].fetch(FIRST, world.hosts[ids[0]].manager, 0)
+        world.hosts[broker].fetch(FIRST, world.hosts[ids[0]].replicas, 0)
 
 
 def _create(

@@ -74,7 +74,7 @@ def follower_catches_up(world: SteppedState, leader: int, follower: int) -> None
     """A follower fetches until it has all of its leader's records, and the leader knows it."""
     mine, theirs = world.replica(leader), world.replica(follower)
     for _ in range(MOST_ROUNDS):
-        world.hosts[follower].fetch(FIRST, world.hosts[leader].manager, 0)
+        world.hosts[follower].fetch(FIRST, world.hosts[leader].replicas, 0)
         if theirs.has_log_of(mine) and mine.knows_caught_up(follower):
             break
 
@@ -106,7 +106,7 @@ def _leader_expands_isr_unmet(world: SteppedState, leader: int, replica: int) ->
 
 def leader_expands_isr(world: SteppedState, leader: int, replica: int) -> None:
     """A replica that has everything fetches again: its leader writes the larger ISR."""
-    world.hosts[replica].fetch(FIRST, world.hosts[leader].manager, 0)
+    world.hosts[replica].fetch(FIRST, world.hosts[leader].replicas, 0)
     world.replica(leader).write_isr(replica, joins=True)
 
 
@@ -153,7 +153,7 @@ def _leader_expand_is_unheard_unmet(world: SteppedState, leader: int, replica: i
 
 def leader_expand_is_unheard(world: SteppedState, leader: int, replica: int) -> None:
     """A larger ISR is written, and the answer is lost."""
-    world.hosts[replica].fetch(FIRST, world.hosts[leader].manager, 0)
+    world.hosts[replica].fetch(FIRST, world.hosts[leader].replicas, 0)
     world.replica(leader).begin_isr_write(replica, joins=True)
     world.replica(leader).lose_isr_answer()
 

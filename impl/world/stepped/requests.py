@@ -45,7 +45,7 @@ def _next_unmet(world: SteppedState, broker: int, controller: int, kind: type[An
 
 def unheard_unmet(world: SteppedState, broker: int) -> Unmet:
     """A leader whose ISR write was not answered holds the lock on all else."""
-    hosted: Any = world.hosts[broker].manager.partitions.values()
+    hosted: Any = world.hosts[broker].replicas.partitions.values()
     waits = any(one.isr_write is not None for one in hosted)
     return "no write of it is unanswered" if waits else None
 

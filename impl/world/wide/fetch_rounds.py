@@ -28,7 +28,7 @@ from impl.log.record_batch import batches_in
 from impl.log.stored_log import StoredLog
 from impl.releases import Release
 from impl.world.fetches import Exchange, FollowerConnection
-from impl.world.simulated_broker import SimulatedBroker
+from impl.world.simulated_broker import BrokerWithDisk
 from impl.world.wide.controller_requests import Difference, was_lately_caught_up
 from impl.world.wide.ghosts import stored
 from impl.znodes import TopicPartition
@@ -37,7 +37,7 @@ NOWHERE = -1, -1
 EPOCHS, RECORDS, PLACES = "OffsetForLeaderEpoch", "Fetch", "ListOffsets"
 
 
-def refusal(node: SimulatedBroker, one: TopicPartition, epoch: int | None) -> str:
+def refusal(node: BrokerWithDisk, one: TopicPartition, epoch: int | None) -> str:
     """Why a broker does not answer as the leader in an epoch (any if None), NONE if it does."""
     replica, release = node.replicas.partitions.get(one), node.release
     if replica is None:
@@ -115,7 +115,7 @@ class _LeaderMemory(NamedTuple):
 class LeaderBefore:
     """What a leader has before it answers a follower, and is to answer."""
 
-    def __init__(self, node: SimulatedBroker, follower: int, asked: Exchange) -> None:
+    def __init__(self, node: BrokerWithDisk, follower: int, asked: Exchange) -> None:
         self.node, self.follower, self.asked = node, follower, asked
         self.refused = {
             one: refusal(node, one, question.leader_epoch)
@@ -287,7 +287,7 @@ def _noted(
 class FollowerBefore:
     """What a follower has before it goes on with a round."""
 
-    def __init__(self, node: SimulatedBroker, connection: FollowerConnection) -> None:
+    def __init__(self, node: BrokerWithDisk, connection: FollowerConnection) -> None:
         assert connection.exchange is not None, "something was asked"
         self.node, self.done = node, connection.exchange
         self.states = dict(connection.rounds.states)

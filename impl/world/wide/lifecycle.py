@@ -33,6 +33,11 @@ def power_fails(world: WideWorld, broker: int) -> None:
     world.crash(broker, power=True)
 
 
+def _with_disk_to_lose(world: WideWorld) -> One:
+    nodes = world.nodes.items()
+    return [(number,) for number, node in nodes if not node.up and node.disk.changes]
+
+
 def disk_is_lost(world: WideWorld, broker: int) -> None:
     """A broker that is down comes back with an empty disk."""
     world.nodes[broker].fresh_disk()
@@ -211,7 +216,7 @@ KINDS = (
     offered(
         "disk_is_lost",
         BROKER,
-        brokers_that(lambda one: not one.up and one.disk.changes),
+        _with_disk_to_lose,
         disk_is_lost,
         0,
         "disks",

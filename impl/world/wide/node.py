@@ -21,7 +21,7 @@ from impl.core.request_batch import Round
 from impl.disk import MemoryDisk
 from impl.log import LogConfig
 from impl.releases import Release
-from impl.world.simulated_broker import SimulatedBroker
+from impl.world.simulated_broker import BrokerWithDisk
 from impl.world.wide.controller_requests import first_wrong, sent_otherwise
 from impl.world.wide.ghosts import RequestSent, SessionOpened
 from impl.znodes import TopicPartition, paths
@@ -59,7 +59,7 @@ class IsrRequest:
     answers: AlteredIsrs | None = None
 
 
-class WideBroker(SimulatedBroker):
+class WideBroker(BrokerWithDisk):
     """A broker whose controller handles an event at once; its disk may be lost, or its power.
 
     ``happened`` is called with what its replicas do, for those who look on.
