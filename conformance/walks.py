@@ -10,10 +10,10 @@ from conformance.effects_of_cluster import EffectsOfCluster
 from conformance.lockstep import Lockstep, WalkProgress
 from conformance.mapping import SystemMap, cluster
 from conformance.mapping.rows import Family
-from impl import Step
 from impl.releases import DEFAULT, Release
-from impl.world.faults import FaultProfile, profile_named, weight
-from impl.world.staged.faults import staged_profile, staged_weight
+from impl.sim.simulator import Weight
+from impl.world.faults import REPLICATION_FAULTS, weights_in
+from impl.world.staged.faults import STAGED_FAULTS, staged_weights
 
 
 def walk(
@@ -32,24 +32,31 @@ def walk(
     to what they change. Raises Mismatch with the diagnosis, ValueError for an unknown profile of
     faults. The same seed gives the same walk on any machine.
     """
-    chooser = random.Random(seed)
-    profile = profile_named(faults, seed)
     pair = Lockstep(bounds, version=version, watcher=effects)
+    weights = weights_in(pair.world, REPLICATION_FAULTS.named(faults, seed))
+    return _walk(pair, random.Random(seed), weights, steps, enabledness_every)
+
+
+def _walk(
+    pair: Lockstep,
+    chooser: random.Random,
+    weights: Mapping[str, Weight],
+    steps: int,
+    enabledness_every: int = 0,
+) -> WalkProgress:
+    """Steps by the simulator's weights, until nothing can happen within the bounds."""
     for number in range(steps):
         if enabledness_every and number % enabledness_every == 0:
             pair.compare_enabledness()
-        step = next_step(pair, chooser, profile)
-        if step is None:
+        choices = pair.choices()
+        shares = [
+            weight if isinstance(weight := weights[one.name], int) else weight(one)
+            for one in choices
+        ]
+        if not any(shares):
             break
-        pair.take(step)
+        pair.take(chooser.choices(choices, shares)[0])
     return pair.progress
-
-
-def next_step(pair: Lockstep, chooser: random.Random, profile: FaultProfile) -> Step | None:
-    """A step by the simulator's weights, None where nothing can happen within the bounds."""
-    choices = pair.choices()
-    shares = [weight(pair.world, choice, profile) for choice in choices]
-    return chooser.choices(choices, shares)[0] if any(shares) else None
 
 
 SHAPES: tuple[Mapping[str, int], ...] = (
@@ -80,17 +87,11 @@ def walk_cluster(
     Raises Mismatch, ValueError for an unknown profile of faults. With `pair` it is that run which
     goes on. The same seed gives the same walk on any machine.
     """
-    chooser, profile = random.Random(f"cluster {seed}"), staged_profile(faults, seed)
     if pair is None:
         limits = bounds or cluster_bounds(seed, version)
         pair = Lockstep(limits, about=cluster.MAP, version=version, watcher=effects)
-    for _ in range(steps):
-        choices = pair.choices()
-        shares = [staged_weight(one, profile) for one in choices]
-        if not any(shares):
-            break
-        pair.take(chooser.choices(choices, shares)[0])
-    return pair.progress
+    weights = staged_weights(pair.world, STAGED_FAULTS.named(faults, seed))
+    return _walk(pair, random.Random(f"cluster {seed}"), weights, steps)
 
 
 def walk_part(

@@ -22,10 +22,9 @@ from conformance.running.profiles import (
     logged_profile,
     traced_profile,
 )
-from impl import PROFILES
 from impl.releases import DEFAULT, Release
-from impl.world.faults import SWARM, profile_named
-from impl.world.staged.faults import STAGED_PROFILES, staged_profile
+from impl.world.faults import REPLICATION_FAULTS
+from impl.world.staged.faults import STAGED_FAULTS
 from specs.rendering import parts, rounded, rows
 from specs.verdict import Verdict
 
@@ -104,8 +103,8 @@ class WalkCampaign:
     "--faults",
     metavar="PROFILE",
     multiple=True,
-    help=f"What goes wrong: {', '.join(PROFILES)}, {SWARM}; with {CLUSTER}: "
-    f"{', '.join(STAGED_PROFILES)}, {SWARM}; with {BROKERS}: {', '.join(TRACED_PROFILES)}; "
+    help=f"What goes wrong: {', '.join(REPLICATION_FAULTS.names)}; with {CLUSTER}: "
+    f"{', '.join(STAGED_FAULTS.names)}; with {BROKERS}: {', '.join(TRACED_PROFILES)}; "
     f"with {LOGS}: {', '.join(LOGGED_PROFILES)}; "
     "default: each of them in turn.",
 )
@@ -246,8 +245,8 @@ def _refuse_unknown(systems: tuple[str, ...], version: str) -> None:
 def _profiles(system: str, faults: tuple[str, ...]) -> tuple[str, ...]:
     """The profiles that are walked; WrongUse for one that the system does not have."""
     known: dict[str, tuple[tuple[str, ...], Callable[[str], object]]] = {
-        ONE_PARTITION: ((*PROFILES, SWARM), profile_named),
-        CLUSTER: ((*STAGED_PROFILES, SWARM), staged_profile),
+        ONE_PARTITION: (REPLICATION_FAULTS.names, REPLICATION_FAULTS.named),
+        CLUSTER: (STAGED_FAULTS.names, STAGED_FAULTS.named),
         BROKERS: (TRACED_PROFILES, traced_profile),
         LOGS: (LOGGED_PROFILES, logged_profile),
     }

@@ -28,8 +28,8 @@ from conformance.cli.git_commit import commit_of
 from conformance.cli.keep_results import keep_trace, open_option, show_file, story_option
 from conformance.cli.simulate_cluster import simulate_cluster
 from impl import KINDS, PROFILES, Trace, read_trace, write_trace
+from impl.sim.simulator import JOINED_BY, SWARM
 from impl.world.cluster import MOST_BROKERS
-from impl.world.faults import JOINED_BY, SWARM
 from impl.world.simulator import Simulator, steps_of
 from impl.world.trace import TraceEvent, TraceHeader, write_events
 from model.faults import FAULTS

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, show_table, unknown
-from impl.world.wide import WIDE_KINDS, WIDE_PROFILES, WideRun, run_wide
-from impl.world.wide.runs import SWARM, world_of
+from impl.world.wide import WIDE_KINDS, WideRun, run_wide
+from impl.world.wide.runs import WIDE_FAULTS, world_of
 from specs.verdict import Verdict, combine
 
 COLUMNS = ("seed", "verdict", "steps", "acknowledged", "controllers", "at rest")
@@ -35,8 +35,8 @@ def simulate_cluster(
     if alone:
         raise WrongUse(f"{alone[0]} is of the world of one partition; leave it or --cluster out")
     faults = EVERYTHING if faults is None else faults
-    if faults not in (*WIDE_PROFILES, SWARM):
-        raise unknown("fault profile of a cluster", faults, (*WIDE_PROFILES, SWARM))
+    if faults not in WIDE_FAULTS.names:
+        raise unknown("fault profile of a cluster", faults, WIDE_FAULTS.names)
     began, runs = time.monotonic(), list[WideRun]()
     with Progress() as progress:
         for seed in seeds:

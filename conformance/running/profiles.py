@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from impl.world.wide.runs import SWARM, WIDE_PROFILES
+from impl.world.wide.runs import WIDE_FAULTS
 
 TRACED_PROFILES = ("none", "crashes", "sessions", "lossy", "failures")
 """Topics and lists of replicas stay as they are in them: `replication` is of one list."""
@@ -16,7 +16,7 @@ def traced_profile(name: str) -> str:
     return name
 
 
-LOGGED_PROFILES = (*(name for name in WIDE_PROFILES if name not in ("power", "disks")), SWARM)
+LOGGED_PROFILES = tuple(name for name in WIDE_FAULTS.names if name not in ("power", "disks"))
 """A disk that lost what was written leaves lines that no whole log has: that its broker cut below
 what it had, say, since its leader had less."""
 

@@ -264,8 +264,7 @@ class _Simulator(WideSimulator):
 
     def without(self, name: str) -> None:
         """It is taken no more."""
-        self._weights[name] = 0
-        self._kinds = self._possible()
+        self.weigh({**self.weights, name: 0})
 
 
 class TracedRun(NamedTuple):

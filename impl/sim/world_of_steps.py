@@ -7,10 +7,8 @@ positive sentence ("it has a ZooKeeper session": it has none), and None if the s
 from __future__ import annotations
 
 import difflib
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from random import Random
 from typing import Any
 
 
@@ -142,28 +140,3 @@ class WorldOfSteps:
     def take(self, step: Step) -> None:
         """Take a step that ``enabled`` has just listed: nothing is asked again."""
         self.kinds[step.name].act(self, *step.args)
-
-
-Weight = int | Callable[[Step], int]
-"""How likely a step is taken, relative to others; one that looks at the world is asked each time.
-"""
-
-
-def choose(
-    world: WorldOfSteps, weights: Iterable[tuple[str, Weight]], chance: Random
-) -> Step | None:
-    """A step of those that may be taken, by the weights of their names; None if there is none.
-
-    The names are sorted, so that the same seed gives the same run anywhere.
-    """
-    found: list[tuple[str, tuple[int, ...]]] = []
-    shares: list[int] = []
-    total = 0
-    for name, weight in weights:
-        for args in world.kinds[name].possible(world):
-            total += weight if isinstance(weight, int) else weight(Step(name, args))
-            found.append((name, args))
-            shares.append(total)
-    if not total:
-        return None
-    return Step(*found[bisect_right(shares, chance.randrange(total))])

@@ -5,13 +5,13 @@ The seed alone decides the run: the same seed, faults and brokers give the same 
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from impl.sim.world_of_steps import Step, choose
-from impl.world.faults import profile_named, weights_in
+from impl.sim.simulator import SeededSimulator
+from impl.sim.world_of_steps import Step
+from impl.world.faults import REPLICATION_FAULTS, weights_in
 from impl.world.observation import Changes
 from impl.world.partition_world import KINDS, World
 from impl.world.trace import ZOOKEEPER, Trace, TraceEvent, TraceHeader
@@ -23,27 +23,14 @@ STRATEGY = "any"
 """
 
 
-class Simulator:
-    """Takes one weighted random step after the other in ``world``; ``clock`` counts them."""
+class Simulator(SeededSimulator[World]):
+    """Takes the steps of a world of one partition, and records them."""
 
     def __init__(self, seed: int, faults: str = "everything", brokers: int = 3) -> None:
+        world = World(brokers, seed=seed)
+        chosen = REPLICATION_FAULTS.named(faults, seed)
+        super().__init__(world, seed, weights_in(world, chosen))
         self.seed, self.faults = seed, faults
-        self.world = World(brokers, seed=seed)
-        self._weights = weights_in(self.world, profile_named(faults, seed))
-        self.random = random.Random(seed)
-        self.clock = 0
-
-    def choose(self) -> Step | None:
-        """The next step, None if nothing can happen under this fault profile."""
-        return choose(self.world, self._weights, self.random)
-
-    def advance(self) -> Step | None:
-        """Choose a step and take it; returns it, None if nothing can happen."""
-        step = self.choose()
-        if step is not None:
-            self.clock += 1
-            self.world.take(step)
-        return step
 
     def recorded(self, steps: int) -> tuple[TraceHeader, Iterator[TraceEvent]]:
         """A run of so many steps, fewer only if nothing more can happen: its header, and the events

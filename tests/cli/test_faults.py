@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.cli.simulate import PROFILE_OF
-from impl.world.faults import PROFILES, profile_named
+from impl.world.faults import PROFILES, REPLICATION_FAULTS
 from model.faults import FAULTS
 from model.systems import SYSTEMS
 from model.versions import SWITCHES
@@ -114,11 +114,10 @@ def test_several_faults_strike_one_simulated_run(answer):
 
 
 def test_joined_profiles_are_as_bad_as_the_worse_of_them():
-    joined = profile_named("crashes+lossy")
+    joined = REPLICATION_FAULTS.named("crashes+lossy")
 
-    assert (joined.crashes, joined.losses, joined.sessions) == (
-        PROFILES["crashes"].crashes, PROFILES["lossy"].losses, 0,
-    )  # fmt: skip
+    assert joined == {**PROFILES["crashes"], **PROFILES["lossy"]}
+    assert REPLICATION_FAULTS.named("lossy+everything")["losses"] == PROFILES["lossy"]["losses"]
     assert set(PROFILE_OF) <= set(FAULTS)
     assert set(PROFILE_OF.values()) <= set(PROFILES)
 

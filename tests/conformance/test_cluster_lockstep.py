@@ -22,8 +22,9 @@ from impl.core.partition import Partition
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.request_batch import RequestBatch
 from impl.sim.event_run import ControllerThread
+from impl.sim.simulator import SWARM
 from impl.sim.world_of_steps import Step, StepNotPossible
-from impl.world.staged.faults import STAGED_PROFILES, SWARM
+from impl.world.staged.faults import STAGED_PROFILES
 from impl.world.staged.staged_cluster import STAGED_KINDS, StagedCluster
 from impl.znodes import paths
 from impl.zookeeper.port import wait

@@ -12,8 +12,9 @@ from conformance.effects import EffectsOfOnePartition
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.walks import walk
 from impl import Step, World
+from impl.sim.simulator import SWARM
 from impl.world import control
-from impl.world.faults import PROFILES, SWARM
+from impl.world.faults import PROFILES
 from impl.world.partition_controller import Requests
 from impl.znodes.client import States, UpdatedStates, ZnodeClient
 from tests.planting import commits_alone

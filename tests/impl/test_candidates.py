@@ -10,8 +10,8 @@ import pytest
 
 from impl import KINDS, PROFILES, Simulator, Step, World, leaves
 from impl.core.partition import RemoteReplica
+from impl.sim.simulator import SWARM
 from impl.world.candidates import each_question
-from impl.world.faults import SWARM
 from impl.world.observation import Changes
 from impl.world.trace import apply_observation
 from tests.impl.grid import grid

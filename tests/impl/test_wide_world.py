@@ -14,6 +14,7 @@ from impl.core import event_controller
 from impl.core.partition import LeaderLog, Partition
 from impl.core.replica_manager import ReplicaManager
 from impl.releases import DEFAULT, PRESETS, Release
+from impl.sim.simulator import SWARM
 from impl.world.wide import (
     WIDE_KINDS,
     WIDE_PROFILES,
@@ -26,7 +27,6 @@ from impl.world.wide import (
 )
 from impl.world.wide.ghosts import records_in
 from impl.world.wide.rest import is_at_rest, is_overlooked, leader_of, waits_in_vain
-from impl.world.wide.runs import SWARM
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
 
@@ -363,7 +363,9 @@ def test_nonsense_is_refused_with_what_would_be_right() -> None:
         WideWorld(0)
     with pytest.raises(ValueError, match="1 to 2 replicas of each"):
         WideWorld(2, factor=3)
-    with pytest.raises(ValueError, match="no fault profile 'chaos' of a cluster; there are none"):
+    with pytest.raises(
+        ValueError, match="no fault profile 'chaos' of a wide cluster; there are none"
+    ):
         run_wide(1, 10, "chaos")
     with pytest.raises(ValueError, match="1 step or more, not 0"):
         run_wide(1, 0)

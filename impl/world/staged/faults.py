@@ -1,16 +1,11 @@
-"""Faults in a staged cluster, and how likely they are: weights of steps by profile.
-
-A weight is a whole number, so that the same seed gives the same run on every machine.
-"""
+"""Faults in a staged cluster, and how likely they are: weights of steps by profile."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 
-from impl.sim.world_of_steps import Step
-
-Weights = Mapping[str, int]
+from impl.sim.simulator import Faults, Profiles, Weight
+from impl.world.staged.staged_cluster import StagedCluster
 
 USUAL = 200
 SELDOM = 20
@@ -26,7 +21,7 @@ MIND = {
 
 ARRIVALS = ("leader_and_isr_arrives", "update_metadata_arrives", "stop_replica_arrives")
 
-STAGED_PROFILES: dict[str, Weights] = {
+STAGED_PROFILES: dict[str, Faults] = {
     "none": {},
     "crashes": {"broker_crashes": 8},
     "sessions": {
@@ -68,23 +63,16 @@ FAULTS = (
 )  # fmt: skip
 """What happens in no calm run: faults, and what operators do and timers."""
 
-SWARM = "swarm"
+
+def _swarm(chance: random.Random) -> Faults:
+    faults = {one: chance.choice((0, 1, 4, 16, 64)) for one in (*FAULTS, *ARRIVALS)}
+    return faults | {one: chance.choice((16, 64, 256)) for one in ARRIVALS}
 
 
-def staged_profile(name: str, seed: int = 0) -> Weights:
-    """A profile by name; ``swarm`` is another one for each seed. ValueError lists the names."""
-    if name == SWARM:
-        chance = random.Random(f"staged swarm {seed}")
-        return {one: chance.choice((0, 1, 4, 16, 64)) for one in (*FAULTS, *ARRIVALS)} | {
-            one: chance.choice((16, 64, 256)) for one in ARRIVALS
-        }
-    if name not in STAGED_PROFILES:
-        known = ", ".join((*STAGED_PROFILES, SWARM))
-        raise ValueError(f"no fault profile {name!r} of a staged cluster; there are {known}")
-    return STAGED_PROFILES[name]
+STAGED_FAULTS = Profiles("staged", STAGED_PROFILES, _swarm)
 
 
-def staged_weight(step: Step, faults: Weights) -> int:
-    """How likely an enabled step is."""
-    usual = 0 if step.name in FAULTS else MIND.get(step.name, USUAL)
-    return faults.get(step.name, usual)
+def staged_weights(world: StagedCluster, faults: Faults) -> dict[str, Weight]:
+    """The weights of the steps by name."""
+    usual = {name: 0 if name in FAULTS else MIND.get(name, USUAL) for name in world.kinds}
+    return {name: faults.get(name, weight) for name, weight in usual.items()}

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 from impl.core.controller_parts import ControllerConfig
 from impl.releases import DEFAULT
-from impl.sim.world_of_steps import Step, Weight, choose
+from impl.sim.simulator import Faults, Profiles, SeededSimulator
+from impl.sim.world_of_steps import Step
 from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.rest import is_at_rest, what_goes_on
 from impl.world.wide.wide_world import WIDE_KINDS, WideWorld
 from impl.zookeeper.port import wait
 
-Weights = dict[str, int]
-
-WIDE_PROFILES: dict[str, Weights] = {
+WIDE_PROFILES: dict[str, Faults] = {
     "none": {},
     "crashes": {"crashes": 1, "shutdowns": 1},
     "sessions": {"sessions": 1, "pauses": 1},
@@ -62,8 +60,6 @@ WIDE_PROFILES: dict[str, Weights] = {
 }  # fmt: skip
 """What goes wrong, and how likely: the weights of faults, and of what operators ask for."""
 
-SWARM = "swarm"
-
 _WORLDS: dict[str, dict[str, Any]] = {
     "directories": {"directories": 2},
     "clients": {"directories": 2},
@@ -90,16 +86,12 @@ def keeps_records(faults: str) -> bool:
     return faults not in ("power", "disks", "unclean")
 
 
-def profile(name: str, seed: int) -> Weights:
-    """A profile by name; ``swarm`` draws one for the seed. ValueError lists the names."""
-    if name == SWARM:
-        chance = random.Random(f"wide swarm {seed}")
-        faults = sorted(WIDE_PROFILES["everything"])
-        return {fault: chance.choice((0, 1, 4, 16)) for fault in faults if chance.random() < 0.5}
-    if name not in WIDE_PROFILES:
-        known = ", ".join((*WIDE_PROFILES, SWARM))
-        raise ValueError(f"no fault profile {name!r} of a cluster; there are {known}")
-    return WIDE_PROFILES[name]
+def _swarm(chance: random.Random) -> Faults:
+    faults = sorted(WIDE_PROFILES["everything"])
+    return {fault: chance.choice((0, 1, 4, 16)) for fault in faults if chance.random() < 0.5}
+
+
+WIDE_FAULTS = Profiles("wide", WIDE_PROFILES, _swarm)
 
 
 def world_of(faults: str, brokers: int) -> dict[str, Any]:
@@ -107,22 +99,15 @@ def world_of(faults: str, brokers: int) -> dict[str, Any]:
     return {"factor": min(3, brokers), **_WORLDS.get(faults, {})}
 
 
-class WideSimulator:
-    """Takes one weighted random step after the other in ``world``; ``taken`` counts them."""
+class WideSimulator(SeededSimulator[WideWorld]):
+    """Takes the steps of a wide world, under a profile of faults."""
 
     def __init__(self, world: WideWorld, seed: int, faults: str = "everything") -> None:
-        self.world = world
-        self.random = random.Random(seed)
-        self.taken: Counter[str] = Counter()
-        chosen = profile(faults, seed)
-        self._weights = {
+        chosen = WIDE_FAULTS.named(faults, seed)
+        super().__init__(world, seed, {
             name: chosen.get(kind.fault, 0) if kind.fault else kind.weight
             for name, kind in WIDE_KINDS.items()
-        }
-        self._kinds = self._possible()
-
-    def _possible(self) -> list[tuple[str, Weight]]:
-        return [(name, weight) for name, weight in self._weights.items() if weight]
+        })  # fmt: skip
 
     def calm_down(self) -> None:
         """From now on no fault happens and no client sends anything.
@@ -133,18 +118,10 @@ class WideSimulator:
         for number, node in self.world.nodes.items():
             if node.up and (node.disk.failing or node.was_denied):
                 self.world.take(Step("broker_crashes", (number,)))
-        for name, kind in WIDE_KINDS.items():
-            if kind.fault or name in SILENT_WHILE_SETTLING:
-                self._weights[name] = 0
-        self._kinds = self._possible()
-
-    def advance(self) -> Step | None:
-        """Choose a step and take it; None if nothing can happen."""
-        step = choose(self.world, self._kinds, self.random)
-        if step is not None:
-            self.world.take(step)
-            self.taken[step.name] += 1
-        return step
+        self.weigh({
+            name: 0 if WIDE_KINDS[name].fault or name in SILENT_WHILE_SETTLING else weight
+            for name, weight in self.weights.items()
+        })  # fmt: skip
 
 
 @dataclass(frozen=True)
