@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from conformance.mapping import ROWS
 from conformance.partial.leaves import observed_leaves
 from conformance.trace_report import UnknownLeaf
-from impl.world.trace import FORMAT, TraceError, opened
+from impl.world.trace import TraceError, follows, framed, opened
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 from specs.partial.ways import MOST_HIDDEN
@@ -72,62 +72,23 @@ def read_partial(path: str | Path) -> PartialTrace:
 
 def parse_partial(lines: Iterable[str], path: Path) -> PartialTrace:
     """Read the lines of a file; `path` is for the errors."""
-    reader = _PartialReader(path)
-    number = 0
-    try:
-        for number, text in enumerate(lines, 1):
-            reader.take(number, text)
-    except UnicodeDecodeError as error:
-        raise TraceError(path, number + 1, "not text in UTF-8; a trace is NDJSON") from error
-    return reader.done(number)
+    found = framed(lines, path)
+    reader = _PartialReader(path, *next(found))
+    events = tuple(reader.event(number, fields) for number, fields in found)
+    return replace(reader.header, events=events)
 
 
 class _PartialReader:
-    def __init__(self, path: Path) -> None:
-        self.path, self.line = path, 0
-        self.header: dict[str, Any] | None = None
-        self.events: list[PartialEvent] = []
+    def __init__(self, path: Path, line: int, fields: dict[str, Any]) -> None:
+        self.path, self.line = path, line
         self.seq: dict[int | str, int] = {}
         self.clock: int | None = None
-        self.ended = False
+        self.header = self._header(fields)
 
     def fail(self, message: str) -> TraceError:
         return TraceError(self.path, self.line, message)
 
-    def take(self, number: int, text: str) -> None:
-        self.line = number
-        if not text.endswith("\n"):
-            raise self.fail("truncated in the middle of a line")
-        try:
-            fields = json.loads(text)
-        except ValueError as error:
-            raise self.fail(f"not JSON ({error}); each line is one object") from error
-        if not isinstance(fields, dict):
-            raise self.fail("not a JSON object; each line is one object")
-        if self.ended:
-            raise self.fail("a line after the end; a trace holds one run")
-        if self.header is None:
-            self.header = self._header(fields)
-            return
-        if "format" in fields or fields.get("run") != self.header["run"]:
-            raise self.fail(
-                f"two runs mixed: {fields.get('run')!r} in the trace of {self.header['run']!r}; "
-                "one file a run"
-            )
-        if fields.get("end") is True:
-            if fields.get("events") != len(self.events):
-                raise self.fail(
-                    f"the end counts {fields.get('events')} events, there are {len(self.events)}"
-                )
-            self.ended = True
-            return
-        self.events.append(self._event(fields))
-
-    def _header(self, fields: dict[str, Any]) -> dict[str, Any]:
-        if fields.get("format") != FORMAT:
-            raise self.fail(
-                f"unknown format {fields.get('format')!r}; this reader knows {FORMAT} alone"
-            )
+    def _header(self, fields: dict[str, Any]) -> PartialTrace:
         if fields.get("system", SYSTEM) != SYSTEM:
             raise self.fail(f"system {fields['system']!r}; partial traces are of {SYSTEM}")
         brokers = fields.get("brokers")
@@ -142,21 +103,19 @@ class _PartialReader:
         hidden = fields.get("hidden", MOST_HIDDEN)
         if not _is_number(hidden) or hidden < 0:
             raise self.fail(f"hidden is {hidden!r}; write how many steps may be missing, 0 or more")
-        self._leaves(fields.get("initial", {}), brokers, "initial")
-        return {"initial": {}, **fields, "hidden": hidden}
+        initial = fields.get("initial", {})
+        self._leaves(initial, brokers, "initial")
+        return PartialTrace(fields["run"], brokers, fields["version"], hidden, initial)
 
-    def _event(self, fields: dict[str, Any]) -> PartialEvent:
-        assert self.header is not None
+    def event(self, line: int, fields: dict[str, Any]) -> PartialEvent:
+        """One line."""
+        self.line = line
         node, seq, clock = fields.get("node"), fields.get("seq"), fields.get("clock")
         if not isinstance(node, int | str):
             raise self.fail(f"node is {node!r}; write who saw this: a broker's id, or a name")
-        expected = self.seq.get(node, 0) + 1
         if not _is_number(seq):
-            raise self.fail(f"seq of node {node} is {seq!r}, where {expected} is next")
-        if seq != expected:
-            order = "out of order" if seq < expected else "gap"
-            raise self.fail(f"{order}: seq {seq} of node {node} where {expected} is next")
-        self.seq[node] = seq
+            raise self.fail(f"seq of node {node} is {seq!r}; write its number among the node's")
+        follows(node, seq, self.seq, self.path, line)
         if clock is not None:
             if not _is_number(clock) or (self.clock is not None and clock <= self.clock):
                 raise self.fail(f"out of order: clock {clock} after {self.clock}; clocks grow")
@@ -164,7 +123,7 @@ class _PartialReader:
         step, args = fields.get("step"), fields.get("args") or {}
         observed = fields.get("observed") or {}
         self._step(step, args)
-        self._leaves(observed, self.header["brokers"], "observed")
+        self._leaves(observed, self.header.brokers, "observed")
         return PartialEvent(self.line, node, step, args, observed)
 
     def _step(self, step: Any, args: Any) -> None:
@@ -189,22 +148,6 @@ class _PartialReader:
             observed_leaves(leaves, brokers)
         except UnknownLeaf as error:
             raise self.fail(f"{what}: {error}") from error
-
-    def done(self, last: int) -> PartialTrace:
-        if self.header is None:
-            raise TraceError(
-                self.path, 1, f"empty; a trace begins with a header of format {FORMAT}"
-            )
-        if not self.ended:
-            self.line = last
-            raise self.fail(
-                f"truncated after {len(self.events)} events; a trace ends with an end line"
-            )
-        head = self.header
-        return PartialTrace(
-            head["run"], head["brokers"], head["version"], head["hidden"], head["initial"],
-            tuple(self.events),
-        )  # fmt: skip
 
 
 def _is_number(value: Any) -> TypeGuard[int]:

@@ -222,15 +222,22 @@ def events_in(lines: Iterable[str], path: Path) -> tuple[TraceHeader, Iterator[T
 
     Whoever leaves some of them unread has not seen that the trace is whole.
     """
-    found = _read(lines, path)
-    header = next(found)
-    assert isinstance(header, TraceHeader), "it is read first"
-    return header, (event for event in found if isinstance(event, TraceEvent))
-
-
-def _read(lines: Iterable[str], path: Path) -> Iterator[TraceHeader | TraceEvent]:
-    header: TraceHeader | None = None
+    found = framed(lines, path)
+    number, fields = next(found)
+    header = TraceHeader(**_required(fields, HEADER_FIELDS, "header", path, number))
     last_seq: dict[int | str, int] = {}
+    return header, (
+        _event(fields, clock, last_seq, path, number)
+        for clock, (number, fields) in enumerate(found, 1)
+    )
+
+
+def framed(lines: Iterable[str], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The fields of the header, then of each event as it is read, with the numbers of their lines.
+
+    TraceError for what is no trace of one run, up to its end.
+    """
+    header: dict[str, Any] | None = None
     ended = False
     number = events = 0
     try:
@@ -239,16 +246,28 @@ def _read(lines: Iterable[str], path: Path) -> Iterator[TraceHeader | TraceEvent
             if ended:
                 raise TraceError(path, number, "a line after the end; a trace holds one run")
             if header is None:
-                header = _header(fields, path, number)
-                yield header
+                header = fields
+                if header.get("format") != FORMAT:
+                    raise TraceError(
+                        path, number, f"unknown format {header.get('format')!r}; this reader "
+                        f"knows {FORMAT} alone",
+                    )  # fmt: skip
+                yield number, header
                 continue
-            _same_run(fields, header, path, number)
-            if fields.get("end") is True:
-                _complete(fields, events, path, number)
-                ended = True
-                continue
-            events += 1
-            yield _event(fields, events, last_seq, path, number)
+            if "format" in fields or fields.get("run") != header["run"]:
+                raise TraceError(
+                    path, number, f"two runs mixed: {fields.get('run')!r} in the trace of "
+                    f"{header['run']!r}; one file a run",
+                )  # fmt: skip
+            ended = fields.get("end") is True
+            if not ended:
+                events += 1
+                yield number, fields
+            elif fields.get("events") != events:
+                raise TraceError(
+                    path, number, f"the end counts {fields.get('events')} events, there are "
+                    f"{events}",
+                )  # fmt: skip
     except UnicodeDecodeError as error:
         raise TraceError(path, number + 1, "not text in UTF-8; a trace is NDJSON") from error
     if header is None:
@@ -273,15 +292,6 @@ def _json_object(text: str, path: Path, number: int) -> dict[str, Any]:
     return fields
 
 
-def _header(fields: dict[str, Any], path: Path, number: int) -> TraceHeader:
-    version = fields.get("format")
-    if version != FORMAT:
-        raise TraceError(
-            path, number, f"unknown format {version!r}; this reader knows {FORMAT} alone"
-        )
-    return TraceHeader(**_required(fields, HEADER_FIELDS, "header", path, number))
-
-
 def _event(
     fields: dict[str, Any], clock: int, last_seq: dict[int | str, int], path: Path, number: int
 ) -> TraceEvent:
@@ -295,30 +305,21 @@ def _event(
             number,
             f"{order}: clock {event.clock} where {clock} is next; a line is missing or moved",
         )
-    expected = last_seq.get(event.node, 0) + 1
-    if event.seq != expected:
-        order = "out of order" if event.seq < expected else "gap"
-        raise TraceError(
-            path, number, f"{order}: seq {event.seq} of node {event.node} where {expected} is next"
-        )
-    last_seq[event.node] = event.seq
+    follows(event.node, event.seq, last_seq, path, number)
     return event
 
 
-def _same_run(fields: dict[str, Any], header: TraceHeader, path: Path, number: int) -> None:
-    if "format" in fields or fields.get("run") != header.run:
+def follows(
+    node: int | str, seq: int, last_seq: dict[int | str, int], path: Path, number: int
+) -> None:
+    """Each node numbers what it wrote. TraceError where a line of it is missing, or moved."""
+    expected = last_seq.get(node, 0) + 1
+    if seq != expected:
+        order = "out of order" if seq < expected else "gap"
         raise TraceError(
-            path,
-            number,
-            f"two runs mixed: {fields.get('run')!r} in the trace of {header.run!r}; one file a run",
+            path, number, f"{order}: seq {seq} of node {node} where {expected} is next"
         )
-
-
-def _complete(fields: dict[str, Any], events: int, path: Path, number: int) -> None:
-    if fields.get("events") != events:
-        raise TraceError(
-            path, number, f"the end counts {fields.get('events')} events, there are {events}"
-        )
+    last_seq[node] = seq
 
 
 def _required(
