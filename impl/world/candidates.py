@@ -76,3 +76,11 @@ LEADS = "the broker believes that it leads"
 ISR_IS_UNLOCKED = "no ISR write of the broker waits for its answer"
 VERSION_IS_CURRENT = "the leader's cached zkVersion is the registered one"
 VERSION_IS_OLD = "the leader's cached zkVersion is not the registered one"
+
+
+def leads_unmet(world: PartitionCluster, broker: int) -> str | None:
+    """Why a broker cannot act as leader now."""
+    host = world.hosts[broker]
+    if not host.partition.leads:
+        return LEADS
+    return ISR_IS_UNLOCKED if host.locked else None

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from impl.core.answers import NONE
 from impl.sim.world_of_steps import refusable
-from impl.world.candidates import ISR_IS_UNLOCKED, LEADS, each_leader
+from impl.world.candidates import LEADS, each_leader, leads_unmet
 from impl.world.cluster import PartitionCluster
 
 ONE, ALL = 1, -1
@@ -27,15 +27,8 @@ def each_last_offset(world: PartitionCluster) -> Iterable[tuple[int, int]]:
                 yield broker, offset
 
 
-def _leads_unmet(world: PartitionCluster, broker: int) -> str | None:
-    server = world.hosts[broker]
-    if not server.partition.leads:
-        return LEADS
-    return ISR_IS_UNLOCKED if server.locked else None
-
-
 def _for_isr_unmet(world: PartitionCluster, broker: int) -> str | None:
-    unmet = _leads_unmet(world, broker)
+    unmet = leads_unmet(world, broker)
     return unmet or _too_few(world, broker)
 
 
@@ -91,7 +84,7 @@ def leader_acknowledges_acks_all(world: PartitionCluster, broker: int, offset: i
 
 
 def _reads_unmet(world: PartitionCluster, broker: int, offset: int) -> str | None:
-    unmet = _leads_unmet(world, broker)
+    unmet = leads_unmet(world, broker)
     if unmet is None and not 0 <= offset < world.hosts[broker].partition.hw:
         return "the offset is below the high watermark"
     return unmet
@@ -105,7 +98,7 @@ def consumer_reads(world: PartitionCluster, broker: int, offset: int) -> None:
 
 
 KINDS = (
-    refusable(leader_appends, each_leader, _leads_unmet),
+    refusable(leader_appends, each_leader, leads_unmet),
     refusable(leader_appends_acks_all, each_leader, _for_isr_unmet),
     refusable(leader_acknowledges, each_last_offset, _acknowledges_unmet, "broker offset"),
     refusable(leader_acknowledges_acks_all, each_last_offset, _replicated_unmet, "broker offset"),

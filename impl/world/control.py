@@ -13,7 +13,7 @@ from impl.world.candidates import (
     each_leader_and_isr,
 )
 from impl.world.cluster import PartitionCluster
-from impl.world.partition_controller import Reply, Requests
+from impl.world.partition_controller import Cached, Reply, Requests
 from impl.world.processes import PROCESS_IS_UP, SESSION_IS_ALIVE, each_broker
 from impl.znodes.states import NO_LEADER
 
@@ -109,15 +109,16 @@ def controller_reads_partition(world: PartitionCluster, broker: int) -> None:
     world.controllers[broker].read_partition()
 
 
+def _known(world: PartitionCluster, broker: int) -> Cached | str:
+    """What a controller decides on, or why it cannot."""
+    cached = world.controllers[broker].cached
+    return _reads_partition_unmet(world, broker) or cached or HAS_READ_PARTITION
+
+
 def _elects_unmet(world: PartitionCluster, broker: int, leader: int) -> str | None:
-    controller = world.controllers[broker]
-    if controller.belief is None:
-        return BELIEVES
-    if not world.hosts[broker].alive:
-        return SESSION_IS_ALIVE
-    cached = controller.cached
-    if cached is None:
-        return HAS_READ_PARTITION
+    controller, cached = world.controllers[broker], _known(world, broker)
+    if isinstance(cached, str):
+        return cached
     isr = cached.state.isr
     if controller.unclean and not set(isr).intersection(cached.live_ids):
         isr = world.assignment  # any replica that lives may be elected
@@ -134,14 +135,9 @@ def controller_elects_leader(world: PartitionCluster, broker: int, leader: int) 
 
 
 def _removes_unmet(world: PartitionCluster, broker: int, replica: int) -> str | None:
-    controller = world.controllers[broker]
-    if controller.belief is None:
-        return BELIEVES
-    if not world.hosts[broker].alive:
-        return SESSION_IS_ALIVE
-    cached = controller.cached
-    if cached is None:
-        return HAS_READ_PARTITION
+    controller, cached = world.controllers[broker], _known(world, broker)
+    if isinstance(cached, str):
+        return cached
     if replica not in cached.state.isr:
         return "the replica is in the ISR that the controller read"
     if replica in cached.live_ids:

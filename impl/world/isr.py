@@ -6,26 +6,22 @@ While a write waits for its answer the partition is locked, see `Partition.locke
 from __future__ import annotations
 
 from impl.sim.isr_write import IsrWrite
-from impl.sim.world_of_steps import refusable
+from impl.sim.world_of_steps import UnmetCondition, refusable
 from impl.world.candidates import (
-    ISR_IS_UNLOCKED,
-    LEADS,
     VERSION_IS_CURRENT,
     VERSION_IS_OLD,
     each_isr_writer,
     each_leader_and_other,
+    leads_unmet,
 )
 from impl.world.cluster import PartitionCluster
 from impl.world.processes import SESSION_IS_ALIVE
 
 
 def _writes_unmet(world: PartitionCluster, leader: int) -> str | None:
-    server = world.hosts[leader]
-    if not server.partition.leads:
-        return LEADS
-    if not server.alive:
-        return SESSION_IS_ALIVE
-    return ISR_IS_UNLOCKED if server.locked else None
+    host = world.hosts[leader]
+    unmet = leads_unmet(world, leader)
+    return SESSION_IS_ALIVE if host.partition.leads and not host.alive else unmet
 
 
 def _lagging_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
@@ -52,34 +48,21 @@ def _joining_unmet(world: PartitionCluster, leader: int, replica: int) -> str | 
     return None
 
 
-def version_is_current(world: PartitionCluster, leader: int) -> bool:
+def _versioned(unmet: UnmetCondition, is_current: bool) -> UnmetCondition:
     """The race that a conditional write is about: who wrote the state last?"""
-    return world.registered_state.zk_version == world.hosts[leader].partition.zk_version
 
+    def versioned_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
+        known = world.hosts[leader].partition.zk_version
+        fits = (world.registered_state.zk_version == known) is is_current
+        wanted = VERSION_IS_CURRENT if is_current else VERSION_IS_OLD
+        return unmet(world, leader, replica) or (None if fits else wanted)
 
-def _shrinks_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
-    unmet = _lagging_unmet(world, leader, replica)
-    return unmet or (None if version_is_current(world, leader) else VERSION_IS_CURRENT)
-
-
-def _shrink_is_refused_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
-    unmet = _lagging_unmet(world, leader, replica)
-    return unmet or (VERSION_IS_OLD if version_is_current(world, leader) else None)
+    return versioned_unmet
 
 
 def shrinks(world: PartitionCluster, leader: int, replica: int) -> None:
     """Drop a lagging follower by a conditional write; a stale version is refused."""
     world.hosts[leader].partition.begin_isr_write(replica, joins=False)
-
-
-def _expands_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
-    unmet = _joining_unmet(world, leader, replica)
-    return unmet or (None if version_is_current(world, leader) else VERSION_IS_CURRENT)
-
-
-def _expand_is_refused_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
-    unmet = _joining_unmet(world, leader, replica)
-    return unmet or (VERSION_IS_OLD if version_is_current(world, leader) else None)
 
 
 def expands(world: PartitionCluster, leader: int, replica: int) -> None:
@@ -140,13 +123,13 @@ def leader_gives_up_isr_write(world: PartitionCluster, leader: int) -> None:
 
 
 KINDS = (
-    refusable(shrinks, each_leader_and_other, _shrinks_unmet, "leader replica",
+    refusable(shrinks, each_leader_and_other, _versioned(_lagging_unmet, True), "leader replica",
               name="leader_shrinks_isr"),
-    refusable(shrinks, each_leader_and_other, _shrink_is_refused_unmet, "leader replica",
+    refusable(shrinks, each_leader_and_other, _versioned(_lagging_unmet, False), "leader replica",
               name="leader_shrink_is_refused"),
-    refusable(expands, each_leader_and_other, _expands_unmet, "leader replica",
+    refusable(expands, each_leader_and_other, _versioned(_joining_unmet, True), "leader replica",
               name="leader_expands_isr"),
-    refusable(expands, each_leader_and_other, _expand_is_refused_unmet, "leader replica",
+    refusable(expands, each_leader_and_other, _versioned(_joining_unmet, False), "leader replica",
               name="leader_expand_is_refused"),
     refusable(leader_learns_isr_is_written, each_isr_writer, _applied_unmet, "leader"),
     refusable(isr_answer_is_lost, each_isr_writer, _applied_unmet, "leader"),

@@ -11,6 +11,7 @@ from impl.world.candidates import (
     each_connection,
     each_leader,
     each_question,
+    leads_unmet,
 )
 from impl.world.cluster import PartitionCluster
 from impl.world.processes import PROCESS_IS_UP, each_broker
@@ -21,13 +22,6 @@ HAS_NOT_FAILED = "the fetcher was not fenced: then it waits for the next LeaderA
 IDLE = "the connection to the leader is idle"
 HAS_THE_OFFSET = "the leader's log reaches to the offset"
 EPOCHS, RECORDS = "OffsetForLeaderEpoch", "Fetch"
-
-
-def _leads_unmet(world: PartitionCluster, broker: int) -> str | None:
-    replicas = world.hosts[broker]
-    if not replicas.partition.leads:
-        return LEADS
-    return ISR_IS_UNLOCKED if replicas.locked else None
 
 
 def _answers_unmet(world: PartitionCluster, leader: int) -> str | None:
@@ -171,7 +165,7 @@ def fetch_is_lost(world: PartitionCluster, follower: int, leader: int) -> None:
 
 
 def _advances_unmet(world: PartitionCluster, broker: int) -> str | None:
-    unmet = _leads_unmet(world, broker)
+    unmet = leads_unmet(world, broker)
     if unmet is None and not world.hosts[broker].may_advance:
         return "every ISR member is known to reach beyond the high watermark"
     return unmet
