@@ -21,7 +21,7 @@ from conformance.pipeline.request_rows import release_number
 from conformance.pipeline.rules import ONE_CLUSTER, Finding, FindingKind
 
 _STARTING = 60_000  # milliseconds that a broker takes to start
-_AS_SHIPPED = "/tmp/kafka-logs"  # log.dirs in config/server.properties, which many change later
+_AS_SHIPPED = "tmp/kafka-logs"  # log.dirs in config/server.properties; many change it later
 _BESIDE = 600_000  # milliseconds for which two logs of two ids are written at the same time
 
 
@@ -105,7 +105,7 @@ def _differs(events: Sequence[Event], a: Event, b: Event) -> str:
         found.append([_near(said, events, each.detail) for each in (a, b)])
     (old, new), (before, after) = found
     for broker in sorted(old.keys() & new.keys()):
-        if old[broker].isdisjoint(new[broker]) and _AS_SHIPPED not in old[broker]:
+        if old[broker].isdisjoint(new[broker]) and not _as_shipped(old[broker]):
             return (
                 f"broker {broker} keeps its logs in {', '.join(sorted(new[broker]))} since, and "
                 f"in {', '.join(sorted(old[broker]))} before"
@@ -116,6 +116,10 @@ def _differs(events: Sequence[Event], a: Event, b: Event) -> str:
         if release_number(newest) < release_number(oldest):
             return f"broker {broker} runs release {newest} since, and {oldest} before"
     return ""
+
+
+def _as_shipped(directories: Iterable[str]) -> bool:
+    return any(each.endswith(_AS_SHIPPED) for each in directories)
 
 
 def _near(

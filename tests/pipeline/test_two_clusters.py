@@ -115,7 +115,7 @@ def test_two_ids_of_a_broker_whose_directory_release_or_files_do_not_go_together
         begin, cluster, end = identified(second, 1, name)
         app = "org.apache.kafka.common.utils.AppInfoParser"
         head, logger = line(second, "KafkaConfig values: ", CONFIG).rsplit(" (", 1)
-        dump = [head, "\tbroker.id = 1", "\tlog.dir = /tmp/kafka-logs", f"\tlog.dirs = {directory}"]
+        dump = [head, "\tbroker.id = 1", "\tlog.dir = /logs", f"\tlog.dirs = {directory}"]
         version = line(second, f"Kafka version: {release}", app)
         return [*dump, f" ({logger}", begin, cluster, version, end]
 
