@@ -31,14 +31,14 @@ from model.reassignment.replica_lists import (
     all_within,
     brokers_if,
     brokers_where,
-    chosen,
     empty_list,
-    in_order,
     is_empty,
     is_same,
     joined,
+    list_when,
     listed,
     members,
+    replica_order,
 )
 from model.reassignment.state import NOBODY
 from model.reassignment.writing import (
@@ -164,7 +164,7 @@ def leader_is_live_target(now, broker):
 
 def choice(cache):
     """The Reassign strategy: the first of RAR that is alive and in the ISR."""
-    return reassigned_partition(in_order(cache.target), cache.isr, cache.live)
+    return reassigned_partition(replica_order(cache.target), cache.isr, cache.live)
 
 
 @transition(broker=BROKERS)
@@ -338,7 +338,7 @@ def controller_removes_request_entry(now, new, broker):
 
     if is_kip_455(version):                         # what was asked for meanwhile stays
         done = is_same(now.zk.requested, cache.target)
-        new.zk.requested = chosen(done, empty_list(), now.zk.requested)
+        new.zk.requested = list_when(done, empty_list(), now.zk.requested)
     else:
         new.zk.requested = BLANK
         new.zk.other     = now.zk.other if version.requests_read_again else cache.other

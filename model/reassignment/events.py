@@ -32,9 +32,9 @@ from model.reassignment.kip_455 import is_kip_455, moves, next_phase, target_of
 from model.reassignment.replica_lists import (
     all_within,
     brokers_where,
-    chosen,
     empty_list,
     is_empty,
+    list_when,
     listed,
     members,
 )
@@ -98,7 +98,7 @@ def known_target(now, broker):
     if is_kip_455(version):
         return target_of(now.zk)
     kept = empty_list() if version.moves_forgotten_on_resign else now.kept[broker]
-    return chosen(is_empty(now.zk.requested), kept, now.zk.requested)
+    return list_when(is_empty(now.zk.requested), kept, now.zk.requested)
 
 
 def takes_up(now, isr, target, other):
@@ -116,7 +116,7 @@ def takes_up(now, isr, target, other):
     zk = now.zk
     asked   = any_of(not_(is_empty(zk.requested)), zk.other == "unknown")
     goes_on = when(moves(zk), next_phase(zk, isr), task("idle"))
-    return (when(asked, task("beginning"), goes_on), chosen(asked, zk.requested, target),
+    return (when(asked, task("beginning"), goes_on), list_when(asked, zk.requested, target),
             when(zk.other == "unknown", zk.other, other))
 
 
@@ -133,7 +133,7 @@ def next_work(now, cache, isr, first):
     return {
         "task": when(waits, first, when(goes_on, then, task("idle"))),
         "resumes": all_of(cache.resumes, waits),
-        "target": chosen(goes_on, target, cache.target),
+        "target": list_when(goes_on, target, cache.target),
         "other": when(goes_on, other, cache.other)}
 
 
@@ -185,7 +185,7 @@ def controller_reads_context(now, new, broker):
         task=first, deleting=zk.deleting, begins=begins, resumes=waits,
         other=when(waits, cache.other, other),
         live=zk.registered, reached=zk.registered, assignment=zk.assignment,
-        target=chosen(waits, cache.target, target), **read_state(now))
+        target=list_when(waits, cache.target, target), **read_state(now))
     hosts = members(zk.assignment).within(zk.registered)
     send(now, new, broker, zk.leader_epoch, hosts, {
         "leader": zk.leader, "isr": zk.isr, "version": zk.version,
@@ -328,6 +328,6 @@ def controller_write_conflicts(now, new, broker):
         task=when(over, then["task"],
                   when(finds_no_target(cache, now.zk.isr), task("leaving"), cache.task)),
         resumes=when(over, then["resumes"], cache.resumes),
-        target=chosen(over, then["target"], cache.target),
+        target=list_when(over, then["target"], cache.target),
         other=when(over, then["other"], cache.other),
         **rewrite_request(now, new, broker, ends=all_of(over, then["task"] == "idle")))

@@ -24,12 +24,12 @@ from model.reassignment.replica_lists import (
     all_within,
     as_list,
     brokers_where,
-    chosen,
     empty_list,
     is_empty,
     is_same,
     joined,
     left,
+    list_when,
     listed,
     require_list,
     written,
@@ -132,7 +132,7 @@ def controller_is_asked_to_reassign(now, new, broker, first, second, third):
 
 def when_moving(cache):
     """The target replicas while the partition is reassigned, else the assigned ones."""
-    return chosen(is_empty(cache.target), cache.assignment, cache.target)
+    return list_when(is_empty(cache.target), cache.assignment, cache.target)
 
 
 @transition(only=is_kip_455, broker=BROKERS)

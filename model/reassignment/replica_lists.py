@@ -82,7 +82,7 @@ def left(places, gone):
     return as_list(place)
 
 
-def chosen(condition, one, other):
+def list_when(condition, one, other):
     """One list or the other."""
     return as_list(lambda broker: when(condition, one[broker], other[broker]))
 
@@ -92,7 +92,7 @@ def empty_list():
     return as_list(lambda broker: scalar(None, PLACES.or_none))
 
 
-def in_order(places):
+def replica_order(places):
     """The list as the election strategies take one."""
     return ReplicaOrder(lambda b: listed(places, b), lambda one, other: places[one] < places[other])
 

@@ -26,10 +26,10 @@ from model.reassignment.kip_455 import (
 )
 from model.reassignment.replica_lists import (
     all_within,
-    chosen,
     empty_list,
     is_empty,
     is_same,
+    list_when,
     listed,
 )
 from model.reassignment.writing import goes_to, is_at, task
@@ -38,7 +38,7 @@ from model.reassignment.writing import goes_to, is_at, task
 def asked(now, broker):
     """What a controller takes up: what it found when it was elected, or what the znode says now."""
     cache = now.cache[broker]
-    return chosen(cache.task == "beginning", cache.target, now.zk.requested)
+    return list_when(cache.task == "beginning", cache.target, now.zk.requested)
 
 
 def require_request(now, broker):
@@ -131,7 +131,7 @@ def after_request(now, cache):
     then, target = task("idle"), empty_list()
     if is_kip_455(version):
         then, target = when(moves(now.zk), next_phase(now.zk, now.zk.isr), then), target_of(now.zk)
-    return {"task": when(found, then, cache.task), "target": chosen(found, target, cache.target)}
+    return {"task": when(found, then, cache.task), "target": list_when(found, target, cache.target)}
 
 
 @transition(only=is_twelve_steps, broker=BROKERS)

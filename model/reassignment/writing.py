@@ -32,9 +32,9 @@ from model.protocol.state import BROKERS
 from model.reassignment.replica_lists import (
     brokers_if,
     brokers_where,
-    chosen,
     is_empty,
     is_same,
+    list_when,
     listed,
 )
 from model.reassignment.state import TASKS
@@ -94,7 +94,7 @@ def rewrite_request(now, new, broker, ends=None):
     begins = now.cache[broker].begins
     over   = begins if ends is None else all_of(ends, begins)
     cache  = now.cache[broker]
-    new.zk.requested = chosen(over, cache.target, now.zk.requested)
+    new.zk.requested = list_when(over, cache.target, now.zk.requested)
     new.zk.other     = when(over, cache.other, now.zk.other)
     return {"begins": False if ends is None else all_of(begins, not_(ends))}
 
