@@ -1,8 +1,7 @@
-"""Partial traces, which show only part of a run: read, judged, and made from whole ones."""
+"""Partial traces, which show only part of a run: read and judged."""
 
 from conformance.partial.check_partial import check_partial, judge_partial
 from conformance.partial.read_partial import PartialTrace, is_partial, read_partial
-from conformance.partial.thinning import thinned
 
 __all__ = [
     "PartialTrace",
@@ -10,5 +9,4 @@ __all__ = [
     "is_partial",
     "judge_partial",
     "read_partial",
-    "thinned",
 ]

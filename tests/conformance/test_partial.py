@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from conformance.cli.check import replay_file
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED
-from conformance.partial import check_partial, judge_partial, thinned
+from conformance.partial import check_partial, judge_partial
 from conformance.partial.laws import BY_ONE, CHANGES, NEVER_FALLS, ONE_LEADER, WRITTEN
 from conformance.partial.leaves import NOT_JUDGED, observed_leaves
 from conformance.partial.read_partial import PartialTrace
-from conformance.partial.thinning import LEADER_ISR_EPOCHS, lines_of_partial
 from conformance.trace_report import UnknownLeaf
 from impl import Trace, simulate
 from model.language.sorts import Numbers
@@ -27,6 +26,7 @@ from specs.partial import CompiledSteps
 from specs.plain import PlainSearch
 from specs.verdict import Verdict
 from tests.conformance.test_replay import edited
+from tests.conformance.thinning import LEADER_ISR_EPOCHS, lines_of_partial, thinned
 
 
 @cache

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cli.main import main
-from conformance.partial.thinning import LEADER_ISR_EPOCHS, lines_of_partial, thinned
 from impl import simulate
 from tests.conformance.test_replay import edited
+from tests.conformance.thinning import LEADER_ISR_EPOCHS, lines_of_partial, thinned
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.mapping import AS_RELEASED
-from conformance.partial import judge_partial, thinned
+from conformance.partial import judge_partial
 from conformance.partial.leaves import observed_leaves
 from conformance.partial.read_partial import PartialTrace
-from conformance.partial.thinning import LEADER_ISR_EPOCHS
 from conformance.trace_report import TraceReport
 from impl import simulate
 from model.language.evaluate import Evaluator, SparseState
 from model.systems import system
 from specs.verdict import Verdict
+from tests.conformance.thinning import LEADER_ISR_EPOCHS, thinned
 
 HIDDEN = 8
 

@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cli.main import main
-from conformance.partial.thinning import LEADER_ISR_EPOCHS, lines_of_partial, thinned
 from conformance.play_story import replay_story
 from conformance.story_of_run import as_story
 from impl import simulate
@@ -18,6 +17,7 @@ from impl.world.trace import lines_of
 from specs.story import play, read_story
 from specs.story.read import parse
 from specs.verdict import Verdict
+from tests.conformance.thinning import LEADER_ISR_EPOCHS, lines_of_partial, thinned
 from tests.planting import deletes_any_controller, plant
 
 HEADING = "system replication version 2.3 without lost_isr_answer_blocks brokers 2"
