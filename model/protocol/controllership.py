@@ -149,6 +149,7 @@ def lose_election(now, new, broker):
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
     require(now.reply_lost[broker],                 "its reply was lost")
     if goes_on_uncounted(version):
+        # redundant because a broker may give up an election at any time: it takes part again.
         require(now.campaign[broker] == 1,          "it is the first controller there is")
     if reads_back_epoch(version):
         require(not_(reads_own_registration(now, broker)),
