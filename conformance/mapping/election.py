@@ -98,40 +98,49 @@ def facts(world: SteppedCluster) -> Facts:
     nodes = world.zookeeper.nodes
     owner = nodes.get(paths.CONTROLLER)
     table.put("zk.controller", (), 0 if owner is None else decode_controller(owner.data))
-    epoch = newest_controller_epoch(world.zookeeper)
+    epoch = _as_counted(world, newest_controller_epoch(world.zookeeper))
     table.put("zk.epoch", (), epoch.epoch)
     table.put("zk.epoch_version", (), epoch.epoch_version)
     state = nodes[paths.state(*FIRST)]
     table.put("zk.state_version", (), state.version)
     written = decode_state(*FIRST, state.data, state.version)
     table.put("zk.state_epoch", (), written.controller_epoch)
-    for broker, thread in world.controllers.items():
+    for broker in world.controllers:
         table.put("session", (broker,), world.has_session(broker))
         table.put("seen", (broker,), world.hosts[broker].seen)
-        _candidate(table, (broker,), thread, epoch)
+        _candidate(table, world, (broker,), epoch)
         _write(table, world, (broker,))
     for term, broker in world.sent:
         table.put("sent", (broker, term), True)
     return table.found
 
 
+def _as_counted(world: SteppedCluster, one: ControllerEpoch) -> ControllerEpoch:
+    """Up to 2.0 the first controller creates the znode, and no write depends on its version but the
+    next epoch's: each epoch is a version."""
+    return one if world.release.since("2.1") else ControllerEpoch(one.epoch, one.epoch)
+
+
 def _candidate(
-    table: FactTable, at: tuple[int], thread: ControllerThread, epoch: ControllerEpoch
+    table: FactTable, world: SteppedCluster, at: tuple[int], epoch: ControllerEpoch
 ) -> None:
     """What its event thread is at, and the controllership that it believes in.
 
     Up to 2.0 the epoch is read when `/controller` is there: whatever it is by then.
     """
+    thread = world.controllers[at[0]]
     read = epoch if is_claim(thread.place) else _epoch_as_read(thread)
     if read is not None:
+        read = _as_counted(world, read)
         table.put("read.done", at, True)
         table.put("read.epoch", at, read.epoch)
         table.put("read.version", at, read.epoch_version)
     context = thread.controller.core.context
     if thread.controller.active:
+        belief = _as_counted(world, ControllerEpoch(context.epoch, context.epoch_version))
         table.put("belief.held", at, True)
-        table.put("belief.epoch", at, context.epoch)
-        table.put("belief.version", at, context.epoch_version)
+        table.put("belief.epoch", at, belief.epoch)
+        table.put("belief.version", at, belief.epoch_version)
 
 
 def _epoch_as_read(thread: ControllerThread) -> ControllerEpoch | None:

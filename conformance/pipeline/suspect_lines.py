@@ -85,11 +85,6 @@ class Doubting(History):
         """No line is missing."""
         return True
 
-    @property
-    def keeps_writes(self) -> bool:
-        """No state is sent again that was written over."""
-        return True
-
     def restarted(self, a: Event, b: Event, but: str = "") -> Event | None:
         """No process began anew."""
         return None
