@@ -440,8 +440,8 @@ class _Logs:
         self._planted: set[str] = set()
 
     def __enter__(self) -> _Logs:
-        told = (PAIR / "planted" / "README.txt").read_text(encoding="utf-8")
-        self._planted = {f"planted/{place}" for place in re.findall(r"^broker\S+:\d+", told, re.M)}
+        text = (PAIR / "planted" / "README.txt").read_text(encoding="utf-8")
+        self._planted = {f"planted/{place}" for place in re.findall(r"^broker\S+:\d+", text, re.M)}
         script = "import sys; from conformance.verify import check_pair; check_pair(sys.argv[1])"
         self._running = subprocess.Popen(
             [sys.executable, "-c", script, str(self._folder)],

@@ -355,8 +355,10 @@ def _fit(before: ZkVersionLines, after: ZkVersionLines, presets: tuple[str, ...]
 
 
 def _number(registered: ZkVersionLines) -> str:
-    told = any(each.version is not None for some in registered.shown.values() for each in some)
-    return f"{'zkVersion' if told else 'leader epoch'} {registered.version}"
+    has_version = any(
+        each.version is not None for some in registered.shown.values() for each in some
+    )
+    return f"{'zkVersion' if has_version else 'leader epoch'} {registered.version}"
 
 
 def _agree(one: LeaderEpochIsr, other: LeaderEpochIsr) -> bool:

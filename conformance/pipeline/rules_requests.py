@@ -584,7 +584,7 @@ def _starts_from_the_write(context: RuleContext, events: list[Event]) -> None:
     writes = [e for e in events if e.kind in _WRITES and e.leader_epoch is not None]
     times = sorted(each.at for each in writes)
     written = {each.leader_epoch for each in writes}
-    told = {e.leader_epoch for e in events if e.kind not in ("leader_started", *_WRITES)}
+    others = {e.leader_epoch for e in events if e.kind not in ("leader_started", *_WRITES)}
     starts: dict[int | None, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind == "leader_started" and event.leader_epoch is not None:
@@ -604,7 +604,7 @@ def _starts_from_the_write(context: RuleContext, events: list[Event]) -> None:
         if start.leader_epoch == write.leader_epoch:
             _starts_with_the_isr(context, write, start, own)
             continue
-        if start.leader_epoch in written | told:
+        if start.leader_epoch in written | others:
             continue
         if any(each.leader_epoch == write.leader_epoch for each in own):
             continue  # it was sent an older state first
@@ -614,7 +614,7 @@ def _starts_from_the_write(context: RuleContext, events: list[Event]) -> None:
         if before is not None and not history.contiguous(before, write):
             before = None
         right = (
-            write.leader_epoch in told
+            write.leader_epoch in others
             or before is None
             or write.from_state == "NewPartition"
             or write.leader_epoch == (before.leader_epoch or 0) + 1

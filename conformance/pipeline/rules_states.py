@@ -868,7 +868,7 @@ def _holds_the_epoch_of_the_last_start(context: RuleContext, a: Event, b: Event)
         return
     counted = context.history.values_of("leader_epoch", b.tp)
     alone = counted[a.leader_epoch or 0] == 1 and counted[held] > 0
-    told = (
+    contradiction = (
         f"starts in leader epoch {a.leader_epoch} here, and held {held} when it started next, at "
         f"{b.where}"
         if alone
@@ -879,7 +879,7 @@ def _holds_the_epoch_of_the_last_start(context: RuleContext, a: Event, b: Event)
         FindingKind.VIOLATION,
         HOLDS_AS_RECEIVED,
         a if alone else b,
-        f"{b.tp_name}: broker {b.broker} {told}",
+        f"{b.tp_name}: broker {b.broker} {contradiction}",
         f"leader epoch {held if alone else a.leader_epoch}",
     )
 

@@ -178,7 +178,7 @@ class ClusterReplay(ModelDriver):
         self.order = order
         self.assigned: dict[str, list[int]] = {}
         self.born_by: dict[int, set[str]] = defaultdict(set)  # in the event that is worked on
-        self.told: dict[int, set[tuple[int, str, str]]] = defaultdict(set)
+        self.announced: dict[int, set[tuple[int, str, str]]] = defaultdict(set)
         """Of those: to which broker, in which kind of request, which partition."""
         self.announces_last: set[int] = set()  # whose failover elects as a request asks
         self.registrations: dict[int, int] = {}  # as ZooKeeper has them
@@ -654,7 +654,7 @@ class ClusterReplay(ModelDriver):
     def _bears_none(self, c: int) -> None:
         """It takes up another event."""
         self.born_by[c].clear()
-        self.told[c].clear()
+        self.announced[c].clear()
         self.announces_last.discard(c)
 
     def _event_begun(self, line: TraceLine, c: int) -> None:
@@ -1038,8 +1038,8 @@ class ClusterReplay(ModelDriver):
             return
         named = line.args["partitions"] or ()
         about = {(to, kind, name) for name in self.born_by[c].intersection(named)}
-        only_new = len(about) == len(named) and not about <= self.told[c]
-        self.told[c] |= about
+        only_new = len(about) == len(named) and not about <= self.announced[c]
+        self.announced[c] |= about
         while request is None and not only_new:
             if not self._silently(c):
                 if kind == "update_metadata" and versions == {} and self._is_some_unmade():

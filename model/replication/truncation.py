@@ -136,13 +136,13 @@ def leader_refuses_epoch(now, new, leader, follower):
         ask_again(now, new, follower, leader)
         return
     mine = now.replica[follower]
-    late = all_of(                                         # KAFKA-7786: fenced, but long moved on
+    failed = all_of(                                       # KAFKA-7786: fenced, but long moved on
         mine.role == "follower", mine.leader == leader,
         slot.epoch < now.replica[leader].epoch, slot.epoch < mine.epoch)
     if not version.fenced_fetchers_go_on:
-        late = any_of(late, is_fenced(now, follower, leader))
-    new.fetch[follower][leader] = when(late, is_failed(slot), BLANK)
-    new.replica[follower].truncating = all_of(mine.truncating, not_(late))
+        failed = any_of(failed, is_fenced(now, follower, leader))
+    new.fetch[follower][leader] = when(failed, is_failed(slot), BLANK)
+    new.replica[follower].truncating = all_of(mine.truncating, not_(failed))
 
 
 @transition(only=truncates_by_epoch, follower=BROKERS, leader=BROKERS)
