@@ -8,6 +8,7 @@ import pytest
 
 from model.election import SYSTEM as ELECTION
 from model.language import RecordedSystem
+from model.language.errors import ImpossibleValue
 from specs.explorer import find
 from specs.proofs.single_controller import PROOF
 from specs.prover import prove
@@ -35,6 +36,9 @@ NEEDED_TO_PROVE = {
     ("broker_handles_request", "the request was sent"),
 }
 """The proof needs these too: without them a step is taken by somebody who has no part in it."""
+
+WITHOUT_A_VALUE = ("controller_sends_request", "the broker believes it is the controller")
+"""Without this requirement the step writes at the epoch of a controller that is none."""
 
 
 def cut(name: str, reason: str) -> RecordedSystem:
@@ -65,9 +69,16 @@ def test_without_a_fence_a_run_breaks_the_claim(step, reason):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(("step", "reason"), [one for one in REQUIREMENTS if one not in FENCES])
+@pytest.mark.parametrize(
+    ("step", "reason"), [one for one in REQUIREMENTS if one not in {*FENCES, WITHOUT_A_VALUE}]
+)
 def test_what_is_proved_without_a_requirement_is_never_broken_by_a_run(step, reason):
     found, run = find(cut(step, reason), ELECTION.limits({}), "single_controller")
 
     assert run is None
     assert found.claims["single_controller"].verdict is Verdict.HOLDS
+
+
+def test_a_step_that_writes_at_an_epoch_that_does_not_exist_is_refused():
+    with pytest.raises(ImpossibleValue, match="a controller epoch that does not exist"):
+        find(cut(*WITHOUT_A_VALUE), ELECTION.limits({}), "single_controller")
