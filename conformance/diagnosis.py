@@ -172,7 +172,7 @@ def diagnose_edge(found: EdgeMismatch, setup: LockstepSetup) -> Diagnosis | None
     pair = setup.begun()
     taken: list[Step] = []
     try:
-        for step in found.begins:
+        for step in found.start:
             taken.append(step)
             pair.take(step)
         for key in found.way:

@@ -28,10 +28,10 @@ MOST_MISMATCHES = 5
 
 @dataclass(frozen=True)
 class EdgeMismatch:
-    """A mismatch, and the model's way to the state where it is: after `begins`, these steps."""
+    """A mismatch, and the model's way to the state where it is: after `start`, these steps."""
 
     mismatch: Mismatch
-    begins: tuple[Step, ...]
+    start: tuple[Step, ...]
     way: tuple[Key, ...]
 
 
@@ -84,8 +84,8 @@ def walk_edges(
     unknown. The walk ends after MOST_MISMATCHES mismatches. ValueError for bounds or a version that
     are not walked.
     """
-    begins, without = (family.begins, family.without) if family is not None else ((), ())
-    refusal = None if begins else about.not_from_the_start(bounds, without)
+    start, without = (family.start, family.without) if family is not None else ((), ())
+    refusal = None if start else about.not_from_the_start(bounds, without)
     if refusal is not None:
         raise ValueError(refusal)
     for since in (about.walked_since, family.since if family is not None else about.walked_since):
@@ -104,9 +104,9 @@ class _Walk:
         family: Family,
         version: str | None,
     ) -> None:
-        self.pair, self.without, self.begins = pair, family.without, family.begins
+        self.pair, self.without, self.start = pair, family.without, family.start
         self.only_alike, self.version = family.only_alike, version or DEFAULT
-        self.begun = pair.begin(family.begins)
+        self.begun = pair.begin(family.start)
         self.max_states, self.progress = max_states, progress
         self.report = EdgeReport(dict(pair.bounds), pair.about.system)
         start = self.pair.state
@@ -180,7 +180,7 @@ class _Walk:
     def _mismatch(self, state: Any, mismatch: Mismatch) -> None:
         way = self._way_to(state)
         if self.report.first is None:
-            self.report.first = EdgeMismatch(mismatch, self.begins, tuple(way))
+            self.report.first = EdgeMismatch(mismatch, self.start, tuple(way))
         steps = "\n".join(f"    {name}({', '.join(map(str, given))})" for name, given in way)
         shown = f"{mismatch}\nthe model's steps to this state:\n{steps or '    (none)'}"
         self.report.mismatches.append(shown)

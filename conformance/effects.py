@@ -1,8 +1,8 @@
 """Requests and writes of an implementation's step, compared with those of the model's step.
 
 A state may be right though something was written twice, or sent and forgotten. So every write that
-ZooKeeper executes and every request that a controller hands to the network is heard while the step
-acts, in order; the leaves that the step changed say which ones there had to be, and no others.
+ZooKeeper executes and every request that a controller hands to the network is recorded while the
+step acts, in order; the leaves that the step changed say which ones there had to be, and no others.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from impl.zookeeper.znode import EventType
 class EffectRecorder(Watches):
     """Hears ZooKeeper's changes as its watches do, and goes on notifying who watches."""
 
-    def __init__(self, watches: Watches, heard: list[Any]) -> None:
+    def __init__(self, watches: Watches, recorded: list[Any]) -> None:
         super().__init__()
         self.data, self.children, self.pending = watches.data, watches.children, watches.pending
-        self.heard = heard
+        self.recorded = recorded
 
     def fire(self, changes: list[Change]) -> None:
         """What a transaction changed."""
-        self.heard.extend(changes)
+        self.recorded.extend(changes)
         super().fire(changes)
 
 
-class RequestHeard(NamedTuple):
+class RecordedRequest(NamedTuple):
     """A request as a controller handed it to the network."""
 
     controller: int
@@ -51,21 +51,21 @@ class Effects(ABC):
 
     def __call__(self, world: Any, about: SystemMap, act: Callable[[], None]) -> list[str]:
         """Let the step act; what it did and should not have, or should have and did not."""
-        before, heard = self.facts_before(world, about), list[Any]()
-        watches, hears = world.zookeeper.watches, world.hears
-        world.zookeeper.watches = EffectRecorder(watches, heard)
-        world.hears = lambda *sent: heard.append(RequestHeard(*sent))
+        before, recorded = self.facts_before(world, about), list[Any]()
+        watches, on_request_sent = world.zookeeper.watches, world.on_request_sent
+        world.zookeeper.watches = EffectRecorder(watches, recorded)
+        world.on_request_sent = lambda *sent: recorded.append(RecordedRequest(*sent))
         try:
             act()
         finally:
-            world.zookeeper.watches, world.hears = watches, hears
-        writes = [one for one in heard if not isinstance(one, RequestHeard)]
-        sent = [one for one in heard if isinstance(one, RequestHeard)]
+            world.zookeeper.watches, world.on_request_sent = watches, on_request_sent
+        writes = [one for one in recorded if not isinstance(one, RecordedRequest)]
+        sent = [one for one in recorded if isinstance(one, RecordedRequest)]
         self.writes += len(writes)
         self.requests += len(sent)
         wrong = [*self.differences(writes, sent, before, self.facts_after(world, about))]
-        states = [at for at, one in enumerate(heard) if _is_write_of_state(one)]
-        requests = [at for at, one in enumerate(heard) if isinstance(one, RequestHeard)]
+        states = [at for at, one in enumerate(recorded) if _is_write_of_state(one)]
+        requests = [at for at, one in enumerate(recorded) if isinstance(one, RecordedRequest)]
         if states and requests and max(states) > min(requests):
             wrong.append("a request goes out before the write that it announces")
         return wrong
@@ -80,20 +80,22 @@ class Effects(ABC):
 
     @abstractmethod
     def differences(
-        self, writes: list[Change], sent: list[RequestHeard], before: Facts, after: Facts
+        self, writes: list[Change], sent: list[RecordedRequest], before: Facts, after: Facts
     ) -> Iterator[str]:
         """Effects that no changed field shows, and changed fields that no effect explains."""
 
 
-def _is_write_of_state(heard: Change | RequestHeard) -> bool:
-    return not isinstance(heard, RequestHeard) and STATE_NODE.fullmatch(heard[1]) is not None
+def _is_write_of_state(recorded: Change | RecordedRequest) -> bool:
+    return (
+        not isinstance(recorded, RecordedRequest) and STATE_NODE.fullmatch(recorded[1]) is not None
+    )
 
 
 class EffectsOfOnePartition(Effects):
     """The effects of steps of `impl.World`."""
 
     def differences(
-        self, writes: list[Change], sent: list[RequestHeard], before: Facts, after: Facts
+        self, writes: list[Change], sent: list[RecordedRequest], before: Facts, after: Facts
     ) -> Iterator[str]:
         """ZooKeeper's changes and LeaderAndIsr requests, which go out by broker."""
         changes = [f"{kind_of(kind, path)} {path}" for kind, path in writes]
@@ -109,15 +111,15 @@ def kind_of(kind: EventType, path: str) -> str:
     return (EventType.DATA_CHANGED if path == paths.CONTROLLER_EPOCH else kind).value
 
 
-def _differences_of(what: str, heard: Sequence[str], expected: Iterator[str]) -> Iterator[str]:
-    was, wanted = Counter(heard), Counter(expected)
+def _differences_of(what: str, recorded: Sequence[str], expected: Iterator[str]) -> Iterator[str]:
+    was, wanted = Counter(recorded), Counter(expected)
     for one in sorted((was - wanted).elements()):
         yield f"{what} {one}, which shows nowhere"
     for one in sorted((wanted - was).elements()):
         yield f"no {what} {one}, which shows"
 
 
-def _order(sent: RequestHeard) -> str:
+def _order(sent: RecordedRequest) -> str:
     state = sent.request.partitions[FIRST].state
     return _named(state.leader_epoch, sent.request.controller_epoch, sent.to)
 

@@ -1,6 +1,6 @@
 """Requests and writes of a step of a whole cluster, compared with those of the model's step.
 
-Every change of ZooKeeper and every request that a controller's channel takes is heard while the
+Every change of ZooKeeper and every request that a controller's channel takes is recorded while the
 step acts, in order. The leaves that the step changed say which changes there had to be, and each
 connection's requests are those at the end of its queue: in that order, and no others.
 """
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conformance.effects import Effects, RequestHeard, kind_of
+from conformance.effects import Effects, RecordedRequest, kind_of
 from conformance.mapping import Facts, SystemMap
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.world.simulated_broker import SentRequest
@@ -52,7 +52,7 @@ class EffectsOfCluster(Effects):
         return after
 
     def differences(
-        self, writes: list[Change], sent: list[RequestHeard], before: Facts, after: Facts
+        self, writes: list[Change], sent: list[RecordedRequest], before: Facts, after: Facts
     ) -> Iterator[str]:
         """ZooKeeper's changes, and the queue of each connection."""
         yield from _differences_of(_named(writes), Counter(_changes(before, after)))
@@ -68,12 +68,12 @@ def _named(writes: list[Change]) -> Counter[str]:
     return found
 
 
-def _differences_of(heard: Counter[str], expected: Counter[str]) -> Iterator[str]:
+def _differences_of(recorded: Counter[str], expected: Counter[str]) -> Iterator[str]:
     # A change that leaves no leaf, as one notification more of what was noted, is not minded.
-    for one in sorted((heard - expected).elements()):
+    for one in sorted((recorded - expected).elements()):
         if not any(one.endswith(parent) for parent in COUNTED):
             yield f"ZooKeeper's change {one}, which shows nowhere"
-    for one in sorted((expected - heard).elements()):
+    for one in sorted((expected - recorded).elements()):
         yield f"no change {one} in ZooKeeper, which shows"
 
 
@@ -127,7 +127,7 @@ def _registrations(before: Facts, after: Facts) -> Iterator[str]:
 # Requests
 
 
-def _queues(sent: list[RequestHeard], before: Facts, after: Facts) -> Iterator[str]:
+def _queues(sent: list[RecordedRequest], before: Facts, after: Facts) -> Iterator[str]:
     """Each connection's queue is what was left of it, and then what was sent now."""
     news: dict[Connection, list[Shape]] = {}
     for one in sent:

@@ -98,15 +98,15 @@ class Lockstep:
         row = self.about.rows[step.name]
         arguments = dict(zip(row.parameters, step.args, strict=True))
         renamed, names = model_arguments(row, arguments, self._leader_of), row.transitions
-        if row.stands is not None:
-            names, more = row.stands(self.world, *step.args)
+        if row.possible_now is not None:
+            names, more = row.possible_now(self.world, *step.args)
             renamed |= more
         keys = [
             self.model.key(name, renamed)
             for name in names
             if name in self.model.parameters  # else not in this release
         ]
-        if row.leader_of is None and row.stands is None:
+        if row.leader_of is None and row.possible_now is None:
             self._candidates[step] = keys  # the arguments alone decide
         return keys
 

@@ -334,9 +334,9 @@ class _Stage:
         """The transitions that a step may be now, and the model's arguments."""
         given = dict(zip(row.parameters, target.args, strict=True))
         arguments: dict[str, Any] = model_arguments(row, given, self._leader_of)
-        if row.stands is None:
+        if row.possible_now is None:
             return row.transitions, arguments
-        names, more = row.stands(self.world, *target.args)
+        names, more = row.possible_now(self.world, *target.args)
         return names, arguments | more
 
     def _leader_of(self, broker: int) -> int:

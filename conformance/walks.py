@@ -107,7 +107,7 @@ def walk_part(
     pair = Lockstep({**about.small, **family.bounds}, about=about, version=version)
     parameters = pair.model.parameters
     run = [(name, dict(zip(parameters[name], given, strict=True)))
-           for name, given in pair.begin(family.begins)]  # fmt: skip
+           for name, given in pair.begin(family.start)]  # fmt: skip
     for _ in range(steps):
         enabled = pair.model.enabled(pair.state)
         pair.choices_are_allowed(enabled)

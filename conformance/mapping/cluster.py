@@ -93,14 +93,14 @@ def _next_event(server: StagedBroker) -> tuple[tuple[str, ...], dict[str, int]]:
     return HANDLES[kind], {"subject": subject}
 
 
-def _late(world: StagedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+def _late_stop_replica(world: StagedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
     """Of an older controller it is refused; the model lets it be late for ever."""
     request, seen = world.late[broker].request, world.nodes[broker].replicas.controller_epoch
     is_obeyed = request.controller_epoch >= seen
     return (("late_stop_replica_arrives",) if is_obeyed else ()), {}
 
 
-def _commits(
+def _on_commit(
     world: StagedCluster, leader: int, partition: int
 ) -> tuple[tuple[str, ...], dict[str, int]]:
     """Where everybody out of the ISR lacks a record already, the model sees no more of another."""
@@ -111,11 +111,13 @@ def _commits(
     return (("leader_commits",) if falls_behind else ()), {}
 
 
-def _asks(world: StagedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+def _on_controlled_shutdown(
+    world: StagedCluster, broker: int
+) -> tuple[tuple[str, ...], dict[str, int]]:
     return (() if world.release.since("2.6") else ("broker_asks_for_controlled_shutdown",)), {}
 
 
-def _joins(
+def _on_isr_expansion(
     world: StagedCluster, leader: int, replica: int, partition: int
 ) -> tuple[tuple[str, ...], dict[str, int]]:
     """Up to 2.0.0 who has what its leader knows to be committed joins, and it may lack more."""
@@ -140,26 +142,26 @@ ROWS: dict[str, StepRow] = {
             "broker_replaces_its_old_registration",
             why="what else the last session left, /controller say, goes with the registration"),
         row("controller_node_is_deleted", "", "controller_node_is_deleted"),
-        row("broker_stands", "broker", "broker_becomes_controller",
+        row("broker_runs_for_controller", "broker", "broker_becomes_controller",
             why="that its own /controller came is an event, too, by which the broker finds itself "
                 "the controller and watches on: that is done at once"),
         row("reply_to_registration_is_lost", "broker", "reply_to_registration_is_lost"),
         row("controller_handles_event", "broker",
             *dict.fromkeys(one for names in HANDLES.values() for one in names),
-            stands=lambda world, broker: _next_event(world.nodes[broker]),
+            possible_now=lambda world, broker: _next_event(world.nodes[broker]),
             why="a controller that resigns as /controller is gone would stand at once: that is a "
                 "step of its own. Of a ControlledShutdown that names an earlier registration than "
                 "the controller may know the model leaves open whether it is refused"),
-        row("controller_goes_on", "broker",
+        row("controller_continues_event", "broker",
             *dict.fromkeys(one for names in TRANSITIONS.values() for one in names),
-            stands=lambda world, broker: next_of(world.nodes[broker].thread),
+            possible_now=lambda world, broker: next_of(world.nodes[broker].thread),
             why="which of them it is, the effect says at which the event is suspended, and the "
                 "procedures that it is in. A new controller that finds no request for preferred "
                 "leaders deletes it all the same, in the same step: a request that comes in "
                 "between goes unread in Kafka, and in the model it comes before or after. What is "
                 "not there to be deleted changes nothing; the fence of it (2.1) is in both"),
         row("broker_asks_for_controlled_shutdown", "broker", "broker_asks_for_controlled_shutdown",
-            stands=_asks,
+            possible_now=_on_controlled_shutdown,
             why="one request of a broker is under way at a time: who asks again after a restart "
                 "does so when its earlier request has been answered, or its controller is gone. "
                 "Since 2.6 who shuts down goes on following: its StopReplica names the leader "
@@ -175,7 +177,8 @@ ROWS: dict[str, StepRow] = {
                 "here it is an event, queued before all that comes"),
         row("leaders_are_rebalanced", "broker", "rebalance_timer_fires"),
         row("stop_replica_is_sent_again", "broker sender", "stop_replica_is_sent_again"),
-        row("late_stop_replica_arrives", "broker", "late_stop_replica_arrives", stands=_late),
+        row("late_stop_replica_arrives", "broker", "late_stop_replica_arrives",
+            possible_now=_late_stop_replica),
         row("leader_and_isr_arrives", "broker sender partition",
             "broker_becomes_leader", "broker_becomes_follower",
             "broker_finds_leader_not_in_metadata_cache", "older_epoch_is_refused",
@@ -191,19 +194,19 @@ ROWS: dict[str, StepRow] = {
         row("orphaned_request_arrives", "broker sender",
             beyond="what a channel has under way when it is closed may arrive all the same; in "
                    "`cluster` it is lost with the channel"),
-        row("leader_commits", "leader partition", "leader_commits", stands=_commits,
+        row("leader_commits", "leader partition", "leader_commits", possible_now=_on_commit,
             why="the append, the fetches of the ISR and the answer to the producer; `replication` "
                 "has them one by one"),
         row("follower_catches_up", "follower leader partition", "follower_catches_up",
             silent="the two logs differ, but not in what was committed",
             why="all rounds of the fetcher, until nothing is left to be fetched"),
-        row("leader_looks_for_laggard", "leader replica partition",
+        row("leader_maybe_shrinks_isr", "leader replica partition",
             "leader_shrinks_isr", "leader_isr_write_is_refused",
             silent="the follower keeps up, or all that it lacks was not committed",
             why="Kafka removes all that are out of sync in one write; here they lag one by one"),
-        row("leader_sees_fetch", "leader replica partition",
+        row("leader_processes_fetch", "leader replica partition",
             "leader_expands_isr", "leader_isr_write_is_refused",
-            silent="the follower may not join the ISR yet", stands=_joins,
+            silent="the follower may not join the ISR yet", possible_now=_on_isr_expansion,
             why="up to 2.0.0 a leader whose high watermark is behind takes in who lacks what was "
                 "committed (KAFKA-7128), which `replication` has"),
         row("broker_reports_isr_change", "broker partition", "broker_reports_isr_change",

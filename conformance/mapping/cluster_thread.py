@@ -60,20 +60,20 @@ def _label(thread: ControllerThread, place: SuspensionPoint) -> str:
     if isinstance(effect, ZkOperation):
         if place.is_done:
             return REGISTERED if is_registered(place) else ""
-        return _asks(thread, effect, frames_of(thread))
+        return _before_zookeeper_operation(thread, effect, frames_of(thread))
     if isinstance(effect, SendRequests):
-        return _sends(thread, frames_of(thread))
+        return _before_requests(thread, frames_of(thread))
     assert isinstance(effect, JournalReport), (
         "an effect is a question, a round of requests, or a report"
     )
     if effect.event == REPLICAS_CHANGE:
-        return _tells_nothing(effect, frames_of(thread))
+        return _before_empty_batch(effect, frames_of(thread))
     if effect.event == "newer_controller" and ELECTION not in frames_of(thread):
         return "leaves_replica"
-    return REPORTS.get(effect.event) or _compares(thread)
+    return REPORTS.get(effect.event) or _before_next_brokers(thread)
 
 
-def _asks(thread: ControllerThread, effect: ZkOperation, at: Frames) -> str:
+def _before_zookeeper_operation(thread: ControllerThread, effect: ZkOperation, at: Frames) -> str:
     if BEGINS in at:
         looks = effect.operation == "get" and effect.path == paths.REASSIGN_PARTITIONS
         return "rewrites" if looks and is_to_be_fenced(thread) else ""
@@ -120,7 +120,7 @@ WRITES = "ZnodeClient.update_states"
 BEGINS = "Reassigner.begin_all"
 
 
-def _sends(thread: ControllerThread, at: Frames) -> str:
+def _before_requests(thread: ControllerThread, at: Frames) -> str:
     """What the batch is that is about to go; empty where it goes with what was done before."""
     if ELECTION in at:
         partitions, target = reported(thread, PARTITIONS_CHANGE)
@@ -145,7 +145,7 @@ def _sends(thread: ControllerThread, at: Frames) -> str:
     return "announces" if FAILOVER in at else ""
 
 
-def _compares(thread: ControllerThread) -> str:
+def _before_next_brokers(thread: ControllerThread) -> str:
     """A broker change goes on with those that bounced, or died, after others."""
     stack = thread.stack()
     if len(stack) < 2 or stack[-2].f_code.co_qualname != FAILED:
@@ -158,7 +158,7 @@ def _compares(thread: ControllerThread) -> str:
     return "compares" if before else ""
 
 
-def _tells_nothing(report: JournalReport, at: Frames) -> str:
+def _before_empty_batch(report: JournalReport, at: Frames) -> str:
     """Brokers died, or started, that have no replica: their batch is empty."""
     replicas, target = report.arguments
     if replicas:

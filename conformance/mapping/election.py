@@ -27,7 +27,7 @@ _HEARS = "broker_learns_it_won", "broker_loses_controller_election"
 _WRITES = "write_is_applied", "write_is_refused"
 
 
-def _goes_on(world: SteppedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+def _next_transitions(world: SteppedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
     """ZooKeeper executes what is sent; or the answer is heard. A win that is heard when it is over
     makes a zombie at once: in `election` a broker becomes one later, and nothing is that step."""
     place = world.place(broker)
@@ -41,7 +41,9 @@ def _goes_on(world: SteppedCluster, broker: int) -> tuple[tuple[str, ...], dict[
     return (() if is_late else _HEARS), {}
 
 
-def _ends(world: SteppedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+def _after_session_ends(
+    world: SteppedCluster, broker: int
+) -> tuple[tuple[str, ...], dict[str, int]]:
     """A registration fails with its session. Of a write the model says that it arrives late."""
     return (() if is_to_write(world.place(broker)) else _HEARS[1:]), {}
 
@@ -56,14 +58,14 @@ ROWS: dict[str, StepRow] = {
             why="the model does not tell a process from the next one, which goes on with the "
                 "session; and since 2.2 a restarted broker refuses what was sent to the one before "
                 "it (KIP-380), as if it still knew of the controllers that that one knew"),
-        row("broker_stands", "broker", "broker_reads_epoch",
+        row("broker_runs_for_controller", "broker", "broker_reads_epoch",
             why="the look whether somebody is registered and the read of the epoch are one step"),
-        row("controller_goes_on", "broker", "broker_wins_election", *_HEARS, *_WRITES,
-            silent=_RACE, stands=_goes_on,
+        row("controller_continues_event", "broker", "broker_wins_election", *_HEARS, *_WRITES,
+            silent=_RACE, possible_now=_next_transitions,
             why="the new controller reads what there is, and has its first requests ready; a win "
                 "that is heard when it is over `replication`, `topics` and `cluster` have"),
-        row("controller_goes_on_without_session", "broker", "broker_loses_controller_election",
-            stands=_ends),
+        row("controller_continues_without_session", "broker", "broker_loses_controller_election",
+            possible_now=_after_session_ends),
         row("reply_to_registration_is_lost", "broker",
             silent="the broker knows as little as before"),
         row("controller_event_fails", "broker", "controller_resigns",

@@ -83,11 +83,11 @@ _BEGINS = (
 )  # fmt: skip
 """What it does with a request for moves."""
 
-Stand = tuple[tuple[str, ...], dict[str, int]]
+PossibleTransitions = tuple[tuple[str, ...], dict[str, int]]
 """Which transitions a step may be, and what the model's arguments are beside the step's own."""
 
 
-def _goes_on(world: SteppedCluster, broker: int) -> Stand:
+def _next_transitions(world: SteppedCluster, broker: int) -> PossibleTransitions:
     """What a controller does next, by what it is in the middle of and by the state as it is."""
     thread = world.controllers[broker]
     place = thread.place
@@ -101,7 +101,7 @@ def _goes_on(world: SteppedCluster, broker: int) -> Stand:
     reads = not place.is_done and reads_state(place)
     deposed = world.is_deposed(broker)
     offline = going_offline(thread)
-    if offline is not None and stands(thread) == "removing":
+    if offline is not None and task_of_controller(thread) == "removing":
         if not (deposed or news):
             return ("controller_removes_dead_replica",), {"dead": offline.f_locals["broker"]}
     elif offline is not None:
@@ -144,10 +144,10 @@ def _finds_topic_to_delete(world: SteppedCluster, thread: ControllerThread) -> b
     return not moves or not {*assignment.replicas, *state.isr} <= {*world.registrations()}
 
 
-def _is_unheard(world: SteppedCluster, broker: int) -> Stand:
+def _on_lost_response(world: SteppedCluster, broker: int) -> PossibleTransitions:
     """Which write of the state it is whose answer is lost: none that is about the dead."""
     thread = world.controllers[broker]
-    if stands(thread) in ("electing", "removing"):
+    if task_of_controller(thread) in ("electing", "removing"):
         return (), {}
     offline = going_offline(thread)
     if offline is not None:
@@ -160,7 +160,7 @@ def _is_unheard(world: SteppedCluster, broker: int) -> Stand:
     return ("controller_loses_response_to_leader_change",), {"leader": elected}
 
 
-def _misses(world: SteppedCluster, broker: int, dead: int) -> Stand:
+def _on_broker_failure(world: SteppedCluster, broker: int, dead: int) -> PossibleTransitions:
     """Who is registered again has bounced: that is no step of the model where it matters who leads
     or is in the ISR."""
     if _is_queued(world, broker):
@@ -178,20 +178,22 @@ def _is_queued(world: SteppedCluster, broker: int) -> bool:
     return FIRST.topic in world.context(broker).queued_for_deletion
 
 
-def _finds(world: SteppedCluster, broker: int, started: int) -> Stand:
+def _on_broker_startup(world: SteppedCluster, broker: int, started: int) -> PossibleTransitions:
     """Who comes starts the deletion again that waits in a controller's memory."""
     return (() if _is_queued(world, broker) else ("controller_sees_broker_startup",)), {}
 
 
-def _withdraws(world: SteppedCluster) -> Stand:
+def _on_withdrawal(world: SteppedCluster) -> PossibleTransitions:
     """Up to 2.3: since then the model's administrators ask the controller."""
     return (() if world.release.since("2.4") else ("admin_withdraws_request",)), {}
 
 
-def _arrives(world: SteppedCluster, broker: int, controller: int) -> Stand:
+def _leader_and_isr_epoch(
+    world: SteppedCluster, broker: int, controller: int
+) -> PossibleTransitions:
     """The leader epoch of a LeaderAndIsr is an argument of the model's."""
     epoch = world.connections[controller, broker][0].epoch
-    return ROWS["orders_arrive"].transitions, {"epoch": epoch}
+    return ROWS["leader_and_isr_arrives"].transitions, {"epoch": epoch}
 
 
 ROWS: dict[str, StepRow] = {
@@ -199,30 +201,31 @@ ROWS: dict[str, StepRow] = {
     for one in (
         row("topic_is_created", "first second third", "topic_is_created",
             why="its znodes are written and its replicas notified as a controller would"),
-        row("admin_asks_for_move", "first second third", "admin_requests_reassignment"),
-        row("admin_asks_for_two_moves", "first second third", "admin_requests_two_reassignments"),
-        row("controller_hears_of_other", "broker",
+        row("admin_requests_reassignment", "first second third", "admin_requests_reassignment"),
+        row("admin_requests_two_reassignments", "first second third",
+            "admin_requests_two_reassignments"),
+        row("controller_handles_other_reassignment", "broker",
             "controller_completes_other_reassignment", "controller_write_is_fenced",
             why="the other partition's leader takes its targets in right before; its whole move "
                 "is one step, and its replicas are not sent requests"),
-        row("admin_asks_controller", "broker first second third", "controller_is_asked_to_reassign",
-            "controller_resigns",
+        row("admin_sends_alter_reassignments", "broker first second third",
+            "controller_is_asked_to_reassign", "controller_resigns",
             why="the topic's znode is written before it is suspended for the first time; of a "
                 "deposed controller that write is fenced, and it resigns in the same event"),
-        row("admin_cancels_move", "broker", "controller_cancels_move", "controller_resigns",
+        row("admin_cancels_reassignment", "broker", "controller_cancels_move", "controller_resigns",
             why="a deposed controller resigns at the fence of the topic's znode"),
-        row("admin_asks_for_unknown", "", "admin_requests_unknown_partition"),
+        row("admin_requests_unknown_partition", "", "admin_requests_unknown_partition"),
         row("controller_node_is_deleted", "", "controller_node_is_deleted"),
-        row("controller_breaks_off", "broker", "controller_resigns",
+        row("controller_aborts_event", "broker", "controller_resigns",
             why="the model lets the watch fire in the middle of an event, of which the rest is "
                 "dropped then; Kafka's thread goes on to the end, or to a write that is fenced"),
-        row("broker_stands", "broker", "broker_becomes_controller",
+        row("broker_runs_for_controller", "broker", "broker_becomes_controller",
             why="the epoch is read and the registration executed in one; `election` has the two"),
-        row("controller_goes_on", "broker",
+        row("controller_continues_event", "broker",
             *_BATCHES, *_BEGINS, "controller_write_conflicts", "controller_moves_leader_to_target",
             "controller_elects_leader", "controller_removes_dead_replica",
             "controller_takes_old_replica_offline", "controller_skips_old_replica_outside_isr",
-            stands=_goes_on,
+            possible_now=_next_transitions,
             why=f"{_BATCH}; whom it elects, or takes offline, is found by the state as it is. "
                 "Step 5 tells who is online already what he knows, which arrives with what is "
                 "before it and is refused. It looks at the state right before it writes, and is "
@@ -234,40 +237,41 @@ ROWS: dict[str, StepRow] = {
         row("broker_starts", "broker", "broker_starts"),
         row("broker_reconnects", "broker", "broker_reconnects"),
         row("reply_to_registration_is_lost", "broker", "reply_to_registration_is_lost"),
-        row("controller_goes_on_without_session", "broker", beyond=_CUT_OFF),
-        row("broker_is_missed", "broker dead",
-            "controller_sees_broker_failure", "controller_sees_broker_startup", stands=_misses,
-            why=_BOUNCED),
-        row("broker_is_found", "broker started", "controller_sees_broker_startup", stands=_finds),
-        row("brokers_come_and_go", "broker", beyond=_AT_ONCE),
-        row("controller_hears_of_deletions", "broker", beyond=_DELETION_BEGINS),
+        row("controller_continues_without_session", "broker", beyond=_CUT_OFF),
+        row("broker_failure_is_handled", "broker dead",
+            "controller_sees_broker_failure", "controller_sees_broker_startup",
+            possible_now=_on_broker_failure, why=_BOUNCED),
+        row("broker_startup_is_handled", "broker started", "controller_sees_broker_startup",
+            possible_now=_on_broker_startup),
+        row("broker_changes_are_handled_together", "broker", beyond=_AT_ONCE),
+        row("controller_handles_topic_deletion", "broker", beyond=_DELETION_BEGINS),
         row("admin_deletes_topic", "", "admin_deletes_topic"),
-        row("admin_withdraws_request", "", "admin_withdraws_request", stands=_withdraws,
+        row("admin_withdraws_request", "", "admin_withdraws_request", possible_now=_on_withdrawal,
             why="since 2.4 a move is cancelled by the controller, and by hand only here"),
         row("metadata_is_delayed", "broker controller", "metadata_is_delayed"),
         row("metadata_arrives", "broker controller",
             "broker_updates_metadata", "update_of_older_controller_is_refused"),
         row("answer_is_lost", "broker",
             "controller_loses_response_to_epoch_bump", "controller_loses_response_to_leader_change",
-            "controller_loses_response_to_isr_removal", stands=_is_unheard),
+            "controller_loses_response_to_isr_removal", possible_now=_on_lost_response),
         row("leader_shrink_is_unheard", "leader replica", "leader_shrink_is_unheard"),
         row("leader_expand_is_unheard", "leader replica", "leader_expand_is_unheard"),
-        row("leader_reads_back", "leader",
+        row("leader_reads_isr_back", "leader",
             "leader_finds_own_isr_write", "leader_finds_other_isr_write"),
-        row("controller_hears_of_moves", "broker", *_BEGINS,
+        row("controller_handles_reassignment", "broker", *_BEGINS,
             why="what it found when it became controller it begins in the same event; what a "
                 "deposed one finds in its memory alone it drops, and resigns at the fence",
             silent="the end of a request is notified too, and nothing is requested by then"),
-        row("controller_hears_of_isr", "broker", "controller_sees_targets_in_sync",
+        row("controller_handles_isr_change", "broker", "controller_sees_targets_in_sync",
             why="it is notified of each write of the state, its own included",
             silent="a target is not in the ISR"),
-        row("orders_arrive", "broker controller",
+        row("leader_and_isr_arrives", "broker controller",
             "broker_becomes_leader", "broker_becomes_follower", "request_to_non_replica_is_refused",
             "older_epoch_is_refused", "older_controller_is_refused",
             "leaderless_request_is_ignored",
-            stands=_arrives,
+            possible_now=_leader_and_isr_epoch,
             why="UpdateMetadata overtakes it, for the model has it arrive when it is sent"),
-        row("stops_arrive", "broker controller",
+        row("stop_replica_arrives", "broker controller",
             "broker_stops_replica", "broker_deletes_replica",
             "stop_of_older_controller_is_refused",
             why="the StopReplica requests that are next on a connection are obeyed in one step"),
@@ -309,7 +313,7 @@ TASK = {"reads_zookeeper": "none", "deleting": "leaving", "discards": "replacing
 """Where a controller's event is suspended -> the model's task, where it has another name."""
 
 
-def stands(thread: ControllerThread) -> str | None:
+def task_of_controller(thread: ControllerThread) -> str | None:
     """What a controller is about to do; None if it is not the controller."""
     place = thread.place
     if place is None or _deletes(thread):
@@ -389,7 +393,7 @@ def facts(world: SteppedCluster) -> Facts:
     table.members("zk.registered", (), world.registrations())
     table.members("up", (), filter(world.is_up, world.brokers))
     _partition(table, world)
-    _late(table, world)
+    _delayed_update_metadata(table, world)
     table.put("next_record", (), world.next_record)
     for broker in world.brokers:
         _controller(table, world, broker)
@@ -418,7 +422,7 @@ def _partition(table: FactTable, world: SteppedCluster) -> None:
     table.put("zk.deleting", (), bool(wait(world.admin.deletions())))
 
 
-def _late(table: FactTable, world: SteppedCluster) -> None:
+def _delayed_update_metadata(table: FactTable, world: SteppedCluster) -> None:
     """UpdateMetadata on slow connections: of several the newest says all that they say."""
     newest: dict[int, RequestInFlight] = {}
     for (controller, broker), waiting in sorted(world.slow.items()):
@@ -444,7 +448,7 @@ def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
     at, thread = (broker,), world.controllers[broker]
     if not world.release.since("0.11"):  # then it forgets what moves when it resigns (KAFKA-5310)
         _list(table, "kept", at, thread.controller.reassigner.targets.get(FIRST, ()))
-    task = stands(thread)
+    task = task_of_controller(thread)
     if task is None:
         return
     if task == "campaign":
@@ -467,7 +471,7 @@ def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
     epochs = (held.leader_epoch, -1 if wrote is None else wrote.leader_epoch)
     table.put("cache.epoch", at, max(epochs))
     table.members("cache.live", at, context.live)
-    table.members("cache.reached", at, world.reaches(broker))
+    table.members("cache.reached", at, world.reachable(broker))
     _list(table, "cache.assignment", at, context.replicas(FIRST))
     _list(table, "cache.target", at, _goal(thread, task))
     if task in LEAVES:
@@ -671,10 +675,10 @@ def _not_alike(version: str, run: Run) -> str | None:
 FAMILIES: dict[str, Family] = {
     "two_targets": Family(
         "a move from one replica to two others: it waits for all of its targets",
-        {"brokers": 3, "replicas": 2}, begins=(Step("topic_is_created", (1, 0, 0)),)),
+        {"brokers": 3, "replicas": 2}, start=(Step("topic_is_created", (1, 0, 0)),)),
     "two_leave": Family(
         "a move from two replicas: both leave in one round, and brokers are told at its end",
-        {"brokers": 3, "replicas": 2}, begins=(Step("topic_is_created", (1, 2, 0)),),
+        {"brokers": 3, "replicas": 2}, start=(Step("topic_is_created", (1, 2, 0)),),
         is_large=True, only_alike=True),
     "leader_writes": _family(
         "leader_writes", "a leader shrinks its ISR, or hears nothing of an ISR that it wrote"),

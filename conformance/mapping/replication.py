@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from conformance.mapping.rows import Facts, FactTable, Family, StepRow, SystemMap, row
+from conformance.mapping.rows import Facts, FactTable, Family, PossibleNow, StepRow, SystemMap, row
 from impl import Step, World
 from impl.core.partition import UNKNOWN_END
 from impl.releases import DEFAULT, Release
@@ -51,13 +51,17 @@ _SESSION = (
 _HOSTED = "a process hosts the partition from its start, as after a request without a leader"
 
 
-def _drops(
-    world: World, transition: str, leader: int, replica: int
-) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Who has all there is, is not dropped in the model."""
-    partition = world.hosts[leader].partition
-    has_all = partition.follower_state(replica).end == partition.log_end
-    return (() if has_all else (transition,)), {}
+def _if_lagging(transition: str) -> PossibleNow:
+    """The model's leader drops a follower only if its log ends before the leader's."""
+
+    def possible_now(
+        world: World, leader: int, replica: int
+    ) -> tuple[tuple[str, ...], dict[str, int]]:
+        partition = world.hosts[leader].partition
+        has_all = partition.follower_state(replica).end == partition.log_end
+        return (() if has_all else (transition,)), {}
+
+    return possible_now
 
 
 ROWS: dict[str, StepRow] = {
@@ -134,12 +138,12 @@ ROWS: dict[str, StepRow] = {
         row("leader_advances_hw", "broker", "leader_advances_hw", why=_HANDLER),
         row(
             "leader_shrinks_isr", "leader replica", "leader_shrinks_isr",
-            stands=lambda world, *args: _drops(world, "leader_shrinks_isr", *args),
+            possible_now=_if_lagging("leader_shrinks_isr"),
             why=f"{_ALONE}; {_IDLE}",
         ),
         row(
             "leader_shrink_is_refused", "leader replica", "leader_shrink_is_refused",
-            stands=lambda world, *args: _drops(world, "leader_shrink_is_refused", *args),
+            possible_now=_if_lagging("leader_shrink_is_refused"),
             why=f"{_ALONE}; {_IDLE}",
         ),
         row("leader_expands_isr", "leader replica", "leader_expands_isr", why=_HANDLER),
@@ -393,7 +397,7 @@ FAMILIES = {
     "epochs": Family(
         "brokers hear of two leader epochs in any order, and fetch from a leader of another",
         {"epoch": 2, "versions": 2},
-        begins=tuple(
+        start=tuple(
             Step(name, (1,) * arguments)
             for name, arguments in (
                 ("controller_reads_epoch", 1), ("controller_registers", 1),
@@ -426,7 +430,7 @@ def _may_be_empty(world: FailingDiskWorld, broker: int) -> tuple[tuple[str, ...]
 MORE_ROWS: dict[str, StepRow] = {
     one.step: one
     for one in (
-        row("broker_starts_empty", "broker", "broker_starts_empty", stands=_may_be_empty,
+        row("broker_starts_empty", "broker", "broker_starts_empty", possible_now=_may_be_empty,
             why="any disk may fail; which do is what the model assumes"),
         row("broker_crashes_losing_unflushed_records", "broker end",
             "broker_crashes_losing_unflushed_records"),

@@ -20,7 +20,7 @@ Run = Sequence[tuple[str, Mapping[str, Any]]]
 """Transitions with their arguments, one after the other."""
 
 
-Stands = Callable[..., tuple[tuple[str, ...], dict[str, int]]]
+PossibleNow = Callable[..., tuple[tuple[str, ...], dict[str, int]]]
 """(world, *arguments of a step) -> transitions, arguments of the model; see `StepRow`."""
 
 
@@ -32,10 +32,10 @@ class StepRow:
     be, of which exactly one is possible in any state; `arguments` renames the arguments to the
     model's. `silent` says why the step may also change nothing that the model sees. `why` says
     what a reader of the two texts would not expect. `beyond` says why the model has no such step:
-    one is offered and never taken. `stands` is asked where the world and not the step's name says
-    what the step is: of a world and the step's arguments, which of the transitions it may be now,
-    and the model's arguments that follow from where the world stands. None of them: it is `beyond`
-    the model now.
+    the step is offered and never taken. `possible_now` is set where the state of the world decides
+    which transition the step is: given a world and the step's arguments, it returns the transitions
+    that are possible now, and those arguments of the model that follow from the state. Without any,
+    the step is `beyond` the model now.
     """
 
     step: str
@@ -46,13 +46,13 @@ class StepRow:
     leader_of: str | None = None
     why: str | None = None
     beyond: str | None = None
-    stands: Stands | None = None
+    possible_now: PossibleNow | None = None
 
     def is_beyond(self, world: Any, args: Sequence[int]) -> bool:
         """The model has no such step, or none now."""
         if self.beyond is not None:
             return True
-        return self.stands is not None and not self.stands(world, *args)[0]
+        return self.possible_now is not None and not self.possible_now(world, *args)[0]
 
 
 def row(
@@ -63,7 +63,7 @@ def row(
     leader_of: str | None = None,
     why: str | None = None,
     beyond: str | None = None,
-    stands: Stands | None = None,
+    possible_now: PossibleNow | None = None,
     **renamed: str,
 ) -> StepRow:
     """A row, its parameters given as words; `renamed` are the model's names for some of them."""
@@ -77,7 +77,7 @@ def row(
         leader_of,
         why,
         beyond,
-        stands,
+        possible_now,
     )
 
 
@@ -94,14 +94,14 @@ class Family:
     """A part of a system's graph that is small enough to be walked whole: one family of faults.
 
     `bounds` are those that differ from the map's small ones. The walk starts where the steps
-    `begins` lead to, and takes no transition of `without`. `why` says what it is for. What
+    `start` lead to, and takes no transition of `without`. `why` says what it is for. What
     `is_large` takes minutes. `since` is the first release in which the two sides are alike in it.
     `only_alike`: what the map says of a run that is not alike is counted, and not walked.
     """
 
     why: str
     bounds: Mapping[str, int]
-    begins: tuple[Step, ...] = ()
+    start: tuple[Step, ...] = ()
     without: tuple[str, ...] = ()
     version: str | None = None
     is_large: bool = False

@@ -61,7 +61,7 @@ _NEXT = (
 welcomes a broker that is back."""
 
 
-def _goes_on(world: SteppedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+def _next_transitions(world: SteppedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
     place = world.place(broker)
     if place is not None and is_return(place):
         return ("controller_starts_bounced_broker",), {"started": returned(place)[0]}
@@ -76,40 +76,40 @@ ROWS: dict[str, StepRow] = {
         row("admin_creates_topic", "first second third count", "admin_creates_topic"),
         row("admin_adds_partition", "partition first second third", "admin_adds_partition"),
         row("admin_deletes_topic", "", "admin_deletes_topic"),
-        row("broker_stands", "broker", "broker_becomes_controller",
+        row("broker_runs_for_controller", "broker", "broker_becomes_controller",
             why="the epoch is read and the registration executed in one; `election` has the two"),
         row("controller_resigns", "broker", "controller_resigns",
             why="it looks at /controller while it waits for events; or its session is over, and "
                 "with that what it was about to do"),
-        row("controller_goes_on", "broker",
+        row("controller_continues_event", "broker",
             *_NEXT, "controller_write_conflicts", "controller_starts_bounced_broker",
-            stands=_goes_on,
+            possible_now=_next_transitions,
             why=f"{_BATCH}; what a batch has sent before a write of it is fenced is lost with the "
                 "controllership, where Kafka's may be on its way; where all members of an ISR go "
                 "offline the leader is the last, and stays: Kafka has the order of a hash map. "
                 f"{NOT_FENCED_AT_THE_END}"),
-        row("controller_goes_on_without_session", "broker",
+        row("controller_continues_without_session", "broker",
             beyond="a controller whose session is over stands still in the model until it resigns; "
                 "Kafka's ends what it does in memory, and sends: brokers that know a newer "
                 "controller refuse that"),
         row("partition_is_removed", "broker partition", "partition_znode_is_deleted",
             why="ZooKeeper lists children in no order, and they are removed in the order listed"),
-        row("controller_hears_of_topics", "broker",
+        row("controller_handles_topic_change", "broker",
             "controller_sees_topic", "controller_finds_no_new_topic", "controller_sees_topic_gone",
             why="a session's notifications may be handled in any order here, in Kafka in theirs"),
-        row("controller_hears_of_partitions", "broker",
+        row("controller_handles_partition_change", "broker",
             "controller_sees_partitions", "controller_undoes_addition", "controller_skips_addition",
             "controller_finds_no_new_partition", "controller_resigns",
             why=_REFUSED),
-        row("controller_hears_of_deletions", "broker",
+        row("controller_handles_topic_deletion", "broker",
             "controller_queues_deletion", "controller_drops_request", "controller_sees_no_request",
             "controller_resigns", why=_REFUSED),
         row("answer_arrives", "broker replica", "controller_receives_stop_replica_response",
             why="up to 2.2 there is an answer for each partition: they are heard in one step, as "
                 "a request of the model is about all partitions"),
-        row("broker_is_missed", "broker failed", "controller_sees_failure"),
-        row("broker_is_found", "broker started", "controller_sees_start"),
-        row("brokers_come_and_go", "broker",
+        row("broker_failure_is_handled", "broker failed", "controller_sees_failure"),
+        row("broker_startup_is_handled", "broker started", "controller_sees_start"),
+        row("broker_changes_are_handled_together", "broker",
             beyond="one broker comes or goes at a time in the model: Kafka's event takes all that "
                 "changed"),
         row("preferred_is_elected", "broker partition", "controller_elects_preferred",
@@ -117,11 +117,11 @@ ROWS: dict[str, StepRow] = {
             why=f"{_REFUSED}; Kafka's controller sends LeaderAndIsr to a broker in controlled "
                 "shutdown, too; in the model none follows a StopReplica on a connection"),
         row("broker_asks_for_controlled_shutdown", "broker subject", "controller_begins_shutdown"),
-        row("orders_arrive", "broker controller",
+        row("leader_and_isr_arrives", "broker controller",
             "broker_obeys_leader_and_isr", "broker_refuses_older_controller",
             why="the LeaderAndIsr requests that are next on a connection are obeyed in one step; "
                 "all that is under way on it is refused in one"),
-        row("stops_arrive", "broker controller",
+        row("stop_replica_arrives", "broker controller",
             "broker_stops_replicas", "broker_refuses_older_controller",
             why="the StopReplica requests that are next on a connection are obeyed in one step; "
                 "who is stopped obeys whatever comes next: the model has no leader epochs, and "

@@ -18,16 +18,16 @@ def _steps(text: str) -> tuple[Step, ...]:
 
 
 def _elected(broker: int) -> str:
-    return f"broker_stands {broker}" + 4 * f"; controller_goes_on {broker}"
+    return f"broker_runs_for_controller {broker}" + 4 * f"; controller_continues_event {broker}"
 
 
 def _led(broker: int, replicas: str = "1 2") -> str:
     """A topic that is created under a controller, and that its brokers host."""
     ids = replicas.split()
     lists = " ".join((*ids, *["0"] * (3 - len(ids))))
-    created = f"admin_creates_topic {lists} 1; controller_hears_of_topics {broker}"
-    orders = "; ".join(f"orders_arrive {one} 1" for one in ids)
-    return f"{_elected(broker)}; {created}{4 * f'; controller_goes_on {broker}'}; {orders}"
+    created = f"admin_creates_topic {lists} 1; controller_handles_topic_change {broker}"
+    orders = "; ".join(f"leader_and_isr_arrives {one} 1" for one in ids)
+    return f"{_elected(broker)}; {created}{4 * f'; controller_continues_event {broker}'}; {orders}"
 
 
 _CREATED = ("admin_creates_topic",)
@@ -62,9 +62,10 @@ FAMILIES: dict[str, Family] = {
         "a leader writes the ISR before the controller does",
         {"brokers": 3, "expiries": 2, "conflicts": 1},
         _steps(
-            f"{_led(3)}; session_expires 2; broker_is_missed 3 2; controller_goes_on 3; "
-            "controller_goes_on 3; broker_reconnects 2; broker_is_found 3 2; controller_goes_on 3; "
-            "orders_arrive 1 1; orders_arrive 2 1"
+            f"{_led(3)}; session_expires 2; broker_failure_is_handled 3 2; "
+            "controller_continues_event 3; controller_continues_event 3; broker_reconnects 2; "
+            "broker_startup_is_handled 3 2; controller_continues_event 3; "
+            "leader_and_isr_arrives 1 1; leader_and_isr_arrives 2 1"
         ),
         (*_CREATED, "admin_deletes_topic", "controller_node_is_deleted"),
     ),

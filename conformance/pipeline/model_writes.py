@@ -146,7 +146,7 @@ def _number(release: str) -> tuple[int, ...]:
 
 
 def _asked(shape: Shape, preset: str, switch: str | None) -> Fit:
-    from specs.bounded.unrolling import OutOfWork, Solver
+    from specs.bounded.unrolling import RlimitSpent, Solver
 
     asking = _asking(max(_BROKERS, len(shape.members)), preset, switch)
     if asking is None:
@@ -162,7 +162,7 @@ def _asked(shape: Shape, preset: str, switch: str | None) -> Fit:
             if solver.check(question):
                 return Fit(name)
             question.pop()
-    except OutOfWork:
+    except RlimitSpent:
         return Fit(unknown=True)
     return Fit()
 

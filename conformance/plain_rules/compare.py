@@ -223,7 +223,7 @@ def requests() -> Iterator[Case]:
             state = LeaderIsrAndControllerEpoch(named, leader, (1, 2), controller)
             order = LeaderAndIsrPartitionState(state, (1, 2), is_new=False)
             sent = LeaderAndIsr(2, 2, controller, broker_epoch, {FIRST: order}, (2,))
-            error, by_partition = replicas.hear(sent, 5)
+            error, by_partition = replicas.handle_request(sent, 5)
             asked = f"LeaderAndIsr of {controller} in {leader} for registration {broker_epoch}"
             asked += "" if named == 2 else ", no leader"
             yield asked, mine, by_partition.get(FIRST, error)

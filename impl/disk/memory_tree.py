@@ -106,7 +106,7 @@ class Node:
         return bytes(now.data), now.size, self.modified_ms, apart
 
     def load(self, saved: SavedNode) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         now, (data, now.size, self.modified_ms, apart) = self.now, saved
         now.data[:] = data
         if apart is not None:

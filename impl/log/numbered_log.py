@@ -52,7 +52,7 @@ class ReplicaLog:
         return tuple(self.records), tuple(self.epochs.entries)
 
     def load(self, saved: SavedLog) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         self.records = list(saved[0])
         self.epochs.entries = list(saved[1])
 

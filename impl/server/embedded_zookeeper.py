@@ -134,7 +134,7 @@ class EmbeddedZooKeeperServer:
             self.sessions[opened.session] = opened
             return opened.session
         number = int(head["session"])
-        self.zookeeper.hear(number, _now_ms())
+        self.zookeeper.touch_session(number, _now_ms())
         session = self.sessions[number]
         match op:
             case "ping":

@@ -130,7 +130,7 @@ class ControllerThread:
         self._running = event(self.controller)
         self._advance(None)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Go on from where it is suspended."""
         place = self.place
         assert place is not None, "an event is suspended"
@@ -163,11 +163,11 @@ class ControllerThread:
             raise ValueError(f"{effect} was not carried out in this event")
         places[at] = SuspensionPoint(effect, True, answer)
         changed = replace(event, passed=tuple(places[:-1]), place=places[-1])
-        if not self._do_over(changed):
+        if not self._replay(changed):
             ControllerThread.load(self, saved)
             raise ValueError(f"with {answer!r} it would have done otherwise")
 
-    def _do_over(self, event: Suspended) -> bool:
+    def _replay(self, event: Suspended) -> bool:
         """Do over what it came past; False if that is not what it does."""
         self.abandon()
         self.controller.remember(event.began)
@@ -256,7 +256,7 @@ class ControllerThread:
         return self._saved
 
     def load(self, saved: Any) -> None:
-        """Become what was saved: a suspended event is done over up to its place."""
+        """Restore what `save` returned; a suspended event is replayed up to where it was."""
         if saved is self._saved:
             return  # it stands there
         memory, event, session = saved
@@ -266,7 +266,7 @@ class ControllerThread:
             self.abandon()
             self.controller.remember(memory)
         else:
-            is_same = self._do_over(event)
+            is_same = self._replay(event)
             assert is_same, "an event that is done over does the same"
         self._saved = saved
 

@@ -44,7 +44,7 @@ class SteppedIsr(Partition[SomeLog]):
     isr_write: IsrWrite | None = None
 
     async def expand(self, replica: int, now_ms: int) -> None:
-        """The handler of the fetch stands still here: Kafka joins it under another lock."""
+        """The handler of the fetch progress still here: Kafka joins it under another lock."""
 
     async def expand_now(self, replica: int) -> None:
         """Begin the ISR write; the answer comes by a later step."""
@@ -87,7 +87,7 @@ class SteppedIsr(Partition[SomeLog]):
         return self.memory(), self.isr_write, self.log.high_watermark
 
     def load(self, saved: Any) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         memory, self.isr_write, self.log.high_watermark = saved
         self.recall(memory)
 
@@ -121,13 +121,13 @@ class SteppedIsr(Partition[SomeLog]):
             self.observer = silent  # what is done over was reported before
         work = self.expand_now(replica) if joins else self.shrink_now(replica)
         try:
-            stands = as_far_as(work, answers(), self.memory)
+            progress = as_far_as(work, answers(), self.memory)
         finally:
             self.observer = observer_before
-        if isinstance(stands, CompletedWork):
+        if isinstance(progress, CompletedWork):
             self.isr_write = None
             return
-        self.recall(stands.memory)
+        self.recall(progress.memory)
         passed = heard if answer is None else (*heard, answer)
-        sent = carry_out(self._port.embedded, stands.ask) if self._port.alive else None
-        self.isr_write = IsrWrite(began, replica, joins, passed, stands.ask, sent)
+        sent = carry_out(self._port.embedded, progress.ask) if self._port.alive else None
+        self.isr_write = IsrWrite(began, replica, joins, passed, progress.ask, sent)

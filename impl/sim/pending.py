@@ -52,9 +52,9 @@ def as_far_as(
     except StopIteration as over:
         return CompletedWork(over.value)
     assert isinstance(asked, ZkOperation), f"{asked!r} asks nothing of ZooKeeper"
-    stands = WaitingForZooKeeper(asked, keep())
+    waiting = WaitingForZooKeeper(asked, keep())
     work.close()
-    return stands
+    return waiting
 
 
 def carry_out(session: EmbeddedSession, asked: ZkOperation) -> Any:

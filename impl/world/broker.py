@@ -168,7 +168,7 @@ class PartitionBroker(Host):
         known = answers.leader_is_known(order.state.leader, self.replicas.metadata.alive)
         return self.locked and known and all(error == NONE for error in errors)
 
-    def hear(self, request: LeaderAndIsr, broker_epoch: int) -> Answered:
+    def handle_request(self, request: LeaderAndIsr, broker_epoch: int) -> Answered:
         """Carry out a LeaderAndIsr, or refuse it."""
         return wait(self.replicas.handle(request, broker_epoch, 0))
 

@@ -34,9 +34,9 @@ STATE = paths.state(*FIRST)
 class PartitionCluster(HostedWorld[PartitionController, PartitionBroker]):
     """Brokers 1..N with one partition, assigned to all of them in that order.
 
-    Any replica that may be elected can be. ``hears`` is called with each request that is sent, its
-    controller and its target. ``version`` is the release. ValueError for a number of brokers that
-    makes no sense.
+    Any replica that may be elected can be. ``on_request_sent`` is called with the controller, the
+    target and the request. ``version`` is the release. ValueError for an impossible number of
+    brokers.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class PartitionCluster(HostedWorld[PartitionController, PartitionBroker]):
         if not 1 <= brokers <= MOST_BROKERS:
             raise ValueError(f"a world has 1 to {MOST_BROKERS} brokers, not {brokers}; try 3")
         self.seed = seed
-        self.hears: Callable[[int, int, LeaderAndIsr], None] = lambda *_: None
+        self.on_request_sent: Callable[[int, int, LeaderAndIsr], None] = lambda *_: None
         self.assignment = tuple(range(1, brokers + 1))
         super().__init__(brokers, Release.of(version), seed)
         never_led = LeaderIsrAndControllerEpoch(NO_LEADER, 0, self.assignment, 0)

@@ -95,7 +95,7 @@ def _resigns_unmet(world: PartitionCluster, broker: int) -> str | None:
 
 def controller_resigns(world: PartitionCluster, broker: int) -> None:
     """The broker notices that /controller is not its own any more."""
-    world.controllers[broker].break_off()
+    world.controllers[broker].abort_event()
 
 
 def _reads_partition_unmet(world: PartitionCluster, broker: int) -> str | None:
@@ -182,7 +182,7 @@ def put_in_flight(world: PartitionCluster, requests: Requests) -> None:
     registered = world.registrations()
     for target, request in requests:
         if request.broker_epoch in (NO_BROKER_EPOCH, registered.get(target)):
-            world.hears(request.controller, target, request)
+            world.on_request_sent(request.controller, target, request)
             world.send(target, request)
 
 
@@ -210,7 +210,7 @@ def leader_and_isr_arrives(
     One that would be applied waits until an ISR write of the partition is answered.
     """
     request = world.take_off(broker, leader_epoch, controller_epoch)
-    world.hosts[broker].hear(request, world.epochs[broker])
+    world.hosts[broker].handle_request(request, world.epochs[broker])
 
 
 def _is_lost_unmet(

@@ -103,39 +103,39 @@ def weights_in(world: World, faults: Faults) -> dict[str, Weight]:
     return {name: weights[name] for name in world.kinds}
 
 
-def _reads_epoch(world: World, step: Step) -> int:
+def _epoch_read_weight(world: World, step: Step) -> int:
     return LIKELY if world.controllers[step.args[0]].candidacy is None else RARE
 
 
-def _reads_partition(world: World, step: Step) -> int:
+def _partition_read_weight(world: World, step: Step) -> int:
     return LIKELY if world.controllers[step.args[0]].cached is None else SELDOM
 
 
-def _elects(world: World, step: Step) -> int:
+def _election_weight(world: World, step: Step) -> int:
     return USUAL if _leaderless(world, step.args[0]) else RARE
 
 
-def _informs(world: World, step: Step) -> int:
+def _leader_and_isr_weight(world: World, step: Step) -> int:
     return USUAL if _uninformed(world, step.args[1]) else RARE
 
 
-def _appends(world: World, step: Step) -> int:
+def _append_weight(world: World, step: Step) -> int:
     log = world.hosts[step.args[0]].log
     return USUAL if log.log_end - log.high_watermark < ENOUGH_UNCOMMITTED else RARE
 
 
-def _shrinks(world: World, step: Step) -> int:
+def _isr_shrink_weight(world: World, step: Step) -> int:
     return RARE if world.hosts[step.args[1]].up else USUAL
 
 
 _BY_LOOKING: dict[str, Callable[[World, Step], int]] = {
-    "controller_reads_epoch": _reads_epoch,
-    "controller_reads_partition": _reads_partition,
-    "controller_elects_leader": _elects,
-    "controller_issues_leader_and_isr": _informs,
-    "leader_appends": _appends,
-    "leader_appends_acks_all": _appends,
-    "leader_shrinks_isr": _shrinks,
+    "controller_reads_epoch": _epoch_read_weight,
+    "controller_reads_partition": _partition_read_weight,
+    "controller_elects_leader": _election_weight,
+    "controller_issues_leader_and_isr": _leader_and_isr_weight,
+    "leader_appends": _append_weight,
+    "leader_appends_acks_all": _append_weight,
+    "leader_shrinks_isr": _isr_shrink_weight,
 }
 
 

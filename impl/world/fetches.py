@@ -184,7 +184,7 @@ class SuspendedConnection(FollowerConnection):
         return tuple(self.rounds.states.items()), frozenset(self.rounds.failed), self.exchange
 
     def load(self, saved: Any) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         states, failed, self.exchange = saved
         self.rounds.states, self.rounds.failed = dict(states), set(failed)
 

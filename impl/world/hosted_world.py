@@ -34,14 +34,14 @@ class HostedController(Protocol):
     def reconnect(self, session: int) -> None:
         """The same process on another session."""
 
-    def break_off(self) -> None:
+    def abort_event(self) -> None:
         """Stop being controller, and drop what is under way."""
 
     def save(self) -> Any:
         """Everything, as a value."""
 
     def load(self, saved: Any) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
 
 
 Run = TypeVar("Run", bound=HostedController)
@@ -126,7 +126,7 @@ class HostedWorld(WorldOfProcesses, Generic[Run, Server]):
     def reconnect(self, broker: int) -> None:
         """Another session: no longer the controller, and registered again."""
         one = self.controllers[broker]
-        one.break_off()
+        one.abort_event()
         one.reconnect(self.open_session(broker))
         self.drop_requests(broker)
 
@@ -141,7 +141,7 @@ class HostedWorld(WorldOfProcesses, Generic[Run, Server]):
         )  # fmt: skip
 
     def restore(self, snapshot: Any) -> None:
-        """Become what a snapshot says; it must be of a world of as many brokers (ValueError)."""
+        """Restore a snapshot of a world of as many brokers. ValueError otherwise."""
         zookeeper, self.next_record, connections, epochs, controllers, hosts = snapshot
         if len(hosts) != len(self.hosts):
             raise ValueError(

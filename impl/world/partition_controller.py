@@ -52,14 +52,14 @@ class Candidacy:
     ``answer`` is what ZooKeeper made of it, None before; ``reply`` is what comes of the answer.
     """
 
-    heard: tuple[Any, ...] = ()
+    answers: tuple[Any, ...] = ()
     answer: Any = None
     reply: Reply | None = None
 
     @property
     def read(self) -> ControllerEpoch | None:
         """The controller epoch that it has read, None if it has not yet; 0 where there is none."""
-        for one in self.heard:
+        for one in self.answers:
             if isinstance(one, Znode):
                 return ControllerEpoch(decode_controller_epoch(one.data), one.version)
             if isinstance(one, NoNode):
@@ -134,9 +134,9 @@ class PartitionController:
         """
         one = Candidacy()
         if self.release.since("2.1"):
-            stands = as_far_as(self._registers(), ())
-            assert not isinstance(stands, CompletedWork), "the epoch is asked for first"
-            one = replace(one, heard=(carry_out(self.port.embedded, stands.ask),))
+            progress = as_far_as(self._registers(), ())
+            assert not isinstance(progress, CompletedWork), "the epoch is asked for first"
+            one = replace(one, answers=(carry_out(self.port.embedded, progress.ask),))
         self.candidacy = one
 
     def _registers(self) -> Any:
@@ -149,12 +149,12 @@ class PartitionController:
         """
         one = self._candidacy()
         while one.answer is None:
-            stands = as_far_as(self._registers(), one.heard)
-            assert not isinstance(stands, CompletedWork), "registered is who was answered"
-            answer = carry_out(self.port.embedded, stands.ask)
+            progress = as_far_as(self._registers(), one.answers)
+            assert not isinstance(progress, CompletedWork), "registered is who was answered"
+            answer = carry_out(self.port.embedded, progress.ask)
             goes_on = isinstance(answer, NoNode) or not isinstance(answer, ZooKeeperError)
-            if registered_epoch(stands.ask) is None and goes_on:
-                one = replace(one, heard=(*one.heard, answer))
+            if registered_epoch(progress.ask) is None and goes_on:
+                one = replace(one, answers=(*one.answers, answer))
             else:
                 one = replace(one, answer=answer)
         self.candidacy = replace(one, reply=Reply.ELECTED if one.won else Reply.FAILED)
@@ -173,10 +173,10 @@ class PartitionController:
 
     def _ends(self, answer: Any) -> None:
         one = self._candidacy()
-        heard = [*one.heard, answer]
+        answers = [*one.answers, answer]
         try:
-            while not isinstance(stands := as_far_as(self._registers(), heard), CompletedWork):
-                heard.append(carry_out(self.port.embedded, stands.ask))
+            while not isinstance(progress := as_far_as(self._registers(), answers), CompletedWork):
+                answers.append(carry_out(self.port.embedded, progress.ask))
         except (ControllerMoved, ZooKeeperError) as lost:
             self.candidacy = None
             if isinstance(
@@ -184,7 +184,7 @@ class PartitionController:
             ):  # up to 2.0: whoever's it is (triggerControllerMove)
                 wait(self.client.delete_controller(0))
             return
-        won: ControllerEpoch = stands.result
+        won: ControllerEpoch = progress.result
         self.candidacy, self.belief = None, won
 
     # Resigning
@@ -194,13 +194,13 @@ class PartitionController:
         node = self.port.embedded.zookeeper.nodes.get(paths.CONTROLLER)
         return node is not None and node.owner == self.port.session
 
-    def break_off(self) -> None:
+    def abort_event(self) -> None:
         """No belief, no registration under way, nothing cached."""
         self.candidacy = self.belief = self.cached = None
 
     def renew(self, session: int) -> None:
         """Another process, or session: it knows nothing."""
-        self.break_off()
+        self.abort_event()
         self.reconnect(session)
 
     def reconnect(self, session: int) -> None:
@@ -263,7 +263,7 @@ class PartitionController:
         try:
             updated = wait(self.client.update_states({FIRST: state}, won.epoch_version))
         except ControllerMoved:
-            self.break_off()
+            self.abort_event()
             return []
         if FIRST not in updated.done:
             self.cached = None
@@ -321,7 +321,7 @@ class PartitionController:
         return self.candidacy, self.belief, self.cached, self.port.session
 
     def load(self, saved: SavedController) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         self.candidacy, self.belief, self.cached, session = saved
         if session != self.port.session:
             self.reconnect(session)

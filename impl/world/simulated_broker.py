@@ -184,7 +184,7 @@ class SimulatedBroker(SimulatedFetchers, ABC):
             found.append((broker, SentRequest(request, ports, known)))
         return found
 
-    def hear(self, sent: SentRequest, request: Request | None = None) -> Answered:
+    def handle_request(self, sent: SentRequest, request: Request | None = None) -> Answered:
         """Answer a controller, and keep what it says of brokers and partitions.
 
         ``request`` is a part of what was sent, by default all of it.

@@ -72,7 +72,7 @@ class ZooKeeper:
             self.leases[session] = (timeout_ms, now_ms)
         return session
 
-    def hear(self, session: int, now_ms: int) -> None:
+    def touch_session(self, session: int, now_ms: int) -> None:
         """A heartbeat; SessionExpired if it comes too late."""
         self.require_alive(session)
         if session in self.leases:
@@ -286,7 +286,7 @@ class ZooKeeper:
         )
 
     def load(self, saved: Saved) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         nodes, sessions, self.next_session, self.zxid, leases, watches = saved
         self.nodes = dict(nodes)
         self.sessions = set(sessions)

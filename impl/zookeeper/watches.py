@@ -80,7 +80,7 @@ class Watches:
         return _saved(self.data), _saved(self.children), tuple(sorted(pending, key=_first))
 
     def load(self, saved: SavedWatches) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         data, children, pending = saved
         self.data = {path: set(sessions) for path, sessions in data}
         self.children = {path: set(sessions) for path, sessions in children}

@@ -60,7 +60,7 @@ class LiftedBounds:
     def reached_bounds(self, runs: Unrolling) -> list[str] | None:
         """The lifted bounds that some run, as long as those looked at, comes up to; else None.
 
-        Raises OutOfWork.
+        Raises RlimitSpent.
         """
         if not self._raised:
             return None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from model.language import ProtocolError, RecordedSystem
 from model.language.properties import DEADLOCK
 from specs.bounded.lifted_bounds import LiftedBounds
-from specs.bounded.unrolling import OutOfWork, Solver, Unrolling
+from specs.bounded.unrolling import RlimitSpent, Solver, Unrolling
 from specs.exploration import NO_DEADLOCK, ClaimResult, Report
 from specs.lowering.grounding import Grounded
 from specs.lowering.python_code import PythonCode
@@ -106,7 +106,7 @@ class _BoundedSearch:
                 if looked_at < self.max_steps:
                     self._make_room()
                 self.runs.grow()
-        except OutOfWork:
+        except RlimitSpent:
             why = f"--rlimit {self.limit} was used up; {_all_runs(looked_at)}"
             return self._unsettled(Verdict.UNKNOWN, why, looked_at)
         why = f"--max-steps {self.max_steps} is reached: no such run has fewer steps or as many"

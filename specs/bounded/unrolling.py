@@ -20,7 +20,7 @@ from specs.lowering.instances import Instance
 z3.set_param("ctrl_c", False)  # Z3 would take Ctrl-C for itself, and answer `unknown`
 
 
-class OutOfWork(Exception):
+class RlimitSpent(Exception):
     """The solver's own measure of work is used up: no answer, the same way every time."""
 
 
@@ -39,9 +39,9 @@ class Solver:
         return solver
 
     def check(self, solver: Any, *assumed: Any) -> bool:
-        """Is there a solution? Raises OutOfWork where the store did not suffice."""
+        """Is there a solution? Raises RlimitSpent where the store did not suffice."""
         if self._left <= 0:
-            raise OutOfWork
+            raise RlimitSpent
         before = _rlimit_count(solver)
         solver.set("rlimit", self._left)
         self.asked += 1
@@ -49,7 +49,7 @@ class Solver:
         spent = max(_rlimit_count(solver) - before, 1)
         self.used, self._left = self.used + spent, self._left - spent
         if answer == z3.unknown:
-            raise OutOfWork
+            raise RlimitSpent
         return bool(answer == z3.sat)
 
 
@@ -179,14 +179,14 @@ class Unrolling:
         return z3.And(asked) if asked else self.bits.literal(True)
 
     def is_over(self) -> bool:
-        """Is no run as long? Raises OutOfWork."""
+        """Is no run as long? Raises RlimitSpent."""
         self.ended = self.ended or not self._rlimit_count.check(self._solver)
         return self.ended
 
     def ask(self, goal: Any, name: str) -> Any:
         """A mark under which the goal is assumed, if a run has it; None, and ruled out, if not.
 
-        Raises OutOfWork.
+        Raises RlimitSpent.
         """
         mark = z3.Bool(f"{name} after {self.length}", self.bits.context)
         self._solver.add(z3.Implies(mark, goal))
@@ -228,7 +228,7 @@ class Unrolling:
                         break
                     best = self.run()
                 fixed.append(chosen[best[number]])
-        except OutOfWork:
+        except RlimitSpent:
             pass
         return [self.instances[position].number for position in best]
 

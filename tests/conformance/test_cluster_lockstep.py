@@ -31,7 +31,11 @@ from impl.zookeeper.port import wait
 from model.systems import system
 
 TWO = {**cluster.BOUNDS, **SHAPES[1]}
-BECOMES_CONTROLLER = ("broker_stands", "controller_goes_on", "controller_goes_on")
+BECOMES_CONTROLLER = (
+    "broker_runs_for_controller",
+    "controller_continues_event",
+    "controller_continues_event",
+)
 
 
 @pytest.mark.parametrize("faults", [*STAGED_PROFILES, SWARM])
@@ -238,9 +242,9 @@ def test_a_broker_that_obeys_an_older_controller_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pair, _ = a_controller()
-    pair.take(Step("controller_goes_on", (1,)))
+    pair.take(Step("controller_continues_event", (1,)))
     pair.take(Step("controller_node_is_deleted", ()))
-    for name in (*BECOMES_CONTROLLER, "controller_goes_on"):
+    for name in (*BECOMES_CONTROLLER, "controller_continues_event"):
         pair.take(Step(name, (2,)))
     pair.take(Step("update_metadata_arrives", (2, 2)))
     monkeypatch.setattr(answers, "controller_epoch_error", lambda asked, known: "NONE")
@@ -264,32 +268,32 @@ def test_to_become_controller_is_two_writes_and_to_announce_a_request_to_each_br
     pair, effects = a_controller()
     before = effects.requests
 
-    pair.take(Step("controller_goes_on", (1,)))
+    pair.take(Step("controller_continues_event", (1,)))
 
     assert (effects.writes, before, effects.requests) == (2, 0, 2)
 
 
 def test_what_is_written_on_the_side_is_a_mismatch(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = ControllerThread.go_on
+    before = ControllerThread.resume
 
     def twice(self: ControllerThread) -> None:
         before(self)
         wait(self.port.embedded.create(f"{paths.CONFIG}/left-behind"))
 
     pair, _ = a_controller()
-    monkeypatch.setattr(ControllerThread, "go_on", twice)
+    monkeypatch.setattr(ControllerThread, "resume", twice)
 
     with pytest.raises(Mismatch, match="NodeCreated /config/left-behind, which shows nowhere"):
-        pair.take(Step("controller_goes_on", (1,)))
+        pair.take(Step("controller_continues_event", (1,)))
 
 
 def test_a_request_that_is_put_in_front_of_others_is_a_mismatch() -> None:
     pair, effects = a_controller()
-    pair.take(Step("controller_goes_on", (1,)))
+    pair.take(Step("controller_continues_event", (1,)))
     world: StagedCluster = pair.world
 
     def jumps() -> None:
-        world.do(Step("controller_goes_on", (1,)))
+        world.do(Step("controller_continues_event", (1,)))
         channel = world.nodes[1].channels.open[2]
         assert channel.under_way is not None
         channel.waiting.appendleft(channel.under_way)
@@ -306,10 +310,10 @@ def test_a_request_that_is_put_in_front_of_others_is_a_mismatch() -> None:
 def test_a_step_that_is_not_possible_says_so() -> None:
     world = StagedCluster()
 
-    with pytest.raises(StepNotPossible, match="did you mean broker_stands"):
-        world.do(Step("broker_stand", (1,)))
+    with pytest.raises(StepNotPossible, match="did you mean broker_runs_for_controller"):
+        world.do(Step("broker_runs_for_controler", (1,)))
     with pytest.raises(StepNotPossible, match=r"\(broker\) is among those with which"):
-        world.do(Step("controller_goes_on", (1,)))
+        world.do(Step("controller_continues_event", (1,)))
 
 
 @pytest.mark.parametrize("faults", ["crashes", "lossy", "operators", "everything"])
@@ -347,18 +351,18 @@ THREE = {**cluster.BOUNDS, **SHAPES[0], "queue": 20}
 def goes_on(pair: Lockstep, broker: int) -> None:
     """The controller's event comes to its end."""
     while pair.world.nodes[broker].thread.place is not None:
-        pair.take(Step("controller_goes_on", (broker,)))
+        pair.take(Step("controller_continues_event", (broker,)))
 
 
 def test_who_gives_up_a_controllership_of_2_0_and_deletes_anothers_node_tells_its_owner() -> None:
     pair = Lockstep(THREE, about=cluster.MAP, version="1.1")
     for step in (
-        Step("broker_stands", (3,)),
+        Step("broker_runs_for_controller", (3,)),
         Step("reply_to_registration_is_lost", (3,)),
         Step("controller_node_is_deleted", ()),
         *[Step(name, (1,)) for name in BECOMES_CONTROLLER],
-        Step("controller_goes_on", (3,)),
-        Step("controller_goes_on", (1,)),
+        Step("controller_continues_event", (3,)),
+        Step("controller_continues_event", (1,)),
     ):
         pair.take(step)
     goes_on(pair, 1)
@@ -370,7 +374,7 @@ def test_who_gives_up_a_controllership_of_2_0_and_deletes_anothers_node_tells_it
 
 def test_up_to_2_1_who_is_gone_is_dead_while_those_that_started_with_it_are_notified() -> None:
     pair = Lockstep(THREE, about=cluster.MAP, version="2.1")
-    pair.take(Step("broker_stands", (2,)))
+    pair.take(Step("broker_runs_for_controller", (2,)))
     goes_on(pair, 2)
     pair.take(Step("session_expires", (1,)))
     pair.take(Step("controller_handles_event", (2,)))
@@ -395,14 +399,14 @@ def test_up_to_2_1_a_broker_waits_until_the_node_of_its_last_session_is_gone() -
 
 def test_a_controller_of_2_0_without_a_session_waits_where_requests_are_deleted() -> None:
     pair = Lockstep(THREE, about=cluster.MAP, version="2.0")
-    pair.take(Step("broker_stands", (2,)))
+    pair.take(Step("broker_runs_for_controller", (2,)))
     for _ in range(4):
-        pair.take(Step("controller_goes_on", (2,)))
+        pair.take(Step("controller_continues_event", (2,)))
     pair.take(Step("session_expires", (2,)))
-    pair.take(Step("controller_goes_on", (2,)))
+    pair.take(Step("controller_continues_event", (2,)))
 
     assert pair.last == ("controller_sends_election_batch", (2,))
-    assert Step("controller_goes_on", (2,)) not in pair.world.enabled()
+    assert Step("controller_continues_event", (2,)) not in pair.world.enabled()
 
 
 @pytest.mark.parametrize("seed", [0, 4])
@@ -420,7 +424,7 @@ def test_up_to_2_0_a_leader_may_take_in_who_lacks_what_was_committed_as_in_no_wa
 def test_a_win_that_is_heard_without_a_session_makes_a_zombie() -> None:
     """Kafka asks nothing of ZooKeeper between its election and its failover."""
     pair = Lockstep(TWO, about=cluster.MAP)
-    for name in ("broker_stands", "session_expires", "controller_goes_on"):
+    for name in ("broker_runs_for_controller", "session_expires", "controller_continues_event"):
         pair.take(Step(name, (1,)))
 
     assert pair.last == ("broker_learns_it_won", (1,))
@@ -444,7 +448,7 @@ def test_the_map_lists_each_row_and_leaves_nothing_out() -> None:
 
     reported = json.loads(found.output)
     assert reported["left_out"] == {}
-    goes_on = reported["rows"]["controller_goes_on"]["transitions"]
+    goes_on = reported["rows"]["controller_continues_event"]["transitions"]
     assert goes_on[:2] == ["broker_learns_it_won", "broker_loses_controller_election"]
 
 

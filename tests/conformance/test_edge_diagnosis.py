@@ -44,7 +44,7 @@ def test_a_wrong_end_in_election_is_reported_from_the_start_by_a_short_run(
 def test_a_step_of_election_that_cannot_be_driven_is_reported_the_other_way_round(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    kinds, name = SteppedCluster.all_kinds, "broker_stands"
+    kinds, name = SteppedCluster.all_kinds, "broker_runs_for_controller"
     monkeypatch.setitem(kinds, name, replace(kinds[name], unmet=lambda *_: "it rains"))
 
     reported = diagnosed("election", 50)

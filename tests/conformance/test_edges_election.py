@@ -35,8 +35,8 @@ def steps_of(world: SteppedCluster, *names: str) -> None:
         world.do(Step(step, (int(broker),)))
 
 
-BECOMES_CONTROLLER = ("broker_connects 1", "broker_stands 1", "controller_goes_on 1",
-             "controller_goes_on 1")  # fmt: skip
+BECOMES_CONTROLLER = ("broker_connects 1", "broker_runs_for_controller 1",
+             "controller_continues_event 1", "controller_continues_event 1")  # fmt: skip
 
 
 def test_every_edge_of_the_first_states_is_covered_and_every_transition_is_among_them() -> None:
@@ -126,7 +126,7 @@ def test_a_winner_whose_answer_is_lost_finds_itself_elected() -> None:
     world = election_world()
     steps_of(world, *BECOMES_CONTROLLER[:3], "reply_to_registration_is_lost 1")
 
-    steps_of(world, "controller_goes_on 1")
+    steps_of(world, "controller_continues_event 1")
 
     controller = world.controllers[1].controller
     assert controller.active
@@ -135,10 +135,16 @@ def test_a_winner_whose_answer_is_lost_finds_itself_elected() -> None:
 
 def test_a_registration_on_an_epoch_that_moved_is_refused_whole() -> None:
     world = election_world()
-    steps_of(world, "broker_connects 1", "broker_connects 2", "broker_stands 1", "broker_stands 2")
-    steps_of(world, "controller_goes_on 2", "session_expires 2")
+    steps_of(
+        world,
+        "broker_connects 1",
+        "broker_connects 2",
+        "broker_runs_for_controller 1",
+        "broker_runs_for_controller 2",
+    )
+    steps_of(world, "controller_continues_event 2", "session_expires 2")
 
-    steps_of(world, "controller_goes_on 1", "controller_goes_on 1")
+    steps_of(world, "controller_continues_event 1", "controller_continues_event 1")
 
     assert not world.controllers[1].controller.active
     assert world.controllers[1].place is None
@@ -148,8 +154,8 @@ def test_a_registration_on_an_epoch_that_moved_is_refused_whole() -> None:
 def test_a_deposed_controller_hears_from_the_fence_that_it_is_one() -> None:
     world = election_world()
     steps_of(world, *BECOMES_CONTROLLER, "broker_connects 2", "controller_starts_write 1",
-             "session_expires 1", "broker_stands 2", "controller_goes_on 2",
-             "controller_goes_on 2", "write_arrives_late 1")  # fmt: skip
+             "session_expires 1", "broker_runs_for_controller 2", "controller_continues_event 2",
+             "controller_continues_event 2", "write_arrives_late 1")  # fmt: skip
 
     assert [one.controller.active for one in world.controllers.values()] == [False, True]
 
@@ -157,8 +163,9 @@ def test_a_deposed_controller_hears_from_the_fence_that_it_is_one() -> None:
 def test_a_deposed_controller_lets_a_state_of_its_successor_be() -> None:
     world = election_world()
     steps_of(world, *BECOMES_CONTROLLER, "broker_connects 2", "session_expires 1",
-             "broker_stands 2", "controller_goes_on 2", "controller_goes_on 2",
-             "controller_starts_write 2", "controller_goes_on 2",
+             "broker_runs_for_controller 2", "controller_continues_event 2",
+             "controller_continues_event 2",
+             "controller_starts_write 2", "controller_continues_event 2",
              "controller_starts_write 1")  # fmt: skip
 
     assert under_way(world, 1) == ()
@@ -167,10 +174,10 @@ def test_a_deposed_controller_lets_a_state_of_its_successor_be() -> None:
 
 def test_an_election_is_given_up_when_its_session_is_over() -> None:
     world = election_world()
-    steps_of(world, "broker_connects 1", "broker_stands 1", "session_expires 1")
+    steps_of(world, "broker_connects 1", "broker_runs_for_controller 1", "session_expires 1")
     assert world.why_not(Step("broker_connects", (1,))) == "no election of it is under way"
 
-    steps_of(world, "controller_goes_on_without_session 1", "broker_connects 1")
+    steps_of(world, "controller_continues_without_session 1", "broker_connects 1")
 
     assert world.enabled()[-1] == Step("session_expires", (1,))
 

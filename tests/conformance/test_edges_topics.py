@@ -35,7 +35,7 @@ EDGES = {
 }  # fmt: skip
 """Those of each family in 2.3."""
 
-BECOMES_CONTROLLER = ("broker_stands", *["controller_goes_on"] * 4)
+BECOMES_CONTROLLER = ("broker_runs_for_controller", *["controller_continues_event"] * 4)
 
 
 def steps_of(world: SteppedCluster, *names: str) -> None:
@@ -51,7 +51,7 @@ def with_a_topic() -> SteppedCluster:
     world = SteppedCluster(2, BATCHES)
     steps_of(world, *BECOMES_CONTROLLER)
     world.do(Step("admin_creates_topic", (1, 2, 0, 1)))
-    steps_of(world, "controller_hears_of_topics")
+    steps_of(world, "controller_handles_topic_change")
     return world
 
 
@@ -271,20 +271,20 @@ def test_a_write_over_a_state_that_changed_since_it_was_read_is_found(
 
 def test_a_controller_that_is_answered_over_a_session_that_is_over_is_in_nobodys_way() -> None:
     world = SteppedCluster(2, BATCHES)
-    world.do(Step("broker_stands", (1,)))
+    world.do(Step("broker_runs_for_controller", (1,)))
     world.do(Step("session_expires", (1,)))
 
-    world.do(Step("controller_goes_on", (1,)))
+    world.do(Step("controller_continues_event", (1,)))
     believed = acts(world, 1)
     world.do(Step("controller_resigns", (1,)))
 
     assert (believed, acts(world, 1)) == ("reads_zookeeper", None)
-    assert world.why_not(Step("broker_stands", (2,))) is None
+    assert world.why_not(Step("broker_runs_for_controller", (2,))) is None
 
 
 def test_what_was_sent_to_an_earlier_registration_reaches_nobody() -> None:
     world = with_a_topic()
-    steps_of(world, *["controller_goes_on"] * 4)
+    steps_of(world, *["controller_continues_event"] * 4)
 
     world.do(Step("session_expires", (2,)))
     world.do(Step("broker_reconnects", (2,)))
@@ -295,7 +295,7 @@ def test_what_was_sent_to_an_earlier_registration_reaches_nobody() -> None:
 def test_a_controller_sends_nothing_twice_when_it_is_taken_up_again() -> None:
     world = with_a_topic()
 
-    steps_of(world, *["controller_goes_on"] * 4)
+    steps_of(world, *["controller_continues_event"] * 4)
 
     assert {to: len(queue) for to, queue in world.connections.items()} == {(1, 1): 1, (1, 2): 1}
     assert acts(world, 1) == "waits"
@@ -303,14 +303,14 @@ def test_a_controller_sends_nothing_twice_when_it_is_taken_up_again() -> None:
 
 def test_a_world_is_put_back_into_the_middle_of_an_event() -> None:
     world = with_a_topic()
-    steps_of(world, "controller_goes_on", "controller_goes_on")
+    steps_of(world, "controller_continues_event", "controller_continues_event")
     middle = world.snapshot()
-    steps_of(world, "controller_goes_on", "controller_goes_on")
+    steps_of(world, "controller_continues_event", "controller_continues_event")
     end = MAP.facts(world)
 
     world.restore(middle)
     before = acts(world, 1)
-    steps_of(world, "controller_goes_on", "controller_goes_on")
+    steps_of(world, "controller_continues_event", "controller_continues_event")
 
     assert (before, acts(world, 1)) == ("elects_new", "waits")
     assert MAP.facts(world) == end
@@ -322,10 +322,11 @@ def test_partitions_are_removed_in_whichever_order_they_are_listed(order: tuple[
     life: Iterable[tuple[str, tuple[int, ...]]] = (
         *((name, (1,)) for name in BECOMES_CONTROLLER),
         ("admin_creates_topic", (1, 0, 0, len(order))),
-        ("controller_hears_of_topics", (1,)), *[("controller_goes_on", (1,))] * 4,
-        ("orders_arrive", (1, 1)), ("admin_deletes_topic", ()),
-        ("controller_hears_of_deletions", (1,)), *[("controller_goes_on", (1,))] * 3,
-        ("stops_arrive", (1, 1)), ("answer_arrives", (1, 1)), ("controller_goes_on", (1,)),
+        ("controller_handles_topic_change", (1,)), *[("controller_continues_event", (1,))] * 4,
+        ("leader_and_isr_arrives", (1, 1)), ("admin_deletes_topic", ()),
+        ("controller_handles_topic_deletion", (1,)), *[("controller_continues_event", (1,))] * 3,
+        ("stop_replica_arrives", (1, 1)), ("answer_arrives", (1, 1)),
+        ("controller_continues_event", (1,)),
     )  # fmt: skip
     for name, arguments in life:
         pair.take(Step(name, arguments))
@@ -334,7 +335,7 @@ def test_partitions_are_removed_in_whichever_order_they_are_listed(order: tuple[
         pair.at(pair.state, pair.world.snapshot())
         pair.compare_enabledness()
         pair.take(Step("partition_is_removed", (1, number)))
-    pair.take(Step("controller_goes_on", (1,)))
+    pair.take(Step("controller_continues_event", (1,)))
 
     assert pair.last == ("topic_znode_is_deleted", (1,))
     assert pair.world.registered_lists() == {}
@@ -372,7 +373,7 @@ def test_a_controller_whose_session_is_over_ends_what_it_does_and_writes_nothing
     world = with_a_topic()
     world.do(Step("session_expires", (1,)))
 
-    cut_off = Step("controller_goes_on_without_session", (1,))
+    cut_off = Step("controller_continues_without_session", (1,))
     seen = []
     while world.why_not(cut_off) is None:
         world.do(cut_off)
@@ -387,12 +388,17 @@ def test_several_brokers_that_fail_at_once_are_one_event_as_in_kafka() -> None:
     world = SteppedCluster(3, BATCHES)
     steps_of(world, *BECOMES_CONTROLLER)
     world.do(Step("admin_creates_topic", (2, 3, 1, 1)))
-    steps_of(world, "controller_hears_of_topics", *["controller_goes_on"] * 4)
+    steps_of(world, "controller_handles_topic_change", *["controller_continues_event"] * 4)
     for broker in (2, 3):
         world.do(Step("session_expires", (broker,)))
 
-    one_alone = world.why_not(Step("broker_is_missed", (1, 2)))
-    steps_of(world, "brokers_come_and_go", "controller_goes_on", "controller_goes_on")
+    one_alone = world.why_not(Step("broker_failure_is_handled", (1, 2)))
+    steps_of(
+        world,
+        "broker_changes_are_handled_together",
+        "controller_continues_event",
+        "controller_continues_event",
+    )
     state = world.state(0)
 
     assert one_alone == "nobody else comes or goes at the same time"
@@ -405,7 +411,7 @@ def test_what_may_not_be_done_says_what_is_missing() -> None:
     world = SteppedCluster(2, BATCHES)
 
     with pytest.raises(StepNotPossible, match="it is in the middle of an event"):
-        world.do(Step("controller_goes_on", (1,)))
+        world.do(Step("controller_continues_event", (1,)))
     assert world.why_not(Step("it_rains", ())) == "it_rains is the name of a step"
     with pytest.raises(ValueError, match=r"as since 1\.1"):
         SteppedCluster(2, BATCHES, "0.11")

@@ -71,7 +71,7 @@ def test_a_request_that_is_reported_and_never_sent_is_a_mismatch(
 ) -> None:
     def drops(world: World, requests: Requests) -> None:
         for target, request in requests:
-            world.hears(request.controller, target, request)
+            world.on_request_sent(request.controller, target, request)
 
     monkeypatch.setattr(control, "put_in_flight", drops)
     pair = a_controller(EffectsOfOnePartition())

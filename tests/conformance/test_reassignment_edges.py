@@ -10,7 +10,7 @@ import pytest
 
 from conformance.edges import walk_edges
 from conformance.lockstep import Lockstep, Mismatch
-from conformance.mapping.reassignment import MAP, stands
+from conformance.mapping.reassignment import MAP, task_of_controller
 from conformance.mapping.rows import Family
 from conformance.walks import walk_part
 from impl import Step, StepNotPossible
@@ -27,9 +27,14 @@ def in_the_middle_of_a_move() -> SteppedCluster:
     """The controller on broker 1 has taken up a move from 1 to 2, and written nothing."""
     world = SteppedCluster(2, WRITES)
     world.do(Step("topic_is_created", (1, 0, 0)))
-    steps_of(world, "broker_stands", "controller_goes_on", "controller_goes_on")
-    world.do(Step("admin_asks_for_move", (2, 0, 0)))
-    steps_of(world, "controller_hears_of_moves")
+    steps_of(
+        world,
+        "broker_runs_for_controller",
+        "controller_continues_event",
+        "controller_continues_event",
+    )
+    world.do(Step("admin_requests_reassignment", (2, 0, 0)))
+    steps_of(world, "controller_handles_reassignment")
     return world
 
 
@@ -120,20 +125,20 @@ def test_a_follower_cuts_what_its_leader_lacks_before_it_joins_the_isr() -> None
     both = Lockstep({**MAP.small, "faults": 1}, about=MAP, version="2.3")
     for step in (
         Step("topic_is_created", (1, 0, 0)),
-        Step("admin_asks_for_move", (2, 0, 0)),
-        Step("broker_stands", (2,)),
-        *[Step("controller_goes_on", (2,))] * 5,
-        Step("orders_arrive", (2, 1)),
-        *[Step("orders_arrive", (1, 1))] * 2,
+        Step("admin_requests_reassignment", (2, 0, 0)),
+        Step("broker_runs_for_controller", (2,)),
+        *[Step("controller_continues_event", (2,))] * 5,
+        Step("leader_and_isr_arrives", (2, 1)),
+        *[Step("leader_and_isr_arrives", (1, 1))] * 2,
         Step("leader_expands_isr", (1, 2)),
         Step("leader_appends", (1,)),
         Step("session_expires", (1,)),
-        Step("broker_is_missed", (2, 1)),
+        Step("broker_failure_is_handled", (2, 1)),
         Step("broker_reconnects", (1,)),
-        Step("controller_goes_on", (2,)),
-        Step("orders_arrive", (2, 1)),
-        Step("broker_is_found", (2, 1)),
-        Step("orders_arrive", (1, 1)),
+        Step("controller_continues_event", (2,)),
+        Step("leader_and_isr_arrives", (2, 1)),
+        Step("broker_startup_is_handled", (2, 1)),
+        Step("leader_and_isr_arrives", (1, 1)),
     ):
         both.take(step)
     joins = Step("leader_expands_isr", (2, 1))
@@ -173,9 +178,9 @@ def test_two_partitions_move_in_one_request_and_another_follows_as_far_as_one_go
 def to_two_targets() -> Family:
     """Moves to two targets, once broker 1 is the controller and 2 and 3 are asked for."""
     family = MAP.families["two_targets"]
-    elected = [("broker_stands", (1,)), *[("controller_goes_on", (1,))] * 2]
-    begins = [Step(*one) for one in (*elected, ("admin_asks_for_move", (2, 3, 0)))]
-    return replace(family, begins=(*family.begins, *begins))
+    elected = [("broker_runs_for_controller", (1,)), *[("controller_continues_event", (1,))] * 2]
+    start = [Step(*one) for one in (*elected, ("admin_requests_reassignment", (2, 3, 0)))]
+    return replace(family, start=(*family.start, *start))
 
 
 @pytest.mark.parametrize(
@@ -203,19 +208,21 @@ def test_a_move_that_waits_for_any_of_its_targets_is_found(monkeypatch: pytest.M
     report = walk_edges({**MAP.small, **family.bounds}, about=MAP, family=family)
 
     assert report.verdict is Verdict.BROKEN
-    assert "controller_hears_of_isr" in report.mismatches[0]
+    assert "controller_handles_isr_change" in report.mismatches[0]
 
 
 def of_two_that_leave() -> Family:
     """Brokers 1 and 2 are to leave: 3 is the controller, and the target, and in the ISR."""
-    family, goes_on = MAP.families["two_leave"], ("controller_goes_on", (3,))
-    begins = (
-        ("broker_stands", (3,)), goes_on, goes_on, ("admin_asks_for_move", (3, 0, 0)),
-        ("controller_hears_of_moves", (3,)), goes_on, goes_on, ("orders_arrive", (3, 1)),
-        *[("orders_arrive", (1, 1))] * 2, ("leader_expands_isr", (1, 3)),
-        ("controller_hears_of_isr", (3,)),
+    family, goes_on = MAP.families["two_leave"], ("controller_continues_event", (3,))
+    start = (
+        ("broker_runs_for_controller", (3,)), goes_on, goes_on,
+        ("admin_requests_reassignment", (3, 0, 0)),
+        ("controller_handles_reassignment", (3,)), goes_on, goes_on,
+        ("leader_and_isr_arrives", (3, 1)),
+        *[("leader_and_isr_arrives", (1, 1))] * 2, ("leader_expands_isr", (1, 3)),
+        ("controller_handles_isr_change", (3,)),
     )  # fmt: skip
-    return replace(family, begins=(*family.begins, *(Step(*one) for one in begins)))
+    return replace(family, start=(*family.start, *(Step(*one) for one in start)))
 
 
 def test_of_two_replicas_that_leave_at_once_brokers_hear_in_one_round() -> None:
@@ -275,7 +282,7 @@ def test_what_may_not_be_done_says_what_is_missing() -> None:
     world = SteppedCluster(2, WRITES)
 
     with pytest.raises(StepNotPossible, match="it is in the middle of an event"):
-        world.do(Step("controller_goes_on", (1,)))
+        world.do(Step("controller_continues_event", (1,)))
     assert world.why_not(Step("it_rains", ())) == "it_rains is the name of a step"
     with pytest.raises(ValueError, match=r"as since 2\.3"):
         walk_edges(MAP.small, about=MAP, version="1.1")
@@ -284,7 +291,7 @@ def test_what_may_not_be_done_says_what_is_missing() -> None:
 def test_a_controller_writes_nothing_twice_when_it_is_taken_up_again() -> None:
     world = in_the_middle_of_a_move()
 
-    steps_of(world, "controller_goes_on", "controller_goes_on")
+    steps_of(world, "controller_continues_event", "controller_continues_event")
 
     state = world.state()
     assert state is not None
@@ -295,12 +302,12 @@ def test_a_controller_writes_nothing_twice_when_it_is_taken_up_again() -> None:
 def test_a_world_is_put_back_into_the_middle_of_a_move() -> None:
     world = in_the_middle_of_a_move()
     middle = world.snapshot()
-    steps_of(world, "controller_goes_on", "controller_goes_on")
+    steps_of(world, "controller_continues_event", "controller_continues_event")
     end = MAP.facts(world)
 
     world.restore(middle)
-    before = stands(world.controllers[1])
-    steps_of(world, "controller_goes_on", "controller_goes_on")
+    before = task_of_controller(world.controllers[1])
+    steps_of(world, "controller_continues_event", "controller_continues_event")
 
     assert (before, world.must_wait(1)) == ("assigning", None)
     assert MAP.facts(world) == end
@@ -333,11 +340,11 @@ def test_a_request_that_is_withdrawn_once_it_was_read_is_gone_on_with_by_both() 
     both = Lockstep({**MAP.small, "faults": 1}, about=MAP, version="2.3")
     for step in (
         Step("topic_is_created", (1, 0, 0)),
-        Step("admin_asks_for_move", (2, 0, 0)),
-        Step("broker_stands", (1,)),
-        *[Step("controller_goes_on", (1,))] * 2,
+        Step("admin_requests_reassignment", (2, 0, 0)),
+        Step("broker_runs_for_controller", (1,)),
+        *[Step("controller_continues_event", (1,))] * 2,
         Step("admin_withdraws_request", ()),
-        *[Step("controller_goes_on", (1,))] * 2,
+        *[Step("controller_continues_event", (1,))] * 2,
     ):
         both.take(step)
 

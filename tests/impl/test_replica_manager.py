@@ -30,7 +30,7 @@ def receives(replicas: PartitionBroker, leader: int = 1, leader_epoch: int = 1) 
     state = LeaderIsrAndControllerEpoch(leader, leader_epoch, (1, 2, 3), 1, 4)
     order = LeaderAndIsrPartitionState(state, (1, 2, 3), is_new=False)
     sent = LeaderAndIsr(2, 2, 1, BROKER_EPOCH, {FIRST: order}, (leader,))
-    error, by_partition = replicas.hear(sent, BROKER_EPOCH)
+    error, by_partition = replicas.handle_request(sent, BROKER_EPOCH)
     return by_partition.get(FIRST, error)
 
 

@@ -69,8 +69,9 @@ def test_what_was_seen_otherwise_is_reported_with_both_values(tmp_path: Path):
 
 def test_a_step_of_the_implementation_is_known_by_the_systems_map(tmp_path: Path):
     steps = [{"step": name, "args": {"broker": 1}}
-             for name in ("broker_connects", "broker_stands", "controller_goes_on",
-                          "reply_to_registration_is_lost")]  # fmt: skip
+             for name in ("broker_connects", "broker_runs_for_controller",
+                          "controller_continues_event", "reply_to_registration_is_lost")
+             ]  # fmt: skip
 
     reported = stepped(written(tmp_path / "t.ndjson", steps, system="election"))
 

@@ -11,8 +11,8 @@ USUAL = 200
 SELDOM = 20
 
 MIND = {
-    "leader_looks_for_laggard": SELDOM,
-    "leader_sees_fetch": USUAL,
+    "leader_maybe_shrinks_isr": SELDOM,
+    "leader_processes_fetch": USUAL,
     "controller_handles_event": 2 * USUAL,
     "broker_replaces_its_old_registration": USUAL // 2,
     "node_of_expired_session_is_deleted": USUAL // 2,
@@ -38,7 +38,7 @@ STAGED_PROFILES: dict[str, Faults] = {
     },
     "slow": {
         **dict.fromkeys(ARRIVALS, SELDOM), "controller_handles_event": SELDOM,
-        "broker_crashes": 2, "session_expires": 2, "leader_looks_for_laggard": USUAL,
+        "broker_crashes": 2, "session_expires": 2, "leader_maybe_shrinks_isr": USUAL,
     },
     "everything": {
         "broker_crashes": 4, "session_expires": 4, "session_ends_before_its_nodes": 2,

@@ -105,7 +105,7 @@ def _with_members(world: StagedCluster) -> One:
     ]
 
 
-def leader_looks_for_laggard(
+def leader_maybe_shrinks_isr(
     world: StagedCluster, leader: int, replica: int, partition: int
 ) -> None:  # fmt: skip
     """``replica.lag.time.max.ms`` goes by with producers at work; who fetches well keeps up."""
@@ -133,7 +133,7 @@ def _fetching(world: StagedCluster) -> One:
     return found
 
 
-def leader_sees_fetch(world: StagedCluster, leader: int, replica: int, partition: int) -> None:
+def leader_processes_fetch(world: StagedCluster, leader: int, replica: int, partition: int) -> None:
     """A follower out of the ISR fetches, and may join it; the answer is lost on its way.
 
     What was not committed it has fetched before, if that is all that it lacks.
@@ -167,9 +167,10 @@ def broker_reports_isr_change(world: StagedCluster, broker: int, partition: int)
 KINDS: tuple[StepKind, ...] = (
     offered("leader_commits", "leader partition", _committing, leader_commits),
     offered("follower_catches_up", "follower leader partition", _behind, follower_catches_up),
-    offered("leader_looks_for_laggard", "leader replica partition", _with_members,
-                leader_looks_for_laggard),
-    offered("leader_sees_fetch", "leader replica partition", _fetching, leader_sees_fetch),
+    offered("leader_maybe_shrinks_isr", "leader replica partition", _with_members,
+                leader_maybe_shrinks_isr),
+    offered("leader_processes_fetch", "leader replica partition", _fetching,
+                leader_processes_fetch),
     offered("broker_reports_isr_change", "broker partition", _with_news,
                 broker_reports_isr_change),
 )  # fmt: skip

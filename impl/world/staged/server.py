@@ -43,7 +43,7 @@ Answers = tuple[frozenset[TopicPartition], frozenset[TopicPartition]]
 
 
 async def _never_run(controller: EventController) -> None:
-    raise AssertionError("answers are heard as `answer_of` says")
+    raise AssertionError("answers are heard as `response_event` says")
 
 
 class StagedLogs(LogsInMemory):
@@ -81,7 +81,7 @@ class StagedLogs(LogsInMemory):
         return super().save(), frozenset(self.failing), frozenset(self.offline)
 
     def load(self, saved: Any) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         held, failing, offline = saved
         super().load(held)
         self.failing, self.offline = set(failing), set(offline)
@@ -201,11 +201,11 @@ class StagedBroker(SimulatedBroker, Host):
         if refused or obeyed:
             self.answered[broker] = refused, obeyed
 
-    def hears_answer(self, broker: int) -> None:
+    def handle_response(self, broker: int) -> None:
         """A broker has answered; what its answers say is found when the event is taken up."""
         self.put(ANSWER, _never_run, broker)
 
-    def answer_of(self, broker: int) -> WatchEvent:
+    def response_event(self, broker: int) -> WatchEvent:
         """The controller event for a broker's responses: new errors only, or all of them."""
         context = self.thread.controller.core.context
         refused, obeyed = self.answered.pop(broker, (frozenset(), frozenset()))
@@ -213,7 +213,7 @@ class StagedBroker(SimulatedBroker, Host):
         if not refused <= context.offline_directories.get(broker, set()):
             if obeyed:
                 self.answered[broker] = frozenset(), obeyed
-                self.hears_answer(broker)
+                self.handle_response(broker)
         else:
             errors |= dict.fromkeys(obeyed, NONE)
         asked = LeaderAndIsr(0, self.broker, context.epoch, -1, {}, ())
@@ -285,7 +285,7 @@ class StagedBroker(SimulatedBroker, Host):
         )  # fmt: skip
 
     def load(self, saved: Any) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         (
             host, self.lingers, self.failure_unreported, self.epoch, self.port, self.departure,
             session, answered, isr_changes, waiting, channels, orphans,

@@ -54,8 +54,8 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
 
     Brokers are 1..N; partition P of the topic has ``replicas`` of them, the first is broker P+1.
 
-    ``hears`` is called with each request that is sent. ValueError for several partitions in a
-    release before 1.1.
+    ``on_request_sent`` is called with each request that is sent. ValueError for several
+    partitions in a release before 1.1.
     """
 
     kinds = STAGED_KINDS
@@ -75,7 +75,9 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
             )
         super().__init__(Release.of(version), ZooKeeper())
         make_controller_epoch(self.admin)
-        self.hears: Callable[[int, int, SentRequest], None] = lambda controller, to, sent: None
+        self.on_request_sent: Callable[[int, int, SentRequest], None] = (
+            lambda controller, to, sent: None
+        )
         self.asked: dict[int, int] = {}  # who wants to go -> the registration that asks
         self.late: dict[int, SentRequest] = {}
         self.committed: dict[TopicPartition, dict[int, int]] = {}
@@ -114,7 +116,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
         async def at_once(requests: Round) -> None:
             for broker, request in requests:
                 server = self.nodes[broker]
-                server.hear(SentRequest(request, ports))
+                server.handle_request(SentRequest(request, ports))
 
         first = RequestBatch(0, context, self.release, at_once)
         first.begin()
@@ -160,7 +162,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
             return
         node = self.nodes[controller]
         if node.channels.send(to, sent, node.controller.core.context.broker_epochs):
-            self.hears(controller, to, sent)
+            self.on_request_sent(controller, to, sent)
 
     def queue(self, controller: int, to: int) -> list[SentRequest]:
         """What a broker gets next of a controller, and what waits behind it."""
@@ -184,11 +186,11 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
         server = self.nodes[broker]
         for controller in self.nodes:
             for sent in self.queue(controller, broker):
-                server.hear(sent)
+                server.handle_request(sent)
             self.drop_requests(controller, [broker])
         copy = self.late.pop(broker, None)
         if copy is not None:
-            server.hear(copy)
+            server.handle_request(copy)
 
     def drop_requests(self, controller: int, brokers: Iterable[int] | None = None) -> None:
         """A controller's channels to some brokers are closed, by default to all."""
@@ -249,7 +251,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
         )  # fmt: skip
 
     def restore(self, snapshot: Any) -> None:
-        """Become what a snapshot says."""
+        """Restore a snapshot."""
         (
             zookeeper, self.clock, self.next_record, asked, late, committed, history,
             servers, threads,

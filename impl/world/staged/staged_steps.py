@@ -43,7 +43,7 @@ def _may_stand(world: StagedCluster, server: StagedBroker) -> bool:
     return server.up and server.alive and idle and vacant
 
 
-def broker_stands(world: StagedCluster, broker: int) -> None:
+def broker_runs_for_controller(world: StagedCluster, broker: int) -> None:
     """A broker tries to become controller, since /controller is missing."""
     world.nodes[broker].thread.begin(lambda controller: controller.elect(0))
 
@@ -56,9 +56,9 @@ def reply_to_registration_is_lost(world: StagedCluster, broker: int) -> None:
 # The event thread
 
 
-def controller_goes_on(world: StagedCluster, broker: int) -> None:
+def controller_continues_event(world: StagedCluster, broker: int) -> None:
     """The event that it is in the middle of goes on, as far as where it is suspended next."""
-    world.nodes[broker].thread.go_on()
+    world.nodes[broker].thread.resume()
 
 
 def _next_event(world: StagedCluster) -> One:
@@ -75,7 +75,7 @@ def controller_handles_event(world: StagedCluster, broker: int) -> None:
     server = world.nodes[broker]
     event = server.events.waiting.popleft()
     is_answer = event.name == ANSWER
-    server.thread.begin(server.answer_of(event.broker) if is_answer else event.work)
+    server.thread.begin(server.response_event(event.broker) if is_answer else event.work)
 
 
 # Requests
@@ -110,7 +110,7 @@ def leader_and_isr_arrives(
     assert isinstance(request, LeaderAndIsr), "it is a LeaderAndIsr"
     entries = dict(request.partitions)
     entry = entries.pop(one)
-    error, errors = server.hear(sent, replace(request, partitions={one: entry}))
+    error, errors = server.handle_request(sent, replace(request, partitions={one: entry}))
     if entries and error == NONE:
         channel.under_way = replace(sent, request=replace(request, partitions=entries))
     else:
@@ -120,7 +120,7 @@ def leader_and_isr_arrives(
     controller = world.nodes[sender]
     controller.note(broker, one, errors[one])
     if not entries and broker in controller.answered:
-        controller.hears_answer(broker)
+        controller.handle_response(broker)
 
 
 def request_arrives(world: StagedCluster, broker: int, sender: int) -> None:
@@ -130,7 +130,7 @@ def request_arrives(world: StagedCluster, broker: int, sender: int) -> None:
     sent = channel.under_way
     assert sent is not None, "a request is under way"
     channel.done()
-    server.hear(sent)
+    server.handle_request(sent)
 
 
 def _orphaned(world: StagedCluster) -> One:
@@ -146,7 +146,7 @@ def orphaned_request_arrives(world: StagedCluster, broker: int, sender: int) -> 
     """Its channel was closed when it was under way: nobody waits for the answer."""
     sent = world.nodes[sender].channels.orphans.pop(broker).under_way
     assert sent is not None, "what is orphaned is under way"
-    world.nodes[broker].hear(sent)
+    world.nodes[broker].handle_request(sent)
 
 
 # Sessions and log directories
@@ -255,18 +255,19 @@ def _late(world: StagedCluster) -> One:
 def late_stop_replica_arrives(world: StagedCluster, broker: int) -> None:
     """After all, and after what was sent since."""
     sent, server = world.late.pop(broker), world.nodes[broker]
-    server.hear(sent)
+    server.handle_request(sent)
 
 
 KINDS = (
-    offered("broker_stands", "broker", _staged_that(_may_stand), broker_stands),
+    offered("broker_runs_for_controller", "broker", _staged_that(_may_stand),
+                broker_runs_for_controller),
     offered("reply_to_registration_is_lost", "broker",
                 _staged_that(lambda _,
                              one: one.waits_for_reply and not one.reply_to_registration_is_lost),
                 reply_to_registration_is_lost),
-    offered("controller_goes_on", "broker",
+    offered("controller_continues_event", "broker",
                 _staged_that(lambda _, one: one.thread.place is not None and not one.is_blocked),
-                controller_goes_on),
+                controller_continues_event),
     offered("controller_handles_event", "broker", _next_event,
                 controller_handles_event),
     offered("leader_and_isr_arrives", "broker sender partition", _arriving(LeaderAndIsr),

@@ -101,10 +101,10 @@ class ControllerRun(ControllerThread):
         super().begin(event)
         self._end()
 
-    def go_on(self, to_write: bool = False) -> None:
+    def resume(self, to_write: bool = False) -> None:
         """To the next place; or, ``to_write``, to the next that is a write of a state."""
         self._to_write = to_write
-        super().go_on()
+        super().resume()
         self._to_write = False
         self._end()
 
@@ -116,16 +116,16 @@ class ControllerRun(ControllerThread):
             self.queued = True
         self._hand_over()
 
-    def go_on_unanswered(self) -> None:
+    def write_and_lose_response(self) -> None:
         """The state that it is about to write is written, and the answer is lost: it goes on to
         where it is about to send the write again."""
         if not writes_state(self.place):
-            self.go_on(to_write=True)
-        self.go_on(to_write=True)
+            self.resume(to_write=True)
+        self.resume(to_write=True)
         self.lose_answer()
-        self.go_on(to_write=True)
+        self.resume(to_write=True)
 
-    def break_off(self) -> None:
+    def abort_event(self) -> None:
         """Stop being controller, and drop the event under way."""
         self.abandon()
         self.collected, self.wrote = (), None
@@ -202,7 +202,7 @@ class ControllerRun(ControllerThread):
         return super().save(), self.collected, self.wrote
 
     def load(self, saved: Any) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         thread, self.collected, self.wrote = saved
         super().load(thread)
 

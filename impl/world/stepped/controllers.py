@@ -35,7 +35,7 @@ def each_answer(world: SteppedState) -> Many:
 # Controllership
 
 
-def _broker_stands_unmet(world: SteppedState, broker: int) -> Unmet:
+def _broker_runs_for_controller_unmet(world: SteppedState, broker: int) -> Unmet:
     if wait(world.admin.controller()) is not None:
         return "/controller does not exist"
     if not world.is_up(broker):
@@ -48,7 +48,7 @@ def _broker_stands_unmet(world: SteppedState, broker: int) -> Unmet:
     return "nothing that its process left under way comes before it" if left else None
 
 
-def broker_stands(world: SteppedState, broker: int) -> None:
+def broker_runs_for_controller(world: SteppedState, broker: int) -> None:
     """It creates /controller; ZooKeeper has executed that, and the answer is on its way."""
     world.controllers[broker].begin(lambda one: one.elect(0))
 
@@ -71,18 +71,18 @@ def controller_resigns(world: SteppedState, broker: int) -> None:
     if world.has_session(broker):
         one.begin(lambda controller: controller.maybe_resign())
     else:
-        one.break_off()
+        one.abort_event()
 
 
-def controller_breaks_off(world: SteppedState, broker: int) -> None:
+def controller_aborts_event(world: SteppedState, broker: int) -> None:
     """It resigns, in the middle of an event too; the rest of the event is dropped."""
-    world.controllers[broker].break_off()
+    world.controllers[broker].abort_event()
 
 
 # In the middle of an event
 
 
-def _controller_goes_on_unmet(world: SteppedState, broker: int) -> Unmet:
+def _controller_continues_event_unmet(world: SteppedState, broker: int) -> Unmet:
     place = world.place(broker)
     if place is None:
         return "it is in the middle of an event"
@@ -94,21 +94,21 @@ def _controller_goes_on_unmet(world: SteppedState, broker: int) -> Unmet:
     return "no partition's node is left" if states else None
 
 
-def controller_goes_on(world: SteppedState, broker: int) -> None:
+def controller_continues_event(world: SteppedState, broker: int) -> None:
     """It resumes the event that it is in the middle of, up to the next suspension point."""
-    world.controllers[broker].go_on()
+    world.controllers[broker].resume()
 
 
-def _controller_goes_on_without_session_unmet(world: SteppedState, broker: int) -> Unmet:
+def _controller_continues_without_session_unmet(world: SteppedState, broker: int) -> Unmet:
     place = world.place(broker)
     if place is None or is_registered(place):
         return "it is in the middle of an event"
     return "its session is over" if world.has_session(broker) else None
 
 
-def controller_goes_on_without_session(world: SteppedState, broker: int) -> None:
+def controller_continues_without_session(world: SteppedState, broker: int) -> None:
     """It resumes an event without a session: its requests to ZooKeeper fail."""
-    world.controllers[broker].go_on()
+    world.controllers[broker].resume()
 
 
 def _partition_is_removed_unmet(world: SteppedState, broker: int, number: int) -> Unmet:
@@ -125,7 +125,7 @@ def _partition_is_removed_unmet(world: SteppedState, broker: int, number: int) -
 def partition_is_removed(world: SteppedState, broker: int, number: int) -> None:
     """The state node of one partition is deleted."""
     world.controllers[broker].lists_first(TOPIC, number)
-    world.controllers[broker].go_on()
+    world.controllers[broker].resume()
 
 
 # Events
@@ -169,25 +169,25 @@ def _change_unmet(world: SteppedState, broker: int, which: str, other: int) -> U
     return "nobody else comes or goes at the same time" if others else None
 
 
-def _broker_is_missed_unmet(world: SteppedState, broker: int, failed: int) -> Unmet:
+def _broker_failure_is_handled_unmet(world: SteppedState, broker: int, failed: int) -> Unmet:
     return _change_unmet(world, broker, "missed", failed)
 
 
-def broker_is_missed(world: SteppedState, broker: int, failed: int) -> None:
+def broker_failure_is_handled(world: SteppedState, broker: int, failed: int) -> None:
     """The controller handles a broker failure: the registration is gone, or a newer one."""
     _compare_brokers(world, broker)
 
 
-def _broker_is_found_unmet(world: SteppedState, broker: int, started: int) -> Unmet:
+def _broker_startup_is_handled_unmet(world: SteppedState, broker: int, started: int) -> Unmet:
     return _change_unmet(world, broker, "found", started)
 
 
-def broker_is_found(world: SteppedState, broker: int, started: int) -> None:
+def broker_startup_is_handled(world: SteppedState, broker: int, started: int) -> None:
     """The controller handles a broker start: a broker is registered that it took for dead."""
     _compare_brokers(world, broker)
 
 
-def _brokers_come_and_go_unmet(world: SteppedState, broker: int) -> Unmet:
+def _broker_changes_are_handled_together_unmet(world: SteppedState, broker: int) -> Unmet:
     reason = world.must_wait(broker)
     if reason is not None:
         return reason
@@ -196,7 +196,7 @@ def _brokers_come_and_go_unmet(world: SteppedState, broker: int) -> Unmet:
     return None if several else "several brokers come or go at the same time"
 
 
-def brokers_come_and_go(world: SteppedState, broker: int) -> None:
+def broker_changes_are_handled_together(world: SteppedState, broker: int) -> None:
     """The controller handles several failures and starts in one event."""
     _compare_brokers(world, broker)
 
@@ -252,21 +252,23 @@ def broker_asks_for_controlled_shutdown(world: SteppedState, broker: int, subjec
 def _notification(name: str, kind: str) -> StepKind:
     """The step in which a controller is notified of something: it only begins an event."""
     return StepKind(name, ("broker",), each_broker,
-                    lambda world, broker: world.hears_unmet(broker, kind),
-                    lambda world, broker: world.hears(broker, kind))  # fmt: skip
+                    lambda world, broker: world.why_not_notified(broker, kind),
+                    lambda world, broker: world.handle_watch(broker, kind))  # fmt: skip
 
 
 KINDS = (
-    _notification("controller_hears_of_topics", "topics"),
-    _notification("controller_hears_of_deletions", "deletions"),
-    _notification("controller_hears_of_partitions", "partitions"),
-    _notification("controller_hears_of_isr", "state"),
-    refusable(broker_stands, each_broker, _broker_stands_unmet),
+    _notification("controller_handles_topic_change", "topics"),
+    _notification("controller_handles_topic_deletion", "deletions"),
+    _notification("controller_handles_partition_change", "partitions"),
+    _notification("controller_handles_isr_change", "state"),
+    refusable(broker_runs_for_controller, each_broker, _broker_runs_for_controller_unmet),
     refusable(controller_resigns, each_broker, _controller_resigns_unmet),
-    refusable(controller_breaks_off, each_broker, _resigns_unmet),
-    refusable(controller_goes_on, each_broker, _controller_goes_on_unmet),
+    refusable(controller_aborts_event, each_broker, _resigns_unmet),
+    refusable(controller_continues_event, each_broker, _controller_continues_event_unmet),
     refusable(
-        controller_goes_on_without_session, each_broker, _controller_goes_on_without_session_unmet
+        controller_continues_without_session,
+        each_broker,
+        _controller_continues_without_session_unmet,
     ),
     refusable(
         partition_is_removed,
@@ -275,9 +277,15 @@ KINDS = (
         "broker number",
     ),
     refusable(answer_arrives, each_answer, _answer_arrives_unmet, "broker replica"),
-    refusable(broker_is_missed, each_two, _broker_is_missed_unmet, "broker failed"),
-    refusable(broker_is_found, each_two, _broker_is_found_unmet, "broker started"),
-    refusable(brokers_come_and_go, each_broker, _brokers_come_and_go_unmet),
+    refusable(
+        broker_failure_is_handled, each_two, _broker_failure_is_handled_unmet, "broker failed"
+    ),
+    refusable(
+        broker_startup_is_handled, each_two, _broker_startup_is_handled_unmet, "broker started"
+    ),
+    refusable(
+        broker_changes_are_handled_together, each_broker, _broker_changes_are_handled_together_unmet
+    ),
     refusable(
         preferred_is_elected,
         each_broker_and_partition,

@@ -74,7 +74,7 @@ async def _fails(controller: EventController) -> None:
     await controller.trigger_move()
 
 
-async def _elects(controller: EventController) -> None:
+async def _elects_preferred(controller: EventController) -> None:
     await controller.guarded(lambda: controller.elect_preferred([FIRST]))
 
 
@@ -161,7 +161,7 @@ def controller_starts_write(world: SteppedState, broker: int) -> None:
     One that a newer controller has written is left alone.
     """
     with _connection(world, broker):
-        world.controllers[broker].begin(_elects)
+        world.controllers[broker].begin(_elects_preferred)
 
 
 def controller_event_fails(world: SteppedState, broker: int) -> None:
@@ -183,7 +183,7 @@ def write_arrives_late(world: SteppedState, broker: int) -> None:
     ops = world.abandoned.pop(broker, None)
     with _connection(world, broker) as session:
         if ops is None:
-            world.controllers[broker].go_on()
+            world.controllers[broker].resume()
         else:
             wait(session.multi(ops))
 

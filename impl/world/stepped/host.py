@@ -81,7 +81,7 @@ class LogsInMemory:
         return held, self.checkpoint.offset
 
     def load(self, saved: Any) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         held, self.checkpoint.offset = saved
         self.held, self.disk_fails = {}, False
         for partition, made, records in held:
@@ -214,7 +214,7 @@ class Host(SimulatedFetchers):
         )  # fmt: skip
 
     def load(self, saved: Any) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         (
             self.up,
             logs,

@@ -131,16 +131,16 @@ def _list_unmet(world: SteppedState, args: Sequence[int]) -> Unmet:
     return None if args in world.lists else "the list may have so many replicas"
 
 
-def _admin_asks_for_move_unmet(world: SteppedState, *args: int) -> Unmet:
+def _admin_requests_reassignment_unmet(world: SteppedState, *args: int) -> Unmet:
     return _no_request_unmet(world) or _list_unmet(world, args)
 
 
-def admin_asks_for_move(world: SteppedState, *args: int) -> None:
+def admin_requests_reassignment(world: SteppedState, *args: int) -> None:
     """``/admin/reassign_partitions`` is created."""
     _request(world, {FIRST: [one for one in args if one]})
 
 
-def admin_asks_for_two_moves(world: SteppedState, *args: int) -> None:
+def admin_requests_two_reassignments(world: SteppedState, *args: int) -> None:
     """A reassignment request that also names another partition, which moves to another
     broker.
     """
@@ -192,16 +192,16 @@ def dead_replica_is_reassigned(world: SteppedState, broker: int, replica: int) -
     for kind in ("moves", "partitions"):  # it is notified of what it writes itself, too
         world._take_notifications()
         if kind in world.inbox[broker] and kind not in heard:
-            world.hears(broker, kind)
+            world.handle_watch(broker, kind)
         while world.place(broker) is not None:
-            world.controllers[broker].go_on()
+            world.controllers[broker].resume()
     for to in sorted(world.connections):
         if to[0] == context.epoch and to[1] in context.live:
             for sent in world.connections.pop(to):
                 world.hosts[to[1]].obey(sent)
 
 
-def admin_asks_for_unknown(world: SteppedState) -> None:
+def admin_requests_unknown_partition(world: SteppedState) -> None:
     """``/admin/reassign_partitions`` names a partition that there is not."""
     _request(world, {UNKNOWN: [1]})
 
@@ -231,7 +231,7 @@ def _api_unmet(world: SteppedState, broker: int) -> Unmet:
     return None
 
 
-def _admin_asks_controller_unmet(world: SteppedState, broker: int, *args: int) -> Unmet:
+def _admin_sends_alter_reassignments_unmet(world: SteppedState, broker: int, *args: int) -> Unmet:
     unmet = _api_unmet(world, broker)
     if unmet is not None:
         return unmet
@@ -244,18 +244,18 @@ def _admin_asks_controller_unmet(world: SteppedState, broker: int, *args: int) -
     return _list_unmet(world, args)
 
 
-def admin_asks_controller(world: SteppedState, broker: int, *args: int) -> None:
+def admin_sends_alter_reassignments(world: SteppedState, broker: int, *args: int) -> None:
     """AlterPartitionReassignments comes to the controller (KIP-455)."""
     world.controllers[broker].begin(MoveAsked(_list(args)))
 
 
-def _admin_cancels_move_unmet(world: SteppedState, broker: int) -> Unmet:
+def _admin_cancels_reassignment_unmet(world: SteppedState, broker: int) -> Unmet:
     return _api_unmet(world, broker) or (
         None if _moves(world, broker, FIRST) else "the partition is to move"
     )
 
 
-def admin_cancels_move(world: SteppedState, broker: int) -> None:
+def admin_cancels_reassignment(world: SteppedState, broker: int) -> None:
     """AlterPartitionReassignments without a target comes to the controller (KIP-455)."""
     world.controllers[broker].begin(MoveAsked(None))
 
@@ -267,24 +267,24 @@ def _moves(world: SteppedState, broker: int, partition: TopicPartition) -> bool:
     return partition in world.controllers[broker].controller.reassigner.targets
 
 
-def _controller_hears_of_moves_unmet(world: SteppedState, broker: int) -> Unmet:
-    return world.hears_unmet(broker, "moves")
+def _controller_handles_reassignment_unmet(world: SteppedState, broker: int) -> Unmet:
+    return world.why_not_notified(broker, "moves")
 
 
-def controller_hears_of_moves(world: SteppedState, broker: int) -> None:
+def controller_handles_reassignment(world: SteppedState, broker: int) -> None:
     """The controller reads the request, and begins or refuses the reassignment."""
-    world.hears(broker, "moves")
+    world.handle_watch(broker, "moves")
     if is_triggered(world.place(broker)):
-        world.controllers[broker].go_on()
+        world.controllers[broker].resume()
 
 
-def _controller_hears_of_other_unmet(world: SteppedState, broker: int) -> Unmet:
+def _controller_handles_other_reassignment_unmet(world: SteppedState, broker: int) -> Unmet:
     unmet = world.must_wait(broker)
     moves = _moves(world, broker, OTHER)
     return unmet or (None if moves else "the request names another partition")
 
 
-def controller_hears_of_other(world: SteppedState, broker: int) -> None:
+def controller_handles_other_reassignment(world: SteppedState, broker: int) -> None:
     """The other partition's leader takes every replica into its ISR, and its move is over."""
     node, state = wait(world.admin.topic(OTHER.topic)), wait(world.admin.state(OTHER))
     assert node is not None, "the other topic exists"
@@ -320,7 +320,7 @@ def answer_is_lost(world: SteppedState, broker: int) -> None:
 
     Refused by then, it is taken for another's.
     """
-    world.controllers[broker].go_on_unanswered()
+    world.controllers[broker].write_and_lose_response()
 
 
 def _list(args: Sequence[int]) -> tuple[int, ...]:
@@ -329,23 +329,35 @@ def _list(args: Sequence[int]) -> tuple[int, ...]:
 
 KINDS = (
     refusable(topic_is_created, each_list, _topic_is_created_unmet, "first second third"),
-    refusable(admin_asks_for_move, each_list, _admin_asks_for_move_unmet, "first second third"),
     refusable(
-        admin_asks_for_two_moves, each_list, _admin_asks_for_move_unmet, "first second third"
+        admin_requests_reassignment,
+        each_list,
+        _admin_requests_reassignment_unmet,
+        "first second third",
+    ),
+    refusable(
+        admin_requests_two_reassignments,
+        each_list,
+        _admin_requests_reassignment_unmet,
+        "first second third",
     ),
     refusable(
         dead_replica_is_reassigned, each_two, _dead_replica_is_reassigned_unmet, "broker replica"
     ),
-    refusable(admin_asks_for_unknown, once, _no_request_unmet, ""),
+    refusable(admin_requests_unknown_partition, once, _no_request_unmet, ""),
     refusable(admin_withdraws_request, once, _admin_withdraws_request_unmet, ""),
     refusable(
-        admin_asks_controller,
+        admin_sends_alter_reassignments,
         each_broker_and_list,
-        _admin_asks_controller_unmet,
+        _admin_sends_alter_reassignments_unmet,
         "broker first second third",
     ),
-    refusable(admin_cancels_move, each_broker, _admin_cancels_move_unmet),
-    refusable(controller_hears_of_moves, each_broker, _controller_hears_of_moves_unmet),
-    refusable(controller_hears_of_other, each_broker, _controller_hears_of_other_unmet),
+    refusable(admin_cancels_reassignment, each_broker, _admin_cancels_reassignment_unmet),
+    refusable(controller_handles_reassignment, each_broker, _controller_handles_reassignment_unmet),
+    refusable(
+        controller_handles_other_reassignment,
+        each_broker,
+        _controller_handles_other_reassignment_unmet,
+    ),
     refusable(answer_is_lost, each_broker, _answer_is_lost_unmet),
 )

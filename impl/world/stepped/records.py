@@ -158,7 +158,7 @@ def leader_expand_is_unheard(world: SteppedState, leader: int, replica: int) -> 
     world.replica(leader).lose_isr_answer()
 
 
-def _leader_reads_back_unmet(world: SteppedState, leader: int) -> Unmet:
+def _leader_reads_isr_back_unmet(world: SteppedState, leader: int) -> Unmet:
     if world.role(leader) != "leader":
         return "the broker believes it leads"
     if world.replica(leader).isr_write is None:
@@ -166,7 +166,7 @@ def _leader_reads_back_unmet(world: SteppedState, leader: int) -> Unmet:
     return None if world.has_session(leader) else "it has a ZooKeeper session"
 
 
-def leader_reads_back(world: SteppedState, leader: int) -> None:
+def leader_reads_isr_back(world: SteppedState, leader: int) -> None:
     """Its write is sent again, and refused; it reads what is there (KAFKA-1382)."""
     world.replica(leader).end_isr_write()
 
@@ -219,7 +219,7 @@ def _comes_to_write(world: SteppedState, broker: int) -> bool:
     if is_to_write(world.place(broker)):
         return True
     before = world.snapshot()
-    world.controllers[broker].go_on(to_write=True)
+    world.controllers[broker].resume(to_write=True)
     writes = is_to_write(world.place(broker))
     world.restore(before)
     return writes
@@ -230,7 +230,7 @@ def isr_is_expanded_first(
 ) -> None:
     """The same, after a controller has read the state that it is about to write over."""
     if not is_to_write(world.place(broker)):
-        world.controllers[broker].go_on(to_write=True)
+        world.controllers[broker].resume(to_write=True)
     isr_is_expanded(world, leader, replica, number)
 
 
@@ -245,7 +245,7 @@ KINDS = (
     refusable(
         leader_expand_is_unheard, each_two, _leader_expand_is_unheard_unmet, "leader replica"
     ),
-    refusable(leader_reads_back, each_broker, _leader_reads_back_unmet, "leader"),
+    refusable(leader_reads_isr_back, each_broker, _leader_reads_isr_back_unmet, "leader"),
     refusable(isr_is_expanded, each_member, _isr_is_expanded_unmet, "leader replica number"),
     refusable(
         isr_is_expanded_first,

@@ -84,7 +84,7 @@ class SteppedReplica(SteppedIsr[RecordLog]):
         return super().save(), self.first
 
     def load(self, saved: Any) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         isr, self.first = saved
         super().load(isr)
 

@@ -50,18 +50,18 @@ def unheard_unmet(world: SteppedState, broker: int) -> Unmet:
     return "no write of it is unanswered" if waits else None
 
 
-def _orders_arrive_unmet(world: SteppedState, broker: int, controller: int) -> Unmet:
+def _leader_and_isr_arrives_unmet(world: SteppedState, broker: int, controller: int) -> Unmet:
     return _next_unmet(world, broker, controller, LeaderAndIsr)
 
 
-def orders_arrive(world: SteppedState, broker: int, controller: int) -> None:
+def leader_and_isr_arrives(world: SteppedState, broker: int, controller: int) -> None:
     """The LeaderAndIsr that is next on the connection."""
     for sent in _taken(world, controller, broker, LeaderAndIsr, world.grain.in_batches):
         world.hosts[broker].obey(sent)
     world.keep((controller, broker), [*world.connections.get((controller, broker), ())])
 
 
-def _stops_arrive_unmet(world: SteppedState, broker: int, controller: int) -> Unmet:
+def _stop_replica_arrives_unmet(world: SteppedState, broker: int, controller: int) -> Unmet:
     unmet = _next_unmet(world, broker, controller, StopReplica)
     if unmet is not None:
         return unmet
@@ -70,13 +70,13 @@ def _stops_arrive_unmet(world: SteppedState, broker: int, controller: int) -> Un
     return "the UpdateMetadata that was sent before it has arrived" if reported else None
 
 
-def stops_arrive(world: SteppedState, broker: int, controller: int) -> None:
+def stop_replica_arrives(world: SteppedState, broker: int, controller: int) -> None:
     """The StopReplica requests that are next; what is to be deleted is, and answered."""
     _stop(world, broker, controller, disk_fails=False)
 
 
 def _stops_fail_unmet(world: SteppedState, broker: int, controller: int) -> Unmet:
-    reason = _stops_arrive_unmet(world, broker, controller)
+    reason = _stop_replica_arrives_unmet(world, broker, controller)
     if reason is not None:
         return reason
     if world.hosts[broker].refuses(controller):
@@ -121,7 +121,11 @@ def _taken(
 
 
 KINDS = (
-    refusable(orders_arrive, each_connection, _orders_arrive_unmet, "broker controller"),
-    refusable(stops_arrive, each_connection, _stops_arrive_unmet, "broker controller"),
+    refusable(
+        leader_and_isr_arrives, each_connection, _leader_and_isr_arrives_unmet, "broker controller"
+    ),
+    refusable(
+        stop_replica_arrives, each_connection, _stop_replica_arrives_unmet, "broker controller"
+    ),
     refusable(stops_fail, each_connection, _stops_fail_unmet, "broker controller"),
 )

@@ -220,16 +220,16 @@ class SteppedState(HostedWorld[ControllerRun, Host]):
         waits = self.is_active(broker) and self.place(broker) is None
         return None if waits else "it waits for events"
 
-    def hears_unmet(self, broker: int, kind: str) -> Unmet:
+    def why_not_notified(self, broker: int, kind: str) -> Unmet:
         """Why a controller cannot be notified of something now."""
         return self.must_wait(broker) or (None if kind in self.inbox[broker] else "its watch fired")
 
-    def hears(self, broker: int, kind: str) -> None:
+    def handle_watch(self, broker: int, kind: str) -> None:
         """Its watch fired: the event that a running broker makes of that begins."""
         self.inbox[broker] -= {kind}
         self.controllers[broker].begin(as_watch_event(NOTIFICATIONS[kind]))
 
-    def reaches(self, broker: int) -> list[int]:
+    def reachable(self, broker: int) -> list[int]:
         """The brokers that a controller knows, and that have not registered anew since."""
         known = self.context(broker).broker_epochs
         epochs = self.registrations() if self.fences_brokers else known
@@ -299,7 +299,7 @@ class SteppedState(HostedWorld[ControllerRun, Host]):
         )  # fmt: skip
 
     def restore(self, snapshot: Any) -> None:
-        """Become what a snapshot says."""
+        """Restore a snapshot."""
         hosted, self.created, carried, slow, answers, inbox, abandoned, self.sent = snapshot
         super().restore(hosted)
         self.carried, self.slow, self.answers = dict(carried), dict(slow), dict(answers)

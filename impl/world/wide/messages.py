@@ -86,7 +86,7 @@ def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
     assert channel.under_way is not None, "a request is under way"
     sent = channel.under_way
     before = Before(node, sent.request)
-    channel.answer = node.hear(sent)
+    channel.answer = node.handle_request(sent)
     wrong = first_wrong(obeyed_otherwise(node, sent.request, before, channel.answer))
     done = RequestAnswered(sent.request, node.epoch, node.started, channel.answer[0], wrong)
     world.happened.append((broker, done))

@@ -47,7 +47,7 @@ class SmallCluster:
                 self.thread.abandon()
                 self.zookeeper.load(zookeeper)
                 self.thread.load(saved)
-            self.thread.go_on()
+            self.thread.resume()
         return places
 
     def outcome(self) -> Any:
@@ -137,7 +137,7 @@ def with_a_topic_of_three() -> SmallCluster:
     cluster.to_the_end()
     cluster.thread.begin(removes_topic)
     while cluster.thread.place != SuspensionPoint(LISTING, True, ["0", "1", "2"]):
-        cluster.thread.go_on()
+        cluster.thread.resume()
     return cluster
 
 
@@ -145,7 +145,7 @@ def removed(cluster: SmallCluster) -> list[int]:
     """The partitions whose nodes are gone, in the order in which they went."""
     thread, gone = cluster.thread, list[int]()
     while thread.place is not None:
-        thread.go_on()
+        thread.resume()
         left = [one for one in range(3) if paths.partition("t", one) in cluster.zookeeper.nodes]
         gone += [one for one in range(3) if one not in (*left, *gone)]
     return gone
@@ -162,7 +162,7 @@ def test_an_answer_on_its_way_may_be_another_such_as_the_order_of_children():
 def test_an_answer_that_came_may_be_decided_as_late_as_it_first_matters():
     cluster = with_a_topic_of_three()
     while paths.partition("t", 0) in cluster.zookeeper.nodes:
-        cluster.thread.go_on()
+        cluster.thread.resume()
     place = cluster.thread.place
 
     with pytest.raises(ValueError, match="would have done otherwise"):
@@ -182,7 +182,7 @@ def test_a_run_that_stands_where_it_was_saved_is_not_done_over():
 
     cluster.thread.load(saved)
     stays = cluster.thread.stack()[0]
-    cluster.thread.go_on()
+    cluster.thread.resume()
     cluster.thread.load(saved)
 
     assert stays is frame
@@ -209,7 +209,7 @@ def at_the_end_of_a_failover(release: str) -> SmallCluster:
     looks = ZkOperation("exists", (paths.PREFERRED_ELECTION, True))
     seen = 0  # once when it sets its watches, and once at the end
     while seen < 2:
-        cluster.thread.go_on()
+        cluster.thread.resume()
         place = cluster.thread.place
         assert place is not None
         seen += place.is_done and place.effect == looks

@@ -229,7 +229,7 @@ def test_a_session_that_is_not_heard_of_is_overdue_after_its_timeout():
 
     in_time = zookeeper.overdue(7000)
     late = zookeeper.overdue(7001)
-    zookeeper.hear(session, 7001)
+    zookeeper.touch_session(session, 7001)
 
     assert (in_time, late) == ([], [session])
     assert zookeeper.overdue(13001) == []
