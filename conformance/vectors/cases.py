@@ -205,6 +205,18 @@ _SYNONYMS = {
     "registerBrokerInZk": "registerBroker",
     "getOffsetTruncationState": "offsetTruncationState",
     "preferredReplicaImbalance": "imbalance",
+    "isValidTransition": "transition",
+    "offlinePartitionCount": "offlineCount",
+    "createTopic": "create",
+    "validateTopicCreate": "validateAssignment",
+    "listTopics": "list",
+    "deleteTopic": "delete",
+    "alterPartitionReassignments": "apiValidate",
+    "getFetcherId": "fetcherId",
+    "appendRecords": "produce",
+    "completeDeleteTopic": "completionZkOrder",
+    "deleteNonExistentTopic": "deleteZnodeForMissingTopic",
+    "highWatermark": "hw",
 }
 """Names of Kafka's methods and near words -> the operations that they are."""
 

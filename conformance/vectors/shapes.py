@@ -259,7 +259,7 @@ def _brokers(asked: Fields) -> None:
     if "racks" not in asked:
         held = [*asked.rows("existing"), asked.get("existing"), asked.get("manual")]
         ids = [ids for one in held if isinstance(one, Mapping) for ids in one.values()]
-        asked.fill("brokers", "live", default=sorted(_named(*ids)) or None)
+        asked.fill("brokers", "brokerList", "live", default=sorted(_named(*ids)) or None)
 
 
 def _assign(asked: Fields) -> None:
@@ -288,6 +288,7 @@ def _add_partitions(asked: Fields) -> None:
     asked.fill(
         "newTotal",
         "partitions",
+        "nPartitions",
         "requested",
         default=len({*asked["existing"], *by_hand}) if by_hand else None,
     )
@@ -549,7 +550,7 @@ def _make_follower(asked: Fields) -> None:
 
 def _leader_epoch_check(asked: Fields) -> None:
     asked.fill("current", "currentLeaderEpoch", "leaderEpoch", default=0)
-    asked.null("request", "requestLeaderEpoch", "requested")
+    asked.null("request", "requestLeaderEpoch", "requestEpoch", "requested")
     if isinstance(asked["request"], str):
         asked["request"] = None  # "none", in words
     asked.fill("isLeader", default=True).fill("fetchOnlyFromLeader", default=True)
@@ -650,6 +651,9 @@ def _replica_startup(asked: Fields) -> None:
 
 
 def _initial_state(asked: Fields) -> None:
+    state = asked.part("leaderAndIsr")
+    if state is not None:
+        asked.fill("leader", default=state.get("leader"))
     asked.null("leader")
     asked.fill("live", "brokers", default=_named(asked["leader"]))
 
@@ -674,12 +678,13 @@ def _whole(kind: str, state: str) -> str:
 def _offline_count(asked: Fields) -> None:
     if isinstance(asked.get("partitions"), list):
         asked["partitions"] = len(asked["partitions"])
-    asked.fill("partitions", default=1).fill("topicBeingDeleted", default=False)
+    asked.fill("partitions", "nPartitions", default=1).fill("topicBeingDeleted", default=False)
+    asked.fill("steps", "transitions")
     asked["steps"] = [one.removesuffix("Partition") for one in asked["steps"]]
 
 
 def _plan(asked: Fields) -> None:
-    asked.fill("json", "plan", "proposed")
+    asked.fill("json", "reassignmentJson", "plan", "proposed")
     if isinstance(asked.get("json"), str):
         try:
             found = json.loads(asked["json"])
@@ -731,10 +736,10 @@ def _generate(asked: Fields) -> None:
     asked.fill("rackAware", "enableRackAwareness", default=not asked.get("disableRackAware"))
     current = asked.get("current") or {}
     named = list(dict.fromkeys(one.rpartition("-")[0] for one in current))
-    asked.fill("topics", default=named or None)
+    asked.fill("topics", "topicsToMove", default=named or None)
     racks = asked.get("racks")
     ids = ",".join(racks) if isinstance(racks, Mapping) else None
-    asked.fill("brokers", "live", default=ids)
+    asked.fill("brokers", "brokerList", "live", default=ids)
     if isinstance(asked.get("brokers"), list):
         asked["brokers"] = ",".join(map(str, asked["brokers"]))
     asked.fill("current", default=KNOWN_TO_THE_TOOL)
@@ -777,12 +782,20 @@ def _api(asked: Fields) -> None:
     asked.fill("queuedForDeletion")
 
 
+def _fetcher(asked: Fields) -> None:
+    topic, _, number = str(asked.get("topicPartition", "-0")).rpartition("-")
+    asked.fill("topic", default=topic or None).fill("partition", default=int(number))
+    asked.fill("numFetchers", "numFetchersPerBroker", default=1)
+
+
 def _leader_and_isr(asked: Fields) -> None:
     asked.fill("knownControllerEpoch", "currentControllerEpoch", "controllerEpoch", default=0)
     asked.fill("requestControllerEpoch", "knownControllerEpoch")
     asked.fill("currentLeaderEpoch", "current", default=-1)
     asked.fill("requestLeaderEpoch", "leaderEpoch", default=asked["currentLeaderEpoch"] + 1)
-    asked.fill("inReplicas", default=True)
+    me, replicas = asked.get("self", asked.get("localBroker")), asked.get("replicas")
+    told = me is None or replicas is None or me in replicas
+    asked.fill("inReplicas", default=told)
     asked.fill("offlineDir", default=asked.get("partition") == "offline")
     if "leader" in asked:
         asked.fill("aliveBrokers", default=_named(asked["leader"]))
@@ -819,6 +832,8 @@ def _batch(asked: Fields) -> None:
 
 
 def _sequence(asked: Fields) -> None:
+    if not str(asked["event"]).startswith(("startup", "failover")):
+        raise Lacks(f"{asked.where}: its 'event' is neither a startup of a broker nor a failover")
     came = [int(one) for one in str(asked["event"]).split() if one.isdecimal()]
     asked.fill("brokers", "live", default=sorted(_named(asked.get("controller"), came)))
     asked.fill("controller", default=min(_named(asked["brokers"]), default=None))
@@ -988,6 +1003,9 @@ _SCENES = {
 
 
 def _fetcher_scenario(asked: Fields) -> None:
+    for side in ("follower", "leader"):
+        if (log := asked.part(side)) is not None:
+            log.fill("epoch", "leaderEpoch")
     for own in [*asked]:
         said = own.replace("_", "").lower()
         scene = next((one for one, reads in _SCENES.items() if re.search(reads, said)), own)
@@ -1042,10 +1060,18 @@ def _registration(asked: Fields) -> None:
 
 
 def _update_states(asked: Fields) -> None:
-    asked.fill("znodes", default={}).fill("expectedVersions", default=dict(asked["znodes"]))
+    asked.fill("znodes", "znodeVersions", default={})
+    states = asked.part("partitions")
+    if states is not None:
+        versions = {name: one["zkVersion"] for name, one in states.items()}
+        asked.fill("expectedVersions", default=versions)
+    asked.fill("expectedVersions", default=dict(asked["znodes"]))
 
 
 def _encode(asked: Fields) -> None:
+    aside = ("op", "znode", "path", "versions")
+    said = {name: one for name, one in asked.items() if name not in aside}
+    asked.fill("encode", default=said or None)
     what = asked["encode"]
     if isinstance(what, int):
         what = {"controllerEpoch": what}
@@ -1161,7 +1187,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
         "request<requestBrokerEpoch=-1 current<currentBrokerEpoch"
     ),
     ("replica_manager", "fetchVisibility"): _filled("leo hw"),
-    ("replica_manager", "fetcherId"): _filled("partition=0 numFetchers=1"),
+    ("replica_manager", "fetcherId"): _fetcher,
     ("replica_manager", "leaderAndIsr"): _leader_and_isr,
     ("replica_manager", "stopReplica"): _filled(
         "knownControllerEpoch<currentControllerEpoch,controllerEpoch=0 "

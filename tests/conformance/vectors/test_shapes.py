@@ -13,6 +13,7 @@ import pytest
 
 from conformance.vectors.case_results import SIDES, answers_of, not_answered
 from conformance.vectors.cases import Case, read_cases
+from conformance.vectors.compare import agrees
 from conformance.vectors.implementation import answer
 from conformance.vectors.meanings import meaning
 from conformance.vectors.not_applicable import EXCEPTIONS
@@ -157,6 +158,9 @@ def test_a_field_means_the_same_in_snake_case(side: str, tmp_path: Path):
         ("queuedForDeletion", "topicsToBeDeleted"),
         ("nPartitions", "numPartitions"),
         ("currentLeaderEpoch", "leaderEpochCurrent"),
+        ("truncateTo", "truncationOffset"),
+        ("error", "exception"),
+        ("zkSetResult", "zkSetResults"),
     ],
 )
 def test_kafkas_words_for_one_thing_mean_the_same(name: str, other: str):
@@ -270,3 +274,29 @@ def test_the_controller_of_a_case_without_one_has_an_epoch_of_its_own():
 def test_what_a_case_lacks_is_named_with_its_operation():
     with pytest.raises(Lacks, match="replica_state_machine effects: the case lacks 'target'"):
         ask("replica_state_machine", "effects", replica=5, assignment=[5])
+
+
+def test_an_event_that_no_sequence_is_known_of_is_not_taken_for_a_startup():
+    with pytest.raises(Lacks, match="neither a startup of a broker nor a failover"):
+        ask("request_sequences", "sequence", brokers=[0, 1], event="failure of broker 1")
+
+
+def test_a_replica_that_the_request_does_not_list_is_known_by_the_list():
+    said = ask("replica_manager", "leaderAndIsr", self=1, replicas=[2, 3], leader=2)
+
+    assert said["partitionError"] == "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def test_what_is_encoded_may_stand_beside_its_path():
+    said = ask("zk_store", "encode", znode="/controller", brokerId=3, timestamp=1700000000000)
+
+    assert json.loads(said["json"]) == {"version": 1, "brokerid": 3, "timestamp": "1700000000000"}
+
+
+def test_fields_that_a_case_puts_together_are_compared_side_by_side():
+    case = read_cases(VECTORS / "election.json")[0]
+    got = {"leader": 1, "isr": [1], "leaderEpoch": 5}
+
+    assert agrees({"leaderAndIsr": {"leader": 1, "leaderEpoch": 5}}, got, case)
+    assert not agrees({"leaderAndIsr": {"leader": 1, "leaderEpoch": 4}}, got, case)
+    assert not agrees({"leaderAndIsr": {"leader": 1, "zkVersion": 4}}, got, case)
