@@ -451,7 +451,7 @@ def _expression(text: str) -> str:
 
 
 def _tidy(shape: str) -> str:
-    """As `heads.split_head` hands it on: without a head in brackets, partitions as since 1.0."""
+    """As `split_prefix` hands it on: without a prefix in brackets, partitions as since 1.0."""
     shape = re.sub(r"(?:\{\}){2,}", HOLE, shape)
     shape = re.sub(r"^\[[^\[\]]*\][:,]? ", "", shape)
     shape = shape.replace("artition [{},{}]", "artition {}-{}")

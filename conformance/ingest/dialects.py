@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from conformance.ingest import (
-    heads,
+    message_prefixes,
     request_log,
     templates_3,
     templates_before_2,
@@ -93,7 +93,7 @@ class Dialect:
         return lru_cache(_MESSAGES)(self._match)
 
     def _match(self, logger: str, message: str) -> Matched | None:
-        said, text = heads.split_head(message)
+        said, text = message_prefixes.split_prefix(message)
         for template in self._candidates(logger, text[:_START]):
             values = template.match(text)
             if values is not None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
-from conformance.ingest import heads
+from conformance.ingest import message_prefixes
 from conformance.ingest.layouts import plain_text
 from conformance.ingest.reader import (
     PACKED,
@@ -347,7 +347,7 @@ def _peek(paths: list[str]) -> tuple[set[int], set[str]]:
         brokers |= {int(number) for number in _STATED_ID.findall(head)}
         clusters |= set(_CLUSTER_ID.findall(head))
         for message in _STAMPED.findall(head):
-            said, _ = heads.split_head(message)
+            said, _ = message_prefixes.split_prefix(message)
             if "broker" in said:
                 brokers.add(said["broker"])
     return brokers, clusters

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain, islice
 
-from conformance.ingest.heads import split_head
 from conformance.ingest.json_lines import Path, json_layout, packed_paths, value_at
+from conformance.ingest.message_prefixes import split_prefix
 from conformance.ingest.prefixes import prefixes
 from conformance.ingest.record_parts import (
     LEVEL,
@@ -252,7 +252,7 @@ def _threads_of(kafkas: list[str]) -> Plain | None:
     with_thread = pattern("[%d] %p [%t] %m (%c)")
 
     def headed(lines: Iterable[str]) -> int:
-        return sum(bool(split_head(OWN.sub("", line, count=1))[0]) for line in lines)
+        return sum(bool(split_prefix(OWN.sub("", line, count=1))[0]) for line in lines)
 
     own = headed(kafkas)
     more = headed(with_thread.plain(kafkas)) > own or (own == 0 and len(kafkas) >= _FEW)
@@ -298,7 +298,7 @@ def _pattern_of(lines: list[str]) -> tuple[tuple[int, bool], Plain] | None:
     for number, each in enumerate(_known()):
         kafkas = [line for line in each.plain(lines) if names_kafka(line)]
         # A head of Kafka's own, `[Broker id=1]`, is no thread.
-        headed = sum(bool(split_head(OWN.sub("", line, count=1))[0]) for line in kafkas)
+        headed = sum(bool(split_prefix(OWN.sub("", line, count=1))[0]) for line in kafkas)
         scores.append((-len(kafkas), -headed, number, each))
     least, _, _, best = min(scores)
     return ((-least, False), best.plain) if least < 0 else None

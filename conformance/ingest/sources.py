@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from conformance.ingest import heads
+from conformance.ingest import message_prefixes
 from conformance.ingest.json_lines import texts_of
 from conformance.ingest.layouts import PEEKED, in_kafkas_layout, without_colours
 from conformance.ingest.prefixes import prefixes
@@ -103,7 +103,7 @@ def _writer(line: str) -> int | None:
     found = OWN.match(line)
     if found is None:
         return None
-    broker = heads.split_head(line[found.end() :])[0].get("broker")
+    broker = message_prefixes.split_prefix(line[found.end() :])[0].get("broker")
     return broker if isinstance(broker, int) else None
 
 

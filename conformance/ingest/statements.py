@@ -127,6 +127,6 @@ def _notes() -> dict[str, tuple[str, ...]]:
         shapes = found.setdefault(short_name(each.logger), set())
         shapes.add(each.shape)
         head = OLD_HEAD.match(each.shape)
-        if head is not None:  # `heads.split_head` takes it off where no other head stands before it
+        if head is not None:  # `split_prefix` takes it off where no other prefix stands before it
             shapes.add(each.shape[head.end() :])
     return {name: tuple(sorted(shapes)) for name, shapes in found.items()}

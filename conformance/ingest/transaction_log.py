@@ -85,11 +85,11 @@ class TransactionLogReader:
     def __iter__(self) -> Iterator[Transaction]:
         try:
             with open(self.path, "rb") as file:
-                yield from self._of(file)
+                yield from self._transactions_in(file)
         except OSError as error:
             self.reason = why_closed(error)
 
-    def _of(self, file: IO[bytes]) -> Iterator[Transaction]:
+    def _transactions_in(self, file: IO[bytes]) -> Iterator[Transaction]:
         head = file.read(_HEAD.size)
         if head[:4] != MAGIC:
             self.reason = (

@@ -68,12 +68,13 @@ def parsed_transactions(cluster: str, file: str, path: str) -> Iterator[Any]:
             said |= {"offset": one.zxid, "correlation": one.session,
                      "high_watermark": one.whole_since}  # fmt: skip
             text = f"{one.digest:x} {number}"
-            yield (cluster, file, line, one.at, 1, "", LOGGER, text, _of(kind), said, ())
+            yield (cluster, file, line, one.at, 1, "", LOGGER, text, _template_of(kind), said, ())
     if log.read:
         line, events = line + 1, events + 1
         said = {"offset": log.last, "high_watermark": log.whole_since}
         text = f"{cluster} {file} {log.last}"
-        yield (cluster, file, line, 0, 1, "", LOGGER, text, _of(TRANSACTIONS_READ), said, ())
+        known = _template_of(TRANSACTIONS_READ)
+        yield (cluster, file, line, 0, 1, "", LOGGER, text, known, said, ())
     yield {
         "what": FILE, "cluster": cluster, "file": file, "reason": log.reason, "read": line,
         "events": events, "continuation": continuation, "rejected": rejected, "protocol": 0,
@@ -84,7 +85,7 @@ def parsed_transactions(cluster: str, file: str, path: str) -> Iterator[Any]:
 
 
 @lru_cache
-def _of(kind: str) -> Template:
+def _template_of(kind: str) -> Template:
     return Template(kind, kind, "", "")
 
 

@@ -565,7 +565,7 @@ class History:
                 return None
         return count
 
-    def watched(self, a: Event, b: Event) -> bool:
+    def same_zookeeper_throughout(self, a: Event, b: Event) -> bool:
         """Whether registrations deny a new ZooKeeper between `a` and `b`.
 
         They do when their czxids, which never fall, are seen before and after in one log of which
@@ -593,7 +593,7 @@ class History:
         """
         if self.doubted(a, b):
             return False
-        if self.watched(a, b):
+        if self.same_zookeeper_throughout(a, b):
             return True
         # Clocks of two brokers may be apart; that matters only where a ZooKeeper did begin anew.
         one_clock = a.broker == b.broker or a.file == b.file or not (self.resets or self._doubtful)

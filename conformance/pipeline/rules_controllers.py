@@ -69,7 +69,7 @@ def check(context: RuleContext) -> None:
     _elections_grow(context)
     _writers_grow(context)
     _one_owner(context)
-    _stood_aside(context)
+    _unknown_election_winner(context)
     _sends_to_brokers(context)
 
 
@@ -306,7 +306,7 @@ def _one_owner(context: RuleContext) -> None:
             )
 
 
-def _stood_aside(context: RuleContext) -> None:
+def _unknown_election_winner(context: RuleContext) -> None:
     """Who stops its election for another broker names one that was controller then.
 
     That is doubted where no other line knows this one as controller, and a third broker was
@@ -399,7 +399,7 @@ def _same_zookeeper(context: RuleContext) -> Callable[[Event, Event], bool]:
             return False  # the files may have been written in the other order
         if context.history.put_together(a, b):
             return False
-        if context.history.watched(a, b):
+        if context.history.same_zookeeper_throughout(a, b):
             return True
         # The first epoch of all, without a further sign, may be that of a new ZooKeeper.
         first = b.controller_epoch == 1 and b.kind in _ELECTIONS

@@ -199,7 +199,7 @@ def _words(run: ControllershipRun, head: Sight, refusal: Refusal) -> tuple[str, 
             )
         return (
             f"broker {broker} acts as the controller of epoch {epoch} here{more}, and no line says "
-            f"that it was elected with it{_whose(run, epoch, at)}",
+            f"that it was elected with it{_holder_note(run, epoch, at)}",
             f"an act of the broker that won controller epoch {epoch}",
         )
     if head.what is What.OBEYS:
@@ -211,7 +211,7 @@ def _words(run: ControllershipRun, head: Sight, refusal: Refusal) -> tuple[str, 
             )
         return (
             f"broker {broker} obeys controller {other} of epoch {epoch} here{more}, and no line "
-            f"says that broker {other} won it{_whose(run, epoch, at)}",
+            f"says that broker {other} won it{_holder_note(run, epoch, at)}",
             f"a request of the broker that won controller epoch {epoch}",
         )
     if head.what is What.REFUSES:
@@ -227,6 +227,6 @@ def _words(run: ControllershipRun, head: Sight, refusal: Refusal) -> tuple[str, 
     )
 
 
-def _whose(run: ControllershipRun, epoch: int, at: str) -> str:
+def _holder_note(run: ControllershipRun, epoch: int, at: str) -> str:
     owner = run.won.get(epoch)
     return "" if owner is None else f": broker {owner} holds it{at}"

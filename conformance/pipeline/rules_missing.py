@@ -368,7 +368,7 @@ def check(context: RuleContext) -> None:
         for pair in pairs:
             if sole or not pair.of_one_log:
                 _pair(history, pair, events, tallies[pair])
-        for part in (_handled, _sent, _epochs, _states, _deletions):
+        for part in (_handled, _sent, _missing_epoch_raises, _states, _deletions):
             part(history, events, tallies)
         if sole:
             _starts(history, events, tallies)
@@ -743,7 +743,7 @@ def _channels(context: RuleContext, tallies: PairCounts) -> None:
 # -- leader epochs --------------------------------------------------------------------------------
 
 
-def _epochs(history: History, events: list[Event], tallies: PairCounts) -> None:
+def _missing_epoch_raises(history: History, events: list[Event], tallies: PairCounts) -> None:
     """While a controller is elected nobody else raises leader epochs, and each raise is logged.
 
     Up to 2.5 what takes a replica out of an ISR is not.

@@ -150,7 +150,7 @@ class _Keeper:
     def take(self, one: Operation) -> None:
         """The next operation."""
         if one.op == "Close" or one.path == CONTROLLER:
-            self._office(one)
+            self._controllership(one)
         elif one.path == EPOCH:
             self._epoch(one)
         elif one.path == REQUEST:
@@ -175,17 +175,17 @@ class _Keeper:
 
     def end(self) -> None:
         """Nothing more is known."""
-        self._leave()
+        self._controller_lost()
 
     # --- who is the controller
 
-    def _office(self, one: Operation) -> None:
+    def _controllership(self, one: Operation) -> None:
         if one.op == "Close":
             if self.controller is not None and one.session == self.controller.session:
-                self._leave()
+                self._controller_lost()
                 self.controller = None
             return
-        self._leave()
+        self._controller_lost()
         data = one.data
         ours = one.op == "Create" and one.fields.get("ephemeral") and isinstance(data, dict)
         self.controller = one if ours else None
@@ -193,7 +193,7 @@ class _Keeper:
         self.topics.clear()
         self.notifications.clear()
 
-    def _leave(self) -> None:
+    def _controller_lost(self) -> None:
         """The controller is none any more, or nothing more is known of it."""
         if self.request is not None:
             self._undecided(self.request)

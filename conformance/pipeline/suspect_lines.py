@@ -101,7 +101,7 @@ class Doubting(History):
         """All lines are of one ZooKeeper."""
         return 0
 
-    def watched(self, a: Event, b: Event) -> bool:
+    def same_zookeeper_throughout(self, a: Event, b: Event) -> bool:
         """All lines are of one ZooKeeper."""
         return True
 

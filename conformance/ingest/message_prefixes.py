@@ -55,7 +55,7 @@ _TOO_LARGE = 1 << 31  # for a column of numbers
 _TEXT_COLUMNS = frozenset(("topic",))
 
 
-def split_head(message: str) -> tuple[dict[str, Any], str]:
+def split_prefix(message: str) -> tuple[dict[str, Any], str]:
     """What the head says, by column, and the message without it."""
     if not message.startswith("["):
         return _split_before_1_0(message)
