@@ -58,12 +58,15 @@ class Dialect:
         return {logger: tuple(found) for logger, found in table.items()}
 
     def _candidates(self, logger: str, start: str) -> tuple[Template, ...]:
-        """The templates of a logger that a text may fit which starts so, in the table's order."""
+        """The templates of a logger that a text may fit which starts so, in the table's order.
+
+        A companion object logs as `kafka.log.UnifiedLog$` what its class has templates for.
+        """
         known = self._by_start.get((logger, start))
         if known is None:
             known = tuple(
                 template
-                for template in self.by_logger.get(logger, ())
+                for template in self.by_logger.get(logger.removesuffix("$"), ())
                 if start.startswith(template.prefix[:_START])
             )
             if len(self._by_start) < _STARTS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from statistics import median
 
@@ -473,10 +473,10 @@ class History:
 
     # --- did a process start or end between two lines?
 
-    def restarted(self, a: Event, b: Event, but: str = "") -> Event | None:
+    def restarted(self, a: Event, b: Event, but: Collection[str] = ()) -> Event | None:
         """A line that shows the process of the broker of `b` start or end between `a` and `b`.
 
-        Lines of the kind `but` are none.
+        Lines of the kinds `but` are none.
         """
         low, high = _between(a, b)
         folder = self.places[b.file].folder
@@ -485,7 +485,7 @@ class History:
             self._marks.get((None, folder), ([], [])),
         ):
             inside = marks[bisect_left(times, low) : bisect_right(times, high)]
-            found = next((mark for mark in inside if mark.kind != but), None)
+            found = next((mark for mark in inside if mark.kind not in but), None)
             if found is not None:
                 return found
         return None

@@ -12,7 +12,7 @@ at the start of its epoch is taken.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -34,6 +34,8 @@ _LOADED = frozenset(("high_watermark_loaded", "replica_loaded"))
 _TELLS = _LOADED | {"leader_started", "follower_started", RAISED, FOLLOWED, _SHRUNK}
 _LOG_LOADED = "log_loaded"
 _STARTS = frozenset(("leader_started", "follower_started"))
+_AFTER_LOADING = frozenset(("process_started", "process_controller_thread"))
+"""Lines that a process writes once its logs are loaded, before its replicas start."""
 _ROLES = _STARTS | {"leader_and_isr_received", "leader_and_isr_applied"}
 _RECOVERING = "RECOVERING"
 _STATES = frozenset(("partition_changed", "leader_and_isr_received", "metadata_cached"))
@@ -157,7 +159,9 @@ def _begins_where_loaded(context: RuleContext, loaded: Sequence[Event], start: E
     if start.offset is None or last.offset is None:
         return
     near = 0 <= start.at - last.at < _AT_ONCE
-    if not near and (_began_anew(context, last, start) or history.clock_was_set(last, start)):
+    if not near and (
+        _began_anew(context, last, start, but=_AFTER_LOADING) or history.clock_was_set(last, start)
+    ):
         return
     ends = {each.offset for each in loaded}
     expected = start.offset if start.offset in ends else last.offset
@@ -576,10 +580,10 @@ def _leader_of(cut: Event, starts: Iterable[Event]) -> Event | None:
     return max(found, key=lambda start: start.at, default=None)
 
 
-def _began_anew(context: RuleContext, a: Event, b: Event) -> bool:
+def _began_anew(context: RuleContext, a: Event, b: Event, but: Collection[str] = ()) -> bool:
     history = context.history
     return bool(
-        history.restarted(a, b)
+        history.restarted(a, b, but)
         or history.reset(a, b)
         or history.topic_began(a, b)
         or history.replica_began(a, b)

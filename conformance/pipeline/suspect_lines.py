@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -85,7 +85,7 @@ class Doubting(History):
         """No line is missing."""
         return True
 
-    def restarted(self, a: Event, b: Event, but: str = "") -> Event | None:
+    def restarted(self, a: Event, b: Event, but: Collection[str] = ()) -> Event | None:
         """No process began anew."""
         return None
 

@@ -228,6 +228,25 @@ def test_a_replica_starts_from_the_log_that_was_loaded_for_it(tmp_path: Path):
     assert rule not in {each["rule"] for other in others for each in other["findings"]}
 
 
+def test_a_replica_starts_where_its_log_was_loaded_however_long_the_process_takes(tmp_path: Path):
+    """As with Kafka 3.1, whose companion object writes the line, seven seconds before."""
+    loaded = line(3, "[LogLoader partition=orders-0, dir=/d] Loading producer state till offset 3 "
+                  "with message format version 2", "kafka.log.UnifiedLog$")  # fmt: skip
+    begins = line(0, "starting", "kafka.server.KafkaServer")
+    began = line(9, "[KafkaServer id=5] started", "kafka.server.KafkaServer")
+    quiet = line(12, "[Partition orders-1 broker=5] No checkpointed highwatermark is found for "
+                 "partition orders-1", PARTITION)  # fmt: skip
+
+    def starting_at(end: int) -> Any:
+        folder = tmp_path / str(end)
+        start = starts_as(10, 5, "Leader", 3, end).replace("epoch was 2", "epoch was -1")
+        logs = {"server.log": [begins, loaded, began, quiet], "state-change.log": [start]}
+        return violations(checked(write(folder, logs)))
+
+    assert starting_at(3) == []
+    assert starting_at(53) == [("replica_starts_at_its_log_end", "state-change.log", 1)]
+
+
 def test_a_folder_that_could_not_be_renamed_is_the_log_of_the_topic_made_again(tmp_path: Path):
     """As on Windows, where open files are not renamed: "Created log" says nothing of its end."""
     assert violations(begun(tmp_path, 7, 0, 0, end=7)) == []
