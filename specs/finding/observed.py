@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from model.language import RecordedSystem
 from model.language import terms as t
-from model.language.sorts import BOOL
+from model.language.sorts import BOOL, Sort
 from model.language.terms import Term
 from specs.finding.vocabulary import Literal, SliceVariables
 from specs.lowering.grounding import Grounded
@@ -175,13 +175,28 @@ LEARNED = 64
 """Rows that refute a clause and join the sample, for each choice of values."""
 
 
-def _is_first_of_its_orbit(one: SliceVariables, chosen: Mapping[str, Term]) -> bool:
-    """Are brokers named in the order in which they are chosen? What is reached is the same of all
-    of them."""
-    brokers = [chosen[v.args[0]].args[0] for v in one.variables
-               if getattr(v.sort, "bound", None) == "brokers"]  # fmt: skip
-    first = list(dict.fromkeys(code for code in brokers if code))
-    return first == list(range(1, len(first) + 1))
+def _different_choices(one: SliceVariables, grounded: Grounded) -> list[dict[str, Term]]:
+    """One choice of values of each orbit of brokers. A broker that a field names where runs begin,
+    as a field that is blank names the first, is no other's like: what is reached is not the same
+    of it."""
+    named = {code for cell, code in zip(grounded.cells, grounded.initial, strict=True)
+             if _is_broker(cell.field.sort)}  # fmt: skip
+    return [chosen for chosen in chosen_values(one, grounded.bounds)
+            if _is_first_of_its_orbit(one, chosen, named)]  # fmt: skip
+
+
+def _is_first_of_its_orbit(
+    one: SliceVariables, chosen: Mapping[str, Term], named: Collection[int]
+) -> bool:
+    """Are brokers, but for `named`, in the order in which they are chosen?"""
+    codes = [chosen[v.args[0]].args[0] for v in one.variables if _is_broker(v.sort)]
+    first = list(dict.fromkeys(code for code in codes if code and code not in named))
+    others = (code for code in itertools.count(1) if code not in named)
+    return first == list(itertools.islice(others, len(first)))
+
+
+def _is_broker(sort: Sort) -> bool:
+    return getattr(sort, "bound", None) == "brokers"
 
 
 class SliceSample:
@@ -191,7 +206,7 @@ class SliceSample:
 
     def __init__(self, blocks: Sequence[StateRows], one: SliceVariables, most: int) -> None:
         self._slice, self._looked_at = one, [*blocks]
-        self._choices = [self._choices_in(block) for block in blocks]
+        self._choices = [_different_choices(one, block.grounded) for block in blocks]
         self._stretches: list[tuple[StateRows, dict[str, Term]]] = []
         random = np.random.default_rng(0)
         for block, choices in zip(blocks, self._choices, strict=True):
@@ -202,14 +217,10 @@ class SliceSample:
         """By rows and grounded term: most literals mention few of the variables."""
         self._packed: dict[Term, list[npt.NDArray[np.uint8]]] = {}
 
-    def _choices_in(self, block: StateRows) -> list[dict[str, Term]]:
-        return [chosen for chosen in chosen_values(self._slice, block.grounded.bounds)
-                if _is_first_of_its_orbit(self._slice, chosen)]  # fmt: skip
-
     def learn(self, rows: StateRows) -> None:
         """Further states that may refute a clause."""
         self._looked_at.append(rows)
-        self._choices.append(self._choices_in(rows))
+        self._choices.append(_different_choices(self._slice, rows.grounded))
 
     def columns(self, literals: Sequence[Literal]) -> tuple[list[Column], Column]:
         """A column of each literal, and which of their bits are rows."""

@@ -161,7 +161,7 @@ class _Search:
         if not self.open:
             return self._timed(replace(self._as_found([], {}), result=result))
         rows, self.all_rows = reached(
-            self.recorded, small(self.recorded), _all_fields(self.recorded), self.effort.states,
+            self.recorded, small(self.recorded), all_fields(self.recorded), self.effort.states,
             SHARE, lambda line: self.report(f"reaching states: {line}"))  # fmt: skip
         looked_at = self.all_rows if self.parts else rows
         false = [self._display_name(goal) for goal in self.goals
@@ -184,9 +184,9 @@ class _Search:
         """What joins the proof: clauses against states, the fewest, then proved unbounded."""
         self.report("putting the steps into formulas")
         self.scope = BoundedSteps(self.recorded, larger(self.recorded), list(self.known.values()),
-                           _all_fields(self.recorded))  # fmt: skip
+                           all_fields(self.recorded))  # fmt: skip
         rooms = Grounded(self.recorded, roomy(self.recorded), [],
-                         also=[*self.known.values(), *_all_fields(self.recorded)])  # fmt: skip
+                         also=[*self.known.values(), *all_fields(self.recorded)])  # fmt: skip
         walks = walked(rooms, self.effort.walks, self.effort.length, self.effort.seed, self.report)
         self.counts["states"] = self.all_rows.count + walks.count
         self.open_at = {goal.number: self._open_after(goal) for goal in self.goals}
@@ -324,7 +324,7 @@ def _conjuncts(term: Term) -> list[Term]:
     return list(term.args) if term.op == "and" else [term]
 
 
-def _all_fields(recorded: RecordedSystem) -> list[Term]:
+def all_fields(recorded: RecordedSystem) -> list[Term]:
     """Terms that read every field, so that no ghost is left out."""
     found = []
     for leaf in recorded.fields.values():
@@ -422,4 +422,6 @@ def _names(chosen: Sequence[InvariantCandidate]) -> dict[int, str]:
     return names
 
 
-__all__ = ["Effort", "InvariantSearchResult", "as_invariant", "find_invariants"]
+__all__ = [
+    "Effort", "InvariantSearchResult", "all_fields", "as_invariant", "find_invariants", "small",
+]  # fmt: skip

@@ -27,7 +27,13 @@ from specs.finding.graph import dot, svg, who_needs_whom
 from specs.finding.notation import as_file, triggers_of
 from specs.finding.observed import ClauseGeneraliser, SliceSample, StateRows, reached, walked
 from specs.finding.reasons import reasons
-from specs.finding.search import Effort, InvariantSearchResult, find_invariants
+from specs.finding.search import (
+    Effort,
+    InvariantSearchResult,
+    all_fields,
+    find_invariants,
+    small,
+)
 from specs.finding.vocabulary import Definitions, Literal, SliceVariables, made_again, slice_over
 from specs.invariants import Proof
 from specs.lowering.grounding import Grounded
@@ -298,17 +304,34 @@ def test_there_is_no_clause_against_a_state_that_was_reached():
     assert not set(made.against(there, facts(1, 1)))
 
 
-def test_a_state_that_refutes_a_clause_after_all_refutes_what_is_made_next():
-    recorded = ELECTION.recorded()
-    term = record_condition(ONE.function, recorded.system.state, recorded.switches)
-    grounded = Grounded(recorded, recorded.system.limits({}), [], also=[term])
-    start = StateRows(
+def initial_row(grounded: Grounded) -> StateRows:
+    """Where runs begin."""
+    return StateRows(
         grounded,
         [
             np.array([code], bool if cell.field.sort is BOOL else np.int16)
             for cell, code in zip(grounded.cells, grounded.initial, strict=True)
         ],
     )
+
+
+def test_what_is_true_of_the_one_broker_that_a_blank_field_names_is_refuted_by_another():
+    both = slice_over((HISTORY_STATE.BROKERS, HISTORY_STATE.EPOCHS))
+    b, e = both.variables
+    term = t.eq(b, t.get("gone", (e,), b.sort))
+    recorded = HISTORY.recorded()
+    grounded = Grounded(recorded, small(recorded), [], also=all_fields(recorded))
+    start = initial_row(grounded)
+
+    # No broker has left an ISR yet: the field is of the first broker until one does.
+    assert SliceSample([start], both, 1).refutes([Literal(term, True, 1)])
+
+
+def test_a_state_that_refutes_a_clause_after_all_refutes_what_is_made_next():
+    recorded = ELECTION.recorded()
+    term = record_condition(ONE.function, recorded.system.state, recorded.switches)
+    start = initial_row(Grounded(recorded, recorded.system.limits({}), [], also=[term]))
+    grounded = start.grounded
     sample, clause = SliceSample([start], SliceVariables(()), 1), [Literal(term, True, 1)]
     changed = [column.copy() for column in start.columns]
     epoch = next(cell for cell in grounded.cells if cell.name == "zk.epoch")
