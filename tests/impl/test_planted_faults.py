@@ -263,6 +263,10 @@ PLANTED = {
         PartitionMachine._elect_once, "state.leader_epoch + 1,", "state.leader_epoch,",
         "handles .* it writes the leader epoch of",
     ),
+    "a partition for which nobody could be elected is passed over in silence": Fault(
+        PartitionMachine._move, "failed |= await self._elect(", "await self._elect(",
+        "handles .* does not say whether .* entered OnlinePartition",
+    ),
     "somebody who is not in sync is elected": Fault(
         leader_election.offline, "tuple(member for member in isr if member in live)", "alive",
         "handles .* it writes", "crashes",

@@ -94,9 +94,11 @@ class WideClaims:
                 case LateAnswerTaken(request):
                     _claim(False, f"the controller on broker {broker} takes an answer to a request "
                            f"of controller epoch {request.controller_epoch}")  # fmt: skip
-                case EventHandled(name, wrong):
+                case EventHandled(name, wrong, unsettled):
                     _claim(not wrong, f"the controller on broker {broker} handles {name}: it "
                            f"writes {wrong}")  # fmt: skip
+                    _claim(not unsettled, f"the controller on broker {broker} handles {name}, and "
+                           f"does not say {unsettled}")  # fmt: skip
                 case IsrUpdated():
                     self._isr_updated(broker, happened)
                 case IsrChangesAnnounced(wanted, left):

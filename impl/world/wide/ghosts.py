@@ -47,10 +47,14 @@ class LateAnswerTaken:
 
 @dataclass(frozen=True, slots=True)
 class EventHandled:
-    """A controller handled an event; ``wrong``: what it wrote that it should not have."""
+    """A controller handled an event; ``wrong``: what it wrote that it should not have.
+
+    ``unsettled``: a state change of which it did not say how it ended.
+    """
 
     name: str
     wrong: str
+    unsettled: str
 
 
 @dataclass(frozen=True, slots=True)

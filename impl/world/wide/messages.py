@@ -60,10 +60,10 @@ def event_is_handled(world: WideWorld, broker: int) -> None:
     request, controller = node.events.waiting[0].request, node.controller
     late = request is not None and request.controller_epoch != controller.core.context.epoch
     before = controller.memory() if late else None
-    states = StatesBefore(world, node)
+    states, changes = StatesBefore(world, node), node.state_changes
     node.handle_next()
     wrong = first_wrong(written_otherwise(world, node, states))
-    world.happened.append((broker, EventHandled(states.name, wrong)))
+    world.happened.append((broker, EventHandled(states.name, wrong, changes.unsettled)))
     if request is not None and before is not None and controller.memory() != before:
         world.happened.append((broker, LateAnswerTaken(request)))
 

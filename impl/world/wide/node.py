@@ -24,6 +24,7 @@ from impl.releases import Release
 from impl.world.simulated_broker import BrokerWithDisk
 from impl.world.wide.controller_requests import first_wrong, sent_otherwise
 from impl.world.wide.ghosts import RequestSent, SessionOpened
+from impl.world.wide.state_changes import StateChanges
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.errors import SessionExpired
 from impl.zookeeper.port import wait
@@ -128,9 +129,10 @@ class WideBroker(BrokerWithDisk):
 
     def _controller(self, journal: ControllerJournal | None = None) -> EventController:
         """Brokers speak the protocol of their release."""
+        self.state_changes = StateChanges()
         return EventController(
-            self.broker, self.session, self.release, self._send, self.settings, journal,
-            self.release,
+            self.broker, self.session, self.release, self._send, self.settings,
+            journal or self.state_changes, self.release,
         )  # fmt: skip
 
     async def _send(self, requests: Round) -> None:
