@@ -33,6 +33,20 @@ def epoch_falls(now, new):
     new.epoch = 0
 
 
+def epoch_jumps(now, new):
+    """At one, the epoch may become two."""
+    require(now.epoch == 1, "the epoch is one")
+
+    new.epoch = 2
+
+
+def epoch_starts_again(now, new):
+    """From two the epoch falls back to zero."""
+    require(now.epoch == 2, "the epoch is two")
+
+    new.epoch = 0
+
+
 def heat_turns(now, new):
     """It gets warm, or cold again: always possible."""
     new.heat = when(now.heat == 0, 1, 0)

@@ -27,10 +27,8 @@ from specs.rendering import as_data
 from specs.verdict import Verdict
 from tests.language.small import BROKERS, EPOCHS, epoch_grows, system
 from tests.specs.following import settles_in_its_last_state_only
+from tests.specs.in_the_end import BOUNDS, ENGINES, epoch_starts_again
 from tests.specs.planted import BUGS
-
-BOUNDS = {"brokers": 2, "epoch": 3, "log": 1, "hottest": 1}
-ENGINES = pytest.mark.parametrize("engine", ["native", "python"])
 
 
 def epoch_is_chosen(now, new, epoch):
@@ -38,13 +36,6 @@ def epoch_is_chosen(now, new, epoch):
     require(epoch != now.epoch, "the epoch is another")
 
     new.epoch = epoch
-
-
-def epoch_starts_again(now, new):
-    """From two the epoch falls back to zero."""
-    require(now.epoch == 2, "the epoch is two")
-
-    new.epoch = 0
 
 
 def nothing_moves(now, new):
