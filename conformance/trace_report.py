@@ -40,7 +40,7 @@ class TraceReport:
     def add(
         self, kind: FindingKind, file: str, line: int, rule: str, why: str, allowed: str
     ) -> None:
-        """One finding more."""
+        """Add a finding."""
         self.findings.append(finding(kind, file, line, rule, why, allowed))
 
     @property

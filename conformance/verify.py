@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from conformance.lockstep import BOUNDS, Mismatch
 from conformance.replay import judge
-from conformance.verify_brokers import RowResult, Running, covered, noticed, walked
+from conformance.verify_brokers import RowResult, Running, edges_row, lockstep_row, mutants_row
 from conformance.verify_brokers import planned as of_serving_code
 from conformance.walks import walk
 from impl import simulate
@@ -221,9 +221,9 @@ def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[C
             yield _find_bug(finding, report)
         yield _in_step(200 if deep else 24, report)
         yield _replayed(60 if deep else 10, report)
-        yield _row(walked(60 if deep else 8, 60, report))
-        yield _row(covered(report))
-        yield _row(noticed())
+        yield _row(lockstep_row(60 if deep else 8, 60, report))
+        yield _row(edges_row(report))
+        yield _row(mutants_row())
         for said in running.rows(report):
             yield _row(said)
         yield from logs.rows(report)

@@ -58,7 +58,7 @@ def planned() -> list[tuple[str, str]]:
     return [*rows, *(("running_brokers", f"{of} 2.3") for of in REPLAYED_ON)]
 
 
-def walked(seeds: int, steps: int, report: Callable[[str], None]) -> RowResult:
+def lockstep_row(seeds: int, steps: int, report: Callable[[str], None]) -> RowResult:
     """Lock-step of whole controllers."""
     from conformance.lockstep import Mismatch
     from conformance.walks import cluster_bounds, walk_cluster
@@ -79,7 +79,7 @@ def walked(seeds: int, steps: int, report: Callable[[str], None]) -> RowResult:
     )  # fmt: skip
 
 
-def covered(report: Callable[[str], None]) -> RowResult:
+def edges_row(report: Callable[[str], None]) -> RowResult:
     """A whole graph, edge by edge."""
     from conformance.edges import walk_edges
     from conformance.mapping.topics import MAP
@@ -94,7 +94,7 @@ def covered(report: Callable[[str], None]) -> RowResult:
     )  # fmt: skip
 
 
-def noticed() -> RowResult:
+def mutants_row() -> RowResult:
     """The mutation score that is kept of the last large run, of modules that have not changed."""
     from conformance.mutants import NoScore, kept_score
 

@@ -86,7 +86,7 @@ class Smt2Folder:
             self._second(path, files[-1], text.decode())
 
     def _second(self, path: Path, entry: dict[str, str], text: str) -> None:
-        """cvc5's answer and proof, of what stands in the file."""
+        """cvc5's answer and proof for the question in the file."""
         answer, proof = proof_of_cvc5(text)
         entry["cvc5"] = answer
         if proof is None:

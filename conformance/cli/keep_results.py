@@ -28,7 +28,7 @@ class KeepOptions:
     opens: bool
 
     def keep(self, run: Run | None, json_target: str | None) -> None:
-        """Writes the run's story and opens its page, where asked; with no run, says so."""
+        """Write the run's story and open its page, where asked; without a run, say so."""
         if run is None:
             if self.story is not None or self.opens:
                 say("there is no run to keep", json_target)

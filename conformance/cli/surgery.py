@@ -85,7 +85,7 @@ def surgery(
         right=["after"],
         prose=["guard", "noticed by"],
     )
-    say(f"{verdict}: {_sum(findings)}", json_target)
+    say(f"{verdict}: {_totals(findings)}", json_target)
     emit_json(json_target, {
         "format": "insync.surgery/1", "verdict": verdict, "system": chosen.name,
         "version": recorded.version, "without": recorded.without, "bounds": limits,
@@ -180,7 +180,7 @@ def _what_it_changes(one: GuardTrial) -> str:
     return f"{one.more_states:,} states and {one.more_steps:,} steps more without it"
 
 
-def _sum(findings: Sequence[GuardTrial]) -> str:
+def _totals(findings: Sequence[GuardTrial]) -> str:
     noticed = sum(one.by is not None for one in findings)
     marked = sum(one.by is None and one.mark is not None for one in findings)
     rest = {

@@ -62,7 +62,7 @@ OBSERVED = (
 )  # fmt: skip
 
 
-class _Deletes(MessageFilter):
+class _DeletionFilter(MessageFilter):
     """What deletes. A controller of up to 2.3 also writes the request as it is, after each look."""
 
     def fits(self, message: Message) -> bool:
@@ -213,7 +213,7 @@ class MoveReplay(RunReplay):
                     )
                 )
             for api in ("Multi", "Delete"):
-                self.gate.add(MessageRule("hold", _Deletes(api, sender=str(one),
+                self.gate.add(MessageRule("hold", _DeletionFilter(api, sender=str(one),
                                                     path=REASSIGN_PARTITIONS)))  # fmt: skip
         for api in ORDERS:
             self.gate.add(MessageRule("hold", MessageFilter(api, sender="controller")))

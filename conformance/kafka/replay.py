@@ -144,7 +144,7 @@ class ReplicationReplay(RunReplay):
         return self.levers.do(step)
 
     def note(self, step: ReplayStep) -> None:
-        """What later checks ask of."""
+        """Record what later checks need."""
         self._note_epoch(step)
         self._note_commits(step)
 

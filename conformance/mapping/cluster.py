@@ -94,7 +94,7 @@ def _next_event(server: StagedBroker) -> tuple[tuple[str, ...], dict[str, int]]:
 
 
 def _late_stop_replica(world: StagedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Of an older controller it is refused; the model lets it be late for ever."""
+    """A request of an older controller is refused; in the model it stays delayed."""
     request, seen = world.late[broker].request, world.nodes[broker].replicas.controller_epoch
     is_obeyed = request.controller_epoch >= seen
     return (("late_stop_replica_arrives",) if is_obeyed else ()), {}

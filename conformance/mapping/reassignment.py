@@ -1,7 +1,7 @@
 """The map of `reassignment`: a partition that moves, write by write (`impl.world.stepped`).
 
-What a controller is about to do, its task in the model, is found where its event is suspended: from
-the procedures that it is in, and the effect that it stands at. A step of the model is what it does
+What a controller is about to do, its task in the model, follows from where its event is suspended:
+the procedures that it is in, and the effect that comes next. A step of the model is what it does
 until it is suspended again, or done.
 """
 

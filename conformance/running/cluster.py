@@ -1165,7 +1165,7 @@ class ClusterReplay(ModelDriver):
     ) -> None:  # fmt: skip
         """A request that the model's controller does not send: in its queue by force."""
         if versions is None:
-            return  # it was never sent: nobody hears of it
+            return  # it was never sent
         alive = frozenset(self.of[one] for one in line.args.get("live", ()))
         request = TracedRequest(
             kind, versions, alive, {at: self.read("cache.endpoints", c, at) for at in alive},

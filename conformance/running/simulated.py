@@ -341,7 +341,7 @@ def _controller_dies(simulator: _Simulator) -> bool:
 
 
 def _all_is_committed(world: TracedWorld) -> bool:
-    """Followers hear of a high watermark with the next answer."""
+    """Followers learn a high watermark from the next fetch response."""
     held = [one for node in world.nodes.values() for one in node.replicas.partitions.values()]
     return all(one.hw == one.log_end for one in held)
 

@@ -112,7 +112,7 @@ def stale(folder: Path) -> list[str]:
         said = known.get(moment.name, {})
         if not path.is_file():
             wrong.append(f"{path}: is missing")
-        elif said.get("file") != _of_file(path):
+        elif said.get("file") != _file_digest(path):
             wrong.append(f"{path}: is another picture than the one that was taken")
         elif said.get("shows") != digest(moment):
             wrong.append(f"{path}: the explorer shows something else by now")
@@ -132,7 +132,7 @@ def take(folder: Path, report: Callable[[str], None] = lambda line: None) -> lis
             report(f"picture {number} of {len(MOMENTS)}: {moment.name}")
             part = Path(room) / f"{moment.name}.png"
             _screenshot(chromium, f"http://127.0.0.1:{port}{moment.path}", part, Path(room))
-            made[moment.name] = {"shows": digest(moment), "file": _of_file(part),
+            made[moment.name] = {"shows": digest(moment), "file": _file_digest(part),
                                  "says": moment.says}  # fmt: skip
         folder.mkdir(parents=True, exist_ok=True)
         for moment in MOMENTS:
@@ -143,7 +143,7 @@ def take(folder: Path, report: Callable[[str], None] = lambda line: None) -> lis
     return [folder / f"{moment.name}.png" for moment in MOMENTS]
 
 
-def _of_file(path: Path) -> str:
+def _file_digest(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()[:16]
 
 

@@ -14,7 +14,7 @@ from impl.admin.errors import AdminError, BrokerRefused, TerseReassignmentFailur
 from impl.releases import Release
 
 USAGE = 1
-"""The exit code of ``printUsageAndDie``, and of an exception that nobody catches."""
+"""The exit code of ``printUsageAndDie``, and of an uncaught exception."""
 
 
 @dataclass(frozen=True, slots=True)

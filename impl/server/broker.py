@@ -293,7 +293,7 @@ class Broker:
     # What happens by itself
 
     def _schedule_isr(self) -> None:
-        """isr-expiration and isr-change-propagation: they wait for ZooKeeper, and nobody else."""
+        """isr-expiration and isr-change-propagation: they block on ZooKeeper alone."""
         shrink_s = self.config.whole_number("replica.lag.time.max.ms") / 2000
         began = time.monotonic()
         due: dict[Callable[[], None], tuple[float, float]] = {

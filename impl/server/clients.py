@@ -215,7 +215,7 @@ class Producer(Client):
     """``acks``: -1 (all), 0 or 1; ``request_ms`` is how long a broker may wait for the ISR.
 
     ``idempotent`` needs acks=all; ValueError otherwise. After a batch that was given up the
-    producer gets another id: nobody knows whether the batch is there.
+    producer gets another id: it is unknown whether the batch was appended.
     """
 
     client_id = "console-producer"
@@ -427,7 +427,7 @@ class Consumer(Client):
     def poll(
         self, topic: str, partition: int, offset: int, wait_ms: int = 500
     ) -> tuple[list[StoredRecord], int]:
-        """Records from an offset on, and where to go on.
+        """Records from an offset on, and the next offset to fetch.
 
         In a log that is compacted there may be none in a batch, and yet others behind it.
         """

@@ -1,6 +1,6 @@
 """AlterConfigs (0.11) and IncrementalAlterConfigs (KIP-339, 2.3).
 
-What is set for topics and brokers is written to ZooKeeper; every broker hears of it through
+What is set for topics and brokers is written to ZooKeeper; every broker is notified through
 ``/config/changes``. Source: AdminManager.describeConfigs, alterConfigs, incrementalAlterConfigs.
 """
 

@@ -78,7 +78,7 @@ class FrameConnection:
     def exchange(self, frame: bytes, timeout_s: float | None = None) -> bytes:
         """Send a frame, which begins with its length, and wait for the one that answers it.
 
-        Disconnected, and then nobody knows whether it was heard.
+        Disconnected, and then it is unknown whether the request arrived.
         """
         with self._turn:
             connection = self._send(frame, self.timeout_s if timeout_s is None else timeout_s)

@@ -127,7 +127,7 @@ class RequestSlots:
             self.let_go()
 
     def let_go(self) -> None:
-        """This thread is about to wait: somebody else may go on."""
+        """This thread is about to wait: another thread may run."""
         if getattr(self._mine, "held", False):
             self._mine.held = False
             self._free.release()

@@ -152,7 +152,7 @@ class Listener:
             raise ClientGone
 
     def close(self) -> None:
-        """Let nobody in any more, and end what is open."""
+        """Accept no more connections, and close the open ones."""
         self._stopped = True
         if self._thread.is_alive():
             self._server.shutdown()

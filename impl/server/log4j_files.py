@@ -1,6 +1,6 @@
 """server.log, controller.log and state-change.log of one running broker, in Kafka's layout.
 
-What Kafka has no line for stands in insync.log.
+What Kafka has no line for is written to insync.log.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ class Log4jFiles:
             self.line(SERVER, "FATAL", text, _LOG_MANAGER)
 
     def task_failed(self, task: str, error: Exception) -> None:
-        """A scheduled task of Kafka's threw something, and goes on at its next turn."""
+        """A scheduled task threw an exception; it runs again at its next period."""
         thrown = f"{type(error).__name__}: {error}"
         text = f"Uncaught exception in scheduled task '{task}'"
         self.line(SERVER, "ERROR", text, "kafka.utils.KafkaScheduler", thrown)

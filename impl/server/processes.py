@@ -52,7 +52,7 @@ class Processes:
         self.signal(self.living(process), signal.SIGSTOP)
 
     def resume(self, process: int | str) -> None:
-        """Let it go on (SIGCONT)."""
+        """Resume it (SIGCONT)."""
         self.signal(self.living(process), signal.SIGCONT)
 
     def pid(self, name: str) -> int | None:

@@ -61,7 +61,7 @@ class Serving:
     def _answers(
         self, partition: TopicPartition, acks: int, done: ProduceOutcome, error: str
     ) -> None:
-        if acks:  # with acks=0 nobody hears of it
+        if acks:  # acks=0 has no response
             event = ProducerAnswered(
                 partition, done.leader_epoch, acks, done.first_offset, done.end_offset, error
             )
@@ -106,7 +106,7 @@ class Serving:
             if readable != seen:  # else it was another partition
                 replies = wait(self.core.read(replica, asked, most, self._held_back, limits))
                 if follows and self.core.release.since("2.4") and shown != _watermarks(replies):
-                    break  # KIP-392: a follower hears of a high watermark at once
+                    break  # KIP-392: a follower is sent a new high watermark at once
             if not in_time:  # who led when it was read may have become a follower meanwhile
                 break
         if replies is not first:

@@ -51,7 +51,7 @@ class SuspensionPoint:
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """An event in the middle, as a value: how it began, what it came past, where it stands."""
+    """An event in the middle, as a value: its start, the effects so far, its suspension point."""
 
     event: WatchEvent
     began: Any
@@ -103,7 +103,7 @@ class ControllerThread:
         self._passed: list[SuspensionPoint] = []
         self._running: Coroutine[Any, Any, Any] | None = None
         self._blank = self.controller.memory()
-        self._saved: Any = None  # as what it was saved, or loaded, where it stands
+        self._saved: Any = None  # the value of the current state, if it is known
 
     # What an event is in the middle of
 
@@ -123,7 +123,7 @@ class ControllerThread:
     # Running
 
     def begin(self, event: WatchEvent) -> None:
-        """Begin an event, and go on with it until it is suspended or over."""
+        """Begin an event, and run it until it is suspended or over."""
         assert self.place is None, "one event at a time"
         self._saved = None
         self._event, self._began, self._passed = event, self.controller.memory(), []
@@ -131,7 +131,7 @@ class ControllerThread:
         self._advance(None)
 
     def resume(self) -> None:
-        """Go on from where it is suspended."""
+        """Resume the suspended event."""
         place = self.place
         assert place is not None, "an event is suspended"
         self._saved = None
@@ -186,7 +186,7 @@ class ControllerThread:
         ControllerThread.load(self, (self._blank, None, session))
 
     def reconnect(self, session: int) -> None:
-        """The same process on another session: it knows what it knew, and goes on with it."""
+        """The same process on another session: it keeps its memory and its suspended event."""
         self.port.embedded, self._saved = _known(self.zookeeper, session), None
 
     def abandon(self) -> None:
@@ -258,7 +258,7 @@ class ControllerThread:
     def load(self, saved: Any) -> None:
         """Restore what `save` returned; a suspended event is replayed up to where it was."""
         if saved is self._saved:
-            return  # it stands there
+            return  # nothing has changed since
         memory, event, session = saved
         if session != self.port.session:
             self.port.embedded = _known(self.zookeeper, session)

@@ -44,7 +44,7 @@ class SteppedIsr(Partition[SomeLog]):
     isr_write: IsrWrite | None = None
 
     async def expand(self, replica: int, now_ms: int) -> None:
-        """The handler of the fetch progress still here: Kafka joins it under another lock."""
+        """The fetch handler is suspended here: Kafka takes another lock for the expansion."""
 
     async def expand_now(self, replica: int) -> None:
         """Begin the ISR write; the answer comes by a later step."""

@@ -55,7 +55,7 @@ class Header(NamedTuple):
 
 
 class UnknownApi(Malformed):
-    """A request whose API key nobody has given out."""
+    """A request with an unassigned API key."""
 
 
 class UnknownVersion(Malformed):

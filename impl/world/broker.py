@@ -53,7 +53,7 @@ class SteppedPartition(SteppedIsr[RecordLog]):
                 known.last_caught_up = 0
 
     def advance(self, now_ms: int) -> None:
-        """Whoever is about to raise the high watermark stands still here."""
+        """A fetch handler is suspended here before it raises the high watermark."""
 
     def advance_now(self) -> None:
         """Advance the high watermark, unless a replica outside the ISR was caught up lately."""

@@ -68,7 +68,7 @@ class Candidacy:
 
     @property
     def won(self) -> bool:
-        """ZooKeeper did it; the broker may not hear of that."""
+        """ZooKeeper executed it; the broker may not get the response."""
         if isinstance(self.answer, Created | Znode):
             return True
         return isinstance(self.answer, tuple) and isinstance(self.answer[1], int)

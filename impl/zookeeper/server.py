@@ -150,7 +150,7 @@ def find_java() -> str:
 
 
 def free_port() -> int:
-    """A port on which nobody listens at this moment."""
+    """A port without a listener at this moment."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])

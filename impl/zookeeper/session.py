@@ -35,7 +35,7 @@ class ConnectionFault(Enum):
     """It never arrives: nothing is done."""
 
     REPLY = "reply"
-    """It is done, and nobody hears of it."""
+    """The operation is executed, and its response is lost."""
     DENIAL = "denial"
     """An ACL does not allow it."""
 
@@ -150,7 +150,7 @@ class EmbeddedSession:
         if loss is ConnectionFault.REQUEST:
             raise ConnectionLoss("the connection broke before the request arrived")
         if loss is ConnectionFault.REPLY:
-            with contextlib.suppress(ZooKeeperError):  # a refusal that nobody hears, either
+            with contextlib.suppress(ZooKeeperError):  # an error response is lost as well
                 operation()
             raise ConnectionLoss("the connection broke before the reply came")
         return operation()

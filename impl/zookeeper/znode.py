@@ -26,7 +26,7 @@ class Znode:
     ``czxid`` and ``mzxid`` are the transactions that created it and that wrote its data last.
     ``creates`` counts the children ever created below it: the number that the next sequential
     child gets. ZooKeeper shows it as ``cversion = 2 × creates − children``. An empty text stands
-    for null data too: nobody in Kafka tells the two apart.
+    for null data too: Kafka does not distinguish the two.
     """
 
     data: str

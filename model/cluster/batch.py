@@ -111,7 +111,7 @@ def update_metadata(now, broker, live, says, endpoints=None):
     return lam(BROKERS, with_request)
 
 
-def live_brokers(now, broker, live=None, to_whom_all=None, endpoints=None):
+def update_metadata_of_live_brokers(now, broker, live=None, to_whom_all=None, endpoints=None):
     """UpdateMetadata with the live brokers; with all partitions only to brokers that need them, and
     before 2.2 to all brokers."""
     def says(partition, target):

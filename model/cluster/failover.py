@@ -6,7 +6,7 @@ metadata cache (KAFKA-4443). Then the replicas, then the partitions.
 Source: KafkaController.onControllerFailover (2.3)
 """
 
-from model.cluster.batch import batch, live_brokers
+from model.cluster.batch import batch, update_metadata_of_live_brokers
 from model.cluster.events import read_with_watches, with_event
 from model.cluster.notifications import is_noted
 from model.cluster.state import PARTITIONS
@@ -80,7 +80,7 @@ def controller_sends_initial_update_metadata(now, new, broker):
 
     new.cache[broker] = now.cache[broker].but(
         stage="restoring" if version.update_metadata_first else "idle",
-        queue=live_brokers(now, broker))
+        queue=update_metadata_of_live_brokers(now, broker))
 
 
 @transition(broker=BROKERS)

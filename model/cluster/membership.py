@@ -8,7 +8,7 @@ Source: KafkaController.processBrokerChange, onBrokerStartup, onBrokerFailure (2
 
 from typing import Any, NamedTuple
 
-from model.cluster.batch import batch, live_brokers
+from model.cluster.batch import batch, update_metadata_of_live_brokers
 from model.cluster.events import is_next, read_with_watches
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import (
@@ -231,7 +231,7 @@ def controller_sends_update_metadata_for_dead_brokers(now, new, broker):
 
     new.cache[broker] = cache.but(
         stage=when(cache.started.is_empty(), done(cache), at("announcing_new")),
-        queue=live_brokers(now, broker))
+        queue=update_metadata_of_live_brokers(now, broker))
 
 
 @transition(broker=BROKERS)
@@ -247,7 +247,7 @@ def controller_sends_update_metadata_for_new_brokers(now, new, broker):
     live = cache.live.joined(cache.started)         # those that bounced were taken out before
     new.cache[broker] = cache.but(
         stage="instating", live=live,
-        queue=live_brokers(now, broker, live, cache.started.has))
+        queue=update_metadata_of_live_brokers(now, broker, live, cache.started.has))
 
 
 @transition(broker=BROKERS)

@@ -3,7 +3,7 @@
 Source: KafkaController.processBrokerModification, onBrokerUpdate (1.1, KIP-226)
 """
 
-from model.cluster.batch import live_brokers
+from model.cluster.batch import update_metadata_of_live_brokers
 from model.cluster.events import dequeued, notified, require_next
 from model.language import all_of, lam, not_, require, transition, version, when
 from model.protocol.controllership import require_controllership
@@ -45,7 +45,7 @@ def controller_reads_endpoints(now, new, broker, subject):
         one == subject, now.zk.endpoints[one], cache.endpoints[one]))
     new.cache[broker] = dequeued(cache).but(
         watched=cache.watched.including(subject), endpoints=endpoints,
-        queue=live_brokers(now, broker, endpoints=endpoints))
+        queue=update_metadata_of_live_brokers(now, broker, endpoints=endpoints))
 
 
 @transition(broker=BROKERS, subject=BROKERS)

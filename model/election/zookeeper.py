@@ -22,7 +22,7 @@ def broker_connects(now, new, broker):
 def session_expires(now, new, broker):
     """ZooKeeper ends a session and removes its /controller; the broker may not notice.
 
-    Why:   a long garbage collection, or a partitioned network. The process goes on as a zombie.
+    Why:   a long GC pause, or a network partition. The process keeps running as a zombie.
     Kafka: KafkaController.Expire comes only when the client hears of it
     """
     # redundant because the step would change nothing: /controller has no owner without a session.

@@ -63,11 +63,11 @@ def ask(now, new, places):
     new.zk.requested = places
     new.origin       = now.zk.assignment
     new.wanted       = places
-    new.dropped      = outside(now)
+    new.dropped      = replicas_outside_isr(now)
     new.spent.moves  = now.spent.moves + 1
 
 
-def outside(now):
+def replicas_outside_isr(now):
     """Replicas that are not in the ISR: their copies are not safe."""
     return brokers_where(lambda b: any_of(
         now.dropped.has(b), all_of(listed(now.zk.assignment, b), not_(now.zk.isr.has(b)))))

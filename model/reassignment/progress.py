@@ -30,7 +30,7 @@ WORK = (
     "update_of_older_controller_is_refused", "follower_catches_up", "leader_expands_isr",
     "leader_finds_own_isr_write", "leader_finds_other_isr_write",
     "broker_starts", "broker_reconnects")
-"""All that goes on by itself."""
+"""Transitions that happen without a fault or an administrator."""
 
 
 def is_well(now, broker):

@@ -193,7 +193,7 @@ def leader_shrink_is_refused(now, new, leader, replica):
     require_outdated_version(now.replica[leader].zk_version, now.zk.version)
 
 
-def require_returner(now, leader, replica):
+def require_may_rejoin_isr(now, leader, replica):
     mine = now.replica[leader]
     require_free_leader(now, leader)
     require_outsider(replica, mine.isr)
@@ -204,7 +204,7 @@ def require_returner(now, leader, replica):
 @transition(leader=BROKERS, replica=BROKERS)
 def leader_expands_isr(now, new, leader, replica):
     """A replica that has caught up fetches again, and its leader takes it into the ISR."""
-    require_returner(now, leader, replica)
+    require_may_rejoin_isr(now, leader, replica)
     require_current(now, leader)
 
     isr = now.replica[leader].isr.including(replica)
@@ -217,7 +217,7 @@ def leader_expands_isr(now, new, leader, replica):
 @transition(shows="unheard_write", fault=True, leader=BROKERS, replica=BROKERS)
 def leader_expand_is_unheard(now, new, leader, replica):
     """The larger ISR is written, and the answer lost: until it reads back it has the smaller."""
-    require_returner(now, leader, replica)
+    require_may_rejoin_isr(now, leader, replica)
     require_current(now, leader)
 
     register_isr(now, new, leader, now.replica[leader].isr.including(replica))
@@ -230,7 +230,7 @@ def leader_expand_is_unheard(now, new, leader, replica):
 @transition(ends="refused", shows="refused_write", leader=BROKERS, replica=BROKERS)
 def leader_expand_is_refused(now, new, leader, replica):
     """ "Cached zkVersion not equal to that in zookeeper": the ISR stays, and the fetch counts."""
-    require_returner(now, leader, replica)
+    require_may_rejoin_isr(now, leader, replica)
     require_outdated_version(now.replica[leader].zk_version, now.zk.version)
 
     note_fetch(now, new, leader, replica)

@@ -37,7 +37,7 @@ from model.protocol.controllership import require_controllership, require_fence
 from model.protocol.isr import require_cached_version, require_outdated_version
 from model.protocol.state import BROKERS, CONTROLLER_EPOCHS, LEADER_EPOCHS, ZK_VERSIONS
 from model.replication import SYSTEM as REPLICATION
-from model.replication.isr import adopt_written_isr, require_laggard, require_returner
+from model.replication.isr import adopt_written_isr, require_laggard, require_may_rejoin_isr
 from model.replication.lifecycle import lose_memory
 from model.replication.state import STATE as BEFORE
 
@@ -87,7 +87,7 @@ def leader_asks_to_expand_isr(now, new, leader, replica):
     Kafka: Partition.maybeExpandIsr, PendingExpandIsr
     """
     require_idle_leader(now, leader)
-    require_returner(now, leader, replica)
+    require_may_rejoin_isr(now, leader, replica)
 
     ask(now, new, leader, now.replica[leader].isr.including(replica))
 

@@ -20,7 +20,7 @@ from model.language import (
 )
 from model.protocol.state import BROKERS
 from model.replication.state import ENDS, OFFSETS, is_unlocked
-from model.replication.truncation import ask_again, leads_as_asked, still_follows
+from model.replication.truncation import leads_as_asked, retry_after_refusal, still_follows
 
 
 @transition(broker=BROKERS, leader=BROKERS)
@@ -116,7 +116,7 @@ def leader_refuses_fetch(now, new, leader, follower):
         require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
     require(not_(can_serve(now, follower, leader)),       "it cannot serve the request")
 
-    ask_again(now, new, follower, leader)
+    retry_after_refusal(now, new, follower, leader)
 
 
 def still_fits(now, follower, leader):

@@ -53,7 +53,7 @@ def require_laggard(now, leader, replica):
                                                      "the replica is not known to be caught up")
 
 
-def require_returner(now, leader, replica):
+def require_may_rejoin_isr(now, leader, replica):
     mine = now.replica[leader]
     require_outsider(replica, mine.isr)
     require(known_end(now, leader, replica) >= mine.hw,   "the replica has reached the HW")
@@ -124,7 +124,7 @@ def leader_expands_isr(now, new, leader, replica):
     # redundant "no ISR write of it waits for an answer", because the version has moved by it, or
     # had moved before it.
     require_free_leader(now, leader)
-    require_returner(now, leader, replica)
+    require_may_rejoin_isr(now, leader, replica)
     require_current(now, leader)
 
     write_isr(now, new, leader, now.replica[leader].isr.including(replica))
@@ -135,7 +135,7 @@ def leader_expands_isr(now, new, leader, replica):
 def leader_expand_is_refused(now, new, leader, replica):
     """The version that a leader names is outdated: ZooKeeper refuses to add the replica."""
     require_free_leader(now, leader)
-    require_returner(now, leader, replica)
+    require_may_rejoin_isr(now, leader, replica)
     require_outdated_version(now.replica[leader].zk_version, now.zk.version)
 
     refuse_isr(now, new, leader, now.replica[leader].isr.including(replica))

@@ -1,4 +1,4 @@
-"""Processes and sessions: crash, restart, expiry while the process goes on, reconnection."""
+"""Processes and sessions: crash, restart, expiry while the process keeps running, reconnection."""
 
 from model.language import (
     BLANK,

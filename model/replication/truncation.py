@@ -109,8 +109,8 @@ def is_fenced(now, follower, leader):
     return all_of(newer, still_follows(now, follower, leader))
 
 
-def ask_again(now, new, follower, leader):
-    """The follower asks again; or marks the partition as failed, if the leader is in a newer epoch.
+def retry_after_refusal(now, new, follower, leader):
+    """The follower retries; or marks the partition as failed, if the leader is in a newer epoch.
     """
     slot, mine = now.fetch[follower][leader], now.replica[follower]
     if version.fenced_fetchers_go_on or not version.fetch_fencing:
@@ -133,7 +133,7 @@ def leader_refuses_epoch(now, new, leader, follower):
     require(not_(leads_as_asked(now, follower, leader)),  "it does not lead in the request's epoch")
 
     if version.late_answers_ignored:
-        ask_again(now, new, follower, leader)
+        retry_after_refusal(now, new, follower, leader)
         return
     mine = now.replica[follower]
     failed = all_of(                                       # KAFKA-7786: fenced, but long moved on

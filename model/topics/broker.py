@@ -133,7 +133,7 @@ def broker_cannot_delete(now, new, broker, controller):
     new.spent.failures = now.spent.failures + 1
 
 
-def require_returner(now, leader, replica, partition):
+def require_may_rejoin_isr(now, leader, replica, partition):
     state = now.zk.state[partition]
     # redundant "it has a ZooKeeper session", because the state still names it: the write would have
     # passed a moment earlier.
@@ -150,6 +150,6 @@ def leader_expands_isr(now, new, leader, replica, partition):
     Why:   that the state names it stands for the zkVersion that the write checks: in
            `replication` it is that.
     """
-    require_returner(now, leader, replica, partition)
+    require_may_rejoin_isr(now, leader, replica, partition)
 
     new.zk.state[partition].isr = now.zk.state[partition].isr.including(replica)

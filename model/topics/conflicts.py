@@ -17,7 +17,7 @@ from model.protocol.controllership import (
     resign,
 )
 from model.protocol.state import BROKERS
-from model.topics.broker import require_returner
+from model.topics.broker import require_may_rejoin_isr
 from model.topics.changes import is_of_failed
 from model.topics.deletion import is_retried, is_to_be_deleted
 from model.topics.elections import is_to_create, is_to_elect
@@ -71,7 +71,7 @@ def leader_expands_isr_before_controller_writes(now, new, leader, replica, parti
 
     Story: specs/stories/leader_writes_before_the_controller.story
     """
-    require_returner(now, leader, replica, partition)
+    require_may_rejoin_isr(now, leader, replica, partition)
     require(is_to_write(now, broker, partition),    "the controller has read the state to write it")
 
     new.zk.state[partition].isr = now.zk.state[partition].isr.including(replica)

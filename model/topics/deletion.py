@@ -38,7 +38,7 @@ from model.topics.requests import is_answer, send_stops
 from model.topics.state import PARTITIONS
 from model.topics.tables import PARTITION_TABLE, moved
 from model.topics.zookeeper import (
-    all_replicas,
+    every_replica,
     fire,
     has_partition,
     some_replica,
@@ -48,7 +48,7 @@ from model.topics.zookeeper import (
 
 def all_deleted(cache):
     """Every replica is deleted; of a topic without partitions that is so as well."""
-    return all_replicas(
+    return every_replica(
         cache.known, lambda p, b: cache.replica[p][b] == "ReplicaDeletionSuccessful")
 
 

@@ -1,7 +1,7 @@
 """The controller's two state machines as tables of valid previous states. All else is derived.
 
 A transition that its table does not have is skipped: the element stays as it was, and the rest of
-the batch goes on. The model's steps move states by `moved` and by nothing else, the claim
+the batch continues. The model's steps move states by `moved` and by nothing else, the claim
 `state_changes_are_valid` looks at every step from outside, and `rows` prints what stands here.
 
 Source: kafka.controller.PartitionState, ReplicaState (validPreviousStates)

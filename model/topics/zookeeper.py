@@ -86,7 +86,7 @@ def is_watched_by(now, broker, node):
     return all_of(watches(now, broker), knows) if node == "partitions" else watches(now, broker)
 
 
-def all_replicas(lists, rule):
+def every_replica(lists, rule):
     """The rule holds of every replica in an assignment: of its partition, and of its broker."""
     return every(PARTITIONS, lambda p: every(BROKERS, lambda b: implies(
         in_list(lists[p], b), rule(p, b))))

@@ -69,7 +69,7 @@ class LiftedBounds:
             return None
         return [name for name, formula in each.items() if runs.is_so(formula)]
 
-    def raise_(self, names: Sequence[str], length: int) -> None:
+    def increase_bounds(self, names: Sequence[str], length: int) -> None:
         """One more for each; refused where a bound is met faster than steps can count."""
         for name in names:
             self.bounds[name] += 1

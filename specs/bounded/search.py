@@ -141,7 +141,7 @@ class _BoundedSearch:
         """Raises what is lifted until no run of this length meets it; what is known stays so."""
         while (met := self.lifting.reached_bounds(self.runs)) is not None:
             length = self.runs.length
-            self.lifting.raise_(met, length)
+            self.lifting.increase_bounds(met, length)
             self.report(f"runs of {length} steps: room for more, {self.lifting.as_text()}")
             wider = self._unrolling_within(self.lifting.bounds)
             for number in range(length + 1):

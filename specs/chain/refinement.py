@@ -91,7 +91,7 @@ def the_elected_are_the_named(now, e):
            "as the version is the same",
            over=(BROKERS,), triggers=lambda now, b: [now.cache[b].held, now.cache[b].version],
            why="its write is conditional: it decided on this state")
-def what_was_read_is_the_state(now, b):
+def cached_state_matches_its_version(now, b):
     cache = now.cache[b]
     return implies(cache.held, all_of(
         cache.version <= now.zk.version,
@@ -485,7 +485,8 @@ def the_answer_says_where_to_cut(composed: ComposedSystem) -> Invariant:
 INVARIANTS = (
     the_registered_state_is_the_same, the_registered_isr_is_the_same,
     the_registered_leader_is_the_same, the_registered_leader_is_the_named_one,
-    the_elected_are_the_named, what_was_read_is_the_state, the_isr_that_was_read_is_the_states,
+    the_elected_are_the_named, cached_state_matches_its_version,
+    the_isr_that_was_read_is_the_states,
     roles_are_the_same, followers_follow_the_named, the_dead_have_no_role,
     logs_are_as_long, logs_are_the_same, what_is_not_sent_is_not_written,
     as_much_is_committed, the_same_is_committed,

@@ -3,7 +3,7 @@
 The same as of 2.5 (`specs.chain.refinement_map`, `specs.chain.refinement`) but for the ways of an
 ISR write. It is sent to the controller, and written by it later, as in the proof's form; which
 goes on waiting where an answer is lost, or a refusal leaves the leader with both ISRs. An AlterIsr
-outlives the process that asked, and stands in the way of no LeaderAndIsr.
+outlives the process that asked, and blocks no LeaderAndIsr.
 """
 
 from __future__ import annotations

@@ -222,7 +222,7 @@ class _SliceSearch:
     _grounded: list[list[Term]] = field(default_factory=list)
 
     def add(self, position: int, one: InvariantCandidate) -> None:
-        """One more, and where it stands in the pool."""
+        """Add a candidate; its index in the pool."""
         self.positions.append(position)
         self._clauses.append([
             (self._terms.setdefault(part.atom, len(self._terms)), part.holds)

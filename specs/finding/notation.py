@@ -248,7 +248,7 @@ FILE = '''"""Invariants of {claim}, as `insync prove {claim} --find` found them.
 
 
 def as_file(found: InvariantSearchResult) -> str:
-    """What was found as a module that can stand in `specs/proofs`: `PROOF`, or `INVARIANTS` to
+    """What was found as a module for `specs/proofs`: `PROOF`, or `INVARIANTS` to
     join those that were given."""
     notation = Notation(found.recorded.system)
     written = []

@@ -106,8 +106,8 @@ def larger(recorded: RecordedSystem) -> dict[str, int]:
     return {**bounds, "brokers": 3}
 
 
-def roomy(recorded: RecordedSystem) -> dict[str, int]:
-    """Three brokers, and sizes in which a run can go on for long."""
+def larger_bounds(recorded: RecordedSystem) -> dict[str, int]:
+    """Three brokers, and bounds that allow long runs."""
     bounds = {name: size + 3 for name, size in recorded.system.limits({}).items()}
     return {**bounds, "brokers": 3}
 
@@ -185,7 +185,7 @@ class _Search:
         self.report("putting the steps into formulas")
         self.scope = BoundedSteps(self.recorded, larger(self.recorded), list(self.known.values()),
                            all_fields(self.recorded))  # fmt: skip
-        rooms = Grounded(self.recorded, roomy(self.recorded), [],
+        rooms = Grounded(self.recorded, larger_bounds(self.recorded), [],
                          also=[*self.known.values(), *all_fields(self.recorded)])  # fmt: skip
         walks = walked(rooms, self.effort.walks, self.effort.length, self.effort.seed, self.report)
         self.counts["states"] = self.all_rows.count + walks.count

@@ -20,7 +20,7 @@ from specs.lowering.instances import Cell
 from specs.lowering.intervals import Intervals
 
 Environment = dict[str, Term]
-"""Variable -> what stands for it: a literal, or a term over cells."""
+"""Variable -> its replacement: a literal, or a term over cells."""
 
 
 class BoundedCells:

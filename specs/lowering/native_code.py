@@ -34,7 +34,7 @@ from specs.lowering.packed_terms import PackedWriter
 from specs.lowering.packing import WORD_BITS, Packing
 
 BLOCK = 512
-"""Successors after which a caller should deal with them, before it lets more be appended."""
+"""How many successors a caller should collect before it processes them."""
 
 
 class NativeCode:

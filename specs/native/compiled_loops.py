@@ -1,6 +1,6 @@
 """The cache of compiled loops of numba: a folder named by all source files that make them.
 
-Numba knows a function by the file that it stands in, but what it compiles has functions of other
+Numba identifies a function by the file that defines it, but what it compiles has functions of other
 files inside: after a change of the hash function, say, in one file, the loops of another would
 still be taken from disk, and would look for states where none are.
 """

@@ -165,11 +165,11 @@ class _LoopSearch:
             state = self._code.attempt(self.kernel.grounded.instances[number], state)
         mine = self._component(runs.index_of(state))
 
-        def inside(other: State) -> bool:
+        def is_in_component(other: State) -> bool:
             return self._component(runs.index_of(other)) == mine
 
         fair_ones = self.kernel.grounded.fair_instances(self.claim)
-        loop = loop_from(self._code, state, fair_ones, inside)
+        loop = loop_from(self._code, state, fair_ones, is_in_component)
         return LassoResult(Verdict.BROKEN, None, path + loop, len(path))
 
     def _component(self, index: int) -> int:

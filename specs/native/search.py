@@ -147,7 +147,7 @@ class NativeSearch:
         if self.checkpoint is None or not self.checkpoint.load_into(self):
             self._start()
         self.crew = [worker_for(self.kernel)]
-        whole = self._whole_levels()
+        whole = self._completed_levels()
         try:
             while self.stopped is None and self._frontier():
                 if self.options.stop_at in self.settled:
@@ -155,7 +155,7 @@ class NativeSearch:
                     break
                 self._share_if_worth_it()
                 self._compile_if_worth_it()
-                whole = self._whole_levels()
+                whole = self._completed_levels()
                 self._next_level()
                 if self.checkpoint is not None and self.checkpoint.is_due():
                     self.checkpoint.save(self)
@@ -223,7 +223,7 @@ class NativeSearch:
         self.levels.append(np.stack([begins, store.ends], axis=1))
         self._settle_claims(bits, len(self.levels))
 
-    def _whole_levels(self) -> dict[str, Any]:
+    def _completed_levels(self) -> dict[str, Any]:
         """What is known now. An interrupt may come between any two lines of what follows."""
         return {
             "store": self.store, "levels": list(self.levels), "settled": dict(self.settled),

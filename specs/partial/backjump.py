@@ -340,9 +340,9 @@ def _next_others(lines: Sequence[PartialLine]) -> list[int]:
     """For every line the number of the first one after it that shows anything else."""
     found = [len(lines)] * len(lines)
     for at in range(len(lines) - 2, -1, -1):
-        found[at] = found[at + 1] if _observe_the_same(lines[at], lines[at + 1]) else at + 1
+        found[at] = found[at + 1] if _same_observations(lines[at], lines[at + 1]) else at + 1
     return found
 
 
-def _observe_the_same(one: PartialLine, other: PartialLine) -> bool:
+def _same_observations(one: PartialLine, other: PartialLine) -> bool:
     return one.cells == other.cells and one.whole == other.whole and one.leading == other.leading

@@ -50,8 +50,8 @@ class OutOfBudget(Exception):
     """More was tried than the limit allows: what was not found is unknown."""
 
 
-class Guide:
-    """Ways to a step, each as changes of the ledger that last until the next way is asked for."""
+class PathSearch:
+    """Paths to a step, each as changes of the ledger that last until the next path is requested."""
 
     def __init__(self, moves: CompiledSteps, budget: int, changes: Changes) -> None:
         self.moves, self.ledger = moves, moves.ledger

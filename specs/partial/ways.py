@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from model.language.sparse import Index
 from specs.partial.compiled_steps import CompiledSteps, TransitionMove
-from specs.partial.guided import Changes, Choice, Guide, SearchBudget, Step, Targets
+from specs.partial.guided import Changes, Choice, PathSearch, SearchBudget, Step, Targets
 from specs.partial.ledger import Ledger
 from specs.verdict import Verdict
 
@@ -98,7 +98,7 @@ class LineExplanations:
 
     def __init__(self, moves: CompiledSteps, hidden: int, tried: int, changes: Changes) -> None:
         self.moves, self.ledger, self.hidden = moves, moves.ledger, hidden
-        self.guide = Guide(moves, tried, changes)
+        self.guide = PathSearch(moves, tried, changes)
         self._cut = False  # were choices left out that might have been the right ones?
         self._lines: list[PartialLine] = []
         self._slacks: list[int] = []
@@ -172,7 +172,7 @@ class LineExplanations:
             if not self.fits(line) or self.ledger.key in seen:
                 continue
             hidden = len(path) - before - (0 if line.silent else 1)
-            if hidden <= self.hidden or self._could_be_earlier(at, before, mark, hidden):
+            if hidden <= self.hidden or self._fits_earlier_gaps(at, before, mark, hidden):
                 seen.add(self.ledger.key)
                 yield hidden
         depth = min(most, BLIND_DEPTH)
@@ -181,7 +181,7 @@ class LineExplanations:
         for deep in range(1, depth + 1):
             yield from self._by_hidden_steps(line, deep, seen)
 
-    def _could_be_earlier(self, at: int, before: int, mark: int, hidden: int) -> bool:
+    def _fits_earlier_gaps(self, at: int, before: int, mark: int, hidden: int) -> bool:
         """More steps than one gap may hide: do they fit into the gaps that were passed over?"""
         steps = self.guide.path[before:]
         self.ledger.undo(mark)

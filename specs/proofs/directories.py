@@ -29,7 +29,7 @@ from specs.proofs.topics import (
     is_at,
     is_newest,
     known_lists_begin,
-    one_winner_an_epoch,
+    one_winner_per_epoch,
     replicas_are_assigned,
     stops_are_of_who_has_begun,
     stops_are_to_who_goes_or_deletes,
@@ -291,7 +291,7 @@ _RESTS_ON: tuple[tuple[Invariant, tuple[Invariant, ...]], ...] = (
         *CONTROLLERSHIP, states_are_of_partitions, the_newest_knows_the_replicas,
         known_lists_begin, lists_begin, without_a_topic_there_is_no_list)),
     (whose_state_is_left_has_seen, (
-        one_winner_an_epoch, epochs_were_won, the_others_know_nothing, seen_epochs_were_won,
+        one_winner_per_epoch, epochs_were_won, the_others_know_nothing, seen_epochs_were_won,
         partitions_have_no_gap, lists_begin, states_are_of_partitions, orders_are_of_won_epochs,
         stops_are_of_who_has_begun, what_was_heard_is_deleted, the_newest_knows_the_replicas,
         what_is_unknown_has_no_state, without_a_topic_there_is_no_list)),

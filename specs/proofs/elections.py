@@ -100,7 +100,7 @@ def campaigns_were_won(now: Any) -> Scalar:
 @invariant("what a controller read of the state is not newer than the state, and is the state "
            "as long as the version is the same",
            why="the version check at ZooKeeper then says that it decided on this state")
-def what_was_read_is_the_state(now: Any) -> Scalar:
+def cached_state_matches_its_version(now: Any) -> Scalar:
     """The conditional write of replication, as single_controller's checks /controller_epoch."""
     return every(BROKERS, lambda b: implies(now.cache[b].held, all_of(
         now.cache[b].version <= now.zk.version,
@@ -223,7 +223,7 @@ PROOF = Proof(
             election.epoch_and_version_move_together, election.won_epochs_are_not_in_the_future,
             election.belief_was_won, election.a_write_under_way_was_won,
             election.epochs_start_at_zero)),
-        campaigns_were_won, what_was_read_is_the_state, leaders_have_an_epoch,
+        campaigns_were_won, cached_state_matches_its_version, leaders_have_an_epoch,
     ),
     step_claims={"elections_are_as_assumed": WRITES},
     premises=PREMISES,

@@ -34,7 +34,7 @@ def epochs_were_won(now, b):
 @invariant("no two brokers won one epoch",
            over=(BROKERS, BROKERS), why="the newest controller is one, so nobody else passes the "
                                         "fence")
-def one_winner_an_epoch(now, b, other):
+def one_winner_per_epoch(now, b, other):
     return all_of(
         implies(all_of(now.belief[b] > 0, now.belief[b] == now.belief[other]), b == other),
         implies(all_of(now.campaign[b] > 0, now.campaign[b] == now.campaign[other]), b == other),
@@ -344,7 +344,7 @@ def as_invariant(claim) -> Invariant:
     return Invariant(f"{claim.name}_is_kept", claim.sentence, "the claim", claim.function)
 
 
-CONTROLLERSHIP = (epochs_were_won, one_winner_an_epoch, the_others_know_nothing,
+CONTROLLERSHIP = (epochs_were_won, one_winner_per_epoch, the_others_know_nothing,
           who_has_not_read_knows_nothing)
 LISTS = (*CONTROLLERSHIP, the_newest_knows_the_lists, the_newest_knows_no_gap,
          who_removes_has_forgotten, as_invariant(replica_lists_are_valid))
@@ -358,7 +358,7 @@ KNOWN_RESTS_ON: Mapping[str | tuple[str, str], tuple[Invariant, ...]] = {
     one.name: (*LISTS, who_deletes_has_queued_it, what_is_queued_is_requested, *KNOWN[-4:])
     for one in (unknown_topics_fire, unknown_partitions_fire, requests_fire)}
 """What these are asked from: from all at once it takes nine times as long."""
-DEPARTURES = (epochs_were_won, one_winner_an_epoch, who_goes_is_not_live,
+DEPARTURES = (epochs_were_won, one_winner_per_epoch, who_goes_is_not_live,
               who_returned_is_taken_up, who_returned_does_not_go)
 READ_AGAIN = (
     *CONTROLLERSHIP, only_what_is_to_be_written_is_outdated, who_retries_has_none_under_way,

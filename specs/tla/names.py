@@ -76,10 +76,10 @@ class ModuleNames:
         self.nones: dict[Numbers, tuple[str, LayoutNode]] = {}
         self.helpers: set[str] = set()
         self.constants: dict[str, str] = {}
-        """Bound -> the constant that stands for it; only those that the text uses."""
+        """Bound -> its constant; only those that the text uses."""
         self.none_used = False
         self.member_named = False
-        """A value of an enumeration stands in the text by itself, so its values are not alike."""
+        """The text names single values of an enumeration, so its values are not symmetric."""
         self._reserved = {
             bound: self.fresh(*self._wanted(bound, camel(bound))) for bound in system.bounds
         }
@@ -119,7 +119,7 @@ class ModuleNames:
         return call("Cardinality", constant) if bound in self.enumerations else constant
 
     def no_member(self) -> LayoutNode:
-        """The constant that stands for no member of an enumeration."""
+        """The constant for no member of an enumeration."""
         self.none_used = True
         return Word("None")
 
@@ -159,7 +159,7 @@ class ModuleNames:
         return Word(self.sets[sort][0])
 
     def none(self, sort: Numbers) -> LayoutNode:
-        """The number that stands for none: it is below all others of the sort."""
+        """The number for none: it is below all others of the sort."""
         plain = Numbers(sort.name, sort.low, None, True)
         if plain not in self.nones:
             self.nones[plain] = (self.fresh(f"No{camel(sort.name)}"), literal(sort.none_code))

@@ -95,7 +95,7 @@ def _all_below(term: Term, heard: AuthorNames) -> dict[Term, None]:
 
 
 def _uses(roots: Sequence[Term], called: Mapping[Term, str], heard: AuthorNames) -> dict[Term, int]:
-    """How often each term stands in the text; below a named term it counts once."""
+    """How often each term occurs in the text; below a named term it counts once."""
     uses: dict[Term, int] = {}
     todo = list(roots)
     while todo:

@@ -41,7 +41,7 @@ class NameScope:
         return replace(self, names={**self.names, variable.args[0]: name})
 
     def at(self, here: str | None) -> NameScope:
-        """The scope in which `@` stands for a place."""
+        """The scope in which `@` denotes a place."""
         return replace(self, here=here)
 
 

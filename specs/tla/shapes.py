@@ -61,7 +61,7 @@ class Shapes:
         }
 
     def type(self, schema: Schema) -> LayoutNode:
-        """The set of values that may stand at a node."""
+        """The set of values that a node may have."""
         if isinstance(schema, Leaf):
             return self._names.domain(schema.sort)
         if isinstance(schema, SetOf):

@@ -419,7 +419,7 @@ def test_the_row_of_verify_is_as_good_as_what_is_kept(monkeypatch: pytest.Monkey
     def row(low: float, changed: int) -> Verdict:
         found = KeptScore(MutationScore(9, 10, low, 1.0), names[:changed], names[changed:], 100)
         monkeypatch.setattr("conformance.mutants.kept_score", lambda: found)
-        return verify_brokers.noticed().verdict
+        return verify_brokers.mutants_row().verdict
 
     assert row(verify_brokers.NOTICED, 0) is Verdict.HOLDS
     assert row(verify_brokers.NOTICED, 3) is Verdict.HOLDS

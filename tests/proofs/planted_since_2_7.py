@@ -75,7 +75,7 @@ FAULTS: tuple[FaultInProof, ...] = (
     of_2_7("answer_outlives_its_process", "the answer reaches the next process", (
         'asked=when(asked.state == "asked", asked, BLANK))', "asked=asked)")),
     of_2_7("joins_however_far", "a follower is taken in however far it is", (
-        "    require_returner(now, leader, replica)\n", "")),
+        "    require_may_rejoin_isr(now, leader, replica)\n", "")),
     of_2_7("restart_drops_no_request", "requests outlive a restart", (
         "    new.replica[broker].hw = smaller(mine.checkpoint, now.log[broker].end)\n    discard_requests(now, new, broker)\n",
         "    new.replica[broker].hw = smaller(mine.checkpoint, now.log[broker].end)\n"), file="lifecycle"),

@@ -219,7 +219,7 @@ def test_what_every_step_keeps_needs_what_a_later_release_brought(name, changed,
         (CLUSTER, cluster.ELECTIONS, "leader_shrinks_isr", "a leader never drops itself",
          "leaders_are_in_the_isr"),
         (TOPICS, topics.CONTROLLERSHIP, "broker_becomes_controller",
-         "it does not believe it is the controller", "one_winner_an_epoch"),
+         "it does not believe it is the controller", "one_winner_per_epoch"),
         (TOPICS, topics.DEAD, "broker_becomes_controller", "its process runs",
          "stopped_brokers_do_nothing_is_kept"),
         (TOPICS, topics.LISTS, "admin_creates_topic", "the list has no gap",
@@ -276,7 +276,7 @@ def test_the_premises_of_what_every_step_keeps_do_not_contradict_each_other(syst
         (topics.who_returned_does_not_go, "controller_starts_bounced_broker",
          "who_goes_is_not_live"),
         (topics.who_goes_is_not_live, "controller_elects_preferred", "it"),
-        (topics.one_winner_an_epoch, "controller_moves_leaders", "it"),
+        (topics.one_winner_per_epoch, "controller_moves_leaders", "it"),
     ],
 )  # fmt: skip
 def test_each_invariant_is_needed_so_that_who_goes_is_not_elected(needed, step, what):

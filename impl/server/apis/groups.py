@@ -306,7 +306,7 @@ def _described(request: ApiRequest, name: str) -> Fields:
 
 
 def delete_groups(request: ApiRequest) -> Fields:
-    """Delete groups in which nobody is, with their offsets."""
+    """Delete empty groups, with their offsets."""
     rows = [
         Fields(group_id=name, error_code=error_code(request.shared.coordinator.delete(name)))
         for name in request.body.groups_names

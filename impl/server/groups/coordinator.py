@@ -374,7 +374,7 @@ class GroupCoordinator:
     # Administration
 
     def delete(self, name: str) -> str:
-        """DeleteGroups: a group in which nobody is, with its offsets."""
+        """DeleteGroups: an empty group, with its offsets."""
         error = self.error_of(name, may_be_empty=True)
         if error != NONE:
             return error

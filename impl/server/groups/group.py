@@ -89,13 +89,13 @@ class GroupMember:
         self.expires = now + self.who.session_ms / 1000
 
     def answer_join(self, answer: JoinResponse) -> None:
-        """Let it go on, if it waits."""
+        """Complete its pending request, if there is one."""
         if self.joining is not None:
             self.joining.set_result(answer)
             self.joining = None
 
     def answer_sync(self, answer: SyncResponse) -> None:
-        """Let it go on, if it waits."""
+        """Complete its pending request, if there is one."""
         if self.syncing is not None:
             self.syncing.set_result(answer)
             self.syncing = None
@@ -335,7 +335,7 @@ class Group:
     # Assignments
 
     def assign(self, assignment: Mapping[str, bytes], now: float) -> None:
-        """What the leader decided is stored: everybody goes on with it."""
+        """The assignment of the leader is stored, and each member is sent its part."""
         for member in self.members.values():
             member.assignment = assignment.get(member.member_id, b"")
             member.note_heartbeat(now)

@@ -226,7 +226,7 @@ class StagedBroker(SimulatedBroker, Host):
         return partition in self.logs.failing
 
     def lose(self, partition: TopicPartition) -> None:
-        """Its log directory fails under the broker, which has others and goes on with them."""
+        """Its log directory fails under the broker, which keeps its other log directories."""
         if self.logs.has(partition):
             self.logs.offline.add(partition)
         self.logs.failing.add(partition)

@@ -214,7 +214,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
                 self._take_notifications(server, server.broker == acting)
 
     def _take_notifications(self, server: StagedBroker, acts: bool) -> None:
-        """Whatever a watch says is an event in the queue, for a controller that minds it."""
+        """Each notification is an event in the queue of a controller that handles its path."""
         thread = server.thread
         for event in server.session.events():
             path, is_minded = event.path, event.path in MINDED
@@ -224,7 +224,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
                     # The echo of its own election: it would look, and find itself the controller.
                     wait(server.session.exists(path, watch=True))
                 elif thread.controller.active or thread.place is not None:
-                    # To stand for election is a step of its own.
+                    # Registering as controller is a step of its own.
                     server.put(path, lambda controller: controller.maybe_resign())
                 continue
             if path == paths.PREFERRED_ELECTION and event.type is EventType.DELETED:

@@ -57,7 +57,7 @@ def reply_to_registration_is_lost(world: StagedCluster, broker: int) -> None:
 
 
 def controller_continues_event(world: StagedCluster, broker: int) -> None:
-    """The event that it is in the middle of goes on, as far as where it is suspended next."""
+    """Its suspended event resumes, up to its next suspension point."""
     world.nodes[broker].thread.resume()
 
 
@@ -71,7 +71,7 @@ def _next_event(world: StagedCluster) -> One:
 
 
 def controller_handles_event(world: StagedCluster, broker: int) -> None:
-    """The next event of its queue is taken, as far as where it is suspended first."""
+    """The next event of its queue begins, up to its first suspension point."""
     server = world.nodes[broker]
     event = server.events.waiting.popleft()
     is_answer = event.name == ANSWER
@@ -143,7 +143,7 @@ def _orphaned(world: StagedCluster) -> One:
 
 
 def orphaned_request_arrives(world: StagedCluster, broker: int, sender: int) -> None:
-    """Its channel was closed when it was under way: nobody waits for the answer."""
+    """Its channel was closed while it was in flight: its response is ignored."""
     sent = world.nodes[sender].channels.orphans.pop(broker).under_way
     assert sent is not None, "what is orphaned is under way"
     world.nodes[broker].handle_request(sent)
@@ -175,7 +175,7 @@ def _replicas_that(
 
 
 def log_directory_fails(world: StagedCluster, broker: int, partition: int) -> None:
-    """The replica is offline at once; the broker goes on with the others."""
+    """The replica is offline at once; the broker keeps its other log directories."""
     world.nodes[broker].lose(at(partition))
 
 
@@ -253,7 +253,7 @@ def _late(world: StagedCluster) -> One:
 
 
 def late_stop_replica_arrives(world: StagedCluster, broker: int) -> None:
-    """After all, and after what was sent since."""
+    """The delayed copy arrives after requests that were sent later."""
     sent, server = world.late.pop(broker), world.nodes[broker]
     server.handle_request(sent)
 

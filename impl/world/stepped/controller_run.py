@@ -97,7 +97,7 @@ class ControllerRun(ControllerThread):
     # Running
 
     def begin(self, event: WatchEvent) -> None:
-        """Begin an event, and go on with it until it is suspended or over."""
+        """Begin an event, and run it until it is suspended or over."""
         super().begin(event)
         self._end()
 

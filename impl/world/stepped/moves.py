@@ -260,7 +260,7 @@ def admin_cancels_reassignment(world: SteppedState, broker: int) -> None:
     world.controllers[broker].begin(MoveAsked(None))
 
 
-# What controllers hear of
+# Notifications of controllers
 
 
 def _moves(world: SteppedState, broker: int, partition: TopicPartition) -> bool:

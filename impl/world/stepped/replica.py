@@ -24,7 +24,7 @@ class SteppedReplica(SteppedIsr[RecordLog]):
     """A replica whose ISR is written to ZooKeeper under the version that it holds.
 
     ``first`` marks who leads since the partition began and has appended nothing. A leader that is
-    stopped, and not deleted, goes on leading.
+    stopped, and not deleted, still leads.
     """
 
     def __init__(

@@ -253,11 +253,11 @@ class SteppedState(HostedWorld[ControllerRun, Host]):
         self._take_notifications()
 
     def _take_notifications(self) -> None:
-        """What watches brought is kept until its controller has time for it.
+        """Keep notifications until the controller can handle them.
 
-        A watch of the topic's node counts only while the controller knows the topic: Kafka takes
-        its handler back when a deletion is complete. Of that node it minds new data alone. What an
-        earlier controller of the same session watched, a new one minds not.
+        A watch of the topic's node counts only while the controller knows the topic: Kafka
+        unregisters its handler when a deletion is complete. It handles only data changes of that
+        node. A new controller ignores watches of an earlier controller in the same session.
         """
         for broker, one in self.controllers.items():
             heard = {

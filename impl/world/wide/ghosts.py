@@ -59,7 +59,7 @@ class EventHandled:
 
 @dataclass(frozen=True, slots=True)
 class SessionOpened:
-    """A process goes on in a new session: so many events of the last one wait still."""
+    """A process continues in a new session: so many events of the last one are still queued."""
 
     left: int
 

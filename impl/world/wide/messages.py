@@ -108,7 +108,7 @@ def _answered(world: WideWorld) -> Two:
 
 
 def answer_arrives(world: WideWorld, controller: int, broker: int) -> None:
-    """The controller hears of it; the next request goes out."""
+    """The response reaches the controller, and the next request is sent."""
     node = world.nodes[controller]
     channel = node.channels.to(broker)
     sent, said = channel.under_way, channel.answer

@@ -116,7 +116,7 @@ class WideBroker(BrokerWithDisk):
         self.open_session()
 
     def _has_controller(self, controller: EventController) -> None:
-        """A process that goes on keeps its queue of events."""
+        """A process that keeps running keeps its queue of events."""
         if self.up:
             self.channels = self.events.channels = Channels()
             self.events.controller = controller

@@ -95,7 +95,7 @@ def fetches(now, b):
     return all_of(is_led(now), is_to_follow(now, b), follows_now(now, b))
 
 
-def records_up_to(end):
+def replicated_records_ranking(end):
     """The ranking by which every live follower has, and its leader knows it, all records below an
     end: a function of the state that stays as it is."""
 

@@ -21,7 +21,7 @@ from specs.proofs.progress.catching_up import (
     is_current,
     is_left_out,
     leader_replica,
-    records_up_to,
+    replicated_records_ranking,
 )
 from specs.proofs.progress.leaders import OF_THE_EXECUTABLE, has_live_member, is_led
 
@@ -60,7 +60,7 @@ def all_records(now):
     return now.log[now.zk.leader].end
 
 
-RANKS, RECORDS_AWAITED = records_up_to(all_records)
+RANKS, RECORDS_AWAITED = replicated_records_ranking(all_records)
 
 AWAITED = (
     *leaders.AWAITED, *WRITES_AWAITED, *RECORDS_AWAITED,

@@ -18,7 +18,7 @@ from specs.proofs.progress.catching_up import (
     WRITES,
     WRITES_AWAITED,
     leader_replica,
-    records_up_to,
+    replicated_records_ranking,
 )
 from specs.proofs.progress.leaders import OF_THE_EXECUTABLE, has_live_member, is_led
 
@@ -59,7 +59,7 @@ def wanted(now):
     return now.watched + 1
 
 
-RANKS, RECORDS_AWAITED = records_up_to(wanted)
+RANKS, RECORDS_AWAITED = replicated_records_ranking(wanted)
 
 AWAITED = (
     *leaders.AWAITED, *WRITES_AWAITED, *RECORDS_AWAITED,
