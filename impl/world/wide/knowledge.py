@@ -244,12 +244,18 @@ def _of_fetcher(node: WideBroker, hosted: Replica) -> Iterator[Difference]:
 
 
 def _of_epochs(hosted: Replica) -> Iterator[Difference]:
-    """Where the leader epochs of its records begin (KIP-279): as its batches say."""
+    """Where the leader epochs of its records begin (KIP-279): as its batches say.
+
+    They go back where a leader has lost its log with the power, and writes on in its epoch: as a
+    follower it keeps that record, and appends older ones to it. Then the epochs that the older ones
+    contradict are dropped (LeaderEpochFileCache.assign).
+    """
     log, wanted = log_of(hosted), list[tuple[int, int]]()
     if not hosted.release.since("2.0"):
         return
     for batch in batches_of(log):
         if not wanted or wanted[-1][0] != batch.leader_epoch:
+            wanted = [entry for entry in wanted if entry[0] < batch.leader_epoch]
             wanted.append((batch.leader_epoch, max(batch.base_offset, log.log_start)))
     known = [(epoch, start) for epoch, start in log.epochs.entries if start < log.log_end]
     about = f"where the leader epochs of {hosted.partition} begin on broker {hosted.broker}"
