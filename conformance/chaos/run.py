@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, pairwise, permutations
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,6 +30,7 @@ from conformance.chaos.clients import OURS
 from conformance.chaos.history import ClientHistory
 from conformance.chaos.schedule import ChaosFault
 from conformance.chaos.workload import TOPIC, Workload
+from conformance.disks.compare_replicas import InspectedPartition
 from conformance.disks.findings import Severity
 from conformance.disks.inspect_directories import inspect
 from conformance.disks.predicted_truncation import preset_for
@@ -422,12 +423,12 @@ def _judge(report: ChaosReport, cluster: Cluster) -> None:
     if report.history.final:
         judged = find_anomalies(report.history)
         report.anomalies, report.allowed = judged.anomalies, judged.allowed
-    report.anomalies += _on_disks(cluster)
     cuts = list(_cuts(cluster))
     report.anomalies = [_explained(one, cluster.release, cuts) for one in report.anomalies]
+    report.anomalies += _on_disks(cluster, cuts)
 
 
-def _on_disks(cluster: Cluster) -> Iterator[Anomaly]:
+def _on_disks(cluster: Cluster, cuts: Sequence[LoggedTruncation]) -> Iterator[Anomaly]:
     """What log directories contradict each other or themselves in, as `insync inspect` has it."""
     folders = [str(cluster.folder / f"broker{one}") for one in cluster.brokers]
     try:
@@ -438,7 +439,16 @@ def _on_disks(cluster: Cluster) -> Iterator[Anomaly]:
         if one.kind == Severity.BROKEN.value:
             kind = DIVERGED if one.rule == "replicas_agree" else ON_DISK
             number = -1 if one.partition is None else one.partition
-            yield Anomaly(kind, number, -1, f"{one.topic or ''} {one.where}: {one.why}".strip())
+            anomaly = Anomaly(kind, number, -1, f"{one.topic or ''} {one.where}: {one.why}".strip())
+            anomaly = _explained(anomaly, cluster.release, cuts)
+            if kind == DIVERGED and cluster.release.since("0.11"):
+                partition = next(
+                    each for each in found.partitions
+                    if (each.topic, each.partition) == (one.topic, one.partition)
+                )  # fmt: skip
+                because = kept_epoch(partition, cluster.release, cuts)
+                anomaly = replace(anomaly, entry="KIP-279" if because else "", because=because)
+            yield anomaly
 
 
 @dataclass(frozen=True)
@@ -446,6 +456,7 @@ class LoggedTruncation:
     """A line of a broker's log that reports a truncation."""
 
     where: str
+    broker: str
     topic: str
     partition: int
     offset: int
@@ -455,14 +466,18 @@ _CUT = re.compile(r"Truncating log \[?([\w.]+)[-,](\d+)\]? to offset (\d+)")
 
 
 def _cuts(cluster: Cluster) -> Iterator[LoggedTruncation]:
-    """The cuts of logs that brokers of 0.10 tell of."""
+    """What the brokers' logs report of truncations."""
     for path in sorted(cluster.folder.glob("logs/*/server.log")):
         with path.open(encoding="utf-8", errors="replace") as lines:
             for number, line in enumerate(lines, 1):
                 found = _CUT.search(line)
                 if found:
                     yield LoggedTruncation(
-                        f"{path}:{number}", found[1], int(found[2]), int(found[3])
+                        f"{path}:{number}",
+                        path.parent.name,
+                        found[1],
+                        int(found[2]),
+                        int(found[3]),
                     )
 
 
@@ -487,6 +502,35 @@ def _explained(anomaly: Anomaly, release: Release, cuts: Sequence[LoggedTruncati
     log = f"{cut.topic}-{cut.partition}"
     because = f"{cut.where}: a follower cut {log} to offset {cut.offset}, its high watermark"
     return replace(anomaly, entry="KIP-101", because=because)
+
+
+def kept_epoch(
+    partition: InspectedPartition, release: Release, cuts: Sequence[LoggedTruncation]
+) -> str:
+    """Why replicas diverge where it is KIP-279; empty where nothing shows it.
+
+    From 0.11 to 1.1 a leader that never had an epoch answers with where its next one begins. A
+    follower that led in that epoch truncates to there, and keeps its records of the epoch.
+    """
+    if release.since("2.0"):
+        return ""
+    name = f"{partition.topic}-{partition.partition}"
+    for follower, leader in permutations(partition.replicas, 2):
+        known = dict(leader.epochs)
+        for (epoch, first), (later, end) in pairwise(follower.epochs):
+            if epoch in known or known.get(later) != end:
+                continue
+            for cut in cuts:
+                if (cut.broker, cut.topic, cut.partition, cut.offset) == (
+                    f"broker{follower.broker}", partition.topic, partition.partition, end
+                ):  # fmt: skip
+                    return (
+                        f"{cut.where}: broker {follower.broker} truncated {name} to offset {end}, "
+                        f"where leader epoch {later} begins, and kept what it wrote from offset "
+                        f"{first} on in leader epoch {epoch}, which broker {leader.broker} never "
+                        f"had"
+                    )
+    return ""
 
 
 _OF_A_CUT = (LOST, LOST_READ, DIVERGED, TORN, WENT_BACK)

@@ -17,6 +17,9 @@ from conformance.chaos.history import (
     ReadRecords,
     RestoredPosition,
 )
+from conformance.chaos.run import LoggedTruncation, kept_epoch
+from conformance.disks.compare_replicas import InspectedPartition, ReplicaRow
+from impl.releases import Release
 from specs.rendering import as_data
 
 
@@ -207,3 +210,39 @@ def test_what_may_happen_is_counted_and_no_anomaly(
 
     assert found.anomalies == []
     assert found.allowed.total() == allowed
+
+
+def replica(broker: int, *epochs: tuple[int, int]) -> ReplicaRow:
+    return ReplicaRow(broker, f"broker{broker}", 0, 20, 20, epochs[-1][0], epochs, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("release", "later", "to", "explained"),
+    [
+        ("0.11", (9, 12), 12, True),
+        ("1.1", (9, 12), 12, True),
+        ("2.0", (9, 12), 12, False),
+        ("0.11", (9, 12), 13, False),
+        ("0.11", (8, 12), 12, False),
+    ],
+    ids=[
+        "up to 1.1", "1.1 too", "mended in 2.0", "truncated to another offset",
+        "the leader had the epoch",
+    ],
+)  # fmt: skip
+def test_records_of_an_epoch_that_the_leader_never_had_are_kept_up_to_1_1(
+    release: str, later: tuple[int, int], to: int, explained: bool
+):
+    partition = InspectedPartition(
+        "chaos", 1, (replica(1, (7, 3), later), replica(2, (7, 3), (8, 10), (9, 12))), (), ()
+    )
+    cut = LoggedTruncation("server.log:4", "broker2", "chaos", 1, to)
+
+    because = kept_epoch(partition, Release.of(release), [cut])
+
+    assert because == (
+        "server.log:4: broker 2 truncated chaos-1 to offset 12, where leader epoch 9 begins, and "
+        "kept what it wrote from offset 10 on in leader epoch 8, which broker 1 never had"
+        if explained
+        else ""
+    )
