@@ -441,13 +441,14 @@ def _on_disks(cluster: Cluster, cuts: Sequence[LoggedTruncation]) -> Iterator[An
             number = -1 if one.partition is None else one.partition
             anomaly = Anomaly(kind, number, -1, f"{one.topic or ''} {one.where}: {one.why}".strip())
             anomaly = _explained(anomaly, cluster.release, cuts)
-            if kind == DIVERGED and cluster.release.since("0.11"):
+            if kind == DIVERGED:
                 partition = next(
                     each for each in found.partitions
                     if (each.topic, each.partition) == (one.topic, one.partition)
                 )  # fmt: skip
                 because = kept_epoch(partition, cluster.release, cuts)
-                anomaly = replace(anomaly, entry="KIP-279" if because else "", because=because)
+                if because:
+                    anomaly = replace(anomaly, entry="KIP-279", because=because)
             yield anomaly
 
 

@@ -794,8 +794,8 @@ def _leader_and_isr(asked: Fields) -> None:
     asked.fill("currentLeaderEpoch", "current", default=-1)
     asked.fill("requestLeaderEpoch", "leaderEpoch", default=asked["currentLeaderEpoch"] + 1)
     me, replicas = asked.get("self", asked.get("localBroker")), asked.get("replicas")
-    told = me is None or replicas is None or me in replicas
-    asked.fill("inReplicas", default=told)
+    is_assigned = me is None or replicas is None or me in replicas
+    asked.fill("inReplicas", default=is_assigned)
     asked.fill("offlineDir", default=asked.get("partition") == "offline")
     if "leader" in asked:
         asked.fill("aliveBrokers", default=_named(asked["leader"]))

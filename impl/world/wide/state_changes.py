@@ -15,10 +15,11 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 
 class StateChanges(ControllerJournal):
-    """Listens to a controller; ``unsettled`` is the first of its state changes of which it did not
-    say once that it was done, or that it failed; empty if there is none.
+    """Receives a controller's reports, and expects one of each partition and replica that it was
+    to move: that it moved, or that it failed.
 
-    What an error cuts off is not looked at.
+    ``unsettled``: the first that was reported not at all, or more than once; empty if there is
+    none. What an error cuts off is not looked at.
     """
 
     def __init__(self) -> None:
@@ -26,17 +27,17 @@ class StateChanges(ControllerJournal):
         self._target = ""
         self._waiting: set[object] = set()
 
-    def _begin(self, members: Collection[object], target: str) -> None:
-        self._end()
+    def _expect(self, members: Collection[object], target: str) -> None:
+        self._settle()
         self._waiting, self._target = {*members}, target
 
-    def _end(self) -> None:
+    def _settle(self) -> None:
         if self._waiting and not self.unsettled:
             named = ", ".join(sorted(map(str, self._waiting)))
             self.unsettled = f"whether {named} entered {self._target}"
         self._waiting.clear()
 
-    def _ends(self, member: object, target: str) -> None:
+    def _report(self, member: object, target: str) -> None:
         if member not in self._waiting and not self.unsettled:
             self.unsettled = f"once whether {member} entered {target}"
         self._waiting.discard(member)
@@ -44,14 +45,14 @@ class StateChanges(ControllerJournal):
     async def partitions_change(
         self, partitions: Collection[TopicPartition], target: PartitionState
     ) -> None:
-        """What was begun before is to be done."""
-        self._begin(partitions, target.value)
+        """Of all that it was to move before, the result has been reported."""
+        self._expect(partitions, target.value)
 
     async def replicas_change(
         self, replicas: Collection[tuple[TopicPartition, int]], target: ReplicaState
     ) -> None:
-        """What was begun before is to be done."""
-        self._begin(replicas, target.value)
+        """Of all that it was to move before, the result has been reported."""
+        self._expect(replicas, target.value)
 
     async def partition_moved(
         self,
@@ -62,8 +63,8 @@ class StateChanges(ControllerJournal):
         state: LeaderIsrAndControllerEpoch | None = None,
         is_written: bool = True,
     ) -> None:
-        """One of them is done."""
-        self._ends(partition, after.value)
+        """The result for one of them."""
+        self._report(partition, after.value)
 
     async def partition_failed(
         self,
@@ -72,14 +73,14 @@ class StateChanges(ControllerJournal):
         target: PartitionState,
         failure: ChangeFailure,
     ) -> None:
-        """One of them failed."""
-        self._ends(partition, target.value)
+        """The result for one of them."""
+        self._report(partition, target.value)
 
     async def replica_moved(
         self, broker: int, partition: TopicPartition, before: ReplicaState, after: ReplicaState
     ) -> None:
-        """One of them is done."""
-        self._ends((partition, broker), after.value)
+        """The result for one of them."""
+        self._report((partition, broker), after.value)
 
     async def replica_failed(
         self,
@@ -89,27 +90,27 @@ class StateChanges(ControllerJournal):
         target: ReplicaState,
         failure: ChangeFailure,
     ) -> None:
-        """One of them failed."""
-        self._ends((partition, broker), target.value)
+        """The result for one of them."""
+        self._report((partition, broker), target.value)
 
     async def event_begun(self, name: str) -> None:
         """An error that nobody caught may have ended the event before."""
         self._waiting.clear()
 
     async def event_done(self, name: str, failed: bool = False) -> None:
-        """All that it began is to be done, unless it failed."""
+        """The result of every change has been reported, unless the event failed."""
         if failed:
             self._waiting.clear()
-        self._end()
+        self._settle()
 
     async def event_failed(self, event: str, why: str) -> None:
-        """The rest of it is not done."""
+        """No more results are due."""
         self._waiting.clear()
 
     async def reassignment_failed(self, partition: TopicPartition, why: str) -> None:
-        """The rest of it is not done."""
+        """No more results are due."""
         self._waiting.clear()
 
     async def resigned(self) -> None:
-        """The rest is another controller's to do."""
+        """No more results are due."""
         self._waiting.clear()

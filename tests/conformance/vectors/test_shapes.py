@@ -300,3 +300,12 @@ def test_fields_that_a_case_puts_together_are_compared_side_by_side():
     assert agrees({"leaderAndIsr": {"leader": 1, "leaderEpoch": 5}}, got, case)
     assert not agrees({"leaderAndIsr": {"leader": 1, "leaderEpoch": 4}}, got, case)
     assert not agrees({"leaderAndIsr": {"leader": 1, "zkVersion": 4}}, got, case)
+
+
+def test_an_epoch_and_its_offset_are_compared_by_name_and_not_by_order():
+    case = read_cases(VECTORS / "leader_epoch_cache.json")[0]
+
+    assert agrees({"epoch": 3, "startOffset": 5}, [3, 5], case)
+    assert agrees({"endOffset": 5, "leaderEpoch": 3}, [3, 5], case)
+    assert not agrees({"offset": 3, "epoch": 5}, [3, 5], case)
+    assert not agrees({"leader": 3, "isr": 5}, [3, 5], case)
