@@ -110,6 +110,7 @@ STEPS: Mapping[str, str] = {
 }
 
 STEPS_OF: Mapping[str, Mapping[str, str]] = {
+    "election": {"controller_resigns": "controller_resigns_and_deletes_znode"},
     "reassignment": {"controller_moves_leader": "controller_moves_leader_to_target"},
     "replication": {"request_is_lost": "leader_and_isr_is_lost"},
 }

@@ -519,7 +519,7 @@ LEVERS: dict[str, Lever] = {
     "broker_wins_election": ElectionReplay.wins,
     "broker_learns_it_won": ElectionReplay.learns,
     "broker_loses_controller_election": ElectionReplay.finds_it_moved,
-    "controller_resigns": ElectionReplay.resigns,
+    "controller_resigns_and_deletes_znode": ElectionReplay.resigns,
     "broker_crashes": ElectionReplay.crashes,
     "controller_starts_write": ElectionReplay.starts_write,
     "write_is_applied": ElectionReplay.write_is_applied,

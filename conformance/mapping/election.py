@@ -68,7 +68,7 @@ ROWS: dict[str, StepRow] = {
             possible_now=_after_session_ends),
         row("reply_to_registration_is_lost", "broker",
             silent="the broker knows as little as before"),
-        row("controller_event_fails", "broker", "controller_resigns",
+        row("controller_event_fails", "broker", "controller_resigns_and_deletes_znode",
             why="as after an event that fails (triggerControllerMove); one who was deposed deletes "
                 "nothing"),
         row("controller_starts_write", "broker", "controller_starts_write",

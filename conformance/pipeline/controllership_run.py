@@ -204,7 +204,7 @@ class ControllershipRun:
     def _leaves(self, head: Sight) -> bool:
         number = self._number[head.broker]
         if self.model.belief(number):
-            self.model.take("controller_resigns", number)
+            self.model.take("controller_resigns_and_deletes_znode", number)
             self.left[head.broker] = head.event
         self.seen_as_controller.pop(head.broker, None)
         return True
@@ -275,10 +275,10 @@ class ControllershipRun:
     def _lost_controllership(self, broker: int, line: Sight | None) -> str | None:
         """The step by which it lost the controllership before, where lines allow for one."""
         if line is None:
-            return "controller_resigns"
+            return "controller_resigns_and_deletes_znode"
         held = self._held.get((broker, self.history.places[line.event.file].stream))
         if held is None or not self.history.contiguous(held, line.event):
-            return "controller_resigns"  # in the hole
+            return "controller_resigns_and_deletes_znode"  # in the hole
         last = max((self._held[key] for key in self._held if key[0] == broker), key=_at)
         crashed = self.history.restarted(last, line.event) is not None
         return "broker_crashes" if crashed else None
@@ -427,7 +427,7 @@ class ControllershipRun:
         elif head.what is What.WINS and thread is not None:
             number = self._number[head.broker]
             if head.epoch > self.model.epoch and self.model.belief(number) and not head.blamed:
-                self.model.take("controller_resigns", number, hidden=True)
+                self.model.take("controller_resigns_and_deletes_znode", number, hidden=True)
                 if self._elect(head.broker, head.epoch, head) is None:
                     self._drop(head)
                     return

@@ -68,7 +68,7 @@ class _ControllershipReplay(ModelDriver):
                 self.step("controller_sends_request", b)
             case "controller_resigned":
                 if self.read("belief.held", b):
-                    self.step("controller_resigns", b)
+                    self.step("controller_resigns_and_deletes_znode", b)
             case step if step in _OBEYED:
                 self._obeyed(line, b)
             case "request_refused":

@@ -95,7 +95,7 @@ def broker_loses_controller_election(now, new, broker):
 
 
 @transition(ends="lost", broker=BROKERS)
-def controller_resigns(now, new, broker):
+def controller_resigns_and_deletes_znode(now, new, broker):
     """A controller resigns, and deletes /controller if /controller_epoch still has its version.
 
     Why:   the deletion is fenced by the epoch's version, so a zombie cannot delete its successor.

@@ -21,7 +21,11 @@ def without_nodes_of(zk, broker):
 @transition(actor=NOBODY, fault=True, broker=BROKERS)
 def session_expires(now, new, broker):
     """ZooKeeper ends a session: the registration and /controller are deleted; a live process does
-    not notice, and keeps its beliefs."""
+    not notice, and keeps its beliefs.
+
+    Since 2.2 nothing is sent to it until it registers again. In Kafka it obeys what is sent under
+    the registration that it had, as in `reassignment`.
+    """
     expire(now, new, broker)
 
     new.zk = without_nodes_of(now.zk, broker)

@@ -37,7 +37,7 @@ from model.protocol.controllership import require_controllership, require_fence
 from model.protocol.isr import require_cached_version, require_outdated_version
 from model.protocol.state import BROKERS, CONTROLLER_EPOCHS, LEADER_EPOCHS, ZK_VERSIONS
 from model.replication import SYSTEM as REPLICATION
-from model.replication.isr import adopt_written_isr, require_laggard, require_may_rejoin_isr
+from model.replication.isr import require_laggard, require_may_rejoin_isr
 from model.replication.lifecycle import lose_memory
 from model.replication.state import STATE as BEFORE
 
@@ -162,17 +162,6 @@ def controller_finds_isr_written(now, new, controller, leader):
         state="applied", state_epoch=zk.state_epoch, version=zk.version)
 
 
-@transition(leader=BROKERS)
-def leader_learns_isr_is_written(now, new, leader):
-    """The answer arrives: the ISR that it asked for is now the only one that counts.
-
-    Kafka: Partition.handleAlterIsrResponse, CommittedIsr
-    """
-    require(now.isr_write[leader].state == "applied",     "the ISR was written, and answered")
-
-    adopt_written_isr(now, new, leader, now.isr_write[leader].version)
-
-
 @transition(ends="lost", fault=True, leader=BROKERS)
 def isr_answer_is_lost(now, new, leader):
     """The controller's answer is lost, or it resigns before it answers: the leader asks again, with
@@ -226,7 +215,6 @@ INSTEAD = {
     "leader_shrink_is_refused": controller_writes_isr,
     "leader_expands_isr": leader_asks_to_expand_isr,
     "leader_expand_is_refused": controller_refuses_isr,
-    "leader_learns_isr_is_written": leader_learns_isr_is_written,
     "isr_answer_is_lost": isr_answer_is_lost,
     "leader_finds_isr_written": controller_finds_isr_written,
     "leader_learns_isr_is_refused": None,

@@ -167,7 +167,8 @@ def adopt_written_isr(now, new, leader, state_version):
 def leader_learns_isr_is_written(now, new, leader):
     """The answer arrives: the leader adopts the ISR, and the version after its write.
 
-    Why: it may be late. A leader that is deposed already adopts the ISR of its write.
+    Why:   it may be late. A leader that is deposed already adopts the ISR of its write.
+    Kafka: from 2.7 the controller answers (Partition.handleAlterIsrResponse, CommittedIsr)
     """
     require(now.isr_write[leader].state == "applied",      "its write was applied")
 

@@ -60,7 +60,7 @@ a_zombie_has_a_write_under_way: so it is — a deposed controller has a write un
 # nothing from its successor.
 refused write_is_applied broker=1
 write_is_refused broker=1
-refused controller_resigns broker=1
+refused controller_resigns_and_deletes_znode broker=1
 show zk.controller
 check single_writer
 check single_controller
@@ -74,7 +74,7 @@ write_is_refused(broker=1)
     pending[1].any: true → false
     pending[1].epoch: 1 → 0
     pending[1].epoch_version: 1 → 0
-refused controller_resigns(broker=1)
+refused controller_resigns_and_deletes_znode(broker=1)
     the broker believes it is the controller — false (belief[1].held false)
 zk.controller: 2
 single_writer: holds

@@ -96,7 +96,7 @@ def test_controllerships_that_are_taken_and_left_in_turn_have_a_run(tmp_path: Pa
     election = result["coverage"]["election"]
     assert result["findings"] == []
     assert election["steps"]["broker_wins_election"] == 2
-    assert election["steps"]["controller_resigns"] == 1
+    assert election["steps"]["controller_resigns_and_deletes_znode"] == 1
     assert election["steps"]["write_is_applied"] == 1
     assert election["steps"]["broker_handles_request"] == 2
     assert election["hidden"]["broker_reads_epoch"] == 2

@@ -31,9 +31,9 @@ FAULTS: tuple[FaultInProof, ...] = (
     of_2_7("refusal_frees", "who is refused forgets what it asked for", (
         'when(\n        leader_awaits_answer(now, leader), asked.but(state="refused", version=0), BLANK)', "BLANK")),
     of_2_7("refused_isr_is_taken", "who is refused counts on what it asked for", (
-        '    require(now.isr_write[leader].state == "applied",     "the ISR was written, and answered")\n\n    adopt_written_isr(',
+        '    require(now.isr_write[leader].state == "applied",      "its write was applied")\n\n    adopt_written_isr(',
         '    require(any_of(now.isr_write[leader].state == "applied", now.isr_write[leader].state == "refused"), "it is answered")\n\n    adopt_written_isr('),
-        ("    all_of,\n", "    all_of,\n    any_of,\n")),
+        ("import BLANK, all_of, not_,", "import BLANK, all_of, any_of, not_,"), file="isr"),
     # -- the controller
     of_2_7("writes_by_any_version", "the controller does not look at the version", (
         "    require_cached_version(asked.version, now.zk.version)\n", "")),

@@ -42,7 +42,7 @@ WITHOUT = [
     ("controller_sends_request", 5),
     ("broker_handles_request", 6),
     ("write_is_applied", 9),
-    ("controller_resigns", 9),
+    ("controller_resigns_and_deletes_znode", 9),
 ]
 """A fair step of controllers, and the steps into the shortest loop of one broker without it."""
 

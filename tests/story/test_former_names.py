@@ -50,6 +50,8 @@ STORIES = Path(__file__).parents[2] / "specs" / "stories"
         ("deletion_is_not_resumed", "requested_deletions_end", "no_wedge"),
         ("reassign_six_stages", "controller_moves_leader_to_target", "controller_moves_leader"),
         ("refused_around_an_election", "leader_and_isr_is_lost", "request_is_lost"),
+        ("deposed_controller_writes_fenced", "controller_resigns_and_deletes_znode",
+         "controller_resigns"),
     ],
 )  # fmt: skip
 def test_a_story_of_before_is_played_as_it_was(story: str, now: str, former: str) -> None:

@@ -153,7 +153,7 @@ def test_numbers_have_no_limit_that_the_first_line_does_not_set():
     turn = "quietly session_expires broker=1\nquietly broker_connects broker=1\n" + "".join(
         f"quietly {step} broker=1\n"
         for step in ("broker_reads_epoch", "broker_wins_election", "broker_learns_it_won",
-                     "controller_resigns")
+                     "controller_resigns_and_deletes_znode")
     )  # fmt: skip
     many = "quietly broker_connects broker=1\n" + turn * 70
 

@@ -38,7 +38,7 @@ def has_forgotten_its_win(now, broker):
 FAULTS = {
     "session_expires": lambda now, broker: not_(has_forgotten_its_win(now, broker)),
     "broker_crashes": always_a_fault,
-    "controller_resigns": lambda now, broker: now.zk.controller == broker,
+    "controller_resigns_and_deletes_znode": lambda now, broker: now.zk.controller == broker,
     "controller_starts_write": lambda now, broker: now.zk.controller != broker,
 }
 
@@ -54,8 +54,8 @@ def is_heard_by_all(now):
 
 FAIR = (
     "session_expires", "broker_connects", "broker_reads_epoch", "broker_loses_controller_election",
-    "broker_wins_election", "broker_learns_it_won", "controller_resigns", "write_is_applied",
-    "controller_sends_request", "broker_handles_request")
+    "broker_wins_election", "broker_learns_it_won", "controller_resigns_and_deletes_znode",
+    "write_is_applied", "controller_sends_request", "broker_handles_request")
 
 
 @eventually("once faults have ended, one broker is the controller and knows it, and every broker "
@@ -183,7 +183,7 @@ RANKS = (
          {"write_is_applied": its_broker, "write_is_refused": its_broker}),
     Rank("zombies", "brokers that believe they are the controller, while nobody is",
          (BROKERS,), lambda now, b: all_of(nobody_is_registered(now), now.belief[b].held),
-         {"controller_resigns": its_broker}),
+         {"controller_resigns_and_deletes_znode": its_broker}),
     Rank("without_session", "brokers without a session, while nobody is registered",
          (BROKERS,), lambda now, b: all_of(nobody_is_registered(now), not_(now.session[b])),
          {"broker_connects": its_broker}),
@@ -218,7 +218,7 @@ AWAITED = (
     AwaitedStep("session_expires", has_forgotten_its_win, the_broker, (BROKERS,)),
     AwaitedStep("write_is_applied", of_nobody(lambda now, b: all_of(
         now.pending[b].any, is_current(now, b))), the_broker, (BROKERS,)),
-    AwaitedStep("controller_resigns", of_nobody(lambda now, b: all_of(
+    AwaitedStep("controller_resigns_and_deletes_znode", of_nobody(lambda now, b: all_of(
         now.belief[b].held, not_(now.pending[b].any))), the_broker, (BROKERS,)),
     AwaitedStep("broker_loses_controller_election", of_nobody(has_run_in_vain), the_broker,
                 (BROKERS,)),
