@@ -60,27 +60,6 @@ def test_no_fault_begins_when_the_time_is_up_and_those_that_were_are_judged():
     assert reported["counts"]["found"] > 0
 
 
-@pytest.mark.parametrize(
-    "line, why",
-    [
-        ("--faults kil", "did you mean 'kill'"),
-        ("--faults depose --trace", "leave out --trace"),
-        ("--version 2.7 --trace", "write --version 2.4"),
-        ("--version 1.9", "1.9"),
-        ("--brokers 2 --min-isr 3", "a partition has 2 replicas here"),
-        ("--rounds 0", "0 is not in the range"),
-        ("--minutes 0", "0.0 is not in the range"),
-        ("--clients ours,kcat", "'kcat' is no client; write ours, librdkafka"),
-    ],
-)
-def test_wrong_use_is_answered_with_what_would_be_right(line: str, why: str):
-    result = typed(line)
-
-    assert result.exit_code == 64
-    assert why in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-
-
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path):
     (tmp_path / "mine").write_text("x")
 

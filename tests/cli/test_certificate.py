@@ -154,22 +154,6 @@ def test_a_proof_is_kept_without_what_its_question_declares():
     assert steps_of(said) == "(assume @p1 p)\n(step @p2 false)\n"
 
 
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ("--smt2 one --certificate other", "give one of the two"),
-        ("--chain --certificate other", "--certificate does not go with --chain"),
-        ("--smt2 one --checker ethos", "--checker goes with --certificate"),
-        ("--certificate one --checker no-such-program", "there is no such program"),
-    ],
-)
-def test_what_does_not_go_together_is_wrong_use(line, why, insync):
-    result = insync(f"prove {line}")
-
-    assert result.exit_code == 64
-    assert why in result.output
-
-
 def test_a_folder_that_is_not_empty_is_left_alone(insync, tmp_path):
     (tmp_path / "mine").write_text("mine")
 

@@ -71,20 +71,3 @@ def test_a_step_that_is_none_is_broken_with_the_run_and_not_proved(monkeypatch, 
     assert "not proved: leader_advances_hw · " in result.stdout
     assert "in a state that obeys every invariant:" in result.stdout
     assert "no ISR write of it is under way" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ("prove --deep", "--deep goes with --chain"),
-        ("prove single_controller --chain", "a claim's name does not go with --chain"),
-        ("prove --chain --all", "--all does not go with --chain"),
-        ("prove --chain --brokers 3", "--brokers does not go with --chain"),
-        ("prove --chain --find", "--find does not go with --chain"),
-    ],
-)
-def test_what_does_not_go_together_is_wrong_use(line, why, insync):
-    result = insync(line)
-
-    assert result.exit_code == 64
-    assert why in result.output

@@ -230,26 +230,6 @@ def test_json_in_a_file_leaves_the_table_where_it_was(insync, tmp_path):
     assert json.loads(target.read_text())["system"] == "classic"
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("explore classic --max-states 0", "0 is not in the range x>=1"),
-        ("explore classic --engine java", "'java' is not one of 'native', 'python'"),
-        ("explore classic election", "unexpected extra argument"),
-        ("explore classic --engine python --symmetry", "--symmetry is for --engine native"),
-        ("explore classic --engine python --workers 2", "--workers is for --engine native"),
-        ("explore classic --workers 0", "0 is not in the range"),
-        ("explore classic --memory 0", "0.0 is not in the range"),
-    ],
-)
-def test_a_wrong_line_is_refused(insync, line, words):
-    result = insync(line)
-
-    assert result.exit_code == 64
-    assert words in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
 @pytest.mark.parametrize("kind", [always, always_step])
 def test_a_claim_without_a_companion_is_refused_with_the_line_to_write(kind):
     with pytest.raises(ProtocolError, match=r"test_explore.py:\d+: it_holds has no companion"):

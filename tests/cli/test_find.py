@@ -182,13 +182,6 @@ def test_where_something_is_always_possible_no_deadlock_is_found(insync, answer)
     assert cut_short == 2
 
 
-def test_claim_and_system_in_the_wrong_order_are_put_right(insync):
-    result = insync("find classic strong_isr")
-
-    assert result.exit_code == 64
-    assert result.stderr == "insync: the claim comes first; write: insync find strong_isr classic\n"
-
-
 def test_a_release_gets_the_bounds_in_which_it_breaks_what_it_is_known_to_break(insync, answer):
     result = insync("find no_message_loss replication --version 0.10")
     code, run = answer("find no_message_loss replication --version 0.10")

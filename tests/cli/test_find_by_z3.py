@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from conformance.cli import bounded
 from specs.bounded import MAX_STEPS, WORK
 
@@ -72,31 +70,6 @@ def test_a_limit_of_work_is_unknown(insync, answer):
     assert "unknown (--rlimit 1 was used up; not even the initial state was judged" in result
     assert "no run at all in" in result
     assert (code, found["verdict"]) == (2, "unknown")
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("strong_isr classic --bound log=none", "write --bound log=N, or add --engine z3"),
-        ("strong_isr classic --engine z3 --bound log=none", "says least over every offset"),
-        ("strong_isr classic --engine z3 --max-states 5", "with --engine z3 write --max-steps"),
-        ("strong_isr classic --engine z3 --symmetry", "--symmetry is for --engine native"),
-        ("strong_isr classic --max-steps 5", "--max-steps is for --engine z3"),
-        ("strong_isr classic --rlimit 5", "--rlimit is for --engine z3"),
-        ("strong_isr classic --engine z3 --bound nothing=none", "unknown bound of classic"),
-        (
-            "strong_isr classic --engine z3 --bound epoch=2 --bound epoch=none",
-            "given as a number and as none",
-        ),
-        ("requested_deletions_end topics --engine z3", "not at loops; leave --engine z3 out"),
-    ],
-)
-def test_what_does_not_go_together_is_refused_in_one_line(insync, line, said):
-    refused = insync(f"find {line}")
-
-    assert refused.exit_code == 64
-    assert said in refused.stderr
-    assert refused.stderr.count("\n") == 1
 
 
 def test_the_help_names_the_defaults_of_the_engine():

@@ -59,23 +59,6 @@ def test_a_found_run_is_opened_in_the_browser(monkeypatch: pytest.MonkeyPatch):
     assert len(served[0]["lines"]) == 8
 
 
-@pytest.mark.parametrize(
-    "words, why",
-    [
-        (
-            ("find", "strong_isr", "classic", "--save-story", "no/x.story"),
-            "there is no such folder",
-        ),
-        (("zoo", "--quick", "--save-story", "x.story"), "keep one run"),
-    ],
-)
-def test_what_cannot_be_kept_is_refused_before_the_search(words: tuple[str, ...], why: str):
-    refused = insync(*words)
-
-    assert refused.exit_code == 64
-    assert why in refused.output
-
-
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     shown: list[dict[str, Any]] = []

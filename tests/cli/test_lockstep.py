@@ -8,10 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-from click.testing import CliRunner
-
-from conformance.cli.lockstep import RELEASES, lockstep
+from conformance.cli.lockstep import RELEASES
 
 Answer = Callable[[str], tuple[int, dict[str, Any]]]
 
@@ -36,19 +33,3 @@ def test_any_release_can_be_walked(answer: Answer) -> None:
     )
 
     assert (code, [one["release"] for one in said["profiles"]]) == (0, ["0.11", "2.8"])
-
-
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        ("--version 3.0", "no release 3.0 from 0.10.0 to 2.8"),
-        ("--version newest", "a release looks like 2.3 or 0.10.1"),
-        ("--system cluster --version 0.10", "--system cluster begins with 0.11"),
-    ],
-)
-def test_a_release_that_cannot_be_walked_is_refused_in_one_line(words: str, why: str) -> None:
-    result = CliRunner().invoke(lockstep, words.split())
-
-    assert result.exit_code == 64
-    assert why in result.output
-    assert len(result.output.splitlines()) == 1

@@ -139,38 +139,3 @@ def test_progress_is_the_name_of_all_claims_of_progress():
         "all_brokers_know_the_controller", "a_leader_is_followed_by_all",
         "produced_records_are_committed", "the_isr_recovers",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("single_controler", ["did you mean 'single_controller'?"]),
-        ("single_writer", ["no proof yet", "single_controller", "insync find single_writer elec"]),
-        ("--all single_controller", ["write either --all or names"]),
-        ("--brokers 0", ["brokers=0 is too small", "brokers=1"]),
-        ("--brokers few", ["write a number, or 'any'"]),
-        ("--version 9.9", ["version of election '9.9'"]),
-        ("--without truncation", ["truncation is a switch of replication"]),
-        (
-            "--unfair broker_handles_request single_controller",
-            ["for claims of progress", "is none"],
-        ),
-        (
-            "all_brokers_know_the_controller --unfair broker_crashes",
-            ["unknown fair step", "one of"],
-        ),
-        (
-            "all_brokers_know_the_controller --find",
-            ["--find and --graph are for single_controller"],
-        ),
-        ("--solver cvc4", ["'cvc4' is not one of", "z3", "cvc5", "both"]),
-        ("single_controller --smt2 model", ["not empty", "name a new folder"]),
-    ],
-)
-def test_a_wrong_line_is_refused_with_what_is_right(insync, line, words):
-    result = insync(f"prove {line}")
-
-    assert result.exit_code == 64
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    assert [word for word in words if word not in result.stderr] == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 
 def test_a_theorem_is_proved_by_its_name_with_its_label(insync, answer):
     result = insync("prove placement_is_distinct one_write_at_a_time").stdout
@@ -28,18 +26,3 @@ def test_a_theorem_stands_beside_a_claim_that_is_proved_by_induction(answer):
     ]  # fmt: skip
     answers = [set(one["result"]) for one in found["obligations"]]
     assert {"z3", "cvc5"} in answers
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("placement_is_distinct --brokers 3", "is proved for any number; leave it out"),
-        ("placement_is_distinct --smt2 folder", "is a theorem"),
-        ("placement_is_distnct", "did you mean 'placement_is_distinct'?"),
-    ],
-)
-def test_what_does_not_go_with_a_theorem_is_refused(insync, line, said):
-    refused = insync(f"prove {line}")
-
-    assert refused.exit_code == 64
-    assert said in refused.stderr

@@ -146,30 +146,6 @@ def test_a_broken_run_that_was_not_kept_comes_with_the_command_that_keeps_it(ins
     assert [path.name for path in tmp_path.iterdir()] == ["seed-2.ndjson"]
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("--seeds 5..1", "write --seeds 1..5"),
-        ("--seeds 1-5", "write A..B"),
-        ("--seeds 1..", "write A..B"),
-        ("--seed -1", "-1 is not in the range x>=0"),
-        ("--seed 1 --seeds 1..2", "write one of them"),
-        ("--steps 0", "0 is not in the range x>=1"),
-        ("--faults crash", "did you mean 'crashes'? one of: crashes, everything"),
-        ("--brokers 1", "1 is not in the range 2<=x<=9"),
-        ("--brokers 10", "10 is not in the range 2<=x<=9"),
-        ("--logs", "write --cluster --out DIR --logs"),
-    ],
-)
-def test_a_wrong_line_is_refused_with_what_is_right(insync, line, words):
-    result = insync(f"simulate {line}")
-
-    assert result.exit_code == 64
-    assert result.stdout == ""
-    assert words in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
 def test_a_file_is_not_a_folder(insync, tmp_path):
     (tmp_path / "file").write_text("mine")
 
@@ -226,18 +202,3 @@ def test_a_cluster_that_loses_what_it_reported_is_broken_and_says_how_to_see_it_
     assert result.exit_code == 1
     assert "below its high watermark" in result.stdout
     assert "again: insync simulate --cluster --seed " in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("--cluster --out runs", "--out is of the world of one partition"),
-        ("--cluster --fault broker_crash", "--fault is of the world of one partition"),
-        ("--cluster --faults chaos", "one of: clients, crashes, denials, deposed"),
-    ],
-)
-def test_wrong_use_of_a_cluster_says_what_to_write(insync, line, words):
-    result = insync(f"simulate {line}")
-
-    assert result.exit_code == 64
-    assert words in result.stderr

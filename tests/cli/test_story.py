@@ -102,24 +102,6 @@ def test_a_wrong_word_is_wrong_use_in_one_line(insync, story):
     assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("story", "write: insync story specs/stories"),
-        ("story no_such.story", "there is no such file"),
-        ("story tests", "there is no file *.story in this folder"),
-        ("story --on disk specs/stories", "is not one of 'model', 'impl', 'both'"),
-        ("story --on impl --accept specs/stories", "leave out either --accept or --on impl"),
-        ("story --on both --fault broker_crash specs/stories", "leave out either --fault"),
-    ],
-)
-def test_wrong_use_says_what_to_write(insync, line, words):
-    result = insync(line)
-
-    assert result.exit_code == 64
-    assert words in result.stderr
-
-
 def test_a_folder_is_all_its_stories():
     """By the command that README shows, which is not run there again."""
     result = CliRunner().invoke(main, ["story", "specs/stories", "--json", "-"])

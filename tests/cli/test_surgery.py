@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 EPOCH = '"/controller_epoch is as it was read"'
 SESSION = '"the broker has a session"'
 
@@ -30,24 +28,3 @@ def test_a_guard_beyond_max_states_is_unknown(insync):
 
     assert result.exit_code == 2
     assert "unknown: the bound of 5 states is reached" in " ".join(result.stdout.split())
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("surgery", "name a system"),
-        ("surgery elections", "did you mean 'election'"),
-        ("surgery election --guard nothing", "unknown guard of election 'nothing'"),
-        ("surgery election --bound epoch=0", "epoch=0 is too small"),
-        (
-            "surgery election --without zk_writes_fenced",
-            "breaks with every guard in place",
-        ),
-    ],
-)
-def test_wrong_use_says_what_is_right(insync, line, words):
-    result = insync(line)
-
-    assert result.exit_code == 64
-    assert words in result.stderr
-    assert result.stderr.count("\n") == 1

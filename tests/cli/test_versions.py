@@ -112,31 +112,6 @@ def test_a_clash_is_between_values_that_there_are_and_leaves_some_over(clash):
     assert set(clash.others) < set(other.values)
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        (
-            "--version 2.3 --set truncation=hw",
-            ["fetch_fencing=true does not go with truncation=hw", "KIP-320", "kip_101 or kip_279"],
-        ),
-        (
-            "--version 2.0 --without late_answers_ignored",
-            ["late_answers_ignored=false does not go with fetch_fencing=false", "KAFKA-7786"],
-        ),
-        (
-            "--version 2.3 --without fetch_fencing --without late_answers_ignored",
-            ["late_answers_ignored=false does not go with fetch_fencing=false"],
-        ),
-    ],
-)
-def test_two_switches_that_do_not_go_together_are_named_with_the_reason(insync, line, words):
-    result = insync(f"find no_message_loss replication {line}")
-
-    assert result.exit_code == 64
-    assert [word for word in words if word not in result.stderr] == []
-    assert result.stderr.count("\n") == 1
-
-
 def test_a_clash_is_gone_when_either_of_the_two_is_chosen_otherwise():
     replication = SYSTEMS["replication"]
 

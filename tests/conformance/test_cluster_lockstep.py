@@ -450,10 +450,3 @@ def test_the_map_lists_each_row_and_leaves_nothing_out() -> None:
     assert reported["left_out"] == {}
     goes_on = reported["rows"]["controller_continues_event"]["transitions"]
     assert goes_on[:2] == ["broker_learns_it_won", "broker_loses_controller_election"]
-
-
-def test_a_profile_that_there_is_not_is_answered_with_those_that_there_are() -> None:
-    found = CliRunner().invoke(lockstep, ["--system", "cluster", "--faults", "gremlins"])
-
-    assert found.exit_code == 64
-    assert "there are none, crashes, sessions, lossy, operators, slow" in found.output

@@ -114,10 +114,3 @@ def test_the_command_tells_a_mismatch_with_its_diagnosis(monkeypatch: pytest.Mon
     assert result.exit_code == 1
     assert "last accepted:" in result.output
     assert "nearest accepted alternative" in result.output
-
-
-def test_a_profile_that_there_is_not_is_wrong_use() -> None:
-    result = CliRunner().invoke(lockstep, ["--faults", "rain"])
-
-    assert result.exit_code == 64
-    assert "no fault profile 'rain'" in result.output

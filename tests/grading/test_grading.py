@@ -262,13 +262,6 @@ def test_the_command_lists_shows_and_judges(answer):
     assert json.loads(judged.stdout)["verdict"] == "holds"
 
 
-def test_a_name_that_is_neither_file_nor_exercise_is_wrong_use():
-    result = insync("two-leeders.story")
-
-    assert result.exit_code == 64
-    assert "insync grade lists them" in result.output
-
-
 def test_the_system_of_an_exercise_is_reported_in_full():
     for one in RUNS:
         assert heading_line(one.heading.recorded, one.heading.given).startswith("system ")

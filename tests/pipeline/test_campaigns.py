@@ -116,23 +116,6 @@ def test_a_run_of_which_lines_are_missing_is_not_checked():
     assert "gap" in verdict["why"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--planted", "KIP-101"], "write --engine spark or --engine local"),
-        (["--engine", "local", "--planted", "KIP-1"], "unknown bug to plant 'KIP-1'"),
-        (["--engine", "local", "--faults", "none,rain"], "unknown fault profile 'rain'"),
-        (["--engine", "local", "--master", "local[1]"], "write --engine spark"),
-    ],
-)
-def test_a_campaign_that_makes_no_sense_is_refused_in_one_line(arguments, said, tmp_path):
-    result = CliRunner().invoke(main, ["simulate", *arguments])
-
-    assert result.exit_code == 64
-    assert said in result.output
-    assert result.output.count("\n") == 1
-
-
 def test_the_command_keeps_what_it_did_and_a_failure_comes_back_as_a_small_story(tmp_path):
     command = [
         "simulate", "--seeds", "1..2", "--steps", "60", "--planted", "KIP-101",

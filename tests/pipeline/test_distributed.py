@@ -106,23 +106,6 @@ def test_spark_gives_the_report_of_the_native_engine(spark, tmp_path):
     assert len(found["levels"]) > 3
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--shards", "3"], "--shards is for --engine spark"),
-        (["--engine", "spark", "--checkpoint", "kept"], "--checkpoint is for --engine native"),
-        (["--engine", "spark", "--master", "spark://host:7077"], "that every executor sees"),
-        (["--engine", "spark", "--field-values"], "--engine native"),
-    ],
-)
-def test_options_that_do_not_go_together_are_refused_in_one_line(arguments, said):
-    result = CliRunner().invoke(main, ["explore", "classic", *arguments])
-
-    assert result.exit_code == 64
-    assert said in result.output
-    assert result.output.count("\n") == 1
-
-
 def test_a_folder_with_segments_of_another_visit_is_refused(tmp_path):
     (tmp_path / "visited").mkdir()
 

@@ -220,27 +220,11 @@ def test_the_graph_says_who_needs_whom():
     assert svg(needs, "x").count("<rect") == len(needs) + 1
 
 
-def test_an_invariant_that_the_proof_does_not_have_cannot_be_forgotten():
-    said = CliRunner().invoke(
-        main, ["prove", "single_controller", "--find", "--drop-invariants", "beleif"]
-    )
-
-    assert said.exit_code == 64
-    assert "beleif" in said.output
-
-
 def test_options_of_find_without_it_are_refused_and_a_graph_needs_a_name_that_says_its_form():
     for line in (["--write", "x.py"], ["--drop-invariants", "a"], ["--graph", "x.pdf"], ["--find"],
                  ["--seed", "3"], ["--states", "5"]):  # fmt: skip
         claim = [] if line == ["--find"] else ["single_controller"]
         assert CliRunner().invoke(main, ["prove", *claim, *line]).exit_code == 64, line
-
-
-def test_a_theorem_has_no_invariants_to_be_found():
-    said = CliRunner().invoke(main, ["prove", "cluster_leader_unique", "--find"])
-
-    assert said.exit_code == 64
-    assert "cluster_leader_unique is a theorem beside them" in said.output
 
 
 def test_a_file_to_go_on_from_that_is_of_something_else_is_refused(tmp_path):

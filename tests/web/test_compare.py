@@ -209,21 +209,3 @@ def test_a_page_of_a_comparison_is_whole_in_itself(tmp_path: Path):
     assert result.exit_code == 1
     assert not re.search(r"""(?:src|href)=["'](?!#)""", text)
     assert len(text) < 1_000_000
-
-
-@pytest.mark.parametrize(
-    "words, why",
-    [
-        ((str(LOST), "9.9"), "unknown version of replication '9.9'"),
-        ((str(LOST), "nowhere.story"), "nowhere.story: No such file"),
-        (("nowhere.story", "2.3"), "nowhere.story: No such file"),
-        ((str(LOST), "0.11", "--out", "x.pdf"), "a comparison is a page"),
-        ((str(LOST), "without fencing_by_hope"), "unknown switch of replication"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused_in_a_line(words: tuple[str, ...], why: str):
-    result = insync("compare", *words)
-
-    assert result.exit_code == 64
-    assert why in result.output
-    assert len(result.output.strip().splitlines()) == 1

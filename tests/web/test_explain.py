@@ -102,13 +102,6 @@ def test_a_file_without_a_run_is_refused_with_what_would_be_one(
     assert len(result.output.strip().splitlines()) == 1
 
 
-def test_a_form_that_is_not_known_is_refused_before_anything_is_read():
-    result = insync("explain", "nowhere.json", "--out", "x.pdf")
-
-    assert result.exit_code == 64
-    assert ".html, .svg, .md, .mmd, .py" in result.output
-
-
 def test_a_sequence_diagram_has_a_note_for_every_step_and_arrows_for_messages(
     run: Path, tmp_path: Path
 ):
@@ -171,13 +164,6 @@ def test_a_story_becomes_cards_in_another_order_and_a_key_that_puts_them_right(t
     assert [label for _, label in printed] != steps
     assert "isr_holds_committed breaks" in text
     assert not re.search(r"""(?:src|href)=""", text)
-
-
-def test_cards_are_for_paper_and_nothing_else():
-    result = insync("explain", str(STORIES / "m2_is_lost.story"), "--cards", "--out", "x.svg")
-
-    assert result.exit_code == 64
-    assert "--cards --out FILE.html" in result.output
 
 
 @pytest.mark.parametrize(

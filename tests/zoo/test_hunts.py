@@ -112,17 +112,6 @@ def test_a_search_that_is_cut_short_is_unknown(insync):
     assert "not found" in result.stdout
 
 
-def test_an_unknown_id_is_wrong_use_and_the_nearest_is_named(insync):
-    result = insync("zoo KAFKA-1189")
-
-    assert result.exit_code == 64
-    assert "did you mean 'KAFKA-1188'" in result.output
-
-
-def test_an_id_and_all_are_not_for_one_line(insync):
-    assert insync("zoo KAFKA-532 --all").exit_code == 64
-
-
 def test_a_bug_that_is_not_found_is_as_bad_as_a_fix_that_does_not_help():
     one = entry("KIP-320-first-try")
     assert one.shown is not None
