@@ -15,7 +15,6 @@ import click
 
 from conformance.chaos.clients import CLIENTS, OURS, WrongClients, clients_named
 from conformance.chaos.schedule import KINDS, UNTRACED, faults
-from conformance.cli.cluster import ends_as_interrupt
 from conformance.cli.common import (
     Progress,
     WrongUse,
@@ -27,6 +26,7 @@ from conformance.cli.common import (
     write_atomically,
 )
 from conformance.cli.kafka_tool import preset_of
+from conformance.cli.process_commands import ends_as_interrupt
 from impl.releases import DEFAULT, Release
 from impl.server.processes import ClusterError
 from specs.rendering import as_data

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import signal
-import threading
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import click
 
 from conformance.cli.common import WrongUse, emit_json, json_option, say
 from conformance.cli.kafka_tool import cluster_in, preset_of
+from conformance.cli.process_commands import (
+    FOLDER,
+    ONE_OR_ALL,
+    add_process_commands,
+    locked,
+    states_of,
+)
 from impl.releases import DEFAULT, Release
 from impl.server.cluster import KINDS, STATE, Cluster, new_state
-from impl.server.processes import ClusterError, lock_folder
+from impl.server.processes import ClusterError
 from impl.server.properties import (
     WrongProperties,
     address_of,
@@ -34,8 +37,6 @@ QUICK = {"controlled.shutdown.retry.backoff.ms": "500"}
 OFFSETS_REPLICAS = 3
 """``offsets.topic.replication.factor``, where nobody sets it."""
 
-FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-BROKER = click.argument("broker", metavar="BROKER|zookeeper")
 MOST_BROKERS = 20
 
 
@@ -56,7 +57,7 @@ def cluster() -> None:
 
 @cluster.command()
 @FOLDER
-@click.argument("broker", metavar="[BROKER|zookeeper]", required=False)
+@ONE_OR_ALL
 @click.option("--broker-ids", "ids", metavar="N,N", help="Their ids, from 0 on; 1 to N by default.")
 @click.option("--brokers", type=click.IntRange(1, MOST_BROKERS), default=None, metavar="N",
               help="How many, for a new cluster; 3 by default.")  # fmt: skip
@@ -252,88 +253,10 @@ def add(folder: Path, broker: int, rack: str | None, json_target: str | None) ->
     emit_json(json_target, _status(found))
 
 
-@cluster.command()
-@FOLDER
-@click.argument("broker", metavar="[BROKER|zookeeper]", required=False)
-@json_option
-def stop(folder: Path, broker: str | None, json_target: str | None) -> None:
-    """End every process of the cluster cleanly, or one of them; what is on the disk stays.
-
-    \b
-    Example:
-      insync cluster stop DIR
-      insync cluster stop DIR 2
-    """
-    found = cluster_in(folder)
-    with _changing(folder):
-        if broker is None:
-            ended = found.stop()
-        else:
-            found.stop_one(broker)
-            ended = [found.name_of(broker)]
-    for name in ended:
-        say(f"{name}: ended", json_target)
-    if not ended:
-        say("nothing runs", json_target)
-    emit_json(json_target, _status(found))
-
-
-@cluster.command()
-@FOLDER
-@json_option
-def status(folder: Path, json_target: str | None) -> None:
-    """Say which processes run, which are paused, and who is controller.
-
-    \b
-    Example:
-      insync cluster status DIR
-      insync cluster status DIR --json -
-    """
-    found = cluster_in(folder)
-    status = _status(found)
-    say(f"release {status['version']}, ZooKeeper {status['zookeeper']} at {status['connect']}",
-        json_target)  # fmt: skip
-    for name, one in status["processes"].items():
-        where = "" if one["pid"] is None else f", process {one['pid']}"
-        at = f", port {one['port']}" if one["port"] else ""
-        say(f"{name}: {one['state']}{where}{at}", json_target)
-    controller = status["controller"]
-    say("controller: " + ("nobody" if controller is None else str(controller)), json_target)
-    emit_json(json_target, status)
-
-
-def _one_broker(what: str, done: str, help_: str) -> None:
-    """Add a command that does something to one broker's process; ``done`` is what it prints."""
-
-    @cluster.command(what, help=f"{help_}\n\n\b\nExample:\n  insync cluster {what} DIR 1\n")
-    @FOLDER
-    @BROKER
-    @json_option
-    def command(folder: Path, broker: str, json_target: str | None) -> None:
-        _do(folder, broker, what, done, json_target)
-
-
-_one_broker("kill", "killed", "End a broker at once, as a crash does (SIGKILL).")
-_one_broker("pause", "paused", "Pause a broker (SIGSTOP), as a long GC pause does.")
-_one_broker("resume", "resumed", "Let a paused broker go on (SIGCONT).")
-
-
-def _do(folder: Path, broker: str, what: str, done: str, json_target: str | None) -> None:
-    found = cluster_in(folder)
-    with _changing(folder):
-        getattr(found, what)(broker)
-    say(f"{found.name_of(broker)}: {done}", json_target)
-    emit_json(json_target, _status(found))
-
-
 def _status(found: Cluster) -> dict[str, Any]:
-    processes = {}
-    for name in found.names():
-        pid = found.pid(name)
-        state = "ended" if pid is None else "paused" if found.paused(name) else "runs"
-        number = name.removeprefix("broker")
-        port = found.state.ports[int(number)] if number.isdecimal() else None
-        processes[name] = {"state": state, "pid": pid, "port": port}
+    processes = states_of(found, found.names())
+    for broker, port in found.state.ports.items():
+        processes[f"broker{broker}"]["port"] = port
     return {
         "folder": str(found.folder),
         "version": found.state.version,
@@ -361,35 +284,20 @@ def _controller(found: Cluster) -> int | None:
         port.close()
 
 
-@contextlib.contextmanager
-def _changing(folder: Path) -> Iterator[None]:
-    """Hold the directory's lock; what cannot be done becomes one line."""
-    made, had_lock = not folder.exists(), (folder / ".lock").exists()
-    try:
-        with ends_as_interrupt(), lock_folder(folder):
-            yield
-    except (ClusterError, NoServer, OSError) as error:
-        raise WrongUse(str(error)) from error
-    finally:
-        if not had_lock and not (folder / STATE).exists():  # nothing came of it
-            with contextlib.suppress(OSError):
-                (folder / ".lock").unlink(missing_ok=True)
-                if made:
-                    folder.rmdir()
+def _changing(folder: Path) -> AbstractContextManager[None]:
+    return locked(folder, STATE, ClusterError, NoServer, OSError)
 
 
-@contextlib.contextmanager
-def ends_as_interrupt() -> Iterator[None]:
-    """A request to end, SIGTERM, is taken like Ctrl-C, so that what was started is ended."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+def _title(found: Cluster) -> str:
+    state = found.state
+    return f"release {state.version}, ZooKeeper {state.zookeeper} at {state.connect}"
 
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def _stopped(found: Cluster, broker: str | None) -> list[str]:
+    if broker is None:
+        return found.stop()
+    found.stop_one(broker)
+    return [found.name_of(broker)]
+
+
+add_process_commands(cluster, cluster_in, _changing, _title, _status, _stopped)

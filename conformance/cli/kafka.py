@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from conformance.chaos.clients import OURS, WrongClients, clients_named
-from conformance.cli.cluster import ends_as_interrupt
 from conformance.cli.common import (
     Progress,
     RenamedOption,
@@ -25,6 +26,14 @@ from conformance.cli.common import (
     show_table,
 )
 from conformance.cli.interrupts import INTERRUPTED, interrupts
+from conformance.cli.process_commands import (
+    FOLDER,
+    ONE_OR_ALL,
+    add_process_commands,
+    ends_as_interrupt,
+    locked,
+    states_of,
+)
 from conformance.kafka.carry_out_schedule import ask_proxies, do_line
 from conformance.kafka.download import NotDownloaded, cache_folder, downloaded_releases, libs_of
 from conformance.kafka.download import download as download_release
@@ -33,12 +42,10 @@ from conformance.kafka.lab import LOOPBACK, MOST_BROKERS, PROXIES, STATE, ZOOKEE
 from conformance.kafka.releases import RELEASES, KafkaRelease, NoRelease, release_of
 from conformance.kafka.schedule import WrongSchedule, parse_schedule
 from conformance.kafka.zookeeper_client import controller_of
-from impl.server.processes import ClusterError, lock_folder
+from impl.server.processes import ClusterError
 from specs.rendering import as_data
 from specs.verdict import Verdict
 
-FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-BROKER = click.argument("broker", metavar="BROKER|zookeeper")
 HOME = click.option(
     "--home", metavar="DIR", type=click.Path(path_type=Path),
     help="A Kafka that you have, instead of one that was fetched.",
@@ -131,7 +138,7 @@ def versions(json_target: str | None) -> None:
 
 @kafka.command()
 @FOLDER
-@click.argument("broker", metavar="[BROKER|zookeeper]", required=False)
+@ONE_OR_ALL
 @click.option("--version", metavar="V", help=f"The release, for a new one; {DEFAULT} by default.")
 @click.option("--brokers", type=click.IntRange(1, MOST_BROKERS), default=None, metavar="N",
               help="How many, for a new one; 3 by default.")  # fmt: skip
@@ -213,56 +220,6 @@ def _settings(given: tuple[str, ...]) -> dict[str, str]:
 
 @kafka.command()
 @FOLDER
-@click.argument("broker", metavar="[BROKER|zookeeper]", required=False)
-@json_option
-def stop(folder: Path, broker: str | None, json_target: str | None) -> None:
-    """End every process of the Kafka in DIR cleanly, or one of them.
-
-    \b
-    Example:
-      insync kafka stop DIR
-      insync kafka stop DIR 2
-    """
-    lab = _lab(folder)
-    with _changing(folder):
-        if broker is None:
-            ended = lab.stop()
-        else:
-            name = lab.name_of(broker)
-            ended = [name] if lab.pid(name) is not None else []
-            lab.end(ended, 15, 30.0)
-    for name in ended:
-        say(f"{name}: ended", json_target)
-    if not ended:
-        say("nothing runs", json_target)
-    emit_json(json_target, _status(lab))
-
-
-@kafka.command()
-@FOLDER
-@json_option
-def status(folder: Path, json_target: str | None) -> None:
-    """Say which processes run, which are paused, and who is controller.
-
-    \b
-    Example:
-      insync kafka status DIR
-    """
-    lab = _lab(folder)
-    found = _status(lab)
-    say(f"Kafka {found['version']}, ZooKeeper at {found['zookeeper']}", json_target)
-    for name, one in found["processes"].items():
-        where = "" if one["pid"] is None else f", process {one['pid']}"
-        at = f", port {one['port']}" if one["port"] else ""
-        whose = ", ours" if one.get("ours") else ""
-        say(f"{name}: {one['state']}{where}{at}{whose}", json_target)
-    controller = found["controller"]
-    say("controller: " + ("nobody" if controller is None else str(controller)), json_target)
-    emit_json(json_target, found)
-
-
-@kafka.command()
-@FOLDER
 @click.argument("broker", type=int)
 @click.option("--lines", type=click.IntRange(1), default=20, show_default=True, metavar="N",
               help="How many of the last lines.")  # fmt: skip
@@ -289,26 +246,6 @@ def logs(folder: Path, broker: int, lines: int, file: str, json_target: str | No
     for line in found:
         say(line, json_target)
     emit_json(json_target, {"file": path, "lines": found})
-
-
-def _add_broker_command(what: str, done: str, help_: str) -> None:
-    @kafka.command(what, help=f"{help_}\n\n\b\nExample:\n  insync kafka {what} DIR 1\n")
-    @FOLDER
-    @BROKER
-    @json_option
-    def command(folder: Path, broker: str, json_target: str | None) -> None:
-        lab = _lab(folder)
-        with _changing(folder):
-            getattr(lab, what)(broker)
-        say(f"{lab.name_of(broker)}: {done}", json_target)
-        emit_json(json_target, _status(lab))
-
-
-_add_broker_command("kill", "killed", "End a broker at once, as a crash does (SIGKILL).")
-_add_broker_command(
-    "pause", "paused", "Stop a broker where it is, as a long pause of the JVM does (SIGSTOP)."
-)
-_add_broker_command("resume", "resumed", "Let a paused broker go on (SIGCONT).")
 
 
 @kafka.command()
@@ -671,15 +608,9 @@ def _lab(folder: Path) -> Lab:
 
 
 def _status(lab: Lab) -> dict[str, Any]:
-    processes = {}
-    for name in lab.names():
-        pid = lab.pid(name)
-        state = "ended" if pid is None else "paused" if lab.paused(name) else "runs"
-        number = name.removeprefix("broker")
-        port = lab.state.ports[int(number)][1] if number.isdecimal() else None
-        processes[name] = {"state": state, "pid": pid, "port": port}
-        if number.isdecimal():
-            processes[name]["ours"] = lab.is_ours(int(number))
+    processes = states_of(lab, lab.names())
+    for broker, ports in lab.state.ports.items():
+        processes[f"broker{broker}"] |= {"port": ports[1], "ours": lab.is_ours(broker)}
     return {
         "format": "insync.kafka_status/1",
         "folder": lab.folder,
@@ -698,25 +629,33 @@ def _controller(lab: Lab) -> int | None:
     return controller_of(f"{LOOPBACK}:{lab.state.zookeeper}")
 
 
+_WRONG = NoRelease, NotDownloaded, NoJava, ClusterError, OSError
+
+
 @contextlib.contextmanager
 def _refusals() -> Iterator[None]:
     """What cannot be done becomes one line."""
     try:
         yield
-    except (NoRelease, NotDownloaded, NoJava, ClusterError, OSError) as error:
+    except _WRONG as error:
         raise WrongUse(str(error)) from error
 
 
-@contextlib.contextmanager
-def _changing(folder: Path) -> Iterator[None]:
-    """Hold the directory's lock; a directory that was made for nothing is removed again."""
-    made, had_lock = not folder.exists(), (folder / ".lock").exists()
-    try:
-        with _refusals(), ends_as_interrupt(), lock_folder(folder):
-            yield
-    finally:
-        if not had_lock and not (folder / STATE).exists():
-            with contextlib.suppress(OSError):
-                (folder / ".lock").unlink(missing_ok=True)
-                if made:
-                    folder.rmdir()
+def _changing(folder: Path) -> AbstractContextManager[None]:
+    return locked(folder, STATE, *_WRONG)
+
+
+def _title(lab: Lab) -> str:
+    return f"Kafka {lab.state.version}, ZooKeeper at {LOOPBACK}:{lab.state.zookeeper}"
+
+
+def _stopped(lab: Lab, broker: str | None) -> list[str]:
+    if broker is None:
+        return lab.stop()
+    name = lab.name_of(broker)
+    ended = [name] if lab.pid(name) is not None else []
+    lab.end(ended, signal.SIGTERM, 30.0)
+    return ended
+
+
+add_process_commands(kafka, _lab, _changing, _title, _status, _stopped)
