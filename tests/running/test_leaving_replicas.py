@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
-from conformance.running.order import order_lines
-from conformance.running.partition import TAKEN_AWAY, UNCOUNTED, ReplicationJudge
-from conformance.running.process_traces import (
-    STARTED,
-    ClusterTraces,
-    Process,
-    ProcessStart,
-    TraceLine,
-)
+from conformance.running.partition import TAKEN_AWAY, UNCOUNTED
 from conformance.running.result import ReplayResult
-from tests.running.test_what_a_controller_read import SESSION, Step, registers, zk
+from tests.running.handmade import Step, judged, registers, zk
 
 SENDER = {"controller": 1, "epoch": 1, "correlation": 0}
 QUESTION = {"leader_epoch": 0, "last_fetched_epoch": None}
@@ -82,29 +73,7 @@ def replayed(replicas: Sequence[int], fetched: int, *last: Step) -> ReplayResult
         *map(serves, asked), sent(1, replicas), leads(1, 1), *last,
     ]  # fmt: skip
     follower = [*FOLLOWS, asks(0), *[one for at in asked[1:] for one in (HAS_ONE, asks(at))]]
-    return judged(STORE, leader, follower)
-
-
-def judged(store: Sequence[Step], *brokers: Sequence[Step]) -> ReplayResult:
-    steps = dict(enumerate([*brokers, *[[]] * (3 - len(brokers))], 1))
-    starts = [_start(("zookeeper", 0), store)]
-    starts += [
-        _start(("broker", one), [("registered", {"epoch": one, "session": SESSION + one}), *mine])
-        for one, mine in steps.items()
-    ]
-    order = order_lines(ClusterTraces(starts))
-    assert not order.stuck
-    return ReplicationJudge(order, steps, "2.3", {}).replay("t-0")
-
-
-def _start(process: Process, steps: Sequence[Step]) -> ProcessStart:
-    name = f"{process[0]}{process[1] or ''}-1.ndjson"
-    found: list[tuple[str, dict[str, Any]]] = [(STARTED, {}), *steps]
-    lines = [
-        TraceLine(name, number, process, 1, step, args)
-        for number, (step, args) in enumerate(found, 1)
-    ]
-    return ProcessStart(name, process, 1, "c", "2.3", {}, lines)
+    return judged(STORE, leader, follower, [])
 
 
 def test_a_high_watermark_does_not_wait_for_who_is_in_the_isr_and_no_replica_any_more() -> None:
@@ -206,7 +175,7 @@ def test_a_leader_that_is_asked_to_stop_and_not_deleted_may_answer_as_one(answer
         ("controller_elected", {"epoch": 1, "epoch_version": 1}), sent(0, [1, 2, 3]), leads(0, 0),
         ("records_appended", {"partition": "t-0", "leader_epoch": 0, "first": 0, "end": 1}),
         serves(0), stops, answer,
-    ], [*FOLLOWS, asks(0), HAS_ONE, asks(1)])  # fmt: skip
+    ], [*FOLLOWS, asks(0), HAS_ONE, asks(1)], [])  # fmt: skip
 
     assert done.misfit is None, done.misfit
     assert done.explained == done.lines

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 
 from conformance.running.order import order_lines
-from conformance.running.partition import (
-    COUNTED_MEANWHILE,
-    FROM_FOLLOWER,
-    OFFLINE,
-    ReplicationJudge,
-)
-from conformance.running.process_traces import (
-    STARTED,
-    ClusterTraces,
-    Process,
-    ProcessStart,
-    TraceLine,
-)
-from conformance.running.result import ReplayResult
-from tests.running.test_what_a_controller_read import SESSION, Step, registers, zk
+from conformance.running.partition import COUNTED_MEANWHILE, FROM_FOLLOWER, OFFLINE
+from conformance.running.process_traces import STARTED, ClusterTraces
+from tests.running.handmade import Step, judged, registers, start, zk
 
 QUESTION = {"leader_epoch": None, "last_fetched_epoch": None}
 STATE = "/brokers/topics/t/partitions/0/state"
@@ -84,30 +69,6 @@ def follower(*steps: Step) -> list[Step]:
     return [SENT, ("became_follower", became), *steps]
 
 
-def judged(
-    *brokers: Sequence[Step], version: str = "2.3", again: Sequence[Step] | None = None
-) -> ReplayResult:  # fmt: skip
-    """What brokers 1 and 2 traced; ``again``: a second start of broker 2."""
-    starts = [start(("zookeeper", 0), 1, STORE)]
-    for one, mine in enumerate(brokers, 1):
-        known: Step = ("registered", {"epoch": one, "session": SESSION + one})
-        starts.append(start(("broker", one), 1, [known, *mine]))
-    if again is not None:
-        starts.append(start(("broker", 2), 2, again))
-    order = order_lines(ClusterTraces(starts))
-    assert not order.stuck
-    return ReplicationJudge(order, [1, 2], version, {}).replay("t-0")
-
-
-def start(process: Process, number: int, steps: Sequence[Step]) -> ProcessStart:
-    name = f"{process[0]}{process[1] or ''}-{number}.ndjson"
-    found: list[tuple[str, dict[str, Any]]] = [(STARTED, {}), *steps]
-    lines = [
-        TraceLine(name, at, process, number, step, args) for at, (step, args) in enumerate(found, 1)
-    ]
-    return ProcessStart(name, process, number, "c", "2.3", {}, lines)
-
-
 @pytest.mark.parametrize(("records", "holds"), [(2, True), (3, False)])
 def test_a_high_watermark_may_be_computed_before_the_last_fetch_is_counted(
     records: int, holds: bool
@@ -116,6 +77,7 @@ def test_a_high_watermark_may_be_computed_before_the_last_fetch_is_counted(
     asked = [one for at in range(records) for one in (asks(at), takes(at))]
 
     done = judged(
+        STORE,
         leader(*map(appends, range(records)), *fetches, raises(0, 1)),
         follower(*asked, asks(records)),
     )
@@ -135,7 +97,7 @@ def test_since_2_4_a_follower_shows_consumers_what_it_knows_to_be_committed(
     followed = follower(asks(0), takes(0), asks(1), takes(1), asks(2), takes(2, hw),
                         serves(0, 1, reader=-1, hw=1))  # fmt: skip
 
-    done = judged(led, followed, version=version)
+    done = judged(STORE, led, followed, version=version)
 
     assert (done.misfit is None) is holds, done.misfit
     assert done.forced[FROM_FOLLOWER] == int(holds)
@@ -144,7 +106,9 @@ def test_since_2_4_a_follower_shows_consumers_what_it_knows_to_be_committed(
 def test_who_asks_a_leader_whose_directory_has_failed_hears_nothing() -> None:
     failed = serves(1, 1, error="KAFKA_STORAGE_ERROR", hw=-1)
 
-    done = judged(leader(appends(0), serves(0, 1), failed), follower(asks(0), takes(0), asks(1)))
+    done = judged(
+        STORE, leader(appends(0), serves(0, 1), failed), follower(asks(0), takes(0), asks(1))
+    )
 
     assert done.misfit is None, done.misfit
     assert done.forced[OFFLINE] == 1
@@ -152,12 +116,12 @@ def test_who_asks_a_leader_whose_directory_has_failed_hears_nothing() -> None:
 
 def test_what_a_process_appended_before_its_sudden_end_was_answered_before_the_next_start() -> None:
     order = order_lines(ClusterTraces([
-        start(("zookeeper", 0), 1, STORE),
-        start(("broker", 1), 1, [*[appends(9)] * 20, serves(1, 2)]),
-        start(("broker", 2), 1, [asks(0), takes(0), asks(1)]),
-        start(("broker", 2), 2, [
+        start(("zookeeper", 0), STORE),
+        start(("broker", 1), [*[appends(9)] * 20, serves(1, 2)]),
+        start(("broker", 2), [asks(0), takes(0), asks(1)]),
+        start(("broker", 2), [
             ("log_loaded", {"partition": "t-0", "log_end": 2, "high_watermark": 0})
-        ]),
+        ], number=2),
     ]))  # fmt: skip
     steps = [(line.step, line.process[1], line.start) for line in order.lines]
 

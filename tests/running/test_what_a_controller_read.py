@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
 from conformance.running.cluster import READ_EARLIER, UNSEEN_REQUEST, replay_cluster
 from conformance.running.order import order_lines
-from conformance.running.process_traces import (
-    STARTED,
-    ClusterTraces,
-    Process,
-    ProcessStart,
-    TraceLine,
-)
+from conformance.running.process_traces import ClusterTraces
 from conformance.running.result import ReplayResult
+from tests.running.handmade import SESSION, Step, registers, start, zk
 
-Step = tuple[str, dict[str, Any]]
 SWITCHES = {"isr_write_locks": True}
 UNSEEN = ["event_begun: events of which nothing came"]
-SESSION = 100  # and the broker's number
-
-
-def zk(zxid: int, session: int, *ops: tuple[str, str, int, object]) -> Step:
-    shown = [
-        {"op": op, "path": path, "version": version, "data": json.dumps(data)}
-        | ({"owner": SESSION + session} if path.startswith("/brokers/ids/") else {})
-        for op, path, version, data in ops
-    ]
-    return "transaction", {"zxid": zxid, "session": SESSION + session, "ops": shown}
-
-
-def registers(zxid: int, broker: int) -> Step:
-    return zk(zxid, broker, ("Create", f"/brokers/ids/{broker}", 0, {}))
 
 
 def state(zxid: int, writer: int, number: int, version: int, isr: Sequence[int]) -> Step:
@@ -113,21 +91,11 @@ def replayed(
                 if broker != 1:
                     known = {"epoch": args["zxid"], "session": args["session"]}
                     traces.setdefault(broker, []).append(("registered", known))
-    starts = [_start(("zookeeper", 0), store, [])]
-    starts += [_start(("broker", one), steps, unseen) for one, steps in traces.items()]
+    starts = [start(("zookeeper", 0), store)]
+    starts += [start(("broker", one), steps, unseen=unseen) for one, steps in traces.items()]
     order = order_lines(ClusterTraces(starts))
     assert not order.stuck
     return replay_cluster(order, sorted(traces), "2.3", SWITCHES)
-
-
-def _start(process: Process, steps: Sequence[Step], unseen: Sequence[str]) -> ProcessStart:
-    started: Step = (STARTED, {"not_seen": list(unseen)})
-    name = f"{process[0]}{process[1] or ''}-1.ndjson"
-    lines = [
-        TraceLine(name, number, process, 1, step, args)
-        for number, (step, args) in enumerate([started, *steps], 1)
-    ]
-    return ProcessStart(name, process, 1, "c", "2.3", {}, lines)
 
 
 def changes(first: Sequence[Step]) -> ReplayResult:
