@@ -7,14 +7,12 @@ every transition of every release, and each that a switch reverted brings in.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from model.language import RecordedSystem
 from model.systems import SYSTEMS
-from tests.story.test_stories import STORIES
 
 CLUSTER = SYSTEMS["cluster"]
 CALM = {"crashes": 0, "expiries": 0, "lingering": 0, "controllers": 1, "versions": 2}
@@ -99,16 +97,4 @@ def variants() -> tuple[RecordedSystem, ...]:
     )
 
 
-def story_coverage() -> tuple[set[str], set[tuple[str, str]]]:
-    """What the stories of `cluster` fire, and the guards that they show as the first to fail."""
-    fired: set[str] = set()
-    refused: set[tuple[str, str]] = set()
-    for path in STORIES:
-        text = path.read_text(encoding="utf-8")
-        if "\nsystem cluster " in text:
-            refused |= set(re.findall(r"(?m)^refused (\w+)(?:\(.*\))?\n    (.*?) — false", text))
-            fired |= set(re.findall(r"(?m)^(?:quietly )?(\w+)(?= \w+=|$)", text))
-    return fired, refused
-
-
-__all__ = ["CALM", "CLUSTER", "ROWS", "CoverageRow", "story_coverage", "variants"]
+__all__ = ["CALM", "CLUSTER", "ROWS", "CoverageRow", "variants"]

@@ -10,7 +10,8 @@ import pytest
 from specs.explorer import Exploration, explore
 from specs.redundant_guards import Marks, marks_of
 from specs.surgery import guards_of
-from tests.cluster.coverage import ROWS, CoverageRow, story_coverage, variants
+from tests.cluster.coverage import ROWS, CoverageRow, variants
+from tests.story.shown import refused_in, taken_in
 
 PLAIN = 50_000
 """States up to which generated Python is sooner done than machine code is made."""
@@ -36,7 +37,7 @@ def test_a_row_has_these_states_and_fires_what_it_is_there_for(row: CoverageRow)
 
 def test_small_rows_and_stories_fire_every_transition_of_every_release_and_switch():
     there = {step.transition.name for one in variants() for step in one.steps}
-    fired, _ = story_coverage()
+    fired = taken_in("cluster")
 
     for row in (one for one in ROWS if not one.deep):
         fired |= {name for name, times in explored(row).fired.items() if times}
@@ -45,7 +46,7 @@ def test_small_rows_and_stories_fire_every_transition_of_every_release_and_switc
 
 
 def test_each_guard_is_shown_by_a_story_to_refuse_or_the_code_says_what_implies_it():
-    _, refused = story_coverage()
+    refused = refused_in("cluster")
 
     left = set()
     for recorded in variants():

@@ -3,9 +3,6 @@ refuses, a claim breaks without it, or the code says why another guard implies i
 
 from __future__ import annotations
 
-import functools
-import re
-
 import pytest
 
 from model.reassignment import SYSTEM as REASSIGNMENT
@@ -13,7 +10,7 @@ from model.systems import SYSTEMS
 from model.topics import SYSTEM as TOPICS
 from specs.redundant_guards import marks_of
 from specs.surgery import Guard, guards_of
-from tests.story.test_stories import STORIES
+from tests.story.shown import refused_in, taken_in
 from tests.topics.test_fences import FENCE, STEPS
 
 CLAIMED = {"topics": {Guard(step, FENCE) for step in STEPS}, "reassignment": set[Guard]()}
@@ -22,21 +19,10 @@ CLAIMED = {"topics": {Guard(step, FENCE) for step in STEPS}, "reassignment": set
 RELEASES = [(one.name, version) for one in (REASSIGNMENT, TOPICS) for version in one.versions]
 
 
-@functools.lru_cache(maxsize=2)
-def refusals_of(system: str) -> set[tuple[str, str]]:
-    """(step, reason) of every refusal that a story of the system tells."""
-    found: set[tuple[str, str]] = set()
-    for path in STORIES:
-        text = path.read_text(encoding="utf-8")
-        if f"\nsystem {system} " in text:
-            found |= set(re.findall(r"(?m)^refused (\w+)\(.*\)\n    (.*?) — false", text))
-    return found
-
-
 @pytest.mark.parametrize(("system", "version"), RELEASES)
 def test_each_guard_is_covered_by_a_story_or_marked_or_a_claim_breaks_without_it(system, version):
     recorded = SYSTEMS[system].recorded(version)
-    shown, marks = refusals_of(system), marks_of(recorded)
+    shown, marks = refused_in(system), marks_of(recorded)
 
     left = [
         guard for guard in guards_of(recorded)
@@ -53,24 +39,14 @@ def test_stories_tell_what_most_guards_refuse_and_marks_are_few():
     recorded = REASSIGNMENT.recorded()
     guards = guards_of(recorded)
 
-    by_story = [one for one in guards if (one.step, one.reason) in refusals_of("reassignment")]
+    by_story = [one for one in guards if (one.step, one.reason) in refused_in("reassignment")]
 
     assert len(guards) == 351
     assert len(by_story) > 300
-
-
-def taken(system: str) -> set[str]:
-    """Every transition that a story of the system takes, shown or quietly."""
-    found: set[str] = set()
-    for path in STORIES:
-        text = path.read_text(encoding="utf-8")
-        if f"\nsystem {system} " in text:
-            found |= set(re.findall(r"(?m)^(?:quietly )?(\w+)(?: \w+=| *#|$)", text))
-    return found
 
 
 @pytest.mark.parametrize("system", ["reassignment", "topics"])
 def test_each_transition_of_any_release_is_taken_in_a_story(system):
     transitions = {one.name for one in SYSTEMS[system].transitions}
 
-    assert transitions - taken(system) == set()
+    assert transitions - taken_in(system) == set()

@@ -3,8 +3,6 @@ or the code says why another guard implies it."""
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from model.language import ImpossibleValue
@@ -12,7 +10,7 @@ from model.replication import SYSTEM
 from specs.explorer import explore
 from specs.redundant_guards import marks_of
 from specs.surgery import ANY, Guard, guards_of, remove_guard, with_any_claim
-from tests.story.test_stories import STORIES
+from tests.story.shown import refused_in
 
 BOUNDS = {"expiries": 1, "crashes": 1, "losses": 1}
 
@@ -56,11 +54,7 @@ def broken_after(guard: Guard) -> int | None:
 
 
 def test_each_guard_is_covered_by_a_story_or_marked_or_a_claim_breaks_without_it():
-    reported = set()
-    for path in STORIES:
-        text = path.read_text(encoding="utf-8")
-        if "\nsystem replication " in text:
-            reported |= set(re.findall(r"(?m)^refused (\w+)\(.*\)\n    (.*?) — false", text))
+    reported = refused_in("replication")
     recorded = SYSTEM.recorded()
     marks = marks_of(recorded)
 

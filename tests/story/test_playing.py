@@ -6,12 +6,18 @@ import pytest
 
 from specs.story import StoryOutcome, difference, parse, play, rerecorded
 from specs.verdict import Verdict
-from tests.story.telling import played
 
 ELECTED = """\
 quietly broker_connects broker=1
 quietly broker_reads_epoch broker=1
 """
+
+
+def played(lines: str, opening: str = "system election version 2.3 brokers 2\n") -> list[str]:
+    """The output of one scene; it plays to its end."""
+    outcome = play(parse(f"{opening}{lines}----\n"))
+    assert outcome.failed is None, outcome.failed
+    return outcome.lines[0]
 
 
 def test_a_step_is_reported_with_every_leaf_that_it_changes():
