@@ -60,16 +60,6 @@ def test_no_fault_begins_when_the_time_is_up_and_those_that_were_are_judged():
     assert reported["counts"]["found"] > 0
 
 
-def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path):
-    (tmp_path / "mine").write_text("x")
-
-    result = typed(f"--out {tmp_path}")
-
-    assert result.exit_code == 64
-    assert "not empty" in result.stderr
-    assert [one.name for one in tmp_path.iterdir()] == ["mine"]
-
-
 def test_an_interrupt_ends_every_process(tmp_path: Path):
     out = tmp_path / "out"
     command = [sys.executable, "-m", "conformance.cli", "chaos", "--out", str(out)]

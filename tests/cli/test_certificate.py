@@ -152,13 +152,3 @@ def test_a_proof_is_kept_without_what_its_question_declares():
     said = "(\n(declare-const p Bool)\n(assume @p1 p)\n(step @p2 false)\n)\n"
 
     assert steps_of(said) == "(assume @p1 p)\n(step @p2 false)\n"
-
-
-def test_a_folder_that_is_not_empty_is_left_alone(insync, tmp_path):
-    (tmp_path / "mine").write_text("mine")
-
-    result = insync(f"{LINE} {tmp_path}")
-
-    assert result.exit_code == 64
-    assert "--certificate" in result.output
-    assert (tmp_path / "mine").read_text() == "mine"

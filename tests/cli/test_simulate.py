@@ -105,16 +105,6 @@ def test_a_second_campaign_may_join_the_first(insync, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["seed-1.ndjson", "seed-2.ndjson"]
 
 
-def test_a_folder_of_other_things_is_left_alone(insync, tmp_path):
-    (tmp_path / "thesis.tex").write_text("mine")
-
-    result = insync(f"simulate --steps 50 --out {tmp_path}")
-
-    assert result.exit_code == 64
-    assert "already holds thesis.tex; name a new or an empty folder" in result.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-
-
 def test_logs_of_an_earlier_run_never_stand_beside_another_trace(insync, tmp_path):
     insync(f"simulate --cluster --seed 1 --steps 50 --out {tmp_path} --logs")
 
@@ -144,16 +134,6 @@ def test_a_broken_run_that_was_not_kept_comes_with_the_command_that_keeps_it(ins
     assert "seed-2.ndjson:12: " in result
     assert again.exit_code == 1
     assert [path.name for path in tmp_path.iterdir()] == ["seed-2.ndjson"]
-
-
-def test_a_file_is_not_a_folder(insync, tmp_path):
-    (tmp_path / "file").write_text("mine")
-
-    result = insync(f"simulate --steps 50 --out {tmp_path / 'file'}")
-
-    assert result.exit_code == 64
-    assert "is a file; name a folder" in result.stderr
-    assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_a_broken_run_is_made_small_and_still_broken(insync, answer, tmp_path, monkeypatch):

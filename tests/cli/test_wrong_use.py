@@ -204,3 +204,24 @@ def test_wrong_use_is_answered_in_one_line_with_what_is_right(insync, line, word
     assert result.stderr.startswith("insync: ")
     assert result.stderr.count("\n") == 1
     assert [word for word in words if word not in result.stderr] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("chaos --out HERE", "not empty"),
+        ("docs --markdown --out HERE", "holds other things than a site"),
+        ("prove single_controller --certificate HERE", "--certificate"),
+        ("simulate --steps 50 --out HERE", "already holds thesis.tex; name a new or an empty fold"),
+        ("simulate --steps 50 --out HERE/thesis.tex", "is a file; name a folder"),
+    ],
+)
+def test_what_holds_something_else_is_left_alone(insync, tmp_path, line, why):
+    (tmp_path / "thesis.tex").write_text("years of work")
+
+    result = insync(line.replace("HERE", str(tmp_path)))
+
+    assert (result.exit_code, why in result.stderr) == (64, True)
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [
+        ("thesis.tex", "years of work")
+    ]

@@ -126,16 +126,6 @@ def test_pages_are_written_as_markdown_without_mkdocs(tmp_path: Path):
     assert (tmp_path / "pages" / "docs" / "reference" / "classic.md").is_file()
 
 
-def test_a_folder_of_somebody_else_is_not_written_into(tmp_path: Path):
-    (tmp_path / "thesis.tex").write_text("years of work")
-
-    result = insync("docs", "--markdown", "--out", str(tmp_path))
-
-    assert result.exit_code == 64
-    assert "holds other things than a site" in result.output
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-
-
 def test_the_site_is_built_without_network_and_fetches_nothing(tmp_path: Path):
     pytest.importorskip("mkdocs", reason="mkdocs is not installed: install insync[docs]")
 
