@@ -17,7 +17,7 @@ from model.systems import system
 from specs.partial.compiled_steps import CompiledSteps, TransitionMove
 from specs.partial.guided import Choice
 from specs.partial.search import MOST_TRIED, PartialSearch, find_run
-from specs.partial.ways import FittingRun, PartialLine
+from specs.partial.ways import FittingRun, PartialLine, mismatches
 from specs.verdict import FindingKind, Verdict
 
 
@@ -55,7 +55,7 @@ class _Judge:
             )  # fmt: skip
         search = PartialSearch(self.moves, self.hidden, self.tried, CHANGES)
         first = self._line(1, None, observed_leaves(trace.initial, trace.brokers))
-        wrong = search.mismatches(first)
+        wrong = mismatches(self.moves.ledger, first)
         if wrong:
             return self._misfit(
                 1,
@@ -147,7 +147,7 @@ class _Judge:
                     continue
                 mark = self.moves.ledger.mark()
                 self.moves.take(move, arguments)
-                wrong = search.mismatches(line)
+                wrong = mismatches(self.moves.ledger, line)
                 if nearest is None or len(wrong) < nearest[0]:
                     nearest = (
                         len(wrong),
@@ -157,7 +157,7 @@ class _Judge:
         if nearest is not None:
             texts.insert(0, nearest[1])
         if not line.steps:
-            texts.append(self._mismatch_text(search.mismatches(line)))
+            texts.append(self._mismatch_text(mismatches(self.moves.ledger, line)))
         last = lines[at - 1].number if at else 1
         why = f"{'; '.join(texts[:6])} (the furthest run ends at line {last}"
         why += f"; {found.why})" if found.why else ")"

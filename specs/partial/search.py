@@ -14,7 +14,7 @@ from typing import NamedTuple
 from model.language.sparse import SparseState
 from specs.partial.backjump import Backjumping
 from specs.partial.compiled_steps import CompiledSteps
-from specs.partial.guided import Changes, OutOfBudget, SearchBudget, Step
+from specs.partial.guided import Changes, OutOfBudget, PathSearch, SearchBudget, Step
 from specs.partial.ways import MOST_HIDDEN, FittingRun, LineExplanations, PartialLine
 from specs.verdict import Verdict
 
@@ -42,7 +42,7 @@ class OpenLine(NamedTuple):
     mark: int
 
 
-class PartialSearch(LineExplanations):
+class PartialSearch:
     """Looks for a run; one search for one trace.
 
     `changes` says what some steps can bring about at all; it only spares attempts, and what is not
@@ -53,17 +53,19 @@ class PartialSearch(LineExplanations):
         self, moves: CompiledSteps, hidden: int = MOST_HIDDEN, tried: int = MOST_TRIED,
         changes: Changes = MappingProxyType({}), more_a_line: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(moves, hidden, tried, changes)
+        self.moves, self.ledger, self.hidden = moves, moves.ledger, hidden
+        self.guide = PathSearch(moves, tried, changes)
+        self.explanations = LineExplanations(moves, hidden, self.guide)
+        self._lines: list[PartialLine] = []
         self._budget, self._more_a_line = tried, more_a_line
         self._dead: dict[int, set[int]] = {}
         self._open: list[OpenLine] = []
         self.furthest: tuple[int, SparseState] | None = None
 
-    # -- the trace ------------------------------------------------------------------------------
-
     def find(self, lines: list[PartialLine]) -> FittingRun:
         """A run over all lines. The ledger is left where the furthest run stands."""
-        self._lines, self._slacks = lines, _slacks(lines, self.hidden)
+        self._lines = lines
+        self.explanations.begin(lines)
         path = self.guide.path
         spans: list[tuple[int, int]] = []
         self._open.clear()
@@ -100,7 +102,7 @@ class PartialSearch(LineExplanations):
             if len(open_ways) == at:
                 key = self.ledger.key
                 known = key in self._dead.get(at, ())
-                ways = iter(()) if known else self._ways(at)
+                ways = iter(()) if known else self.explanations.ways(at)
                 open_ways.append(OpenLine(ways, len(path), key, self.ledger.mark()))
             ways, start, key, _ = open_ways[-1]
             hidden = next(ways, None)
@@ -119,7 +121,7 @@ class PartialSearch(LineExplanations):
             open_ways.pop()
             self._dead.setdefault(at, set()).add(key)
             if not spans:
-                return Verdict.UNKNOWN if self._cut else Verdict.BROKEN
+                return Verdict.UNKNOWN if self.explanations.cut else Verdict.BROKEN
             spans.pop()
             self.guide.spend()
         self.furthest = len(lines), {}
@@ -165,7 +167,7 @@ class PartialSearch(LineExplanations):
             for arguments in guide.candidate_arguments(move, known):
                 found.update(dict.fromkeys(guide.helpers_of(move, arguments)[:8]))
         if not line.steps:
-            for number, index, code in self.mismatches(line):
+            for number, index, code in self.explanations.mismatches(line):
                 names = self.ledger.names
                 found.update(dict.fromkeys(guide.helpers(names[number], index, code)[:8]))
         return list(found)[:16]
@@ -183,12 +185,12 @@ class PartialSearch(LineExplanations):
         for number in range(first, at + 1):
             marks.append((self.ledger.key, self.ledger.mark()))
             if number == at:
-                if next(self._without_hidden_steps(self._lines[at]), None) is not None:
+                if next(self.explanations.without_hidden_steps(self._lines[at]), None) is not None:
                     return marks
                 break
             if not all(self._retake(step) for step in taken[number]):
                 break
-            if not self.fits(self._lines[number]):
+            if not self.explanations.fits(self._lines[number]):
                 break
         self.ledger.undo(mark)
         del self.guide.path[length:]
@@ -207,7 +209,7 @@ class PartialSearch(LineExplanations):
         spans: list[tuple[int, int]],
     ) -> None:  # fmt: skip
         """The run is another one since `first`."""
-        self._cut = True
+        self.explanations.cut = True
         place = spans[first][0]
         hidden = [*(hidden for _, hidden in spans[first:]), 0]
         hidden[0] += more
@@ -227,7 +229,7 @@ class PartialSearch(LineExplanations):
         """The ways over a line that was taken again, should they be asked for."""
         self.ledger.undo(mark)
         del self.guide.path[place:]
-        yield from self._ways(at)
+        yield from self.explanations.ways(at)
 
 
 def find_run(
@@ -263,23 +265,3 @@ def find_run(
         search.furthest, found.tried = planned.furthest, other.tried
         return search, found
     return search, other
-
-
-def _slacks(lines: list[PartialLine], hidden: int) -> list[int]:
-    """How many hidden steps may come before each line.
-
-    Lines that show the same, one after the other and without a step's name, ask for nothing: the
-    steps that may lie between them are put off until a line needs them.
-    """
-    found: list[int] = []
-    alike = 0
-    for at, line in enumerate(lines):
-        found.append(hidden * max(1, alike))
-        before = lines[at - 1] if at else None
-        same = before is not None and alike and _observation(before) == _observation(line)
-        alike = (alike + 1 if same else 1) if line.silent and not line.steps else 0
-    return found
-
-
-def _observation(line: PartialLine) -> tuple[object, ...]:
-    return line.cells, line.whole, line.leading

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from model.language.sparse import Index
 from specs.partial.compiled_steps import CompiledSteps, TransitionMove
-from specs.partial.guided import Changes, Choice, PathSearch, SearchBudget, Step, Targets
+from specs.partial.guided import Choice, PathSearch, SearchBudget, Step, Targets
 from specs.partial.ledger import Ledger
 from specs.verdict import Verdict
 
@@ -93,17 +93,19 @@ class LineExplanations:
     """What may happen at a line, in the state that the ledger is in.
 
     A way is a generator's answer: the ledger and the guide's path show it until the next is asked
-    for. `_slacks` says how many hidden steps may come before each line.
+    for. `cut`: were choices left out that might have been the right ones?
     """
 
-    def __init__(self, moves: CompiledSteps, hidden: int, tried: int, changes: Changes) -> None:
+    def __init__(self, moves: CompiledSteps, hidden: int, guide: PathSearch) -> None:
         self.moves, self.ledger, self.hidden = moves, moves.ledger, hidden
-        self.guide = PathSearch(moves, tried, changes)
-        self._cut = False  # were choices left out that might have been the right ones?
+        self.guide = guide
+        self.cut = False
         self._lines: list[PartialLine] = []
         self._slacks: list[int] = []
 
-    # -- a line ---------------------------------------------------------------------------------
+    def begin(self, lines: list[PartialLine]) -> None:
+        """From now on lines are those of this trace."""
+        self._lines, self._slacks = lines, _slacks(lines, self.hidden)
 
     def mismatches(self, line: PartialLine) -> list[Cell]:
         """What is seen and is not so in the state as it is."""
@@ -113,15 +115,15 @@ class LineExplanations:
         """Is everything that the line shows so?"""
         return fits(self.ledger, line)
 
-    def _ways(self, at: int) -> Iterator[int]:
+    def ways(self, at: int) -> Iterator[int]:
         """Ways over a line, those without hidden steps first; each yields how many were hidden."""
         line, any_way = self._lines[at], False
-        for hidden in self._without_hidden_steps(line):
+        for hidden in self.without_hidden_steps(line):
             any_way = True
             yield hidden
         if any_way and not line.steps:
             # What else may have happened here is put off until a later line needs it.
-            self._cut = self._cut or self.hidden > 0
+            self.cut = self.cut or self.hidden > 0
             return
         most = self._slacks[at]
         if most:
@@ -130,7 +132,8 @@ class LineExplanations:
             # Nothing is hidden, and the line itself may be any step: every one is tried.
             yield from (0 for _ in self._by_hidden_steps(line, 1, set()))
 
-    def _without_hidden_steps(self, line: PartialLine) -> Iterator[int]:
+    def without_hidden_steps(self, line: PartialLine) -> Iterator[int]:
+        """Ways over a line by its own step alone."""
         ledger, path = self.ledger, self.guide.path
         if line.silent and not line.steps and self.fits(line):
             yield 0
@@ -177,7 +180,7 @@ class LineExplanations:
                 yield hidden
         depth = min(most, BLIND_DEPTH)
         if most > depth:
-            self._cut = True  # deeper choices without a purpose are not all tried
+            self.cut = True  # deeper choices without a purpose are not all tried
         for deep in range(1, depth + 1):
             yield from self._by_hidden_steps(line, deep, seen)
 
@@ -209,7 +212,7 @@ class LineExplanations:
                 )
         if line.silent:
             yield from self._to_cells(line, targets, most, fuel)
-        self._cut = self._cut or fuel.units < 0
+        self.cut = self.cut or fuel.units < 0
 
     def _to_cells(
         self, line: PartialLine, targets: Targets, most: int, fuel: SearchBudget
@@ -249,7 +252,7 @@ class LineExplanations:
     def _by_hidden_steps(self, line: PartialLine, deep: int, seen: set[int]) -> Iterator[int]:
         """Exactly so many hidden steps, whatever they are, and then the line."""
         if not deep:
-            for _ in self._without_hidden_steps(line):
+            for _ in self.without_hidden_steps(line):
                 if self.ledger.key not in seen:
                     seen.add(self.ledger.key)
                     yield 0
@@ -269,3 +272,23 @@ class LineExplanations:
                         yield more + 1
                     self.guide.path.pop()
                 self.ledger.undo(mark)
+
+
+def _slacks(lines: list[PartialLine], hidden: int) -> list[int]:
+    """How many hidden steps may come before each line.
+
+    Lines that show the same, one after the other and without a step's name, ask for nothing: the
+    steps that may lie between them are put off until a line needs them.
+    """
+    found: list[int] = []
+    alike = 0
+    for at, line in enumerate(lines):
+        found.append(hidden * max(1, alike))
+        before = lines[at - 1] if at else None
+        same = before is not None and alike and _observation(before) == _observation(line)
+        alike = (alike + 1 if same else 1) if line.silent and not line.steps else 0
+    return found
+
+
+def _observation(line: PartialLine) -> tuple[object, ...]:
+    return line.cells, line.whole, line.leading
