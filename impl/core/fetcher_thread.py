@@ -429,4 +429,6 @@ class FetcherThread(Generic[Key]):
         except StorageError:
             self._fail(key)
             return
-        self.states[key] = replace(state, offset=max(start, log.log_end))
+        latest = self.latest_epoch(key) if self.on_fetch else None
+        place = max(start, log.log_end)
+        self.states[key] = replace(state, offset=place, last_fetched_epoch=latest)

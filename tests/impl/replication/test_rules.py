@@ -16,6 +16,7 @@ from impl.core.fetcher_thread import (
     FetcherError,
     FetcherThread,
     FetchReply,
+    FetchState,
     Phase,
     truncates_on_fetch,
 )
@@ -229,3 +230,14 @@ def test_what_came_corrupt_is_fetched_again_and_other_failures_wait_for_the_cont
     wait(fetcher.on_fetched({"t": asked}, {"t": FetchReply(FetcherError.NONE, LogBatch(0, 0, 1))}))
 
     assert ("t" in fetcher.states, "t" in fetcher.failed) == (follows, not follows)
+
+
+def test_a_follower_that_begins_anew_at_its_leaders_start_names_no_epoch_that_it_has_forgotten():
+    """fetchOffsetAndTruncate: ``lastFetchedEpoch = latestEpoch(topicPartition)`` (2.8)."""
+    leader = PlayedLeader({"t": BatchLog((LogBatch(9, 3, 3),))}, 3)
+    fetcher = FetcherThread[str](leader, {"t": a_log([0, 0])}, Release.of("2.8"), on_fetch=True)
+    fetcher.follow({"t": 3})
+
+    wait(fetcher.do_work())
+
+    assert fetcher.states["t"] == FetchState(9, 3, Phase.FETCHING, None)
