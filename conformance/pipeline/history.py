@@ -70,6 +70,8 @@ _ROLE_LINES = frozenset(
     ("leader_started", "follower_started", "leader_and_isr_received", "leader_and_isr_applied")
 )
 _ACTS = frozenset(("partition_changed", "leader_and_isr_sent", "metadata_sent", "replica_changed"))
+_NEW_TOPICS = "topics_changed"
+_MADE = ("NewPartition", "NewReplica")
 _AGAIN = 2000  # what a further election needs: who holds the controllership has to lose it first
 _NO_NEW_ZOOKEEPER = 1000  # milliseconds in which none begins
 PASSED_ON = frozenset(
@@ -626,7 +628,7 @@ class History:
 
     @cached_property
     def _doubtful(self) -> list[Reset]:
-        return [reset for reset, sure in weigh(self.events) if not sure]
+        return [reset for reset, sure in weigh(self.events, self.contiguous) if not sure]
 
     @cached_property
     def _anew(self) -> dict[tuple[int | None, str], list[int]]:
@@ -651,12 +653,12 @@ class History:
     @cached_property
     def resets(self) -> tuple[Reset, ...]:
         """Every new beginning that the lines give evidence of, in order of time."""
-        return find_resets(self.events)
+        return find_resets(self.events, self.contiguous)
 
     @cached_property
     def _signs(self) -> list[Reset]:
         """The same, each sign by itself: two of them need not be of the same beginning."""
-        return list(signs(self.events))
+        return list(signs(self.events, self.contiguous))
 
     @cached_property
     def _sightings(self) -> list[tuple[list[int], list[Event]]]:
@@ -746,7 +748,8 @@ class History:
         """Whether two logs of a broker do not go together by its clock: one was shifted in time.
 
         What causes what in two logs, within moments, tells: a replica's log is made, or loaded,
-        when its broker gets a LeaderAndIsr for it; a controller acts when it is elected.
+        when its broker gets a LeaderAndIsr for it; a controller acts when it is elected, or, where
+        there was nothing to do, when it sees the first topic; it makes the topics that it sees.
         """
         return any(
             whose == broker and not -_BEFORE <= median(gaps) <= _AFTER
@@ -770,11 +773,17 @@ class History:
                 effects[event.broker, *event.tp].append(event)
             elif event.kind == "controller_elected":
                 causes.append(((event.broker, event.controller_epoch), event))
+            elif event.template == _NEW_TOPICS:
+                for topic in _topics((event.detail or "").split("deleted topics")[0]):
+                    causes.append(((event.broker, topic), event))
             elif event.kind in _ACTS and event.controller == event.broker:
                 act = (event.broker, event.controller_epoch, stream)
+                makes = event.to_state in _MADE
+                if makes and event.to_state == _MADE[0]:
+                    effects[event.broker, event.topic].append(event)
                 if act not in acted:
                     acted.add(act)
-                    effects[act[:2]].append(event)
+                    effects[act[:2]] += [] if makes else [event]
         found: dict[tuple[int | None, frozenset[str]], list[int]] = defaultdict(list)
         for key, cause in causes:
             stream = self.places[cause.file].stream

@@ -11,13 +11,16 @@ registers with the same czxid again. A weak sign counts where the next controlle
 logged is not above the last one before, and where no cluster id stayed the same. Even then falls of
 epochs near it are `explained` only if epochs show it; a weak sign that nothing supports or denies
 makes a fall `incomplete`.
+
+A czxid that goes back between two processes of a broker that both log one cluster id is no sign:
+the id stands in the same ZooKeeper (KIP-78), which has lost no transaction.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from conformance.ingest.schema import Event
@@ -46,21 +49,25 @@ class Registration:
     event: Event
 
 
-def find_resets(events: Sequence[Event]) -> tuple[Reset, ...]:
+Contiguous = Callable[[Event, Event], bool]
+"""Whether nothing that the writer of two lines wrote between them is missing."""
+
+
+def find_resets(events: Sequence[Event], contiguous: Contiguous) -> tuple[Reset, ...]:
     """Every new beginning that the lines give evidence of, in order of time.
 
     What begins with the first line of all is no new beginning.
     """
-    weighed = weigh(events)
+    weighed = weigh(events, contiguous)
     merged = _merged([reset for reset, sure in weighed if sure])
     first = min((event.at for event in events), default=0)
     elections = _by_time(events, "controller_elected")
     return tuple(_narrowed(reset, elections) for reset in merged if reset.low >= first)
 
 
-def weigh(events: Sequence[Event]) -> list[tuple[Reset, bool]]:
+def weigh(events: Sequence[Event], contiguous: Contiguous) -> list[tuple[Reset, bool]]:
     """Every sign that nothing denies, and whether it is believed."""
-    found = sorted(signs(events), key=lambda reset: (reset.high, reset.low))
+    found = sorted(signs(events, contiguous), key=lambda reset: (reset.high, reset.low))
     epochs = sorted(
         (event.at, event.controller_epoch)
         for event in events
@@ -107,10 +114,10 @@ def _merged(found: Sequence[Reset]) -> list[Reset]:
     return merged
 
 
-def signs(events: Sequence[Event]) -> Iterable[Reset]:
+def signs(events: Sequence[Event], contiguous: Contiguous) -> Iterable[Reset]:
     """Every single sign of a new beginning, with the time in which that must lie."""
     yield from _new_ids(events)
-    yield from _new_registrations(events)
+    yield from _new_registrations(events, contiguous)
     yield from _new_znodes(events)
 
 
@@ -124,6 +131,33 @@ def registrations(events: Iterable[Event]) -> list[Registration]:
         else:
             for broker, czxid in _PAIR.findall(event.detail or ""):
                 found.append(Registration(int(broker), int(czxid), event))
+    return found
+
+
+def denied_by_id(
+    events: Iterable[Event], contiguous: Contiguous
+) -> list[tuple[Event, list[Event]]]:
+    """Registrations of a broker, each with its later ones that have an older czxid in one cluster.
+
+    In which cluster a process registers first is told by the id that it logs just before: it has
+    read it there. With what it registers when its session expired nobody knows.
+    """
+    named: dict[int | None, Event | None] = {}
+    own: dict[tuple[int | None, str | None], list[tuple[Event, Event]]] = defaultdict(list)
+    for event in _by_time(events, "cluster_id", "broker_registered"):
+        if event.kind == "cluster_id":
+            named[event.broker] = event
+        elif (known := named.pop(event.broker, None)) is not None and event.offset is not None:
+            own[event.broker, known.detail].append((known, event))
+    found = []
+    for some in own.values():
+        for number, (since, a) in enumerate(some):
+            less = [
+                b for _, b in some[number + 1 :]
+                if (b.offset or 0) < (a.offset or 0) and contiguous(since, b)
+            ]  # fmt: skip
+            if less:
+                found.append((a, less))
     return found
 
 
@@ -142,13 +176,16 @@ def _new_ids(events: Iterable[Event]) -> Iterable[Reset]:
         last[event.broker] = event
 
 
-def _new_registrations(events: Iterable[Event]) -> Iterable[Reset]:
+def _new_registrations(events: Sequence[Event], contiguous: Contiguous) -> Iterable[Reset]:
     """What one broker sees of czxids only grows, as long as ZooKeeper keeps its data."""
+    denied = {id(b) for a, less in denied_by_id(events, contiguous) for b in (a, *less)}
     threads: dict[int | None, list[Event]] = defaultdict(list)
     for event in _by_time(events, "process_controller_thread"):
         threads[event.broker].append(event)
     seen: dict[int | None, list[Registration]] = defaultdict(list)
     for sighting in registrations(events):
+        if id(sighting.event) in denied:
+            continue  # one of them is wrong
         seen[sighting.event.broker].append(sighting)
     for _, sightings in sorted(seen.items(), key=lambda item: str(item[0])):
         before: list[Registration] = []
@@ -202,10 +239,21 @@ def _began_again(threads: Iterable[Event], a: Event, b: Event) -> Event | None:
 
 
 def _new_znodes(events: Iterable[Event]) -> Iterable[Reset]:
-    for event in _by_time(events, "zookeeper_is_new"):
+    """Of the first znodes; who makes them has read the cluster id there, if it logged one before.
+
+    But a process whose session expired may meet another ZooKeeper, whose id it does not read.
+    """
+    last: dict[int | None, Event] = {}
+    for event in _by_time(events, "cluster_id", "session_expired", "zookeeper_is_new"):
+        if event.kind != "zookeeper_is_new":
+            last[event.broker] = event
+            continue
         strong = event.template != "feature_znode"
         why = f"{event.template} says that ZooKeeper is new"
-        yield Reset(event.at - _SOON, event.at, why, event, strong=strong)
+        known, high = last.get(event.broker), event.at
+        if known is not None and known.kind == "cluster_id" and event.at - known.at < _SOON:
+            high = known.at
+        yield Reset(event.at - _SOON, high, why, event, strong=strong)
 
 
 def _narrowed(reset: Reset, elections: Iterable[Event]) -> Reset:

@@ -6,10 +6,11 @@ And a controller has the registered broker epoch of each broker.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import pairwise
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.monotonicity import ValueSeen
-from conformance.pipeline.resets import Registration, registrations
+from conformance.pipeline.resets import Registration, denied_by_id, registrations
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import (
     EPOCH_AS_REGISTERED,
@@ -50,7 +51,12 @@ def check(context: RuleContext) -> None:
 def _registered(context: RuleContext) -> None:
     """Compare the broker epochs that controllers log with those in the brokers' own registration
     lines."""
-    sightings = registrations(context.history.events)
+    _goes_back(context)
+    sightings = [
+        each
+        for each in registrations(context.history.events)
+        if id(each.event) not in context.blamed
+    ]
     own: dict[int, list[Registration]] = defaultdict(list)
     brokers_of: dict[int, Counter[int]] = defaultdict(Counter)
     for each in sightings:
@@ -67,11 +73,36 @@ def _registered(context: RuleContext) -> None:
             continue
         if _of_another(context, each, sightings, brokers_of[each.czxid]):
             continue
-        if any(other.czxid == each.czxid for other in own[each.broker]):
+        if any(
+            other.czxid == each.czxid
+            and context.history.reset(*_in_order(other.event, each.event)) is None
+            for other in own[each.broker]
+        ):
             continue
         before = [other for other in own[each.broker] if other.event.at <= each.event.at]
         if before:
             _epoch_differs(context, each, max(before, key=lambda one: one.event.at), seen)
+
+
+def _goes_back(context: RuleContext) -> None:
+    """A broker registers with an older czxid than before, in the cluster that it was in then."""
+    for a, less in denied_by_id(context.history.events, context.history.contiguous):
+        if context.blamed & {id(each) for each in (a, *less)}:
+            continue
+        first = less[0]
+        alone = len(less) > 1 and all(
+            (b.offset or 0) < (c.offset or 0) for b, c in pairwise(less)
+        )  # the first one is the one that is wrong
+        wrong, other = (a, first) if alone else (first, a)
+        context.report(
+            FindingKind.VIOLATION,
+            EPOCH_AS_REGISTERED,
+            wrong,
+            f"broker {a.broker} registers with czxid {wrong.offset} here, and "
+            f"{'after' if alone else 'before'} with {other.offset}, at {other.where}, in one "
+            "cluster, by the id that it logs before each: a ZooKeeper's transactions only go on",
+            f"a czxid {'below' if alone else 'above'} {other.offset}",
+        )
 
 
 def _returned(context: RuleContext, sightings: list[Registration]) -> list[Registration]:

@@ -56,6 +56,7 @@ def check(context: RuleContext) -> None:
     """Each replica by itself, with its leader, and the line in which a broker says it of itself."""
     _within_the_log(context)
     _starts_from_its_log(context)
+    _loaded_within_the_log(context)
     _where_the_leader_began(context)
     replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
     leaders: dict[tuple[str, int], list[Event]] = defaultdict(list)
@@ -237,6 +238,40 @@ def _within_the_log(context: RuleContext) -> None:
                 f"watermark is {mark}, and that its log ends at {end}",
                 f"a high watermark of at most {end}",
             )
+
+
+def _loaded_within_the_log(context: RuleContext) -> None:
+    """The high watermark that a replica is loaded with, beside its first start in a process.
+
+    A checkpoint above the end of the log is cut to it (Log.updateHighWatermark, Replica), and the
+    replica starts at once, with what it was loaded with. A future log may be loaded beside.
+    """
+    loaded: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
+    history, events = context.history, context.innocent(context.history.events)
+    for event in events:
+        if event.kind in _LOADED and event.tp is not None and event.broker is not None:
+            loaded[event.broker, *event.tp].append(event)
+    for start in events:
+        if start.kind not in _STARTS or start.previous_epoch != -1 or start.offset is None:
+            continue
+        where = start.broker or 0, start.topic or "", start.partition or 0
+        near = [each for each in loaded.get(where, ()) if 0 <= start.at - each.at < _AT_ONCE]
+        if not near or history.clock_was_set(near[-1], start):
+            continue
+        context.looked(WATERMARK_IN_LOG)
+        end, last = start.offset, near[-1]
+        if any((each.high_watermark or 0) <= end for each in near):
+            continue
+        if not history.same_process(last, start) or not context.lacks(last, start.where):
+            continue
+        context.report(
+            FindingKind.VIOLATION,
+            WATERMARK_IN_LOG,
+            last,
+            f"{last.topic}-{last.partition}: broker {last.broker} loads its replica with high "
+            f"watermark {last.high_watermark} here, and its log ends at {end}, at {start.where}",
+            f"a high watermark of at most {end}",
+        )
 
 
 def _where_the_leader_began(context: RuleContext) -> None:

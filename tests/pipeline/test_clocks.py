@@ -8,7 +8,18 @@ from conformance.cli.check import check
 from conformance.ingest.schema import Event
 from conformance.pipeline.clocks import clocks as of_events
 from conformance.pipeline.clocks import joined
-from tests.pipeline.written import changed, checked, elected, line, starting, write
+from tests.pipeline.written import (
+    CONTROLLER,
+    PARTITION,
+    changed,
+    checked,
+    elected,
+    leads,
+    line,
+    starting,
+    violations,
+    write,
+)
 
 SENT = (
     "[Controller id=1 epoch=4] Sending become-follower LeaderAndIsr request "
@@ -94,3 +105,26 @@ def test_one_of_a_logs_files_may_be_shifted_alone(tmp_path: Path):
     result = checked(write(tmp_path, files))
 
     assert {row["kind"] for row in result["findings"]} == {"incomplete"}
+
+
+def test_a_controller_that_finds_nothing_to_do_first_acts_when_a_topic_is_made(tmp_path: Path):
+    """Minutes after its election: its two logs are not shifted for that, and are compared."""
+    topic = ("[Controller id=1] New topics: [Set(orders)], deleted topics: [Set()], new partition "
+             "replica assignment [Map(orders-0 -> Vector(1))]")  # fmt: skip
+    new = ("[Controller id=1 epoch=1] Changed partition orders-0 state from NonExistentPartition "
+           "to NewPartition with assigned replicas 1")  # fmt: skip
+    mark = "[Partition orders-0 broker=1] Log loaded for partition orders-0 with initial high "
+
+    def found(made: int, loaded: int) -> list[tuple[str, str, int]]:
+        folder = tmp_path / f"{made}-{loaded}"
+        loads = line(302, f"{mark}watermark {loaded}", PARTITION)
+        files = {
+            "server.log": [*starting(0, 1), loads],
+            "controller.log": [elected(1, 1, 1), line(made, topic, CONTROLLER)],
+            "state-change.log": [line(300, new), leads(302, 1, 0, -1)],
+        }
+        return violations(checked(write(folder, files)))
+
+    assert found(300, 9) == []
+    assert found(300, 10) == [("no_high_watermark_above_the_log", "server.log", 3)]
+    assert found(200, 10) == []  # one of the logs is shifted

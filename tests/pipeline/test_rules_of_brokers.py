@@ -244,3 +244,41 @@ def test_no_two_brokers_have_one_epoch(tmp_path: Path):
              knows(5, "Updated", "1 -> 31, 2 -> 40")]  # fmt: skip
 
     assert violations(known(tmp_path, *lines)) == [(EPOCHS, "controller.log", 2)]
+
+
+@pytest.mark.parametrize("czxids, ids, at", [
+    ((20, 31, 40), "aaa", 0),
+    ((20, 31, 24), "aaa", 12),
+    ((20, 90, 31, 40), "aaaa", 8),
+    ((20, 31, 24), "aab", 0),
+])  # fmt: skip
+def test_in_one_cluster_a_broker_registers_with_no_older_czxid_again(
+    tmp_path: Path, czxids: tuple[int, ...], ids: str, at: int
+):
+    """Where it logs the same cluster id before each, ZooKeeper was not replaced in between."""
+    log = []
+    for number, (czxid, name) in enumerate(zip(czxids, ids, strict=True)):
+        second = number * 100
+        begins, began = starting(second, 2)
+        id_line = line(second + 1, f"Cluster ID = {name * 22}", SERVER)
+        log += [begins, id_line, registered(second + 2, 2, czxid), began]
+
+    found = checked(write(tmp_path, {"b2/server.log": log}))
+
+    assert violations(found) == ([(EPOCHS, "server.log", at - 1)] if at else [])
+
+
+def test_an_epoch_of_another_zookeeper_is_none_under_which_a_broker_registered(tmp_path: Path):
+    """Each of two new ZooKeepers counts from the beginning, which lies before the id read there."""
+
+    def life(second: int, name: str, czxid: int) -> list[str]:
+        begins, began = starting(second, 1)
+        id_line = line(second, f"Cluster ID = {name * 22}", SERVER)
+        made = line(second + 2, "Successfully created /controller_epoch with initial epoch 0", ZK)
+        return [begins, id_line, registered(second + 1, 1, czxid), made, began]
+
+    files = {"server.log": [*life(0, "a", 9), *life(3000, "b", 24)],
+             "controller.log": [knows(3, "Initialized", "1 -> 24"),
+                                knows(3003, "Initialized", "1 -> 24")]}  # fmt: skip
+
+    assert violations(checked(write(tmp_path, files))) == [(EPOCHS, "server.log", 3)]

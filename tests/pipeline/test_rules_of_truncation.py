@@ -198,6 +198,21 @@ def test_a_high_watermark_above_the_log_is_found_at_its_line(tmp_path: Path):
 # --- a replica's first start in a process
 
 
+def test_a_replica_is_loaded_with_no_high_watermark_above_the_log_that_it_starts_from(
+    tmp_path: Path,
+):
+    """A checkpoint above the end of the log is cut to it; what a future log has is its own."""
+    first = starts_as(9, 5, "Leader", 3, 16).replace("epoch was 2", "epoch was -1")
+
+    def with_mark(*marks: int) -> Any:
+        folder = tmp_path / str(marks)
+        log = [*starting(0, 5), *(loaded(9, 5, mark) for mark in marks)]
+        return violations(checked(write(folder, {"server.log": log, "state-change.log": [first]})))
+
+    assert with_mark(16) == with_mark(16, 40) == []
+    assert with_mark(17) == [(MARK, "server.log", 3)]
+
+
 def begun(
     folder: Path, offset: int, mark: int, cut: int, before: int = -1, at: int = 11, end: int = 0
 ) -> Any:
