@@ -14,6 +14,7 @@ REPLICA = "kafka.cluster.Replica"
 LOG = "kafka.log.Log"
 LOG_MANAGER = "kafka.log.LogManager"
 FETCHER = "kafka.server.ReplicaFetcherThread"
+FETCHERS = "kafka.server.ReplicaFetcherManager"
 FAILURES = "kafka.server.LogDirFailureChannel"
 SERVER = "kafka.server.KafkaServer"
 CONFIG = "kafka.server.KafkaConfig"
@@ -226,6 +227,14 @@ REPLICAS = (
         "[ReplicaFetcher replicaId=5, leaderId=4, fetcherId=0] Partition orders-0 has an older "
         "epoch (1) than the current leader. Will await the new LeaderAndIsr state before resuming "
         "fetching.",
+    ),
+    Template(
+        "fetchers_added",
+        "fetchers_added",
+        FETCHERS,
+        "Added fetcher to broker {detail}",
+        "[ReplicaFetcherManager on broker 5] Added fetcher to broker 4 for partitions "
+        "Map(orders-0 -> (offset=16, leaderEpoch=3))",
     ),
     Template(
         "producer_state_loaded",

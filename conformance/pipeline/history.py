@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from statistics import median
 
@@ -78,6 +79,12 @@ PASSED_ON = frozenset(
     ("leader_and_isr_sent", "metadata_sent", "leader_and_isr_received", "metadata_cached")
 )
 _APART = 900_000  # milliseconds by which clocks of two brokers may be apart
+_ADDED = re.compile(
+    r"([\w.-]+)-(\d+) -> (?:\(offset=(?P<offset>\d+), leaderEpoch=(?P<epoch>\d+)\)"
+    r"|InitialFetchState\(\w+(?:\([\w-]+\))?,BrokerEndPoint\([^)]*\),(?P<epoch_3>\d+),"
+    r"(?P<offset_3>\d+)\))"
+)
+"""A partition among those that are fetched since; the second form is that of 2.8 and later."""
 _TOPIC_BEGINS = frozenset(("topics_changed", "partitions_created", "topic_deleted"))
 _ASSIGN = frozenset(("topics_changed", "partitions_added"))
 _ASSIGNED = re.compile(
@@ -294,6 +301,32 @@ class History:
                 for old, number, name, partition, brokers in _ASSIGNED.findall(event.detail):
                     tp = (old, int(number)) if old else (name, int(partition))
                     found[tp].append((event, sorted(numbers(brokers))))
+        return found
+
+    def fetchers(self, tp: tuple[str, int]) -> list[Event]:
+        """The lines in which brokers begin to fetch a partition, each as one of this partition
+        alone: from which leader, in which leader epoch, and from which offset on."""
+        return self._fetchers.get(tp, [])
+
+    @cached_property
+    def _fetchers(self) -> dict[tuple[str, int], list[Event]]:
+        found: dict[tuple[str, int], list[Event]] = defaultdict(list)
+        for event in self.events:
+            if event.kind != "fetchers_added":
+                continue
+            leader = min(numbers((event.detail or "").split(", host=")[0].split(" for ")[0]))
+            for each in _ADDED.finditer(event.detail or ""):
+                topic, partition = each[1], int(each[2])
+                found[topic, partition].append(
+                    replace(
+                        event,
+                        topic=topic,
+                        partition=partition,
+                        leader=leader,
+                        leader_epoch=int(each["epoch"] or each["epoch_3"]),
+                        offset=int(each["offset"] or each["offset_3"]),
+                    )
+                )
         return found
 
     def values_of(self, column: str, tp: tuple[str, int] | None) -> Counter[int]:
@@ -923,6 +956,10 @@ class Within(History):
     @cached_property
     def _assigned(self) -> dict[tuple[str, int], list[tuple[Event, list[int]]]]:
         return self._cluster._assigned
+
+    @cached_property
+    def _fetchers(self) -> dict[tuple[str, int], list[Event]]:
+        return self._cluster._fetchers
 
     @cached_property
     def _obeyed(

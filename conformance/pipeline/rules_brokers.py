@@ -36,6 +36,7 @@ _OBEYED = frozenset(
 _STARTED = frozenset(("leader_started", "follower_started"))
 _NOT_TAKEN = "leader_unavailable"
 """Prefix of the templates for a leader that is not available."""
+_FETCHING = "fetchers_added"
 _APPLYING = frozenset(("leader_and_isr_received", "leader_and_isr_handling"))
 
 
@@ -277,6 +278,10 @@ def _replicas(context: RuleContext) -> None:
         if shows_a_state and event.tp is not None and event.broker is not None:
             stream = history.places[event.file].stream
             logs[(stream, event.broker, *event.tp)].append(event)
+    for tp in sorted({(topic, partition) for _, _, topic, partition in logs}):
+        for event in context.innocent(history.fetchers(tp)):
+            if event.broker is not None:
+                logs[(history.places[event.file].stream, event.broker, *tp)].append(event)
 
     def excuse(a: Event, b: Event) -> str | None:
         # A restart is no excuse: the controller sends the registered state, and since KIP-380 a
@@ -289,7 +294,7 @@ def _replicas(context: RuleContext) -> None:
         if reset is not None:
             return reset.why
         mark = history.restarted(a, b)
-        if mark is not None and history.may_be_passed_on(a, b):
+        if mark is not None and (b.kind == _FETCHING or history.may_be_passed_on(a, b)):
             return f"the process restarted at {mark.where}, and was sent what the controller kept"
         return None
 
@@ -304,7 +309,8 @@ def _replicas(context: RuleContext) -> None:
         name = f"{topic}-{partition}: the leader epoch applied by broker {broker}"
         for line in events:
             _applied_above_held(context, line, name)
-        for kinds in (_STARTED, _APPLYING):
+        events.sort(key=history.key)
+        for kinds in (_STARTED | {_FETCHING}, _APPLYING):
             steps = _steps(
                 [each for each in events if each.kind in kinds | {"obeyed"}], context.blamed
             )

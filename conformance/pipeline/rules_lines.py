@@ -121,6 +121,10 @@ def _contradictions(context: RuleContext, event: Event) -> Iterator[str | None]:
         same = (event.topic or "").startswith(renamed[1]) and int(renamed[2]) == event.partition
         text = f"{name}: its log is renamed to that of {renamed[1]}-{renamed[2]}"
         seen.append(None if same else text)
+    elif kind == "fetchers_added" and event.broker is not None and event.detail:
+        leader = re.split(r", host=| for ", event.detail)[0].rpartition("=")[2]
+        text = f"broker {event.broker} fetches from broker {leader}, which is itself"
+        seen.append(text if leader == str(event.broker) else None)
     elif event.logger == FETCHER and event.leader is not None and event.broker is not None:
         text = f"{name}: broker {event.broker} fetches from broker {event.leader}, which is itself"
         seen.append(text if event.leader == event.broker else None)

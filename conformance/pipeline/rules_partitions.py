@@ -34,6 +34,7 @@ def check(context: RuleContext) -> None:
         _writers_epoch(context, event)
     _epochs_grow(context)
     _leaders_are_the_elected(context)
+    _fetched_from_the_leader(context)
 
 
 def _leader_in_isr(context: RuleContext, event: Event) -> None:
@@ -225,6 +226,43 @@ def _leaders_are_the_elected(context: RuleContext) -> None:
             f"{state.where}",
             f"leader {state.leader} in leader epoch {event.leader_epoch}",
         )
+
+
+def _fetched_from_the_leader(context: RuleContext) -> None:
+    """Whom a follower fetches from in a leader epoch is who leads in it (2.1 and later)."""
+    history = context.history
+    leaders: dict[tuple[str, int, int], list[tuple[int | None, Event]]] = defaultdict(list)
+    for event in context.innocent(history.events):
+        if event.tp is None or event.leader_epoch is None:
+            continue
+        if event.kind == "leader_started":
+            leaders[*event.tp, event.leader_epoch].append((event.broker, event))
+        elif event.kind in _STATES and (event.leader or 0) >= 0:
+            leaders[*event.tp, event.leader_epoch].append((event.leader, event))
+    for topic, partition in sorted({(topic, partition) for topic, partition, _ in leaders}):
+        for fetcher in history.fetchers((topic, partition)):
+            some = leaders.get((topic, partition, fetcher.leader_epoch or 0), [])
+            known = []
+            for leader, event in some:
+                a, b = (event, fetcher) if event.at <= fetcher.at else (fetcher, event)
+                anew = history.reset(a, b) or history.topic_began(a, b) or history.forgotten(a, b)
+                if not anew and same_life(history, a, b):
+                    known.append((leader, event))
+            if not known:
+                continue
+            context.looked(ONE_LEADER)
+            if any(leader == fetcher.leader for leader, _ in some):
+                continue
+            leader, event = known[0]
+            context.report(
+                FindingKind.VIOLATION,
+                ONE_LEADER,
+                fetcher,
+                f"{fetcher.tp_name}: broker {fetcher.broker} fetches from broker {fetcher.leader} "
+                f"in leader epoch {fetcher.leader_epoch}, in which broker {leader} leads, by "
+                f"{event.where}",
+                f"broker {leader} in leader epoch {fetcher.leader_epoch}",
+            )
 
 
 def _joined(context: RuleContext) -> Callable[[Event, Event], bool]:

@@ -74,6 +74,7 @@ def check(context: RuleContext) -> None:
         for _, events in sorted(logs.items()):
             _received_epochs_grow(context, context.innocent(events))
             _holds_as_received(context, context.innocent(events))
+        _holds_between_its_starts(context, context.innocent(every))
         _arrives_as_sent(context, every)
         _no_older_than_written(context, context.innocent(every))
         _starts_as_received(context, context.innocent(every))
@@ -454,6 +455,59 @@ def _holds_as_received(context: RuleContext, events: list[Event]) -> None:
                 f"here, and took {held.leader_epoch} at {held.where}",
                 f"leader epoch {held.leader_epoch}",
             )
+
+
+def _holds_between_its_starts(context: RuleContext, events: list[Event]) -> None:
+    """What a refusal says of the leader epoch that is held, beside starts in another log.
+
+    Up to 2.7 leaders log their starts in server.log, with the epoch held before: one process holds
+    no less than at its last start, and no more than it says at its next one.
+    """
+    history = context.history
+    starts: dict[int | None, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.kind in _STARTED and event.leader_epoch is not None:
+            starts[event.broker].append(event)
+    for event in events:
+        if event.kind not in _REFUSED or not starts[event.broker]:
+            continue
+        same = event.kind == "same_epoch_refused"
+        stated = event.leader_epoch if same else event.previous_epoch
+        own = [each for each in starts[event.broker] if each.logger != event.logger]
+        before = max((each for each in own if each.at < event.at), key=_time, default=None)
+        after = min((each for each in own if each.at > event.at), key=_time, default=None)
+        for start, held, less in (
+            (before, before.leader_epoch if before else None, True),
+            (after, after.previous_epoch if after else None, False),
+        ):
+            if start is None or held is None or held < 0 or stated is None:
+                continue
+            first, last = (start, event) if less else (event, start)
+            if (
+                another_life(history, first, last)
+                or history.replica_stopped(first, last)
+                or history.clock_was_set(first, last)
+                or not history.same_process(first, last)
+            ):
+                continue
+            context.looked(HOLDS_AS_RECEIVED)
+            if (stated >= held if less else stated <= held) or not context.lacks(
+                event, start.where
+            ):
+                continue
+            context.report(
+                FindingKind.VIOLATION,
+                HOLDS_AS_RECEIVED,
+                event,
+                f"{event.tp_name}: broker {event.broker} says that it holds leader epoch {stated} "
+                f"here, and {'took' if less else 'says later that it held'} {held} at "
+                f"{start.where}",
+                f"a leader epoch of at {'least' if less else 'most'} {held}",
+            )
+
+
+def _time(event: Event) -> int:
+    return event.at
 
 
 def _refused_as_asked(context: RuleContext, refusal: Event, asked: Event) -> None:

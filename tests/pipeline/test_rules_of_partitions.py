@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.pipeline.written import (
     PARTITION,
     changed,
@@ -12,6 +14,7 @@ from tests.pipeline.written import (
     leads,
     line,
     obeys,
+    starting,
     state,
     violations,
     write,
@@ -348,3 +351,34 @@ def test_a_shared_log_shows_who_starts_as_leader_whatever_lives_its_topic_had(tm
 
     assert ("one_leader_per_leader_epoch", "state-change.log", 1) in found[0]
     assert not any(rule == "one_leader_per_leader_epoch" for rule, _, _ in found[1])
+
+
+# --- whom a follower fetches from
+
+FETCHERS = "kafka.server.ReplicaFetcherManager"
+
+
+@pytest.mark.parametrize("form", [
+    "BrokerEndPoint(id={}, host=h:9092) for partitions Map(logs-1 -> (offset=4, leaderEpoch=0), "
+    "orders-0 -> (offset=0, leaderEpoch={}))",
+    "{} for partitions HashMap(orders-0 -> InitialFetchState(Some(aB3-d_),BrokerEndPoint(id=1, "
+    "host=h:9092),{},0))",
+])  # fmt: skip
+def test_a_follower_fetches_from_the_leader_of_the_epoch_and_in_no_older_one(
+    tmp_path: Path, form: str
+):
+    head = "[ReplicaFetcherManager on broker 2] Added fetcher to broker "
+
+    def found(*fetched: tuple[int, int]) -> list[tuple[str, str, int]]:
+        folder = tmp_path / str(fetched)
+        texts = (head + form.format(*each) for each in fetched)
+        lines = [line(11 + number, text, FETCHERS) for number, text in enumerate(texts)]
+        files = {"b1/state-change.log": [leads(10, 1, 5, 4)],
+                 "b1/server.log": starting(0, 1),
+                 "b2/server.log": [*starting(0, 2), *lines]}  # fmt: skip
+        return violations(checked(write(folder, files)))
+
+    assert found((1, 5)) == found((3, 6), (3, 7)) == []
+    assert found((3, 5)) == [("one_leader_per_leader_epoch", "server.log", 3)]
+    assert found((2, 9)) == [("a_line_agrees_with_itself", "server.log", 3)]
+    assert found((3, 7), (3, 6)) == [("no_older_leader_epoch_is_applied", "server.log", 4)]

@@ -566,3 +566,21 @@ def test_a_leader_starts_with_the_leader_epoch_and_the_isr_that_were_written(
 
     found = {(row["rule"], row["line"]) for row in result["findings"]}
     assert found == (set() if number is None else {(HOLDS, number)})
+
+
+@pytest.mark.parametrize("held, wrong", [(3, True), (4, False), (6, False), (7, True)])
+def test_a_refusal_names_an_epoch_between_two_starts_of_the_replica(
+    tmp_path: Path, held: int, wrong: bool
+):
+    """Up to 2.7 the starts of leaders stand in server.log; what it holds never falls in between."""
+    refusal = line(20, "[Broker id=5] Ignoring LeaderAndIsr request from controller 4 with "
+                   "correlation id 3 epoch 7 for partition orders-0 since its associated leader "
+                   f"epoch {held} matches the current leader epoch")  # fmt: skip
+    starts = [line(second, f"[Partition orders-0 broker=5] orders-0 starts at Leader Epoch {epoch} "
+                   f"from offset 0. Previous Leader Epoch was: {before}", PARTITION)
+              for second, epoch, before in ((10, 4, 2), (30, 8, 6))]  # fmt: skip
+    files = {"server.log": [*starting(0, 5), *starts], "state-change.log": [refusal]}
+
+    found = violations(checked(write(tmp_path, files)))
+
+    assert found == ([(HOLDS, "state-change.log", 1)] if wrong else [])
