@@ -41,8 +41,9 @@ MOST_BYTES = 8_192
 class Exchange:
     """What is on a connection; ``replies`` is None until the leader has answered.
 
-    ``began`` is how the follower's fetcher stood then. ``asked_in`` is for those who look on: the
-    leader epochs that the follower was in. ``is_lost``: the connection broke.
+    ``began`` is how the follower's fetcher stood then; of ListOffsets, when its fetch was refused.
+    ``asked_in`` is for those who look on: the leader epochs that the follower was in. ``is_lost``:
+    the connection broke.
     """
 
     kind: str
@@ -126,6 +127,9 @@ class FollowerConnection(LeaderByEffect, FetcherListener):
             return
         states = self.rounds.states
         began = {one: states[one] for one in asked.questions if one in states}
+        last = self.exchange
+        if last is not None and last.kind == "ListOffsets" and {*last.began} == {*asked.questions}:
+            began = dict(last.began)  # after the log's end its start is asked for
         epochs = {one: state.leader_epoch for one, state in began.items()}
         self.exchange = Exchange(asked.kind, asked.questions, epochs, began)
 

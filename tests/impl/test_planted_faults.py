@@ -134,6 +134,14 @@ PLANTED = {
         "if state is None or not self._is_of(asked[key], state):", "if state is None:",
         "which follows broker ., has (the high|where it goes on)", "sessions", first=5,
     ),
+    "a log that ends below its leader's start does not begin anew": Fault(
+        FetcherThread._out_of_range, "elif start > log.log_end:", "elif False:",
+        "which follows broker ., has (the high|where it goes on)", "retention",
+    ),
+    "nobody asks where the leader's log ends, though what was asked for is out of its range": Fault(
+        FetcherThread._apply, "await self._out_of_range(key, state)", "pass",
+        "which follows broker ., has asked next None", "retention",
+    ),
     "the high watermark does not wait for the ISR": Fault(
         Partition.next_high_watermark, "self.log_end, self.maximal_isr, remotes,",
         "self.log_end, (), {},",

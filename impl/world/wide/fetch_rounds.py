@@ -19,6 +19,7 @@ from impl.core.fetcher_thread import (
     FetcherError,
     FetchQuestion,
     FetchState,
+    OffsetQuestion,
     Phase,
 )
 from impl.core.partition import RemoteReplica
@@ -319,6 +320,13 @@ class FollowerBefore:
             return bool(state.offset == asked.offset) and state.phase is Phase.FETCHING
         return True
 
+    def first_out_of_range(self) -> TopicPartition | None:
+        """The first that is refused what it asked for: where the leader's log ends comes next."""
+        for one, reply in self.replies.items() if self.done.kind == RECORDS else ():
+            if reply.error is FetcherError.OFFSET_OUT_OF_RANGE and self.fits(one):
+                return one
+        return None
+
     def _cut(self, one: TopicPartition, reply: Any) -> tuple[int, bool]:
         """The offset to truncate to, by the leader's answer, and whether no further epoch is asked.
 
@@ -342,9 +350,15 @@ def applied_otherwise(
     before: FollowerBefore, connection: FollowerConnection
 ) -> Iterator[Difference]:
     """Where each partition's log ends, how far it is committed, and where its fetcher goes on."""
-    if before.done.kind == PLACES or before.node.disk.failing:
+    if before.node.disk.failing:
         return
-    if connection.exchange is not None and connection.exchange.kind == PLACES:
+    if before.done.kind == PLACES:
+        yield from _placed_otherwise(before, connection)
+        return
+    refused = before.first_out_of_range()
+    if refused is not None:
+        epoch = _named(before.states[refused].leader_epoch, before.node.release)
+        yield from _next_asked(connection, refused, OffsetQuestion(epoch, LATEST))
         return  # the other answers are applied when it is known where the log begins or ends
     after, on_fetch = connection.rounds.states, connection.rounds.on_fetch
     for one, was in before.states.items():
@@ -381,3 +395,41 @@ def applied_otherwise(
         yield f"where it goes on in {one}", after.get(one), None if failed else wanted
         if failed:
             yield f"that {one} has failed", one in connection.rounds.failed, True
+
+
+def _next_asked(
+    connection: FollowerConnection, one: TopicPartition, question: OffsetQuestion
+) -> Iterator[Difference]:
+    exchange = connection.exchange
+    yield "asked next", None if exchange is None else dict(exchange.questions), {one: question}
+
+
+def _placed_otherwise(
+    before: FollowerBefore, connection: FollowerConnection
+) -> Iterator[Difference]:
+    """What becomes of a partition after OFFSET_OUT_OF_RANGE: its log is cut to the leader's end, or
+    begins anew at the leader's start if it ends below (``fetchOffsetAndTruncate``)."""
+    ((one, asked),) = before.done.questions.items()
+    log, (hw, start, end, _) = before.logs[one], before.marks[one]
+    if one in before.node.logs.offline:
+        return
+    wanted, reply, failed = before.states.get(one), before.replies.get(one), False
+    is_told, asks_for_end = reply is not None and reply.error == "NONE", asked.timestamp == LATEST
+    at = reply.offset if is_told else -1
+    if is_told and asks_for_end and at >= end:
+        yield from _next_asked(connection, one, OffsetQuestion(asked.leader_epoch, EARLIEST))
+    elif wanted is not None and wanted == before.done.began.get(one):
+        failed = reply is not None and reply.error == FetcherError.FENCED_LEADER_EPOCH.value
+        if is_told:
+            if asks_for_end:
+                hw, start, end = max(min(start, at), min(hw, at)), min(start, at), at
+            elif at > end:
+                hw = start = end = at
+            newest = _newest(log) if connection.rounds.on_fetch else None
+            wanted = FetchState(max(at, end), wanted.leader_epoch, Phase.FETCHING, newest)
+    found = log.high_watermark, log.log_start, log.log_end
+    yield f"the high watermark, start and end of {one}", found, (hw, start, end)
+    after = connection.rounds.states.get(one)
+    yield f"where it goes on in {one}", after, None if failed else wanted
+    if failed:
+        yield f"that {one} has failed", one in connection.rounds.failed, True
