@@ -68,6 +68,19 @@ def test_two_fast_elections_lose_records_up_to_1_1(monkeypatch: pytest.MonkeyPat
     assert "record 118 was read at offset 1 of t1-1, where record 140 is" in lost.broken
 
 
+@pytest.mark.parametrize(
+    ("faults", "release", "seed"), [("deposed", "2.7", 100), ("denials", "2.8", 104)]
+)
+def test_an_unclean_election_and_a_refused_answer_are_what_they_are(
+    faults: str, release: str, seed: int
+) -> None:
+    """Whoever is elected by an administrator may lack what was committed; and where ZooKeeper
+    refuses a controller after it wrote an ISR, that was asked for though it answers an error."""
+    run = run_wide(seed, 1000, faults, release=release)
+
+    assert (run.broken, run.at_rest) == ("", True)
+
+
 @pytest.mark.parametrize(("release", "seed"), [("2.4", 2), ("2.7", 0), ("2.7", 2)])
 def test_a_move_of_a_topic_that_was_created_again_is_asked_for_in_vain(
     release: str, seed: int

@@ -224,8 +224,10 @@ class WideClaims:
         keeps = self.keeps_committed and self.world.release.since("2.2")
         is_left = (done.partition, broker) in self.world.strays
         is_left = is_left or self.world.nodes[broker].holds_another_topics(done.partition)
+        born = self.world.born(done.partition.topic)
+        is_misled = (done.partition, born) in self.world.misled
         _claim(
-            done.offset >= known or not keeps or is_left,
+            done.offset >= known or not keeps or is_left or is_misled,
             f"broker {broker} cuts {done.partition} to offset {done.offset}, below its high "
             f"watermark {done.high_watermark}",
         )

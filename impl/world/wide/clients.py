@@ -330,6 +330,9 @@ def controller_is_asked_for_leaders(world: WideWorld) -> None:
 
     async def elect(controller: EventController) -> None:
         wanted = needed(controller.core.context, kind, asked)
+        if kind == UNCLEAN_TYPE:
+            due = [one for one, refused in wanted.items() if not refused]
+            world.misled |= {(one, world.born(one.topic)) for one in due}
         error, answers = await ControllerApi(controller).elect_leaders(kind, asked)
         done = LeadersAnswered(kind, error, error_of_request(controller), wanted, answers)
         world.happened.append((controller.broker, done))

@@ -127,7 +127,8 @@ def _changed(
             for _, its in world.happened
             if isinstance(its, IsrsAnswered)
         ]  # a move that is done with lets the deletion of its topic go on
-        yield f"the state of {one} for its leader", is_deleted or any(granted), True
+        is_asked = is_deleted or any(granted) or before.may_be_refused
+        yield f"the state of {one} for its leader", is_asked, True
         yield f"the leader epoch of {one}", 0 <= epochs <= writes, True
         return
     yield f"the leader epoch of {one}", epochs, writes

@@ -144,7 +144,8 @@ class WideWorld(SimulatedCluster[WideBroker]):
         self.to_be_deleted: set[str] = set()  # topics of which that was asked
         self.misled: set[tuple[TopicPartition, int]] = set()  # with the topic's incarnation
         """Led by a broker because of a request to its last life (before KIP-380, KAFKA-7235):
-        what it acknowledges by an ISR that is not registered any more, nobody else may have."""
+        what it acknowledges by an ISR that is not registered any more, nobody else may have. Or an
+        administrator asked for an unclean election: what was committed may go with it."""
         self.diverged: dict[tuple[TopicPartition, int], set[int]] = {}
         """Offsets at which replicas may hold different records, by incarnation: a leader had a
         follower keep records of an epoch that it never had (up to 1.1, KAFKA-6361)."""
