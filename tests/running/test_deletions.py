@@ -72,30 +72,22 @@ def test_a_topic_stays_while_a_log_of_it_cannot_be_renamed_and_the_check_holds(t
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_log_that_is_reported_as_renamed_and_was_not_is_found_at_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str
-):
-    brokers_with(monkeypatch, "a-failed-rename-is-reported-as-done")
+@pytest.mark.parametrize(
+    ("fault", "rule", "file", "says"),
+    [("a-failed-rename-is-reported-as-done", NAMED, "server.log",
+      "Log for partition t-0 is renamed to "),
+     ("a-failed-rename-is-answered-as-done", ENDED, "controller.log",
+      "Deletion of topic t successfully completed")],
+)  # fmt: skip
+def test_a_topic_that_goes_though_a_log_could_not_be_renamed_is_found_at_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, rule: str, file: str, says: str,
+    release: str,
+):  # fmt: skip
+    brokers_with(monkeypatch, fault)
 
     gone, result = deletion(tmp_path / "c", release)
 
-    assert gone
-    assert result["verdict"] == "broken"
-    ((kind, rule, file, line),) = findings(result)
-    assert (kind, rule, file) == ("violation", NAMED, "server.log")
-    assert "Log for partition t-0 is renamed to " in line
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_a_topic_that_goes_though_a_log_could_not_be_renamed_is_found_where_it_goes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str
-):
-    brokers_with(monkeypatch, "a-failed-rename-is-answered-as-done")
-
-    gone, result = deletion(tmp_path / "c", release)
-
-    assert gone
-    assert result["verdict"] == "broken"
-    ((kind, rule, file, line),) = findings(result)
-    assert (kind, rule, file) == ("violation", ENDED, "controller.log")
-    assert "Deletion of topic t successfully completed" in line
+    assert (gone, result["verdict"]) == (True, "broken")
+    ((*found, line),) = findings(result)
+    assert found == ["violation", rule, file]
+    assert says in line
