@@ -126,6 +126,50 @@ def refused(lines: Iterable[TraceLine]) -> set[TraceLine]:
     return found
 
 
+def past_former_fetchers(chain: list[TraceLine]) -> list[TraceLine]:
+    """A process's lines, with each "became_follower" after what the former fetcher did meanwhile.
+
+    A LeaderAndIsr makes followers one partition after the other, and stops their fetchers when all
+    are (`ReplicaManager.makeFollowers`). While it waits for one of them, say for an ISR write, the
+    fetchers of the others go on: under the former leader and leader epoch, which they keep
+    themselves. So what they did is as if it had come before. A fetcher of now asks before it takes
+    an answer.
+    """
+    became: dict[str, int] = {}
+    last: dict[int, int] = {}  # index of a "became_follower" -> of what it comes after
+    for at, line in enumerate(chain):
+        partition = line.partition
+        if line.step == STARTED:
+            became.clear()
+        elif partition is None:
+            continue
+        elif line.step == "became_follower":
+            became[partition] = at
+        elif line.step in ("became_leader", "stop_replica_completed"):
+            became.pop(partition, None)
+        elif partition in became:
+            order = chain[became[partition]].args
+            if line.step in ("records_asked", "epoch_asked"):
+                epoch = line.args["asked"]["leader_epoch"]
+                former = line.args["leader"] != order["leader"] or (
+                    epoch is not None and epoch < order["leader_epoch"]
+                )
+                if not former:
+                    del became[partition]
+                    continue
+            elif line.step not in ("records_replicated", "append_failed"):
+                continue
+            last[became[partition]] = at
+    moved: dict[int, list[TraceLine]] = defaultdict(list)
+    for at, after in sorted(last.items()):
+        moved[after].append(chain[at])
+    found: list[TraceLine] = []
+    for at, line in enumerate(chain):
+        if at not in last:
+            found += [line, *moved.get(at, ())]
+    return found
+
+
 def order_lines(gathered: ClusterTraces) -> OrderedLines:
     """The order of all lines."""
     return _Ordering(gathered).run()
@@ -145,7 +189,8 @@ class _Ordering:
         chains: dict[Process, list[TraceLine]] = defaultdict(list)
         for start in sorted(self.gathered.starts, key=lambda one: (one.process, one.number)):
             chains[start.process] += start.lines
-        for chain in chains.values():
+        for process, lines in chains.items():
+            chains[process] = chain = past_former_fetchers(lines)
             for line in chain:
                 self.at[line] = len(self.lines)
                 self.lines.append(line)

@@ -7,6 +7,7 @@ import pytest
 from conformance.running.order import order_lines
 from conformance.running.partition import COUNTED_MEANWHILE, FROM_FOLLOWER, OFFLINE
 from conformance.running.process_traces import STARTED, ClusterTraces
+from conformance.running.result import ReplayResult
 from tests.running.handmade import Step, judged, registers, start, zk
 
 QUESTION = {"leader_epoch": None, "last_fetched_epoch": None}
@@ -126,3 +127,36 @@ def test_what_a_process_appended_before_its_sudden_end_was_answered_before_the_n
     steps = [(line.step, line.process[1], line.start) for line in order.lines]
 
     assert steps.index(("fetch_served", 1, 1)) < steps.index((STARTED, 2, 2))
+
+
+SECOND = {**FIRST, "leader_epoch": 1}
+
+
+def while_another_waits(asked_in: int) -> ReplayResult:
+    """Epoch 1 begins; the handler that has a follower in it still waits for another partition, and
+    the fetcher takes an answer, and asks in ``asked_in``."""
+    sent: Step = (
+        "leader_and_isr_received",
+        {**SENT[1], "order": {**SECOND, "zk_version": 1, "replicas": [1, 2]}},
+    )
+    again: Step = ("became_leader", {"partition": "t-0", "leader_epoch": 1, "start": 1,
+                                     "previous_epoch": 0, "high_watermark": 0})  # fmt: skip
+    follows: Step = ("became_follower", {"partition": "t-0", "leader": 1, "leader_epoch": 1})
+    name, asked = asks(1)
+    late: Step = (name, {**asked, "asked": {**asked["asked"], "leader_epoch": asked_in}})
+    return judged(
+        [*STORE, zk(7, 1, ("SetData", STATE, 1, SECOND))],
+        leader(appends(0), serves(0, 1), sent, again, serves(1, 1)),
+        follower(asks(0), sent, follows, takes(0), late),
+        version="2.3",
+    )
+
+
+def test_a_fetcher_goes_on_in_the_epoch_before_until_the_whole_request_was_handled() -> None:
+    assert while_another_waits(asked_in=0).misfit is None
+
+
+def test_it_takes_no_answer_of_the_epoch_before_and_asks_in_the_new_one_at_once() -> None:
+    misfit = while_another_waits(asked_in=1).misfit
+
+    assert misfit is not None
