@@ -85,6 +85,7 @@ FILES: dict[str, tuple[Rule, ...]] = {
         ("reassign", {"from", "to", "live"}),
         ("leaders", {"assignment", "steps"}),
         ("restarts", {"brokers", "steps"}),
+        *(("leaders", {"assignment", word}) for word in ("stop", "shutdown")),
         ("creation", {"assignment", "live"}),
         ("moved", {"trigger"}),
         ("registerController", {"controllerZnode"}),
@@ -158,6 +159,7 @@ FILES: dict[str, tuple[Rule, ...]] = {
         ("resumeDecision", {"replicaStates"}),
         ("scenario", {"steps"}),
         ("delete", {"live", "assignment"}),
+        ("scenario", {"brokers", "topics"}),
     ),
     "truncation": (
         ("leaderFetchValidation", {"lastFetchedEpoch"}),
@@ -217,8 +219,19 @@ _SYNONYMS = {
     "completeDeleteTopic": "completionZkOrder",
     "deleteNonExistentTopic": "deleteZnodeForMissingTopic",
     "highWatermark": "hw",
+    "verifyAssignment": "verify",
+    "readLogDirEvents": "readNotifications",
+    "readIsrChanges": "readNotifications",
+    "handleOutOfRange": "fetchOffsetOutOfRange",
+    "fetchOffsetAndTruncate": "fetchOffsetOutOfRange",
+    "setOrCreatePartitionReassignment": "setReassignment",
+    "conditionalUpdatePath": "conditionalUpdate",
+    "maybeUpdateMetadataCache": "updateMetadata",
 }
 """Names of Kafka's methods and near words -> the operations that they are."""
+
+_KINDS = {"encode": "encode", "decode": "decodeReassign"}
+"""How the name of an operation begins, where it goes on with the znode -> the operation."""
 
 UNKNOWN = "unknown: "
 """What the operation of a case begins with that follows no known schema."""
@@ -256,6 +269,9 @@ def _operation(file: str, given: Input) -> str | None:
     known = [operation for stem, operation in ANSWERS if stem == file]
     if isinstance(op, str) and (found := meant(op, known)) is not None:
         return found
+    for kind, operation in _KINDS.items():
+        if isinstance(op, str) and op.startswith(kind) and operation in known:
+            return operation
     said = Fields(given, file)
     try:
         for rule in FILES[file]:

@@ -15,6 +15,10 @@ Question = Mapping[str, Any]
 Answer = Callable[[Question], Any]
 
 
+IMBALANCE = ("count", "imbalance", "preferredReplicaImbalanceCount")
+"""What cases call the metric of partitions that their preferred replica does not lead."""
+
+
 class NotInModel(Exception):
     """What a case comes to has no step in the model; the message says what, as the reason."""
 
@@ -51,6 +55,14 @@ def nobody_elected(question: Question) -> dict[str, Any]:
     if asked["strategy"] == "Preferred" and asked.get("leader") == asked["assignment"][0]:
         thrown = "LeaderElectionNotNeeded"
     return {**answer, "error": f"{thrown}Exception"}
+
+
+def refused_truncation(question: Question, fetch_state: Answer) -> dict[str, Any]:
+    """Where a follower cuts its log whose leader answers with an error: nowhere, until it hears."""
+    asked = {**given(question), "latestEpoch": given(question)["followerLatestEpoch"]}
+    seen = fetch_state({**question, "input": {**asked, "reply": [-1, -1]}})
+    completed = seen["after"] == "Fetching"
+    return {"truncateTo": seen["truncateTo"] if completed else None, "completed": completed}
 
 
 def under(file: str, **named: Answer) -> dict[tuple[str, str], Answer]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from conformance.vectors.meanings import meaning, meant, step_called
@@ -85,10 +86,16 @@ class Lacks(ValueError):
     """A case without a field that its question needs; the message names both."""
 
 
+class NotUnderstood(ValueError):
+    """A case says what no answer to its question takes account of; the message names the field."""
+
+
 class Fields(dict[str, Any]):
     """Fields of a case, found by what their names mean; a missing one is ``Lacks``.
 
     ``where`` leads to them. ``release``: that the case is asked under, where that is known of.
+    ``known``: the names that were asked for, the latest at the end; ``natural``: those that got a
+    value which the case does not say.
     """
 
     release: Release | None = None
@@ -96,10 +103,23 @@ class Fields(dict[str, Any]):
     def __init__(self, values: Mapping[str, Any], where: str) -> None:
         super().__init__({name: _read(one, f"{where}.{name}") for name, one in values.items()})
         self.where = where
+        self.known: dict[str, None] = {}
+        self.natural: set[str] = set()
+
+    def knows(self, *names: str) -> None:
+        """These fields are taken account of."""
+        for name in names:
+            self.known.pop(name, None)
+            self.known[name] = None
 
     def _own(self, name: str) -> str | None:
         """What the case calls the field."""
+        self.knows(name)
         return name if dict.__contains__(self, name) else meant(name, self)
+
+    def __getitem__(self, name: str) -> Any:
+        self.knows(name)
+        return super().__getitem__(name)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._own(name) is not None
@@ -107,7 +127,7 @@ class Fields(dict[str, Any]):
     def get(self, name: str, default: Any = None) -> Any:
         """A field that a case may leave out."""
         own = self._own(name)
-        return default if own is None else dict.__getitem__(self, own)
+        return default if own is None else super().__getitem__(own)
 
     def __missing__(self, name: str) -> Any:
         own = self._own(name)
@@ -118,6 +138,7 @@ class Fields(dict[str, Any]):
     def fill(self, name: str, *synonyms: str, default: Any = None) -> Fields:
         """Complete a field: by its synonyms, else by a value (None: it stays missing)."""
         own = self._own(name)
+        self.knows(*synonyms, name)
         if own is not None:
             self[name] = self.pop(own)
             return self
@@ -129,6 +150,7 @@ class Fields(dict[str, Any]):
             found = default() if callable(default) else default
             if found is not None:
                 self[name] = _read(found, f"{self.where}.{name}")
+                self.natural.add(name)
         return self
 
     def null(self, name: str, *synonyms: str) -> Fields:
@@ -242,7 +264,7 @@ def _filled(fields: str) -> _Complete:
     return complete
 
 
-_topic = _filled('topic<name="t"')
+_topic = _filled('topic<name="t" exists ifExists ifNotExists alreadyMarked')
 _trace = _filled("oar<current,from,assignment,replicas rar<to")
 _in_sync = _filled(
     "minIsr=1 replicas<assignment,isr isr<replicas self<broker=null adding=[] removing=[]"
@@ -295,7 +317,8 @@ def _add_partitions(asked: Fields) -> None:
 
 
 def _checkpoint(asked: Fields) -> None:
-    asked.fill("fileContent", "content", "text")
+    # The file is what stays; who reads it again is another instance anyway.
+    asked.fill("fileContent", "content", "text").knows("reopen", "reopened", "recreated")
     if "fetch" in asked:
         asked.fill("file", default={})
     elif "file" in asked:
@@ -327,6 +350,21 @@ def _assignment_of(asked: Fields) -> None:
     if not isinstance(asked["known"], Mapping):
         asked["known"] = {name: [1, 2, 3] for name in asked["known"]}
     asked.fill("query", default=list(asked["known"]) or None)
+
+
+def _replica_online(asked: Fields) -> None:
+    asked.fill("broker", "replica").fill("partition", default="t-0")
+    asked.fill("live", "brokers", default=_named(asked["broker"]))
+    asked.fill("shuttingDown", default=list)
+    _flag(asked, "shuttingDownToo", "includ", default=False)
+    off = [one for one in asked if "offline" in one.lower()]
+    asked.fill("offlineDirs", *off, default=list)
+    found = asked["offlineDirs"]
+    if found is True:
+        found = [asked["broker"]]
+    elif isinstance(found, Mapping):  # by broker, the partitions in log directories that failed
+        found = [int(one) for one, names in found.items() if asked["partition"] in names]
+    asked["offlineDirs"] = _named(found)
 
 
 def _imbalance_count(asked: Fields) -> None:
@@ -382,11 +420,26 @@ def _step_in_words(step: Any) -> Any:
     return " ".join(str(one) for one in said if one is not None)
 
 
+_LIFE = ("stop", "start", "shutdown")
+"""What brokers do, which a case may say with a list of brokers instead of steps."""
+
+
 def _leaders(asked: Fields) -> None:
-    asked.fill("assignment", "replicas").fill("steps", default=list)
+    one_by_one = [f"{word} {broker}" for word in _LIFE for broker in _named(asked.get(word))]
+    asked.fill("assignment", "replicas").fill("steps", default=one_by_one)
     asked["steps"] = [_step_in_words(one) for one in asked["steps"]]
     asked.fill("brokers", "live", default=list(asked["assignment"]))
-    asked.fill("unclean", *_unclean(asked))  # else as in its release
+    _flag(asked, "unclean", "unclean")  # else as in its release
+
+
+_rebalance_fields = _filled(
+    "preferred<total notLed<imbalanced=0 percentage<leaderImbalancePerBrokerPercentage=10"
+)
+
+
+def _rebalance(asked: Fields) -> None:
+    _rebalance_fields(asked)
+    _flag(asked, "reassigning", "reassign", default=False)
 
 
 def _flow_reassign(asked: Fields) -> None:
@@ -429,9 +482,12 @@ def _restarts(asked: Fields) -> None:
         asked["brokers"] = len(asked["brokers"])
 
 
-def _unclean(asked: Fields) -> list[str]:
-    """Whether unclean elections are allowed, however the field is called."""
-    return [name for name, said in asked.items() if "unclean" in name.lower() and said in (0, 1)]
+def _flag(asked: Fields, name: str, word: str, default: bool | None = None) -> None:
+    """Complete a field by all those that are true or false and have a word in their names."""
+    said = [one for one, value in asked.items() if word in one.lower() and value in (0, 1)]
+    if said:
+        asked[name] = any(asked[one] for one in said)
+    asked.fill(name, default=default)
 
 
 _STRATEGIES = ("Offline", "Reassign", "Preferred", "ControlledShutdown")
@@ -447,8 +503,9 @@ def _strategy(said: str) -> tuple[str, str]:
 
 
 def _election(asked: Fields) -> None:
-    for state in [one for one in asked.values() if isinstance(one, Fields) and "isr" in one]:
-        for name, value in state.items():
+    states = [name for name in asked if (one := asked.part(name)) is not None and "isr" in one]
+    for state in states:
+        for name, value in asked[state].items():
             asked.setdefault(name, value)
     asked.fill("target", "reassignment")
     natural = "ControlledShutdown" if "shuttingDown" in asked else "Offline"
@@ -459,8 +516,12 @@ def _election(asked: Fields) -> None:
     everybody = _named(asked["assignment"], asked["isr"], asked.get("target"))
     asked.fill("live", "brokers", default=everybody)
     unclean = argument.startswith("true")
-    asked.fill("uncleanEnabled", *_unclean(asked), default=unclean)
+    _flag(asked, "uncleanEnabled", "unclean", unclean)
     asked.fill("shuttingDown", default=list)
+    gone = [*asked.get("offlineReplicas", asked.get("offlineDirs", ()))]
+    if asked["strategy"] != "ControlledShutdown":  # to which they are live
+        gone += asked["shuttingDown"]
+    asked["live"] = [one for one in asked["live"] if one not in gone]
 
 
 def _are_pairs(value: Any) -> bool:
@@ -604,7 +665,7 @@ def _place(asked: Fields) -> None:
     """A partition of which a state machine is asked, and what is known of it."""
     asked.fill("partition", default="t-0").fill("queuedForDeletion")
     asked.fill("controllerEpoch", default=CONTROLLER_EPOCH).fill("self", "controller", default=5)
-    asked.fill("unclean", *_unclean(asked), default=False)
+    _flag(asked, "unclean", "unclean", default=False)
     asked.fill("assignment", "replicas")
     states = [one for one in (asked.part("zkState"), asked.part("leadership")) if one is not None]
     known = _named(*[ids for one in states for ids in (one.get("isr"), one.get("leader"))])
@@ -727,6 +788,15 @@ def _find_states(asked: Fields) -> None:
     asked.fill("query", default=dict(asked["inProgress"]) or None).fill("current", default={})
 
 
+def _verify(asked: Fields) -> None:
+    _plan(asked)
+    if (plan := asked.part("json")) is not None:
+        rows = plan.rows("partitions")
+        query = {f"{one['topic']}-{one['partition']}": one["replicas"] for one in rows}
+        asked.fill("query", default=query)
+    _find_states(asked)
+
+
 def _generate(asked: Fields) -> None:
     if "topicsJson" in asked:
         said = json.loads(asked["topicsJson"])["topics"]
@@ -838,6 +908,8 @@ def _sequence(asked: Fields) -> None:
     asked.fill("brokers", "live", default=sorted(_named(asked.get("controller"), came)))
     asked.fill("controller", default=min(_named(asked["brokers"]), default=None))
     asked.fill("partitionsOnBroker", default=True)
+    if not came:  # who takes office is the controller
+        asked["event"] = f"{asked['event']} of broker {asked['controller']}"
 
 
 def _collision(asked: Fields) -> None:
@@ -872,6 +944,7 @@ def _altered(asked: Fields) -> None:
 
 def _described(asked: Fields) -> None:
     _topic(asked)
+    asked.knows(*(name for name, value in asked.items() if value is True))  # options of the tool
     asked.fill("configs", "config", default=dict)
     for one in asked.rows("partitions"):
         one.fill("replicas", "assignment", "isr").fill("isr", "replicas")
@@ -889,6 +962,9 @@ def _deletion(asked: Fields) -> None:
 
 
 def _deletion_scenario(asked: Fields) -> None:
+    if "steps" not in asked and "op" in asked:  # one alone, as the operation is called
+        step = {name: value for name, value in asked.items() if name not in ("topics", "op")}
+        asked["steps"] = [Fields({**step, "do": step_called(asked["op"])}, asked.where)]
     steps = asked.rows("steps")
     named = dict.fromkeys(one for step in steps for one in step.get("topics", ()))
     asked.fill("topics", default={one: {} for one in named})
@@ -932,6 +1008,7 @@ def _pair(reply: Any) -> list[int]:
 
 
 def _validation(asked: Fields) -> None:
+    asked.knows("leaderEpoch")  # the cache's latest
     asked.fill("epochCache", "entries", default=list).fill("logStart", default=0)
     asked.fill("leo", "leaderLeo")
     last = max([asked["logStart"], *[start for _, start in asked["epochCache"]]])
@@ -962,6 +1039,7 @@ def _truncation(asked: Fields) -> None:
         epoch, end = _pair(asked["leaderReply"])
         asked["leaderReply"] = Fields({"epoch": epoch, "endOffset": end}, asked.where)
     reply = asked["leaderReply"].fill("epoch", "leaderEpoch", default=-1)
+    asked.fill("error", default=reply["error"] if _is_error(reply) else None)
     reply.fill("endOffset", default=-1)
     _follower(asked)
     if reply["endOffset"] < 0:  # cut where it began to fetch, which is its high watermark then
@@ -988,6 +1066,7 @@ _SCENES = {
     "removedDuringTruncation": "remov.*truncat",
     "removedDuringEpochFetch": "remov.*epoch",
     "removedDuringFetch": "remov.*fetch",
+    "removedAfterwards": "(then|after|later).*remov|remov.*(after|later)",
     "unrequestedInReply": "unrequested|not.*requested",
     "corruptFirstFetch": "corrupt",
     "readdWithFetchOffset": "readd|again.*offset",
@@ -1010,6 +1089,7 @@ def _fetcher_scenario(asked: Fields) -> None:
         said = own.replace("_", "").lower()
         scene = next((one for one, reads in _SCENES.items() if re.search(reads, said)), own)
         asked[scene] = asked.pop(own)
+        asked.knows(*((scene, own) if scene != own else ()))
     if "failing" in asked:
         if isinstance(asked["failing"], str):
             asked["failing"] = int(asked["failing"].rpartition("-")[2])
@@ -1017,6 +1097,7 @@ def _fetcher_scenario(asked: Fields) -> None:
             asked["partitions"] = len(asked["partitions"])
         asked.fill("partitions", default=asked["failing"] + 1).fill("phase", default="truncate")
     said = {name: bool(value) for name, value in asked.items() if isinstance(value, int | bool)}
+    asked.knows(*(name for name in said if re.search("[sS]upported$|Offset", name)))
     if any(name.endswith("Supported") and not value for name, value in said.items()):
         # Nobody can be asked where epochs end: it is as without epochs of its own.
         asked.null("latestEpoch")
@@ -1075,6 +1156,8 @@ def _encode(asked: Fields) -> None:
     what = asked["encode"]
     if isinstance(what, int):
         what = {"controllerEpoch": what}
+    elif isinstance(what, list) and len(what) == 1 and "/" in what[0]:
+        what = what[0].split("/", 1)
     elif isinstance(what, str) and "/" in what:
         what = what.split("/", 1)
     elif isinstance(what, list) and all(map(_numbered, what)):
@@ -1140,17 +1223,19 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("checkpoint_files", "checkpoint"): _checkpoint,
     ("controller_context", "assignmentOf"): _assignment_of,
     ("controller_context", "imbalance"): _imbalance_count,
+    ("controller_context", "isReplicaOnline"): _replica_online,
     ("controller_context", "reassignTo"): _assignment,
     ("controller_context", "target"): _assignment,
     ("controller_flow", "creation"): _creation,
-    ("controller_flow", "imbalance"): _filled(
-        "preferred<total notLed<imbalanced=0 percentage<leaderImbalancePerBrokerPercentage=10"
-    ),
+    ("controller_flow", "bounce"): _filled("restartFast"),
+    ("controller_flow", "imbalance"): _rebalance,
     ("controller_flow", "leaders"): _leaders,
     ("controller_flow", "moved"): _moved,
     ("controller_flow", "reassign"): _flow_reassign,
     ("controller_flow", "registerController"): _register,
-    ("controller_flow", "isrPropagation"): _filled("lastPropagation=0"),
+    ("controller_flow", "isrPropagation"): _filled(
+        "lastPropagation=0 changes<changeSet,isrChangeSet=[0]"
+    ),
     ("controller_flow", "restarts"): _restarts,
     ("election", "elect"): _election,
     ("leader_epoch_cache", "epochCache"): _epoch_cache,
@@ -1182,6 +1267,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("reassignment", "reassignTrace"): _trace,
     ("reassignment", "reassignTraceKip455"): _trace,
     ("reassignment", "statesToString"): _states,
+    ("reassignment", "verify"): _verify,
     ("reassignment", "throttledReplicas"): _filled("existing<current={} proposed<target,targets"),
     ("replica_manager", "brokerEpoch"): _filled(
         "request<requestBrokerEpoch=-1 current<currentBrokerEpoch"
@@ -1192,7 +1278,10 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("replica_manager", "stopReplica"): _filled(
         "knownControllerEpoch<currentControllerEpoch,controllerEpoch=0 "
         "requestControllerEpoch<knownControllerEpoch currentLeaderEpoch<current=0 "
-        "delete<deletePartition,deletePartitions=false"
+        "delete<deletePartition,deletePartitions=false strayLog ioException partition"
+    ),
+    ("replica_manager", "updateMetadata"): _filled(
+        "knownControllerEpoch<currentControllerEpoch=0 requestControllerEpoch<controllerEpoch"
     ),
     ("replica_state_machine", "effects"): _replica_effects,
     ("replica_state_machine", "startup"): _replica_startup,
@@ -1215,9 +1304,13 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("topic_deletion", "deleteZnodeForMissingTopic"): _filled(
         'requested<topic="missing" existing<topics=["test"]'
     ),
-    ("topic_deletion", "resumeDecision"): _filled("ineligible=false replicaStates"),
+    # Whether it has started is to be seen by the states of its replicas.
+    ("topic_deletion", "resumeDecision"): _filled("ineligible=false replicaStates started"),
     ("topic_deletion", "scenario"): _deletion_scenario,
     ("truncation", "epochFetches"): _epoch_fetches,
+    ("truncation", "fetchOffsetOutOfRange"): _filled(
+        "followerLeo<localLeo,leo leaderLogStart<logStart,leaderStart=0 leaderLeo<leaderEnd"
+    ),
     ("truncation", "fetchState"): _fetch_state,
     ("truncation", "leaderFetchValidation"): _validation,
     ("truncation", "loops"): _truncation_rounds,
@@ -1228,10 +1321,12 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("zk_store", "encode"): _encode,
     ("zk_store", "decodeReassign"): _filled("json<data,text,znode"),
     ("zk_store", "encodeReassign"): _filled("map<targets,target,reassignment"),
+    ("zk_store", "setReassignment"): _filled("map<targets,target,reassignment"),
+    ("zk_store", "conditionalUpdate"): _filled("calls<steps"),
     ("zk_store", "deleteNotifications"): _notifications,
     ("zk_store", "propagateIsr"): _isr_changes,
     ("zk_store", "propagateLogDir"): _log_dir_events,
-    ("zk_store", "readNotifications"): _isr_changes,
+    ("zk_store", "readNotifications"): _notifications,
     ("zk_store", "registerBroker"): _registration,
     ("zk_store", "updateLeaderAndIsr"): _update_states,
 }
@@ -1249,14 +1344,44 @@ def completed(
     fields.release = None if release is None else Release.of(release)
     for name, others in ALIKE.items():
         fields.fill(name, *others)
-    for step in [one for name in ("steps", "ops", "calls") for one in fields.rows(name)]:
+    for step in [one for name in STEPS for one in fields.rows(name)]:
         step.fill("do", "op", "call", "step", "action", "add")
         if "do" in step:
             step["do"] = step_called(step["do"])
     complete = SHAPES.get((file, operation))
     if complete is not None:
-        complete(fields)
+        with _naming_what_it_stumbles_over(fields):
+            complete(fields)
     return fields
+
+
+@contextmanager
+def _naming_what_it_stumbles_over(said: Fields) -> Iterator[None]:
+    """A fault is that of the field which was asked for last: its value is of no known form."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError) as fault:
+        last = next(reversed(said.known), None)
+        raise NotUnderstood(f"{said.where}: not understood: field {last!r}") from fault
+
+
+STEPS = ("steps", "ops", "calls")
+"""What an operation's parts in time are called."""
+
+
+def _understood(said: Fields, given: Mapping[str, Any]) -> None:
+    """What a case says was taken account of, as far as a natural value may have stood for it.
+
+    A condition that is met (a field that is true) and that nobody asked for changes what is asked.
+    So does a field that shares words with one whose value the case was taken not to say.
+    """
+    known = {meaning(name) for name in said.known}
+    natural = {word for name in said.natural for word in meaning(name).split()}
+    for name, value in given.items():
+        if meaning(name) in known:
+            continue
+        if value is True or not natural.isdisjoint(meaning(name).split()):
+            raise NotUnderstood(f"{said.where}: not understood: field {name!r}")
 
 
 def reading(
@@ -1269,6 +1394,9 @@ def reading(
 def _reads(key: tuple[str, str], answer: Callable[[Any], Any]) -> Answer:
     def ask(question: Question) -> Any:
         asked = completed(*key, question["input"], question["release"])
-        return answer({**question, "input": asked})
+        with _naming_what_it_stumbles_over(asked):
+            got = answer({**question, "input": asked})
+        _understood(asked, question["input"])
+        return got
 
     return ask

@@ -5,11 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.vectors.implementation.batch_log import LogEnds, no_client
+from conformance.vectors.implementation.fetching import fetch_state
 from conformance.vectors.implementation.hosted import DIRECTORY, ME, OTHER, PARTITION, HostedBroker
-from conformance.vectors.questions import Answer, Question, given, release, under
+from conformance.vectors.questions import (
+    Answer,
+    Question,
+    given,
+    refused_truncation,
+    release,
+    under,
+)
 from impl.core import answers
 from impl.core.partition import Partition
-from impl.core.requests import PartitionStop, StopReplica
+from impl.core.requests import PartitionStop, StopReplica, UpdateMetadata
 from impl.core.truncation import (
     EpochEnd,
     FetchOutOfRange,
@@ -24,6 +32,8 @@ from impl.znodes import TopicPartition
 def truncation(question: Question) -> dict[str, Any]:
     """Where a follower cuts its log after its leader's answer."""
     asked = given(question)
+    if "error" in asked:
+        return refused_truncation(question, fetch_state)
     known = {int(epoch): tuple(end) for epoch, end in asked["followerEndOffsetFor"].items()}
     offset, done = follower_truncation(
         EpochEnd(asked["leaderReply"]["epoch"], asked["leaderReply"]["endOffset"]),
@@ -97,6 +107,14 @@ def leader_and_isr(question: Question) -> dict[str, Any]:
         "fetcherAdded": PARTITION in broker.followed.partitions,
         "leaderEpochAfter": broker.leader_epoch,
     }
+
+
+def update_metadata(question: Question) -> dict[str, Any]:
+    """UpdateMetadata, which tells of no partition."""
+    asked, broker = given(question), HostedBroker(release(question))
+    broker.knows(asked["knownControllerEpoch"], [ME])
+    top, _ = broker.hears(UpdateMetadata(0, OTHER, asked["requestControllerEpoch"], -1, {}, (ME,)))
+    return {"topError": top, "knownControllerEpochAfter": broker.manager.controller_epoch}
 
 
 _DELETION_CHECKPOINTS = ("recovery-point", "log-start-offset")
@@ -175,6 +193,7 @@ ANSWERS: dict[tuple[str, str], Answer] = {
         brokerEpoch=broker_epoch,
         leaderAndIsr=leader_and_isr,
         stopReplica=stop_replica,
+        updateMetadata=update_metadata,
         fetchVisibility=fetch_visibility,
         fetcherId=fetcher_id,
     ),

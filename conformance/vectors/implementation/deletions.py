@@ -164,7 +164,7 @@ def scenario(question: Question) -> dict[str, Any]:
     for step in given(question)["steps"]:
         rehearsal.do(step)
         seen.append(rehearsal.observe())
-    return {"afterStep": seen, "stateMachineCalls": rehearsal.calls}
+    return seen[-1] | {"afterStep": seen, "stateMachineCalls": rehearsal.calls}
 
 
 class _Watched(EmbeddedSession):

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.vectors.questions import Answer, Question, given, nobody_elected, release
+from conformance.vectors.questions import (
+    IMBALANCE,
+    Answer,
+    Question,
+    given,
+    nobody_elected,
+    release,
+)
 from impl.core import leader_election
 from impl.core.cluster_context import ClusterContext
 from impl.core.imbalance import by_preferred_leader, led_by_others
@@ -60,6 +67,15 @@ def _assignment(fields: dict[str, Any]) -> ReplicaAssignment:
     )
 
 
+def _shown(assignment: ReplicaAssignment) -> dict[str, Any]:
+    return {
+        "replicas": list(assignment.replicas),
+        "adding": list(assignment.adding),
+        "removing": list(assignment.removing),
+        "isBeingReassigned": assignment.is_being_reassigned,
+    }
+
+
 def target(question: Question) -> dict[str, Any]:
     """Where a reassignment leads, and where it came from."""
     assignment = _assignment(given(question)["assignment"])
@@ -73,13 +89,7 @@ def target(question: Question) -> dict[str, Any]:
 def reassign_to(question: Question) -> dict[str, Any]:
     """The assignment on the way to a target."""
     asked = given(question)
-    goal = _assignment(asked["assignment"]).reassign_to(asked["target"])
-    return {
-        "replicas": list(goal.replicas),
-        "adding": list(goal.adding),
-        "removing": list(goal.removing),
-        "isBeingReassigned": goal.is_being_reassigned,
-    }
+    return _shown(_assignment(asked["assignment"]).reassign_to(asked["target"]))
 
 
 def assignment_of(question: Question) -> dict[str, Any]:
@@ -87,14 +97,28 @@ def assignment_of(question: Question) -> dict[str, Any]:
     asked, context = given(question), ClusterContext()
     for name, replicas in asked["known"].items():
         context.assign(TopicPartition.of(name), replicas)
-    found = [context.replicas(TopicPartition.of(name)) for name in asked["query"]]
-    return {"results": [list(replicas) for replicas in found]}
+    found = [context.assignment(TopicPartition.of(name)) for name in asked["query"]]
+    if "full" in str(asked.get("op")).lower():
+        return {"results": [_shown(one) for one in found]}
+    return {"results": [list(one.replicas) for one in found]}
+
+
+def is_replica_online(question: Question) -> dict[str, Any]:
+    """Whether a replica's broker is live, and the replica's log directory has not failed."""
+    asked, context = given(question), ClusterContext()
+    partition = TopicPartition.of(asked["partition"])
+    context.shutting_down = set(asked["shuttingDown"])
+    context.broker_epochs = dict.fromkeys({*asked["live"], *context.shutting_down}, 1)
+    for broker in asked["offlineDirs"]:
+        context.offline_directories[broker] = {partition}
+    online = context.is_replica_online(asked["broker"], partition, asked["shuttingDownToo"])
+    return {"online": online}
 
 
 def imbalance(question: Question) -> dict[str, Any]:
     """How many partitions are not led by their preferred replica (a metric of the controller)."""
     counts = [_imbalance(one) for one in given(question).get("moments", [given(question)])]
-    return {"count": counts[-1], "imbalance": counts[-1], "counts": counts}
+    return dict.fromkeys(IMBALANCE, counts[-1]) | {"counts": counts}
 
 
 def _imbalance(asked: Mapping[str, Any]) -> int:
@@ -115,4 +139,5 @@ ANSWERS: dict[tuple[str, str], Answer] = {
     ("controller_context", "reassignTo"): reassign_to,
     ("controller_context", "assignmentOf"): assignment_of,
     ("controller_context", "imbalance"): imbalance,
+    ("controller_context", "isReplicaOnline"): is_replica_online,
 }

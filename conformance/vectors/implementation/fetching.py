@@ -297,10 +297,18 @@ def _one_of_several_fails(question: Question) -> dict[str, Any]:
     return {"failed": failed, "other": "/".join(others), "reAddState": "/".join(again)}
 
 
+def _removed_afterwards(question: Question) -> dict[str, Any]:
+    scene = FetchScene(question)
+    scene.round()
+    scene.fetcher.remove([PARTITION])
+    return scene.observe()
+
+
 _SCENES: dict[str, Callable[[Question], dict[str, Any]]] = {
     "removedDuringEpochFetch": _removed_meanwhile,
     "removedDuringFetch": _removed_while_fetching,
     "removedDuringTruncation": _without_leader,
+    "removedAfterwards": _removed_afterwards,
     "latestEpoch": _without_leader,
     "unrequestedInReply": _unrequested,
     "thenLeaderEpoch": _leader_moves_on,
@@ -348,6 +356,31 @@ def fetch_state(question: Question) -> dict[str, Any]:
     return {"before": before, "after": after.phase.value, "truncateTo": after.offset}
 
 
+def fetch_offset_out_of_range(question: Question) -> dict[str, Any]:
+    """Where a follower goes on whose fetch offset is not in its leader's log (fact sheet g.9)."""
+    asked = given(question)
+    end, start, leader_end = (
+        asked[name] for name in ("followerLeo", "leaderLogStart", "leaderLeo")
+    )
+    mine = [[offset, 0, 1] for offset in range(end)]
+    theirs = [[offset, 0, 1] for offset in range(start, leader_end)]
+    log = log_of({"log": mine, "hw": end})
+    leader = PlayedLeader({PARTITION: log_of({"log": theirs, "hw": leader_end})}, 0)
+    leader.logs[PARTITION].log_start = start
+    fetcher = PlayedFetcher(leader, {PARTITION: log}, release(question), on_fetch=False)
+    fetcher.epochs = {PARTITION: None}  # so that its first fetch is what finds out
+    fetcher.add({PARTITION: (end, 0)})
+    wait(fetcher.do_work())
+    cut, anew = log.log_end < end, log.log_start > 0
+    return {
+        "truncateTo": log.log_end if cut and not anew else None,
+        "truncateFullyAndStartAt": log.log_start if anew else None,
+        "fetchOffset": fetcher.states[PARTITION].offset,
+        "logStart": log.log_start,
+        "leo": log.log_end,
+    }
+
+
 def epoch_fetches(question: Question) -> dict[str, Any]:
     """Whether epochs are asked for in a request of their own."""
     on_fetch = given(question).get("truncationOnFetch", _on_fetch(question))
@@ -369,4 +402,5 @@ ANSWERS: dict[tuple[str, str], Answer] = under(
     loops=loops,
     fetchState=fetch_state,
     epochFetches=epoch_fetches,
+    fetchOffsetOutOfRange=fetch_offset_out_of_range,
 )

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from conformance.vectors.implementation.hosted import HostedBroker
 from conformance.vectors.implementation.reassigns import MoveByStep
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
 from conformance.vectors.questions import Answer, Question, given, release
-from impl.core.answers import propagates_isr_changes
+from impl.core.cluster_context import ClusterContext
 from impl.core.controller_parts import ControllerConfig
-from impl.core.imbalance import is_imbalanced
+from impl.core.imbalance import candidates
 from impl.core.journal import ControllerJournal
-from impl.znodes import TopicPartition, paths
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.retrying_client import ControllerMoved
 from impl.zookeeper.port import OpOutcome, wait
@@ -24,15 +25,24 @@ PARTITION = TopicPartition("t", 0)
 
 def imbalance(question: Question) -> dict[str, Any]:
     """Whether so many partitions without their preferred leader are too many."""
-    asked = given(question)
-    return {"trigger": is_imbalanced(asked["notLed"], asked["preferred"], asked["percentage"])}
+    asked, context = given(question), ClusterContext()
+    context.broker_epochs = {0: 1, 1: 1}
+    preferred = [TopicPartition("t", number) for number in range(asked["preferred"])]
+    for number, partition in enumerate(preferred):
+        context.assign(partition, (0, 1))
+        leader = int(number < asked["notLed"])
+        context.leadership[partition] = LeaderIsrAndControllerEpoch(leader, 0, (0, 1), 0)
+    moving = [TopicPartition("u", 0)] if asked["reassigning"] else []
+    return {"trigger": bool(candidates(context, asked["percentage"], moving))}
 
 
 def isr_propagation(question: Question) -> dict[str, Any]:
     """Whether it is time to tell of changed ISRs."""
-    asked = given(question)
-    due = propagates_isr_changes(asked["now"], asked["lastChange"], asked["lastPropagation"])
-    return {"propagate": due}
+    asked, manager = given(question), HostedBroker(release(question)).manager
+    manager.isr_changes = {PARTITION} if asked["changes"] else set()
+    manager.last_isr_change_ms = asked["lastChange"]
+    manager.last_propagation_ms = asked["lastPropagation"]
+    return {"propagate": manager.has_isr_changes_to_propagate(asked["now"])}
 
 
 # Becoming controller
@@ -152,7 +162,7 @@ def creation(question: Question) -> dict[str, Any]:
     _grow(stage, {0: asked["live"], **added})
     stage.run(controller)
     seen = {number: _observed(stage, TopicPartition("t", number)) for number in sorted(added)}
-    return seen[min(added)] | {
+    return seen[max(added)] | {
         "leaders": {str(number): one["leader"] for number, one in seen.items()},
         "isrs": {str(number): one.get("isr") for number, one in seen.items()},
         "leaderEpochs": {str(number): one.get("leaderEpoch") for number, one in seen.items()},
@@ -234,6 +244,7 @@ def leaders(question: Question) -> dict[str, Any]:
         "leaders": [one["leader"] for one in seen],
         "isrs": [one["isr"] for one in seen],
         "partitionsRemaining": life.remaining,
+        "remaining": [[str(PARTITION)] * one for one in life.remaining],
         "electionZnode": None if requested is None else "present",
     }
 
@@ -270,7 +281,10 @@ def restarts(question: Question) -> dict[str, Any]:
                 if wait(stage.admin.controller()) is None:
                     stage.controller(broker)
     registered = wait(stage.admin.controller_epoch())
-    return {"controllerEpoch": None if registered is None else registered.epoch}
+    return {
+        "controllerEpoch": None if registered is None else registered.epoch,
+        "controllerZnode": wait(stage.admin.controller()),
+    }
 
 
 _TRIGGERS = (

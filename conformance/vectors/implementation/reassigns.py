@@ -120,6 +120,15 @@ def find_states(question: Question) -> dict[str, Any]:
     return shown | {"anyOngoing": ongoing}
 
 
+def verify(question: Question) -> dict[str, Any]:
+    """``--verify``'s lines, of where partitions are and where they are to be."""
+    asked = given(question)
+    states, _ = reassign_lines.find_states(
+        _partitions(asked["current"]), _partitions(asked["inProgress"]), _partitions(asked["query"])
+    )
+    return {"lines": reassign_lines.verify_lines(states, release(question))}
+
+
 def parse_execute(question: Question) -> dict[str, Any]:
     """The file of ``--execute``."""
 
@@ -408,6 +417,7 @@ ANSWERS: dict[tuple[str, str], Answer] = under(
     moveStatesToString=move_states_to_string,
     list=list_moves,
     findStates=find_states,
+    verify=verify,
     parseExecute=parse_execute,
     parseGenerate=parse_generate,
     execute=execute,

@@ -105,7 +105,10 @@ def checkpoint(question: Question) -> dict[str, Any]:
             return _parsed(asked)
         return _written(asked["writes"])
     except MalformedCheckpoint as error:
-        return {"error": f"IOException ({_reason(error)})"}
+        thrown = f"IOException ({_reason(error)})"
+        # Since 1.0 the directory counts as failed, and what is thrown is wrapped (KIP-112).
+        kip_112 = release(question).since("1.0")
+        return {"error": thrown, "wrapped": "KafkaStorageException" if kip_112 else thrown}
 
 
 def _reason(error: MalformedCheckpoint) -> str:

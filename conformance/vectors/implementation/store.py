@@ -154,8 +154,14 @@ def propagate_log_dir(question: Question) -> dict[str, Any]:
 
 def read_notifications(question: Question) -> dict[str, Any]:
     """The notifications as a controller reads them."""
-    stage = ControllerStage(release(question))
-    _propagated(stage, given(question)["sets"])
+    asked, stage = given(question), ControllerStage(release(question))
+    if "sets" not in asked:
+        for one in asked["brokers"]:
+            wait(stage.admin.propagate_log_dir_failure(one))
+        failed = wait(stage.admin.log_dir_events())
+        numbers = [sequence_number(name) for name in failed]
+        return {"sequenceNumbers": numbers, "brokers": list(failed.values())}
+    _propagated(stage, asked["sets"])
     found = wait(stage.admin.isr_changes())
     return {
         "sequenceNumbers": [sequence_number(name) for name in found],
@@ -299,6 +305,41 @@ def encode_reassign(question: Question) -> dict[str, Any]:
     }
 
 
+def set_reassignment(question: Question) -> dict[str, Any]:
+    """A controller writes what is left to move, fenced by its epoch."""
+    asked, stage = given(question), ControllerStage(release(question))
+    wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "1"))
+    wait(stage.admin.make_path("/admin"))
+    wait(stage.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment({})))
+    moves = {TopicPartition.of(one): tuple(ids) for one, ids in asked["map"].items()}
+    exception = None
+    try:
+        wait(stage.admin.set_reassignments(moves, _epoch_version(asked)))
+    except ControllerMoved:
+        exception = "ControllerMovedException"
+    left = wait(stage.admin.reassignments())
+    return {"exception": exception, "map": {str(one): list(ids) for one, ids in left.items()}}
+
+
+UNKNOWN_VERSION = -2
+"""``ZkVersion.UnknownVersion``: of a write that had no effect."""
+
+
+def conditional_update(question: Question) -> dict[str, Any]:
+    """Writes of a path, each with the version that is expected: done or not, and the version."""
+    stage = ControllerStage(release(question))
+    wait(stage.admin.make_path("/existing"))
+
+    def ask(path: str, expected: int) -> list[Any]:
+        try:
+            node = wait(stage.admin.port.set_data(f"/{path.strip('/')}", "", expected))
+        except (BadVersion, NoNode):
+            return [False, UNKNOWN_VERSION]
+        return [True, node.version]
+
+    return {"results": [ask(*call) for call in given(question)["calls"]]}
+
+
 def decode_reassign(question: Question) -> dict[str, Any]:
     """What ``/admin/reassign_partitions`` asks for; or what another znode says, by its fields."""
     text = given(question)["json"]
@@ -339,6 +380,8 @@ ANSWERS: dict[tuple[str, str], Answer] = under(
     registerBroker=register_broker,
     encode=encode,
     encodeReassign=encode_reassign,
+    setReassignment=set_reassignment,
+    conditionalUpdate=conditional_update,
     decodeReassign=decode_reassign,
     propagateLogDir=propagate_log_dir,
 )

@@ -22,6 +22,7 @@ BOUNDS = {
 OUTCOMES = {
     "older_controller_is_refused": ("STALE_CONTROLLER_EPOCH", None),
     "older_epoch_is_refused": ("NONE", "STALE_CONTROLLER_EPOCH"),
+    "broker_becomes_leader": ("NONE", "NONE"),
     "broker_becomes_follower": ("NONE", "NONE"),
     "broker_finds_leader_not_in_metadata_cache": ("NONE", "NONE"),
 }
@@ -29,12 +30,13 @@ OUTCOMES = {
 
 
 def leader_and_isr(question: Question) -> dict[str, Any]:
-    """What a broker makes of a request to follow."""
+    """What a broker makes of a request to lead or to follow."""
     asked = question["input"]
     known, sent = asked.get("knownControllerEpoch", 0), asked.get("requestControllerEpoch", 0)
     current, wanted = asked["currentLeaderEpoch"], asked["requestLeaderEpoch"]
     controllers = Ranks([known, sent], first=1)
     leaders = Ranks([wanted, *([current] if current >= 0 else [])], first=1)
+    leads = asked.get("leader", -1) == asked.get("self", 0)  # as the implementation's is called
     alive = "leader" not in asked or asked["leader"] in asked["aliveBrokers"]
     stage = ModelStage.of("cluster", question["release"], OUTCOMES, BOUNDS)
     cells: dict[Place, object] = {
@@ -46,7 +48,7 @@ def leader_and_isr(question: Question) -> dict[str, Any]:
         ("partition.replicas", (0, BROKER)): True,
         ("partition.state.epoch", (0, MINE)): leaders.of(current) if current >= 0 else 0,
         ("partition.state.epoch", (0, SENT)): leaders.of(wanted),
-        ("partition.state.leader", (0, SENT)): SENDER,
+        ("partition.state.leader", (0, SENT)): BROKER if leads else SENDER,
         ("partition.replica.version", (0, BROKER)): MINE if current >= 0 else None,
         ("partition.replica.fetching", (0, BROKER)): False,
         ("cache.queue.end", (SENDER, BROKER)): 1,

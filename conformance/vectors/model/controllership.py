@@ -90,7 +90,11 @@ def restarts(question: Question) -> dict[str, Any]:
             for transition in life.get(step, STEPS[:-2]):
                 after = stage.attempt(transition, state, broker)
                 state = state if after is None else after
-    return {"controllerEpoch": stage.read(state, "zk.epoch")}
+    holder = stage.read(state, "zk.controller")
+    return {
+        "controllerEpoch": stage.read(state, "zk.epoch"),
+        "controllerZnode": holder - 1 if holder else None,  # brokers from 0 on
+    }
 
 
 FENCED = "controller_write_is_fenced"

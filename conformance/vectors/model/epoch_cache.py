@@ -12,8 +12,9 @@ from typing import Any
 from conformance.plain_rules import epoch_cache
 from conformance.plain_rules.epoch_cache import End, Entries, NoSuchEntry
 from conformance.vectors.compare import ByRule
-from conformance.vectors.model import followers
+from conformance.vectors.model import fetching, followers
 from conformance.vectors.model.stage import TwoAnswers
+from conformance.vectors.questions import refused_truncation
 from impl.releases import Release
 
 Question = Mapping[str, Any]
@@ -147,6 +148,8 @@ def old_format(question: Question) -> dict[str, Any]:
 def truncation(question: Question) -> dict[str, Any]:
     """Where a follower cuts its log; asked of the transition too, where it can be."""
     asked = question["input"]
+    if "error" in asked:
+        return refused_truncation(question, fetching.fetch_state)
     reply, latest = asked["leaderReply"], asked["followerLatestEpoch"]
     known = {int(epoch): End(*end) for epoch, end in asked["followerEndOffsetFor"].items()}
     kip_279 = Release.of(question["release"]).since(KIP_279)

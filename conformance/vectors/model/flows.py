@@ -100,7 +100,7 @@ def creation(question: Question) -> dict[str, Any]:
         return _created(question, 0, wanted)
     seen = {number: _created(question, int(number), wanted[number])
             for number in sorted(wanted, key=int)}  # fmt: skip
-    return next(iter(seen.values())) | {
+    return [*seen.values()][-1] | {
         "leaders": {number: one["leader"] for number, one in seen.items()},
         "isrs": {number: one.get("isr") for number, one in seen.items()},
         "leaderEpochs": {number: one.get("leaderEpoch") for number, one in seen.items()},
@@ -125,5 +125,6 @@ def leaders(question: Question) -> dict[str, Any]:
         "leaderEpochs": [one["leaderEpoch"] for one in seen],
         "isrs": [one["isr"] for one in seen],
         "partitionsRemaining": flow.remaining,
+        "remaining": [["t-0"] * one for one in flow.remaining],
         "electionZnode": None,  # removed, whatever came of it
     }

@@ -8,6 +8,7 @@ from typing import Any
 from conformance.plain_rules import answers, moves, request_versions
 from conformance.plain_rules.answers import FromTheFuture
 from conformance.plain_rules.moves import Assignment
+from conformance.vectors.questions import IMBALANCE
 from impl.releases import Release
 
 Question = Mapping[str, Any]
@@ -70,6 +71,13 @@ def stop_replica(question: Question) -> dict[str, Any]:
         "logStillThere": not gone and (where != "not hosted" or bool(asked.get("strayLog"))),
         "checkpointEntriesRemoved": ["recovery-point", "log-start-offset"] if gone else [],
     }
+
+
+def update_metadata(question: Question) -> dict[str, Any]:
+    """UpdateMetadata, refused of an older controller."""
+    known, sent = (question["input"][f"{one}ControllerEpoch"] for one in ("known", "request"))
+    top = answers.of_controller_epoch(sent, known)
+    return {"topError": top, "knownControllerEpochAfter": max(known, sent)}
 
 
 def refused_leader_and_isr(question: Question) -> dict[str, Any] | None:
@@ -183,14 +191,14 @@ def imbalance(question: Question) -> dict[str, Any]:
     """Whether too many partitions are not led by their preferred replica."""
     asked = question["input"]
     few = answers.is_imbalanced(asked["notLed"], asked["preferred"], asked["percentage"])
-    return {"trigger": few}
+    return {"trigger": few and not asked["reassigning"]}
 
 
 def propagation(question: Question) -> dict[str, Any]:
     """Whether it is time to write a notification of changed ISRs."""
     asked = question["input"]
     due = answers.tells_of_isr_changes(asked["now"], asked["lastChange"], asked["lastPropagation"])
-    return {"propagate": due}
+    return {"propagate": bool(asked["changes"]) and due}
 
 
 # Assignments
@@ -216,13 +224,24 @@ def reassign_to(question: Question) -> dict[str, Any]:
 def assignment_of(question: Question) -> dict[str, Any]:
     """Replicas of partitions; one that is not known has none."""
     asked = question["input"]
-    return {"results": [list(asked["known"].get(name, ())) for name in asked["query"]]}
+    found = [list(asked["known"].get(name, ())) for name in asked["query"]]
+    if "full" in str(asked.get("op")).lower():
+        return {"results": [{"replicas": one, "adding": [], "removing": []} for one in found]}
+    return {"results": found}
+
+
+def is_replica_online(question: Question) -> dict[str, Any]:
+    """A replica is online on a live broker whose log directory for it has not failed."""
+    asked = question["input"]
+    gone = () if asked["shuttingDownToo"] else asked["shuttingDown"]
+    lives = {*asked["live"], *asked["shuttingDown"]} - {*gone}
+    return {"online": asked["broker"] in lives and asked["broker"] not in asked["offlineDirs"]}
 
 
 def imbalance_count(question: Question) -> dict[str, Any]:
     """How many partitions, of topics that are to stay, their first replica does not lead."""
     counts = [_imbalance(one) for one in question["input"].get("moments", [question["input"]])]
-    return {"count": counts[-1], "imbalance": counts[-1], "counts": counts}
+    return dict.fromkeys(IMBALANCE, counts[-1]) | {"counts": counts}
 
 
 def _imbalance(asked: Mapping[str, Any]) -> int:

@@ -284,7 +284,7 @@ def scenario(question: Question) -> dict[str, Any]:
             elif name in step["topics"] or step["do"].startswith("broker"):
                 _do(topic, step)
         seen.append(_observe(topics))
-    return {"afterStep": seen}
+    return seen[-1] | {"afterStep": seen}
 
 
 def _topic(question: Question, shape: Mapping[str, int]) -> Topic:
