@@ -298,7 +298,7 @@ PROCESS = (
         "broker_registered",
         "broker_registered",
         ZK,
-        "Registered broker {broker} at path {...=\\S*/}{replica}{...}czxid (broker epoch): "
+        "Registered broker {broker} at path {...=\\S*/}{replica}{detail}czxid (broker epoch): "
         "{offset}",
         "Registered broker 5 at path /brokers/ids/5 with addresses: PLAINTEXT://host5:9092, czxid "
         "(broker epoch): 48",

@@ -6,11 +6,13 @@ turns, or by logs that are written at the same time for longer than a restart ta
 clusters; but for a broker that logs both into one file: it was started with one ZooKeeper and then
 with another. Where one id follows on another and no broker logs both, nothing says which it is; nor
 where a broker of the same number logs both in files of their own, and has other log directories
-than before, or runs an older release, or a rolled file of it is newer than what is written still.
+than before, or runs an older release, or another one on another host, or a rolled file of it is
+newer than what is written still.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
@@ -100,10 +102,10 @@ def _older_than_rolled(places: Mapping[str, Place], event: Event) -> str:
 def _differs(events: Sequence[Event], a: Event, b: Event) -> str:
     """What shows that the brokers of two ids are others, though they have the same numbers."""
     found = []
-    for kind in ("configuration", "release"):
+    for kind in ("configuration", "release", "broker_registered"):
         said = [event for event in events if event.kind == kind and event.detail]
         found.append([_near(said, events, each.detail) for each in (a, b)])
-    (old, new), (before, after) = found
+    (old, new), (before, after), (at, since) = found
     for broker in sorted(old.keys() & new.keys()):
         if old[broker].isdisjoint(new[broker]) and not _as_shipped(old[broker]):
             return (
@@ -115,7 +117,23 @@ def _differs(events: Sequence[Event], a: Event, b: Event) -> str:
         oldest = min(before[broker], key=release_number)
         if release_number(newest) < release_number(oldest):
             return f"broker {broker} runs release {newest} since, and {oldest} before"
+        moved = _hosts(at[broker]).isdisjoint(_hosts(since[broker])) and at[broker]
+        stays = old[broker] & new[broker] and not _as_shipped(old[broker])
+        if moved and since[broker] and not stays and before[broker].isdisjoint(after[broker]):
+            return (
+                f"broker {broker} runs release {newest} on {', '.join(_hosts(since[broker]))} "
+                f"since, and {oldest} on {', '.join(_hosts(at[broker]))} before"
+            )
     return ""
+
+
+def _hosts(addresses: Iterable[str]) -> set[str]:
+    """The hosts that registrations name: `PLAINTEXT://host:9092`, `EndPoint(host,9092,..)`."""
+    return {
+        first or second
+        for each in addresses
+        for first, second in re.findall(r"://([^:,]+):|EndPoint\(([^,]+),", each)
+    }
 
 
 def _as_shipped(directories: Iterable[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from conformance.pipeline.places import Place, cover
-from tests.pipeline.written import SERVER, changed, checked, elected, line, starting, write
+from tests.pipeline.written import SERVER, ZK, changed, checked, elected, line, starting, write
 
 CONFIG = "kafka.server.KafkaConfig"
 
@@ -111,24 +111,30 @@ def test_two_ids_one_after_the_other_that_no_broker_has_both_of_are_doubted(tmp_
 def test_two_ids_of_a_broker_whose_directory_release_or_files_do_not_go_together_are_doubted(
     tmp_path: Path,
 ):
-    def day(second: int, name: str, directory: str, release: str) -> list[str]:
+    def day(second: int, name: str, directory: str, release: str, host: str = "one") -> list[str]:
         begin, cluster, end = identified(second, 1, name)
         app = "org.apache.kafka.common.utils.AppInfoParser"
         head, logger = line(second, "KafkaConfig values: ", CONFIG).rsplit(" (", 1)
         dump = [head, "\tbroker.id = 1", "\tlog.dir = /logs", f"\tlog.dirs = {directory}"]
         version = line(second, f"Kafka version: {release}", app)
-        return [*dump, f" ({logger}", begin, cluster, version, end]
+        at = line(second, "Registered broker 1 at path /brokers/ids/1 with addresses: PLAINTEXT://"
+                  f"{host}:9092, czxid (broker epoch): {20 + second}", ZK)  # fmt: skip
+        return [*dump, f" ({logger}", begin, cluster, version, at, end]
 
     same = "/data", "2.7.0"
+    shipped = "/tmp/kafka-logs", "2.7.0"
 
-    def verdict(name: str, *later: str) -> str:
-        rolled = {"server.log.2024-03-01-10": day(0, "a", *same)}
+    def verdict(name: str, *later: str, first: tuple[str, str] = same) -> str:
+        rolled = {"server.log.2024-03-01-10": day(0, "a", *first)}
         files = rolled | {"server.log": day(7300, "b", *later)}
         return str(checked(write(tmp_path / name, files))["verdict"])
 
     assert verdict("directory", "/other", "2.7.0") == "unknown"
     assert verdict("release", "/data", "2.6.0") == "unknown"
     assert verdict("upgraded", "/data", "2.8.0") == "holds"
+    assert verdict("renamed", "/data", "2.8.0", "two") == "holds"
+    assert verdict("moved", "/tmp/kafka-logs", "2.7.0", "two", first=shipped) == "holds"
+    assert verdict("another", "/tmp/kafka-logs", "2.8.0", "two", first=shipped) == "unknown"
 
     two = {"server.log": day(0, "a", *same), "server.log.2024-03-01-12": day(7300, "b", *same)}
     told = checked(write(tmp_path / "older", two))["findings"]
