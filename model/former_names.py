@@ -110,11 +110,12 @@ STEPS: Mapping[str, str] = {
 }
 
 STEPS_OF: Mapping[str, Mapping[str, str]] = {
+    "cluster": {"controller_is_fenced": "controller_write_is_fenced"},
     "election": {"controller_resigns": "controller_resigns_and_deletes_znode"},
     "reassignment": {"controller_moves_leader": "controller_moves_leader_to_target"},
     "replication": {"request_is_lost": "leader_and_isr_is_lost"},
 }
-"""By system: steps that had the name of another step of another system."""
+"""By system: steps that had the name of another step of another system, or another name than it."""
 
 CLAIMS: Mapping[str, str] = {
     "controller_is_in_office": "registered_controller_is_active",

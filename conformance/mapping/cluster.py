@@ -51,10 +51,11 @@ HANDLES: Mapping[str, tuple[str, ...]] = {
         "controller_sees_new_brokers", "controller_sees_bounced_brokers",
         "controller_sees_dead_brokers", "controller_finds_brokers_unchanged"),
     "isr_change": (
-        "controller_reads_isr_changes", "controller_finds_no_isr_change", "controller_is_fenced"),
+        "controller_reads_isr_changes", "controller_finds_no_isr_change",
+        "controller_write_is_fenced"),
     "log_dir_event": (
         "controller_sends_leader_and_isr_for_log_dirs", "controller_finds_no_log_dir_event",
-        "controller_is_fenced"),
+        "controller_write_is_fenced"),
     "broker_modification": (
         "controller_reads_endpoints", "controller_finds_endpoints_unchanged"),
     "preferred_election": (

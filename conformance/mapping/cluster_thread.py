@@ -400,16 +400,16 @@ def _stage(label: str, at: Frames) -> str:
 
 TRANSITIONS: Mapping[str, tuple[str, ...]] = {
     REGISTERED: ("broker_learns_it_won", "broker_loses_controller_election"),
-    "reads_context": ("controller_reads_context", "controller_is_fenced"),
+    "reads_context": ("controller_reads_context", "controller_write_is_fenced"),
     "announces": ("controller_sends_initial_update_metadata",),
     "restores": ("controller_starts_replica_state_machine",),
     "looks": (
         "controller_begins_preferred_election", "controller_finds_no_request",
-        "controller_is_fenced"),
+        "controller_write_is_fenced"),
     "reads_state": ("controller_reads_state",),
     "elects": (
         "controller_elects_leader", "controller_elects_preferred", "controller_moves_leader",
-        "controller_write_conflicts", "controller_is_fenced",
+        "controller_write_conflicts", "controller_write_is_fenced",
     ),
     "finds_nobody": (
         "controller_finds_no_leader", "controller_cannot_elect_preferred",
@@ -418,7 +418,7 @@ TRANSITIONS: Mapping[str, tuple[str, ...]] = {
     "finds_newer": ("controller_finds_a_newer_controller",),
     "leaves_replica": ("controller_skips_isr_removal",),
     "removes": (
-        "controller_removes_replica", "controller_write_conflicts", "controller_is_fenced",
+        "controller_removes_replica", "controller_write_conflicts", "controller_write_is_fenced",
     ),
     "finds_removed": ("controller_finds_replica_not_in_isr",),
     "tells": (
@@ -429,8 +429,8 @@ TRANSITIONS: Mapping[str, tuple[str, ...]] = {
     "announces_new": ("controller_sends_update_metadata_for_new_brokers",),
     "instates": ("controller_brings_replicas_online",),
     "compares": ("controller_sees_bounced_brokers", "controller_sees_dead_brokers"),
-    "cleans": ("controller_deletes_preferred_request", "controller_is_fenced"),
-    "rewrites": ("controller_is_fenced",),
+    "cleans": ("controller_deletes_preferred_request", "controller_write_is_fenced"),
+    "rewrites": ("controller_write_is_fenced",),
     "stops": ("controller_stops_follower",),
     "answers": ("controller_answers_shutdown",),
 }  # fmt: skip

@@ -910,10 +910,10 @@ class ClusterReplay(ModelDriver):
         if not self.read("zk.registered", c):
             self.elsewhere.add(c)  # its session is over: it forgets all when it registers anew
             return
-        while self._silently(c) and not self.possible("controller_is_fenced", c):
+        while self._silently(c) and not self.possible("controller_write_is_fenced", c):
             pass
-        if self.possible("controller_is_fenced", c):
-            self.step("controller_is_fenced", c)
+        if self.possible("controller_write_is_fenced", c):
+            self.step("controller_write_is_fenced", c)
             return
         self._forget_controllership(c)
 

@@ -9,10 +9,10 @@ steps.
 from model.cluster.claims import CLAIMS
 from model.cluster.conflicts import (
     controller_finds_a_newer_controller,
-    controller_is_fenced,
     controller_reads_state,
     controller_skips_isr_removal,
     controller_write_conflicts,
+    controller_write_is_fenced,
 )
 from model.cluster.controllership import (
     broker_loses_controller_election,
@@ -157,7 +157,7 @@ SYSTEM = System(
         node_of_expired_session_is_deleted,
         broker_replaces_its_old_registration, broker_keeps_registration_of_old_session,
         controller_resigns, controller_is_still_active, controller_resigns_and_keeps_its_queue,
-        controller_is_fenced,
+        controller_write_is_fenced,
         controller_reads_context, controller_sends_initial_update_metadata,
         controller_starts_replica_state_machine,
         *of_a_partition(controller_reads_state, controller_write_conflicts,

@@ -126,7 +126,7 @@ def has_a_write(now, broker):
 
 
 @transition(shows="refused_write", only=lambda v: v.zk_writes_fenced, broker=BROKERS)
-def controller_is_fenced(now, new, broker):
+def controller_write_is_fenced(now, new, broker):
     """A deposed controller writes, the check of /controller_epoch fails, and it resigns.
 
     Kafka: ControllerMovedException, KAFKA-6082

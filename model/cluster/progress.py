@@ -12,7 +12,7 @@ from model.protocol.state import BROKERS
 
 CONTROLLERSHIP_STEPS = (
     "broker_becomes_controller", "broker_learns_it_won", "broker_loses_controller_election",
-    "controller_resigns", "controller_is_still_active", "controller_is_fenced")
+    "controller_resigns", "controller_is_still_active", "controller_write_is_fenced")
 SESSION_STEPS = (
     "broker_starts", "broker_reconnects", "node_of_expired_session_is_deleted")
 THREAD_STEPS = (

@@ -93,21 +93,21 @@ refused broker_becomes_controller broker=1
 quietly controller_node_is_deleted
 refused controller_resigns broker=2
 quietly broker_becomes_controller broker=1
-refused controller_is_fenced broker=1
+refused controller_write_is_fenced broker=1
 quietly broker_learns_it_won broker=1
-refused controller_is_fenced broker=1
+refused controller_write_is_fenced broker=1
 quietly controller_starts_replica_state_machine broker=2
 quietly controller_sends_election_batch broker=2
 refused controller_finds_no_request broker=2
-quietly controller_is_fenced broker=2
+quietly controller_write_is_fenced broker=2
 ----
 refused broker_becomes_controller(broker=1)
     /controller does not exist — false (zk.controller 2)
 refused controller_resigns(broker=2)
     its event thread is done with the last event — false (cache[2].stage restoring)
-refused controller_is_fenced(broker=1)
+refused controller_write_is_fenced(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_is_fenced(broker=1)
+refused controller_write_is_fenced(broker=1)
     a newer controller epoch was won — false (belief[1] 4, zk.epoch 4)
 refused controller_finds_no_request(broker=2)
     its epoch is the newest, or its failover is over — false (belief[2] 3, cache[2].stage looking, zk.epoch 4)
@@ -118,14 +118,14 @@ quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly session_expires broker=1
 refused controller_finds_brokers_unchanged broker=1
-refused controller_is_fenced broker=1
+refused controller_write_is_fenced broker=1
 refused controller_reads_context broker=1
 refused session_expires broker=1
 quietly broker_reconnects broker=1
 ----
 refused controller_finds_brokers_unchanged(broker=1)
     it has a ZooKeeper session — false (cache[1].stage starting, zk.registered {2})
-refused controller_is_fenced(broker=1)
+refused controller_write_is_fenced(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
 refused controller_reads_context(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})

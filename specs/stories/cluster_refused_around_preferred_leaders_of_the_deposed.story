@@ -54,7 +54,7 @@ refused controller_write_conflicts(broker=3, partition=0)
     the epoch that it won is the newest — false (belief[3] 1, zk.epoch 2)
 
 # The old one comes too late.
-quietly controller_is_fenced broker=3
+quietly controller_write_is_fenced broker=3
 check leader_unique
 ----
 leader_unique: holds

@@ -10,7 +10,7 @@ refused controller_skips_isr_removal broker=3 replica=1 partition=0
 quietly controller_node_is_deleted
 quietly session_ends_before_its_nodes broker=3
 quietly broker_becomes_controller broker=1
-refused controller_is_fenced broker=3
+refused controller_write_is_fenced broker=3
 quietly broker_learns_it_won broker=1
 quietly broker_crashes broker=3
 quietly leader_shrinks_isr leader=1 replica=3 partition=0
@@ -114,7 +114,7 @@ refused controller_skips_isr_removal(broker=1, replica=1, partition=0)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_skips_isr_removal(broker=3, replica=1, partition=0)
     it takes replicas offline — false (cache[3].stage starting)
-refused controller_is_fenced(broker=3)
+refused controller_write_is_fenced(broker=3)
     it is about to write — false (belief[3] 1, cache.events[3][0].kind controller_change, cache[3].stage starting)
 refused controller_reads_endpoints(broker=3, subject=1)
     a BrokerModifications of the broker is next in its queue — false (cache.events[3][0].kind preferred_election, cache.events[3][0].subject none)

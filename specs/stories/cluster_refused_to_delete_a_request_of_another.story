@@ -34,7 +34,7 @@ quietly controller_begins_preferred_election broker=1
 quietly controller_sends_preferred_batch broker=1
 refused controller_deletes_preferred_request broker=2
 quietly controller_deletes_preferred_request broker=1
-quietly controller_is_fenced broker=2
+quietly controller_write_is_fenced broker=2
 ----
 refused controller_elects_preferred(broker=2, leader=2, partition=0)
     it stands first in the assignment — false (partition[0].replicas {1,2}, partition[0][1].place 0, partition[0][2].place 1)

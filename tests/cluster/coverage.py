@@ -63,7 +63,7 @@ ROWS = (
     CoverageRow(8_926, {"expiries": 2, "versions": 1},
                 "controller_finds_brokers_unchanged", deep=True),
     CoverageRow(12_321, {"expiries": 1, "controllers": 2, "versions": 1},
-                "controller_is_fenced", deep=True),
+                "controller_write_is_fenced", deep=True),
     CoverageRow(14_113, {"expiries": 1, "controllers": 2, "versions": 1},
                 "controller_resigns_and_keeps_its_queue", without=("events_dropped",), deep=True),
     CoverageRow(25_352, {"losses": 1, "expiries": 1, "controllers": 2, "versions": 1},

@@ -42,7 +42,7 @@ def test_every_edge_of_two_controllers_is_covered() -> None:
     report = walked("expiries", controllers=2, versions=1)
 
     assert report.verdict is Verdict.HOLDS
-    assert report.fired["controller_is_fenced"] > 0
+    assert report.fired["controller_write_is_fenced"] > 0
     assert report.fired["older_controller_is_refused"] > 0
 
 

@@ -50,6 +50,8 @@ STORIES = Path(__file__).parents[2] / "specs" / "stories"
         ("deletion_is_not_resumed", "requested_deletions_end", "no_wedge"),
         ("reassign_six_stages", "controller_moves_leader_to_target", "controller_moves_leader"),
         ("refused_around_an_election", "leader_and_isr_is_lost", "request_is_lost"),
+        ("cluster_refused_around_a_controllership", "controller_write_is_fenced",
+         "controller_is_fenced"),
         ("deposed_controller_writes_fenced", "controller_resigns_and_deletes_znode",
          "controller_resigns"),
     ],
