@@ -16,12 +16,7 @@ from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
 from conformance.cli.coverage_option import coverage_option, measured
 from conformance.cli.keep_results import keep_story_text, open_option, show, story_option
 from conformance.cli.simulate import seed_range
-from conformance.running.profiles import (
-    LOGGED_PROFILES,
-    TRACED_PROFILES,
-    logged_profile,
-    traced_profile,
-)
+from conformance.running.profiles import LOGGED_PROFILES, TRACED_PROFILES, judged_profile
 from impl.releases import DEFAULT, Release
 from impl.world.faults import REPLICATION_FAULTS
 from impl.world.staged.faults import STAGED_FAULTS
@@ -247,8 +242,8 @@ def _profiles(system: str, faults: tuple[str, ...]) -> tuple[str, ...]:
     known: dict[str, tuple[tuple[str, ...], Callable[[str], object]]] = {
         ONE_PARTITION: (REPLICATION_FAULTS.names, REPLICATION_FAULTS.named),
         CLUSTER: (STAGED_FAULTS.names, STAGED_FAULTS.named),
-        BROKERS: (TRACED_PROFILES, traced_profile),
-        LOGS: (LOGGED_PROFILES, logged_profile),
+        BROKERS: (TRACED_PROFILES, lambda name: judged_profile(name, TRACED_PROFILES)),
+        LOGS: (LOGGED_PROFILES, lambda name: judged_profile(name, LOGGED_PROFILES)),
     }
     names, named = known[system]
     for name in faults:

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from conformance.running.at_rest import AtRest, ReplicaAtRest
-from conformance.running.profiles import traced_profile
+from conformance.running.profiles import TRACED_PROFILES, judged_profile
 from conformance.running.running_report import RunningReport, judge_running
 from impl.core.answers import NONE
 from impl.core.api import PREFERRED_TYPE, ControllerApi
@@ -372,7 +372,7 @@ def judged_run(
     comes to once faults are over (2.3 and later: before KIP-380, 2.2, a broker that bounced may
     follow nobody for ever, and before KAFKA-3143 one that died with the controller may stay in an
     ISR). ValueError for a profile under which topics or lists of replicas change."""
-    traced_profile(faults)
+    judged_profile(faults, TRACED_PROFILES)
     with TemporaryDirectory(prefix="insync-traced-") as folder:
         run = traced_run(Path(folder), seed, steps, faults, release, settles=settles)
         report = judge_running(sorted(Path(folder).iterdir()), rest=run.rest)

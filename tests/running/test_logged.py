@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.running.profiles import logged_profile
+from conformance.running.profiles import LOGGED_PROFILES, judged_profile
 from conformance.running.simulated_log_files import judged_logs, run_with_log_files
 from impl.core.deletion import DeletionManager
 from impl.core.metadata_cache import MetadataCache
@@ -74,8 +74,8 @@ def test_the_same_seed_leaves_the_same_lines(tmp_path: Path) -> None:
 
 
 def test_a_profile_whose_disks_lose_what_they_held_has_no_whole_logs() -> None:
-    with pytest.raises(ValueError, match="no profile 'disks' of clusters whose logs"):
-        logged_profile("disks")
+    with pytest.raises(ValueError, match="no profile 'disks' of what is judged"):
+        judged_profile("disks", LOGGED_PROFILES)
 
 
 def _found(faults: str = "everything") -> Counter[str]:

@@ -155,9 +155,7 @@ def test_more_than_a_follower_was_answered_is_found_in_the_log_of_its_next_start
 
 
 def test_profiles_that_change_topics_are_refused() -> None:
-    with pytest.raises(
-        ValueError, match="no profile 'operators' of brokers that are judged; there are"
-    ):
+    with pytest.raises(ValueError, match="no profile 'operators' of what is judged; there are"):
         judged_run(0, STEPS, "operators")
 
 
