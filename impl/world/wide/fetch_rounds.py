@@ -415,7 +415,7 @@ def _placed_otherwise(
         return
     wanted, reply, failed = before.states.get(one), before.replies.get(one), False
     is_told, asks_for_end = reply is not None and reply.error == "NONE", asked.timestamp == LATEST
-    at = reply.offset if is_told else -1
+    at = reply.offset if reply is not None and is_told else -1
     if is_told and asks_for_end and at >= end:
         yield from _next_asked(connection, one, OffsetQuestion(asked.leader_epoch, EARLIEST))
     elif wanted is not None and wanted == before.done.began.get(one):
