@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from model.language import terms as t
 from model.language.sorts import BOOL
 from model.language.terms import Term
 from specs.finding.observed import StateRows, chosen_values
-from specs.finding.vocabulary import Literal, SliceVariables
+from specs.finding.vocabulary import Literal, SliceVariables, of_values, over_its_variables
 from specs.grounded_steps import GroundedSteps, State
 from specs.lowering.instances import Instance, cells_of
 from specs.lowering.symmetry import permutations
@@ -65,6 +65,12 @@ class InvariantCandidate:
             for variable in reversed(self.slice.variables):
                 term = t.quantifier("every", variable, term)
         return term
+
+    @property
+    def of_values(self) -> InvariantCandidate:
+        """The same over fewer variables, where one has the value of a term."""
+        over, literals = over_its_variables(self.slice, of_values(self.literals))
+        return replace(self, slice=over, literals=literals)
 
     def __str__(self) -> str:
         return t.show(self.matrix)

@@ -25,7 +25,6 @@ import numpy as np
 import numpy.typing as npt
 import z3
 
-from model.language import terms as t
 from model.language.recording import nodes
 from model.language.sorts import Sort
 from model.language.terms import Term
@@ -38,10 +37,15 @@ from specs.finding.observed import (
     StateRows,
 )
 from specs.finding.reasons import reasons
-from specs.finding.vocabulary import Definitions, Literal, SliceVariables, made_again, slice_over
+from specs.finding.vocabulary import (
+    Definitions,
+    Literal,
+    SliceVariables,
+    over_its_variables,
+    slice_over,
+)
 from specs.grounded_steps import State
 from specs.lowering.instances import Instance
-from specs.splitting import substituted
 
 Report = Callable[[str], None]
 
@@ -54,9 +58,6 @@ CORRECTED = 4
 
 REFUTED = 12
 """Clauses that states speak against, after which they are made anew with these states."""
-
-BESIDE = 600
-"""Facts beside a reason at most, the plainest."""
 
 NO_DEFINITIONS = Definitions(())
 
@@ -133,7 +134,7 @@ class ClauseMaker:
                         if refuted == REFUTED:
                             break
                     else:
-                        yield _renamed(one, clause)
+                        yield over_its_variables(one, clause)
                 if refuted < REFUTED:
                     break
 
@@ -147,32 +148,7 @@ class ClauseMaker:
                     self._wider[few] = self._literals_of(few)
                 for part in self._wider[few]:
                     found.setdefault(part.term, part)
-        return sorted(found.values(), key=lambda part: part.cost)[:BESIDE]
-
-
-def _renamed(
-    one: SliceVariables, clause: Sequence[Literal]
-) -> tuple[SliceVariables, tuple[Literal, ...]]:
-    """A clause over no more variables than it has, named as they are in a slice of them alone."""
-    used = frozenset[str]().union(*(part.term.free for part in clause))
-    before = [v for v in one.variables if v.args[0] in used]
-    made = slice_over([v.sort for v in before])
-
-    def renamed(term: Term) -> Term:
-        for old, new in zip(before, made.variables, strict=True):
-            term = substituted(term, old, t.var(f"~{new.args[0]}", new.sort))
-        for new in made.variables:
-            term = substituted(term, t.var(f"~{new.args[0]}", new.sort), new)
-        return made_again(term)
-
-    literals = []
-    for part in clause:
-        term, holds = renamed(part.term), part.holds
-        meaning = None if part.meaning is None else renamed(part.meaning)
-        if term.op == "not":
-            term, holds = term.args[0], not holds
-        literals.append(Literal(term, holds, part.cost, meaning))
-    return made, tuple(literals)
+        return list(found.values())
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ Scalable, Interpretable Distributed Protocol Verification by Inductive Proof Sli
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -295,11 +295,21 @@ class _Counterexample:
         said = [Literal(term, holds, cost) for term, (holds, cost) in facts.items()]
         said += [
             replace(part, holds=bool(self._value(self._before, part.atom, values)),
-                    cost=part.cost + BESIDE)
-            for part in self._defined(one)
-            if part.term not in facts and t.not_(part.term) not in facts
+                    cost=part.cost + BESIDE + far)
+            for far, part in self._nearest(one, facts)
         ]  # fmt: skip
         return ViolationReason(one, tuple(said))
+
+    def _nearest(self, one: SliceVariables, facts: Collection[Term]) -> list[tuple[int, Literal]]:
+        """What is defined of a slice's variables beside the facts; those first that read a value
+        which the facts read, too, then the plainest: with what a fact costs for being far."""
+        read = {part for fact in facts for part in nodes(fact) if part.op == "get"}
+        found = [
+            (0 if any(node in read for node in nodes(part.term)) else FAR, part)
+            for part in self._defined(one)
+            if part.term not in facts and t.not_(part.term) not in facts
+        ]
+        return sorted(found, key=lambda pair: pair[0] + pair[1].cost)[:MOST_BESIDE]
 
     def _field_facts(self, one: SliceVariables) -> Iterator[tuple[Term, int]]:
         """What is said of the same variables by fields of two values, roles and states."""
@@ -318,6 +328,12 @@ class _Counterexample:
 
 BESIDE = 3
 """What a fact costs that the counterexample does not hang on."""
+
+FAR = 2
+"""And what it costs besides where it reads no value that the counterexample hangs on."""
+
+MOST_BESIDE = 600
+"""Facts beside a reason at most."""
 
 
 def _compared(facts: Sequence[Term], one: SliceVariables) -> Iterator[tuple[Term, int]]:

@@ -308,6 +308,7 @@ class _Search:
         self, chosen: list[InvariantCandidate], needed_by: Mapping[int, set[int]],
         nested: bool = False,
     ) -> InvariantSearchResult:  # fmt: skip
+        chosen = [one.of_values for one in chosen]
         names = _names([*self.goals, *chosen])
         made = [as_invariant(one, names[one.number], self.recorded,
                              self.proof.by_triggers, nested) for one in chosen]  # fmt: skip

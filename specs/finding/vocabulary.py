@@ -20,6 +20,7 @@ from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
 from model.language.terms import Term
 from specs.invariants import Definition, SolverHint
+from specs.splitting import substituted
 
 REACH = 3
 """Two fields are related if a chain of at most so many copies and comparisons joins them."""
@@ -84,11 +85,16 @@ class Provenance:
 
     def __init__(self, recorded: RecordedSystem, also: Iterable[Term]) -> None:
         self._near: dict[str, set[str]] = {name: set() for name in recorded.fields}
+        self._raised: dict[str, set[str]] = {name: set() for name in recorded.fields}
+        """Of numbers that rise together neither is an index where the other is one."""
         self.recorded = recorded
         for step in recorded.steps:
             self._step(step)
         for term in also:
             self._compared(term, {})
+        self._indexes = {name: self._reachable_fields(name) for name in self._near}
+        for name, others in self._raised.items():
+            self._near.setdefault(name, set()).update(others)
         self._beside = {name: self._reachable_fields(name) for name in self._near}
 
     def related(self, one: str, other: str) -> bool:
@@ -97,7 +103,7 @@ class Provenance:
 
     def may_index(self, name: str, field: Field, position: int) -> bool:
         """Is a value of the field `name` ever an index of the other at this position?"""
-        return self._index_of(field.name, position) in self._beside[name]
+        return self._index_of(field.name, position) in self._indexes[name]
 
     def _reachable_fields(self, name: str) -> set[str]:
         found = {name}
@@ -132,7 +138,8 @@ class Provenance:
                                self._sources(other, inside), inside)  # fmt: skip
                     if other.op == "add":
                         raised.append(self._index_of(write.field, position))
-        self._connect(raised, raised, inside)
+        for one, other in itertools.permutations(set(raised), 2):
+            self._raised.setdefault(one, set()).add(other)
         for names in inside.values():
             self._connect(sorted(names), sorted(names), {})
 
@@ -150,8 +157,10 @@ class Provenance:
         if term.op == "get":
             return [term.args[0]]
         if term.op == "var":
-            inside.setdefault(term.args[0], set())
-            return [term.args[0]]
+            # By its sort, too: recorded quantifiers name their variables alike.
+            name = f"{term.args[0]}: {term.sort.name}"
+            inside.setdefault(name, set())
+            return [name]
         if term.op == "ite":
             return [name for part in term.args[1:] for name in self._sources(_base(part), inside)]
         return []
@@ -400,3 +409,47 @@ def made_again(term: Term) -> Term:
         if more.args[0] == (-1 if term.op == "lt" else 1):
             return t.le(value, other) if term.op == "lt" else t.lt(value, other)
     return term
+
+
+def over_its_variables(
+    one: SliceVariables, clause: Sequence[Literal]
+) -> tuple[SliceVariables, tuple[Literal, ...]]:
+    """A clause over no more variables than it has, named as they are in a slice of them alone."""
+    used = frozenset[str]().union(*(part.term.free for part in clause))
+    before = [v for v in one.variables if v.args[0] in used]
+    made = slice_over([v.sort for v in before])
+    apart = [t.var(f"~{new.args[0]}", new.sort) for new in made.variables]
+    for old, new in [*zip(before, apart, strict=True), *zip(apart, made.variables, strict=True)]:
+        clause = _replaced(clause, old, new)
+    return made, tuple(clause)
+
+
+def of_values(clause: Sequence[Literal]) -> Sequence[Literal]:
+    """A clause about a variable that has the value of a term, said of that value itself: of
+    `replica.epoch[b]`, not of every epoch that is `replica.epoch[b]`."""
+    for part in clause:
+        if part.holds or part.term.op != "eq":
+            continue
+        for variable, value in (part.term.args, part.term.args[::-1]):
+            if (
+                variable.op == "var"
+                and value.op in ("var", "get")
+                and variable.sort == value.sort
+                and variable.args[0] not in value.free
+            ):
+                rest = [other for other in clause if other is not part]
+                return of_values(_replaced(rest, variable, value))
+    return clause
+
+
+def _replaced(clause: Sequence[Literal], variable: Term, value: Term) -> list[Literal]:
+    """The clause with a value for a variable; without what is false of every state then."""
+    literals = []
+    for part in clause:
+        term, holds = made_again(substituted(part.term, variable, value)), part.holds
+        meaning = part.meaning and made_again(substituted(part.meaning, variable, value))
+        if term.op == "not":
+            term, holds = term.args[0], not holds
+        if term.op != "const":
+            literals.append(Literal(term, holds, part.cost, meaning))
+    return literals
