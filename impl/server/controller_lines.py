@@ -536,16 +536,13 @@ class ControllerLines(ControllerJournal):
             return
         if failure.newer is not None:
             self.files.controller_state_change(self.epoch, why, "ERROR")
-            why = (
-                why
-                if self.files.old
-                else f"[Controller id={self.files.broker} epoch={self.epoch}] {why}"
-            )
+            why = self._as_thrown(why)
         by_selector = failure.no_leader is not None and kind == _STATE_CHANGE_FAILED
         if failure.newer is not None or failure.is_missing or by_selector:
             why = f"encountered error while electing leader for partition {name} due to: {why}"
             why = f"{why}." if self.files.old else f"E{why[1:]}"
             self.files.controller_state_change(self.epoch, why, "ERROR")
+            why = self._as_thrown(why)
         self._failed(f"Initiated state change for {change} failed", why, kind)
 
     def _nobody_elected(self, name: str, found: NoLeader) -> str:
@@ -604,7 +601,12 @@ class ControllerLines(ControllerJournal):
             return f"e{text}"
         if self.files.old or self.release.since("1.1"):
             return f"{self._state_change_head()}e{text}"
-        return f"[Controller id={self.files.broker} epoch={self.epoch}] E{text}"
+        return self._as_thrown(f"E{text}")
+
+    def _as_thrown(self, text: str) -> str:
+        """What is thrown besides the line, of 1.0 with the line's prefix (`messageWithPrefix`)."""
+        mine = "" if self.files.old else f"[Controller id={self.files.broker} epoch={self.epoch}] "
+        return mine + text
 
     async def replica_failed(
         self,
