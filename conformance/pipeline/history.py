@@ -520,7 +520,9 @@ class History:
             self._marks.get((None, folder), ([], [])),
         ):
             inside = marks[bisect_left(times, low) : bisect_right(times, high)]
-            found = next((mark for mark in inside if mark.kind not in but), None)
+            found = next(
+                (mark for mark in inside if mark.kind not in but and not _outside(mark, a, b)), None
+            )
             if found is not None:
                 return found
         return None
@@ -789,6 +791,14 @@ class History:
             for (whose, _), gaps in self._gaps.items()
         )
 
+    def in_step(self, a: Event, b: Event) -> bool:
+        """Whether causes and effects show that the files of two lines have one clock."""
+        both = frozenset((a.file, b.file))
+        return any(
+            files == both and -_BEFORE <= median(gaps) <= _AFTER
+            for (_, files), gaps in self._gaps.items()
+        )
+
     @cached_property
     def _gaps(self) -> dict[tuple[int | None, frozenset[str]], list[int]]:
         """By broker and pair of files of two logs, of which one may be shifted alone: milliseconds
@@ -1018,6 +1028,13 @@ class Within(History):
 def _between(a: Event, b: Event) -> tuple[int, int]:
     """The times from `a` to `b`; a clock that was set back in between widens them."""
     return (a.at, b.at) if a.at <= b.at else (b.at - 1, a.at + 1)
+
+
+def _outside(mark: Event, a: Event, b: Event) -> bool:
+    """Whether a line of the same millisecond stands before `a` or after `b` in their file."""
+    return (mark.file == a.file and mark.at == a.at and mark.line < a.line) or (
+        mark.file == b.file and mark.at == b.at and mark.line > b.line
+    )
 
 
 def timed(events: Iterable[Event]) -> Timed:

@@ -38,7 +38,8 @@ def two_clusters(events: Sequence[Event], places: Mapping[str, Place]) -> Findin
     ends: dict[str, int] = defaultdict(int)
     for place in places.values():
         ends[place.stream] = max(ends[place.stream], place.until or 0)
-    pair = _in_turns(named, _moved(named, places)) or _side_by_side(logs, ends)
+    of_one_clock = [event for event in named if not places[event.file].jumps]
+    pair = _in_turns(of_one_clock, _moved(named, places)) or _side_by_side(logs, ends)
     if pair is None:
         return None
     a, b = pair

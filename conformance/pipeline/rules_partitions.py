@@ -17,7 +17,7 @@ from conformance.pipeline.rules import (
     FindingKind,
 )
 from conformance.pipeline.rules_controllers import WRITES
-from conformance.pipeline.rules_model import same_life
+from conformance.pipeline.rules_model import another_life, same_life
 
 _STATES = frozenset(
     ("partition_changed", "isr_removed", "leader_epoch_raised", "leader_and_isr_sent",
@@ -245,7 +245,10 @@ def _fetched_from_the_leader(context: RuleContext) -> None:
             known = []
             for leader, event in some:
                 a, b = (event, fetcher) if event.at <= fetcher.at else (fetcher, event)
-                anew = history.reset(a, b) or history.topic_began(a, b) or history.forgotten(a, b)
+                if a.broker == b.broker:
+                    anew = another_life(history, a, b)
+                else:  # a follower makes its log when the leader has started
+                    anew = bool(history.reset(a, b) or history.topic_began(a, b))
                 if not anew and same_life(history, a, b):
                     known.append((leader, event))
             if not known:

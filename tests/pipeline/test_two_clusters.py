@@ -93,6 +93,16 @@ def test_a_cluster_whose_zookeeper_was_replaced_is_one(tmp_path: Path):
     assert {row["kind"] for row in result["findings"]} == {"explained"}
 
 
+def test_a_clock_that_is_set_back_puts_no_two_ids_in_turns(tmp_path: Path):
+    """A new ZooKeeper, and an hour later the same one again, by a clock that went back."""
+    ids = ((4000, "a"), (4300, "b"), (1400, "b"))
+    files = {"server.log": [each for second, name in ids for each in identified(second, 1, name)]}
+
+    result = checked(write(tmp_path, files))
+
+    assert "not judged" not in {row["kind"] for row in result["findings"]}
+
+
 def test_two_ids_one_after_the_other_that_no_broker_has_both_of_are_doubted(tmp_path: Path):
     def day(second: int, name: str, *brokers: int) -> list[str]:
         return [each for broker in brokers for each in identified(second + broker, broker, name)]
