@@ -1,10 +1,10 @@
 """The trace of one start of a real broker, made from what its threads logged.
 
-The steps are those that a process of ours writes (`impl.core.events`), so that one checker judges
-both. What a line does not say comes from the frames that the proxies read (`questions`). A read
-for a fetch stands where its thread first logged what came of it, or where another thread shows that
-it was recorded; one that waited for records (`DelayedFetch`) stands where it was read again. Where
-nothing tells of something, no event is written; `UNSEEN` lists it.
+The steps are those that a process of ours writes (`impl.core.replica_events`), so that one checker
+judges both. What a line does not say comes from the frames that the proxies read (`questions`). A
+read for a fetch stands where its thread first logged what came of it, or where another thread shows
+that it was recorded; one that waited for records (`DelayedFetch`) stands where it was read again.
+Where nothing tells of something, no event is written; `UNSEEN` lists it.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from impl.core.answers import NONE
 from impl.core.api import PREFERRED_TYPE, ControllerApi
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
-from impl.core.events import EpochAsked, ProducerAnswered, RecordsAsked
 from impl.core.fetcher_thread import EARLIEST, LATEST, EpochQuestion
+from impl.core.replica_events import EpochAsked, ProducerAnswered, RecordsAsked
 from impl.core.replica_manager import CONSUMER
 from impl.releases import DEFAULT
 from impl.server.trace import CORRELATIONS_OF_A_START, BrokerTrace, TraceFile

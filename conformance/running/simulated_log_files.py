@@ -20,7 +20,7 @@ from conformance.pipeline.corpus import Corpus, Judged
 from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.rules import BREAKS, Finding, FindingKind
 from impl.core.event_controller import EventController
-from impl.core.events import LogTruncating, ReplicaEvent
+from impl.core.replica_events import LogTruncating, ReplicaEvent
 from impl.releases import DEFAULT
 from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import Log4jFiles

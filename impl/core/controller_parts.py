@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from impl.core.careful_client import LenientZnodeClient
 from impl.core.cluster_context import ClusterContext
 from impl.core.deletion import DeletionManager
 from impl.core.journal import ControllerJournal
+from impl.core.lenient_client import LenientZnodeClient
 from impl.core.partition_machine import PartitionMachine
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.request_batch import RequestBatch, Send

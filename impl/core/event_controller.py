@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from impl.core import imbalance
-from impl.core.broker_events import BrokerEvents
+from impl.core.broker_changes import BrokerChanges
 from impl.core.cluster_context import ContextMemory, Replica
 from impl.core.controller_parts import ControllerConfig, ControllerParts, StateChangeFailed
 from impl.core.deletion import MOVING
@@ -58,7 +58,7 @@ class EventController:
         self.release = release
         self.core = ControllerParts(broker, port, release, send, config, journal, protocol)
         self.journal = self.core.context.journal
-        self.brokers = BrokerEvents(self.core, self.reassignments_may_go_on)
+        self.brokers = BrokerChanges(self.core, self.reassignments_may_go_on)
         self.reassigner = Reassigner(self.core)
         self.active = False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from impl.core.events import LeaderCached, LeaderForgotten, Observer, Sender, silent
+from impl.core.replica_events import LeaderCached, LeaderForgotten, Observer, Sender, silent
 from impl.core.requests import PartitionMetadata, UpdateMetadata
 from impl.znodes import TopicPartition
 from impl.znodes.states import LEADER_DURING_DELETE

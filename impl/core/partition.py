@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from impl.core.events import (
+from impl.core.replica_events import (
     BecameFollower,
     BecameLeader,
     HighWatermarkRaised,

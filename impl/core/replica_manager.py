@@ -14,7 +14,21 @@ from typing import Any, NamedTuple, Protocol
 
 from impl.core import answers
 from impl.core.answers import NONE
-from impl.core.events import (
+from impl.core.fetcher_thread import (
+    EARLIEST,
+    LATEST,
+    EpochQuestion,
+    EpochReply,
+    FetcherError,
+    FetchQuestion,
+    FetchReply,
+)
+from impl.core.metadata_cache import Endpoints, MetadataCache
+from impl.core.partition import IsrRequestQueue, LeaderLog, Partition
+from impl.core.replica_events import (
+    BecomeLeaderOrFollowerBegun,
+    BecomeLeaderOrFollowerCompleted,
+    BecomeLeaderOrFollowerSkipped,
     EpochServed,
     FetchServed,
     IsrUpdated,
@@ -28,27 +42,13 @@ from impl.core.events import (
     Observer,
     RecordsAppended,
     ReplicaEvent,
+    ReplicaStopped,
+    ReplicaStopping,
     RequestReceived,
     RequestRefused,
     Sender,
-    StopReplicaBegun,
-    StopReplicaCompleted,
-    TransitionBegun,
-    TransitionCompleted,
-    TransitionSkipped,
     silent,
 )
-from impl.core.fetcher_thread import (
-    EARLIEST,
-    LATEST,
-    EpochQuestion,
-    EpochReply,
-    FetcherError,
-    FetchQuestion,
-    FetchReply,
-)
-from impl.core.metadata_cache import Endpoints, MetadataCache
-from impl.core.partition import IsrRequestQueue, LeaderLog, Partition
 from impl.core.requests import (
     LeaderAndIsr,
     LeaderAndIsrPartitionState,
@@ -271,7 +271,10 @@ class ReplicaManager:
 
     async def _leader_and_isr(self, request: LeaderAndIsr, sender: Sender, now_ms: int) -> Errors:
         """``becomeLeaderOrFollower``: the error of each partition."""
-        errors = {one: self.check(one, entry, sender) for one, entry in request.partitions.items()}
+        errors = {
+            one: self.leader_and_isr_error(one, entry, sender)
+            for one, entry in request.partitions.items()
+        }
         accepted = {one: o for one, o in request.partitions.items() if errors[one] == NONE}
         leads = {one: o for one, o in accepted.items() if o.state.leader == self.broker}
         follows = {one: o for one, o in accepted.items() if one not in leads}
@@ -279,7 +282,7 @@ class ReplicaManager:
         await self._make_followers(follows, sender, errors)
         return errors
 
-    def check(
+    def leader_and_isr_error(
         self, partition: TopicPartition, entry: LeaderAndIsrPartitionState, sender: Sender
     ) -> str:
         """The error of one partition of a LeaderAndIsr, NONE if it is carried out."""
@@ -332,7 +335,7 @@ class ReplicaManager:
         now_ms: int,
     ) -> None:
         for partition in entries:
-            self.observer(TransitionBegun(partition, sender, None))
+            self.observer(BecomeLeaderOrFollowerBegun(partition, sender, None))
         self._stop_fetching(list(entries))
         for partition, entry in entries.items():
             before = self.partitions.get(partition)
@@ -345,9 +348,9 @@ class ReplicaManager:
                 errors[partition] = self._not_taken(partition, entry, sender, before, error)
                 continue
             if known == self.broker:
-                self.observer(TransitionSkipped(partition, entry, sender, True, known))
+                self.observer(BecomeLeaderOrFollowerSkipped(partition, entry, sender, True, known))
         for partition in entries:
-            self.observer(TransitionCompleted(partition, sender, None))
+            self.observer(BecomeLeaderOrFollowerCompleted(partition, sender, None))
 
     async def _make_followers(
         self,
@@ -357,7 +360,7 @@ class ReplicaManager:
     ) -> None:
         changed: dict[TopicPartition, Replica] = {}
         for partition, entry in entries.items():
-            self.observer(TransitionBegun(partition, sender, entry.state.leader))
+            self.observer(BecomeLeaderOrFollowerBegun(partition, sender, entry.state.leader))
         for partition, entry in entries.items():
             before = self.partitions.get(partition)
             try:
@@ -373,7 +376,7 @@ class ReplicaManager:
             if hosted.become_follower(entry):
                 changed[partition] = hosted
             else:
-                self.observer(TransitionSkipped(partition, entry, sender, False, known))
+                self.observer(BecomeLeaderOrFollowerSkipped(partition, entry, sender, False, known))
         self._stop_fetching(list(changed))
         if not self.release.since("0.11"):  # later its fetcher cuts, when it has asked (KIP-101)
             for hosted in changed.values():
@@ -383,7 +386,7 @@ class ReplicaManager:
         if self.fetchers is not None and here:
             self.fetchers.add(here)
         for partition, entry in entries.items():
-            self.observer(TransitionCompleted(partition, sender, entry.state.leader))
+            self.observer(BecomeLeaderOrFollowerCompleted(partition, sender, entry.state.leader))
 
     def _not_taken(
         self,
@@ -396,7 +399,9 @@ class ReplicaManager:
         known, directory = (None, "") if before is None else (before.leader, before.log.directory)
         leads = entry.state.leader == self.broker
         self.observer(
-            TransitionSkipped(partition, entry, sender, leads, known, str(error), directory)
+            BecomeLeaderOrFollowerSkipped(
+                partition, entry, sender, leads, known, str(error), directory
+            )
         )
         return self._storage_failed(partition, error)
 
@@ -426,9 +431,9 @@ class ReplicaManager:
         self._stop_fetching([one for one in errors if errors[one] == NONE or not fenced])
         for partition, stop in request.partitions.items():
             if errors[partition] == NONE:
-                self.observer(StopReplicaBegun(partition, stop.delete))
+                self.observer(ReplicaStopping(partition, stop.delete))
                 errors[partition] = await self._stop(partition, stop.delete)
-                self.observer(StopReplicaCompleted(partition, stop.delete, errors[partition]))
+                self.observer(ReplicaStopped(partition, stop.delete, errors[partition]))
         return errors
 
     async def _stop(self, partition: TopicPartition, delete: bool) -> str:

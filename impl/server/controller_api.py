@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from impl.core.api import AlteredIsrs, ControllerApi
-from impl.core.broker_events import BrokerNotAvailable, StaleBrokerEpoch
+from impl.core.broker_changes import BrokerNotAvailable, StaleBrokerEpoch
 from impl.core.event_controller import EventController
 from impl.core.metadata_cache import MetadataCache
 from impl.error_codes import NONE, NOT_CONTROLLER

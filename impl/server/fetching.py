@@ -13,13 +13,6 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from impl.core import answers
-from impl.core.events import (
-    AppendFailed,
-    EpochAsked,
-    LogTruncating,
-    RecordsAsked,
-    RecordsReplicated,
-)
 from impl.core.fetcher_thread import (
     EpochQuestion,
     EpochReply,
@@ -31,6 +24,13 @@ from impl.core.fetcher_thread import (
     OffsetQuestion,
     OffsetUnknown,
     truncates_on_fetch,
+)
+from impl.core.replica_events import (
+    AppendFailed,
+    EpochAsked,
+    LogTruncating,
+    RecordsAsked,
+    RecordsReplicated,
 )
 from impl.core.replica_manager import Replica
 from impl.core.truncation import EpochEnd

@@ -5,8 +5,11 @@ server.log and state-change.log; the fact sheet, section m.
 
 from __future__ import annotations
 
-from impl.core.events import (
+from impl.core.replica_events import (
     BecameLeader,
+    BecomeLeaderOrFollowerBegun,
+    BecomeLeaderOrFollowerCompleted,
+    BecomeLeaderOrFollowerSkipped,
     IsrExpanding,
     IsrRequestRefused,
     IsrShrinking,
@@ -23,13 +26,10 @@ from impl.core.events import (
     LogFailed,
     LogTruncating,
     ReplicaEvent,
+    ReplicaStopped,
+    ReplicaStopping,
     RequestRefused,
     Sender,
-    StopReplicaBegun,
-    StopReplicaCompleted,
-    TransitionBegun,
-    TransitionCompleted,
-    TransitionSkipped,
 )
 from impl.log import LogRemoval, StorageError
 from impl.releases import Release
@@ -58,13 +58,13 @@ class ReplicaLines:
                 self._isr_changed(event)
             case LeaderAndIsrReceived() | LeaderAndIsrIgnored() | LeaderUnavailable():
                 self._leader_and_isr(event)
-            case TransitionBegun() | TransitionCompleted():
+            case BecomeLeaderOrFollowerBegun() | BecomeLeaderOrFollowerCompleted():
                 self._transition(event)
-            case TransitionSkipped():
+            case BecomeLeaderOrFollowerSkipped():
                 self._skipped(event)
             case RequestRefused():
                 self._refused(event)
-            case StopReplicaBegun() | StopReplicaCompleted():
+            case ReplicaStopping() | ReplicaStopped():
                 self._stopped(event)
             case LeaderCached() | LeaderForgotten():
                 self._cached(event)
@@ -216,8 +216,10 @@ class ReplicaLines:
             listed = ",".join(map(str, event.order.replicas))
             self.files.change(f"{head}as itself is not in assigned replica list {listed}", "WARN")
 
-    def _transition(self, event: TransitionBegun | TransitionCompleted) -> None:
-        begins, by = isinstance(event, TransitionBegun), event.sender
+    def _transition(
+        self, event: BecomeLeaderOrFollowerBegun | BecomeLeaderOrFollowerCompleted
+    ) -> None:
+        begins, by = isinstance(event, BecomeLeaderOrFollowerBegun), event.sender
         verb, what = ("Handling", "starting") if begins else ("Completed", "for")
         role = "leader" if event.leader is None else "follower"
         named = event.leader is not None and self.release.since("2.0")
@@ -228,7 +230,7 @@ class ReplicaLines:
             f"{self._handled(event.partition)}{with_leader}"
         )
 
-    def _skipped(self, event: TransitionSkipped) -> None:
+    def _skipped(self, event: BecomeLeaderOrFollowerSkipped) -> None:
         by, state, role = event.sender, event.order.state, "leader" if event.leads else "follower"
         last = f" (last update controller epoch {state.controller_epoch})"
         name = self._handled(event.partition)
@@ -247,7 +249,7 @@ class ReplicaLines:
             "INFO",
         )
 
-    def _not_taken(self, event: TransitionSkipped, about: str) -> None:
+    def _not_taken(self, event: BecomeLeaderOrFollowerSkipped, about: str) -> None:
         """A log that cannot be used; up to 0.11 it ended the process."""
         by, entry, role = event.sender, event.order, "leader" if event.leads else "follower"
         led = not event.leads and self.release.since("2.0")
@@ -272,9 +274,9 @@ class ReplicaLines:
         logger = "kafka.server.ReplicaManager"
         self.files.line("server.log", "ERROR", f"{head}{text}{where}", logger, thrown)
 
-    def _stopped(self, event: StopReplicaBegun | StopReplicaCompleted) -> None:
+    def _stopped(self, event: ReplicaStopping | ReplicaStopped) -> None:
         delete = "true" if event.delete else "false"
-        verb = "Handling" if isinstance(event, StopReplicaBegun) else "Finished handling"
+        verb = "Handling" if isinstance(event, ReplicaStopping) else "Finished handling"
         name = self._handled(event.partition)
         self.files.change(f"{verb} stop replica (delete={delete}) for partition {name}")
 

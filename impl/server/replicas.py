@@ -13,8 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from impl.core.events import IsrUpdated, IsrUpdateFailed, IsrUpdateRefused, ReplicaEvent
 from impl.core.metadata_cache import MetadataCache
+from impl.core.replica_events import IsrUpdated, IsrUpdateFailed, IsrUpdateRefused, ReplicaEvent
 from impl.core.replica_manager import Answered, Replica, ReplicaManager
 from impl.core.requests import Request, UpdateMetadata
 from impl.error_codes import NONE

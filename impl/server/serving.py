@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from impl.core.events import FetchServed, ProducerAnswered
 from impl.core.fetcher_thread import EARLIEST, FetcherError, FetchQuestion, FetchReply
+from impl.core.replica_events import FetchServed, ProducerAnswered
 from impl.core.replica_manager import CONSUMER, DelayedProduce, ProduceOutcome, Replica
 from impl.error_codes import NONE
 from impl.server.replicas import HostedReplicas, now_ms

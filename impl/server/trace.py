@@ -10,9 +10,9 @@ processes are put together by zxid, epochs, offsets and the identity of requests
     {"run": "ID/broker1/2", "node": 1, "seq": 1, "step": "records_asked", "args": {...}}
     {"end": true, "run": "ID/broker1/2", "events": 1}           where it ended cleanly
 
-``step`` is the class of the event (``impl.core.events``); ``args`` are its fields, partitions as
-``topic-0``. An answer to a request names the asker's client and correlation id. ZooKeeper's process
-writes a line a transaction, with its zxid, the session, and the znodes that were written.
+``step`` is the class of the event (``impl.core.replica_events``); ``args`` are its fields,
+partitions as ``topic-0``. An answer to a request names the asker's client and correlation id.
+ZooKeeper's process writes a line a transaction, with its zxid, the session, and the znodes written.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from impl.core.events import (
+from impl.core.fetcher_thread import FetchReply
+from impl.core.replica_events import (
+    BecomeLeaderOrFollowerBegun,
+    BecomeLeaderOrFollowerCompleted,
+    BecomeLeaderOrFollowerSkipped,
     FetchServed,
     LeaderCached,
     LeaderForgotten,
     ReplicaEvent,
-    StopReplicaBegun,
-    TransitionBegun,
-    TransitionCompleted,
-    TransitionSkipped,
+    ReplicaStopped,
+    ReplicaStopping,
 )
-from impl.core.fetcher_thread import FetchReply
 from impl.core.requests import LeaderAndIsrPartitionState
 from impl.log.errors import CorruptRecord
 from impl.log.record_batch import batches_in
@@ -50,8 +51,14 @@ CORRELATIONS_OF_A_START = 1_000_000
 """Each start of a process begins its correlation ids so much higher: those of two never collide."""
 
 _UNTRACED = (
-    TransitionBegun, TransitionCompleted, TransitionSkipped, StopReplicaBegun, LeaderForgotten,
-)  # fmt: skip
+    BecomeLeaderOrFollowerBegun,
+    BecomeLeaderOrFollowerCompleted,
+    BecomeLeaderOrFollowerSkipped,
+    ReplicaStopping,
+    LeaderForgotten,
+)
+_STEPS: dict[type, str] = {ReplicaStopped: "stop_replica_completed"}
+"""Events whose step in a trace has another name than their class: traces keep the word."""
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
@@ -145,7 +152,8 @@ class BrokerTrace:
 
 def step_of(event: object) -> str:
     """An event's name in a trace: ``FetchServed`` is ``fetch_served``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
+    named = _STEPS.get(type(event))
+    return named or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
 
 
 def _plain(value: Any) -> Any:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from impl.core.events import silent
 from impl.core.partition import Partition, PartitionMemory, SomeLog
+from impl.core.replica_events import silent
 from impl.sim.effects import EffectPort, ZkOperation
 from impl.sim.pending import CompletedWork, as_far_as, carry_out
 from impl.zookeeper.errors import ConnectionLoss

@@ -13,9 +13,9 @@ from typing import Any
 
 from impl.core import answers
 from impl.core.answers import NONE
-from impl.core.events import Sender
 from impl.core.fetch_sessions import as_kept
 from impl.core.fetcher_thread import FetchQuestion, Phase
+from impl.core.replica_events import Sender
 from impl.core.replica_manager import CONSUMER, Answered, DelayedProduce
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.log import HighWatermarkCheckpoint, Record

@@ -10,14 +10,6 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from impl.core.events import (
-    AppendFailed,
-    LogTruncating,
-    Observer,
-    RecordsReplicated,
-    ReplicaEvent,
-    silent,
-)
 from impl.core.fetcher_thread import (
     FetcherListener,
     FetcherThread,
@@ -25,6 +17,14 @@ from impl.core.fetcher_thread import (
     FetchState,
     FollowedLog,
     truncates_on_fetch,
+)
+from impl.core.replica_events import (
+    AppendFailed,
+    LogTruncating,
+    Observer,
+    RecordsReplicated,
+    ReplicaEvent,
+    silent,
 )
 from impl.core.replica_manager import Replica, ReplicaManager
 from impl.log.region import Region

@@ -16,7 +16,7 @@ from conformance.lockstep import Lockstep, Mismatch
 from conformance.mapping import cluster
 from conformance.walks import SHAPES, walk_cluster
 from impl.core import answers, leader_election
-from impl.core.broker_events import BrokerEvents
+from impl.core.broker_changes import BrokerChanges
 from impl.core.event_controller import EventController
 from impl.core.partition import Partition
 from impl.core.replica_machine import ReplicaMachine
@@ -200,10 +200,10 @@ def leave_notifications(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def keep_new_endpoints_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def quiet(self: BrokerEvents, broker: int) -> None:
+    async def quiet(self: BrokerChanges, broker: int) -> None:
         return
 
-    monkeypatch.setattr(BrokerEvents, "modified", quiet)
+    monkeypatch.setattr(BrokerChanges, "modified", quiet)
 
 
 def let_the_leaving_lead(monkeypatch: pytest.MonkeyPatch) -> None:

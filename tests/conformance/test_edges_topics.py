@@ -16,7 +16,7 @@ from conformance.mapping.topics_families import FAMILIES, LARGE
 from conformance.mapping.topics_tasks import task_of
 from impl import Step, StepNotPossible
 from impl.core import answers
-from impl.core.broker_events import BrokerEvents
+from impl.core.broker_changes import BrokerChanges
 from impl.core.deletion import DeletionManager
 from impl.core.event_controller import EventController
 from impl.core.replica_machine import ReplicaMachine
@@ -236,9 +236,9 @@ def test_a_fence_that_lets_a_deposed_controller_write_is_found(
 def test_a_broker_that_is_back_at_once_and_not_missed_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    changed = BrokerEvents.changed
+    changed = BrokerChanges.changed
 
-    async def by_id_alone(self: BrokerEvents) -> None:
+    async def by_id_alone(self: BrokerChanges) -> None:
         known = self.core.context.broker_epochs
         now = await self.core.client.brokers()
         self.core.context.broker_epochs = {
@@ -246,7 +246,7 @@ def test_a_broker_that_is_back_at_once_and_not_missed_is_found(
         }
         await changed(self)
 
-    monkeypatch.setattr(BrokerEvents, "changed", by_id_alone)
+    monkeypatch.setattr(BrokerChanges, "changed", by_id_alone)
 
     report = walked("returning")
 

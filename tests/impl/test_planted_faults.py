@@ -15,7 +15,7 @@ import pytest
 
 from impl.core import answers, imbalance, leader_election
 from impl.core.api import ControllerApi
-from impl.core.broker_events import BrokerEvents
+from impl.core.broker_changes import BrokerChanges
 from impl.core.channels import Channel, Channels
 from impl.core.event_controller import EventController
 from impl.core.event_manager import ControllerEventManager
@@ -165,7 +165,7 @@ PLANTED = {
         "answers LeaderAndIsr of controller epoch",
     ),
     "a controller forgets that a broker which went was about to go": Fault(
-        BrokerEvents.failed, "context.shutting_down.discard(broker)", "pass",
+        BrokerChanges.failed, "context.shutting_down.discard(broker)", "pass",
         "nothing is left to happen, and of the brokers that are about to go", "operators", first=2,
     ),
     "a controller does not read the ISRs of which it is notified": Fault(
@@ -202,7 +202,7 @@ PLANTED = {
         "asks in leader epoch", "failures", "2.7",
     ),
     "a broker that goes is kept back by what nobody else has": Fault(
-        BrokerEvents.shut_down, "len(context.replicas(one.partition)) > 1", "True",
+        BrokerChanges.shut_down, "len(context.replicas(one.partition)) > 1", "True",
         "keeps back a broker that goes", "one-replica",
     ),
     "a deletion that nobody carries out is forgotten (to 0.10.1)": Fault(

@@ -13,7 +13,7 @@ from conformance.running.partition import NEW_SESSION
 from conformance.running.result import ReplayResult
 from conformance.running.running_report import RunningReport, judge_running
 from conformance.running.simulated import traced_run
-from impl.core.broker_events import BrokerEvents
+from impl.core.broker_changes import BrokerChanges
 from impl.core.event_controller import EventController
 from impl.core.replica_manager import ReplicaManager
 from impl.core.request_batch import RequestBatch
@@ -99,7 +99,7 @@ PLANTED: dict[str, tuple[Callable[..., object], str, str, str]] = {
         "who knows a newer controller refuses an older one, and nobody else",
     ),
     "the registrations are read without a watch": (
-        BrokerEvents.changed,
+        BrokerChanges.changed,
         "registered = await self.core.client.brokers(watch=True)",
         "registered = await self.core.client.brokers()",
         "a controller handles notifications in the order in which they arrived",

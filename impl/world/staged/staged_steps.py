@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import product
 
 from impl.core.answers import NONE
-from impl.core.broker_events import BrokerNotAvailable, StaleBrokerEpoch
+from impl.core.broker_changes import BrokerNotAvailable, StaleBrokerEpoch
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
 from impl.sim.world_of_steps import offered

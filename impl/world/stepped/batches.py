@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from impl.core.broker_events import BrokerEvents
+from impl.core.broker_changes import BrokerChanges
 from impl.core.deletion import DeletionManager
 from impl.core.event_controller import EventController
 from impl.core.partition_machine import PartitionMachine
@@ -36,12 +36,12 @@ def name_of(procedure: Any) -> str:
 
 
 CREATES = name_of(EventController.create_partitions)
-CHANGED = name_of(BrokerEvents.changed)
-FAILED = name_of(BrokerEvents.failed)
-STARTED = name_of(BrokerEvents.started)
-SHUTS_DOWN = name_of(BrokerEvents.shut_down)
-MOVES = name_of(BrokerEvents.move_leaders)
-STOPS_FOLLOWERS = name_of(BrokerEvents.stop_followers)
+CHANGED = name_of(BrokerChanges.changed)
+FAILED = name_of(BrokerChanges.failed)
+STARTED = name_of(BrokerChanges.started)
+SHUTS_DOWN = name_of(BrokerChanges.shut_down)
+MOVES = name_of(BrokerChanges.move_leaders)
+STOPS_FOLLOWERS = name_of(BrokerChanges.stop_followers)
 RESUMES = name_of(DeletionManager.resume)
 RETRIES = name_of(DeletionManager.try_again)
 STOPS = name_of(DeletionManager._stop_replicas)  # a frame of it, not a call

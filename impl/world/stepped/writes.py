@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 from impl.core.api import ControllerApi
-from impl.core.broker_events import BrokerEvents
+from impl.core.broker_changes import BrokerChanges
 from impl.core.controller_parts import ControllerParts
 from impl.core.event_controller import EventController
 from impl.core.partition_machine import OFFLINE, PartitionMachine
@@ -226,7 +226,7 @@ def is_before_write(thread: ControllerThread) -> bool:
 
 def in_change(thread: ControllerThread) -> bool:
     """The event is that brokers came or went."""
-    return thread.frame_of(BrokerEvents.changed) is not None
+    return thread.frame_of(BrokerChanges.changed) is not None
 
 
 def electing(thread: ControllerThread) -> FrameType | None:

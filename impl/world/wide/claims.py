@@ -11,7 +11,7 @@ from typing import Any
 from impl.core.answers import NONE
 from impl.core.channels import Channel
 from impl.core.event_controller import EventController
-from impl.core.events import IsrUpdated, LogLoaded, LogTruncating
+from impl.core.replica_events import IsrUpdated, LogLoaded, LogTruncating
 from impl.core.replica_manager import Replica
 from impl.core.requests import kind_of
 from impl.world.wide.controller_answers import (

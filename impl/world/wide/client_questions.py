@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from impl.core.events import RecordsAppended
 from impl.core.fetcher_thread import EARLIEST, LATEST, EpochQuestion, FetcherError, FetchQuestion
+from impl.core.replica_events import RecordsAppended
 from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, Replica
 from impl.log.record import StoredRecord
 from impl.log.record_batch import batches_in, encode_batch, records_of

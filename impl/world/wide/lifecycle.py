@@ -6,9 +6,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 
-from impl.core.broker_events import BrokerNotAvailable
-from impl.core.events import IsrShrinking
+from impl.core.broker_changes import BrokerNotAvailable
 from impl.core.partition import NotAssignedReplica, RemoteReplica
+from impl.core.replica_events import IsrShrinking
 from impl.core.replica_manager import Replica
 from impl.sim.world_of_steps import Act, Candidates, StepKind, offered
 from impl.world.simulated_cluster import (

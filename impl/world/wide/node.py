@@ -14,8 +14,8 @@ from impl.core.api import AlteredIsrs
 from impl.core.channels import Channels
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
-from impl.core.events import BecameFollower, BecameLeader, LogCreated, ReplicaEvent
 from impl.core.journal import ControllerJournal
+from impl.core.replica_events import BecameFollower, BecameLeader, LogCreated, ReplicaEvent
 from impl.core.replica_manager import DelayedProduce, ReplicaManager
 from impl.core.request_batch import Round
 from impl.disk import MemoryDisk

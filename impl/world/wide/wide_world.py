@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from impl.core.controller_parts import ControllerConfig
-from impl.core.events import LogCreated, LogDeleted
+from impl.core.replica_events import LogCreated, LogDeleted
 from impl.releases import DEFAULT, Release
 from impl.sim.world_of_steps import Step, StepKind
 from impl.world.fetches import MOST_BYTES

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
-from impl.core.careful_client import LenientZnodeClient
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.journal import ControllerJournal
+from impl.core.lenient_client import LenientZnodeClient
 from impl.core.states import PartitionState
 from impl.releases import Release
 from impl.znodes import ReplicaAssignment, TopicPartition, paths

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
-from impl.core.broker_events import BrokerNotAvailable
+from impl.core.broker_changes import BrokerNotAvailable
 from impl.core.cluster_context import ClusterContext
 from impl.core.controller_parts import ControllerConfig, StateChangeFailed
 from impl.core.event_controller import EventController

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
-from impl.core.broker_events import StaleBrokerEpoch
+from impl.core.broker_changes import StaleBrokerEpoch
 from impl.core.event_controller import EventController
 from impl.core.requests import UpdateMetadata
 from impl.releases import Release

@@ -6,8 +6,8 @@ import pytest
 
 from conformance.vectors.implementation.batch_log import LogEnds, no_client
 from impl.core.alter_isr import AlterIsrManager
-from impl.core.events import IsrUpdated, ReplicaEvent
 from impl.core.partition import Partition
+from impl.core.replica_events import IsrUpdated, ReplicaEvent
 from impl.core.requests import LeaderAndIsrPartitionState
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition

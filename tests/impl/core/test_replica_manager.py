@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from impl.core.events import IsrUpdateRefused, LogFailed, ReplicaEvent
 from impl.core.fetcher_thread import EARLIEST, EpochQuestion, FetchQuestion
+from impl.core.replica_events import IsrUpdateRefused, LogFailed, ReplicaEvent
 from impl.core.replica_manager import ReplicaManager
 from impl.core.requests import (
     LEADER_EPOCH_DURING_DELETE,

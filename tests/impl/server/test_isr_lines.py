@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from impl.core.events import IsrRequestRefused, IsrUpdateFailed
+from impl.core.replica_events import IsrRequestRefused, IsrUpdateFailed
 from impl.releases import Release
 from impl.server.replica_lines import ReplicaLines
 from impl.znodes import TopicPartition

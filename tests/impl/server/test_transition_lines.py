@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from impl.core.replica_events import ReplicaStopped
 from impl.core.requests import LeaderAndIsr, LeaderAndIsrPartitionState, UpdateMetadata
 from impl.disk import MemoryDisk
 from impl.releases import Release
 from impl.server.log4j_files import Log4jFiles
 from impl.server.replica_lines import ReplicaLines
+from impl.server.trace import step_of
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper import wait
 from tests.impl.core.test_replica_manager import Hosted
@@ -122,3 +124,7 @@ def test_a_leader_that_leads_already_says_so(tmp_path: Path, release: str, named
         f"leader with correlation id 1 {BY} for partition {named} since it is already the leader "
         "for the partition."
     )
+
+
+def test_a_replica_that_was_stopped_keeps_its_word_in_traces() -> None:
+    assert step_of(ReplicaStopped(T0, True, "NONE")) == "stop_replica_completed"

@@ -21,7 +21,7 @@ class StaleBrokerEpoch(Exception):
     (2.2)."""
 
 
-class BrokerEvents:
+class BrokerChanges:
     """``BrokerChange`` and ``ControlledShutdown``; ``resume`` goes on with reassignments."""
 
     def __init__(

@@ -155,7 +155,7 @@ class LeaderAndIsrIgnored:
 
 
 @dataclass(frozen=True, slots=True)
-class TransitionBegun:
+class BecomeLeaderOrFollowerBegun:
     """A replica is about to become leader, or follower of ``leader``."""
 
     partition: TopicPartition
@@ -164,7 +164,7 @@ class TransitionBegun:
 
 
 @dataclass(frozen=True, slots=True)
-class TransitionCompleted:
+class BecomeLeaderOrFollowerCompleted:
     """A replica became leader, or follower of ``leader``."""
 
     partition: TopicPartition
@@ -173,7 +173,7 @@ class TransitionCompleted:
 
 
 @dataclass(frozen=True, slots=True)
-class TransitionSkipped:
+class BecomeLeaderOrFollowerSkipped:
     """A replica led or followed the same leader before, or its log cannot be used.
 
     ``before``: the leader that it knew; ``directory``: where its log is, if it has one.
@@ -198,7 +198,7 @@ class LeaderUnavailable:
 
 
 @dataclass(frozen=True, slots=True)
-class StopReplicaBegun:
+class ReplicaStopping:
     """A replica is about to be stopped, and deleted if ``delete``."""
 
     partition: TopicPartition
@@ -206,7 +206,7 @@ class StopReplicaBegun:
 
 
 @dataclass(frozen=True, slots=True)
-class StopReplicaCompleted:
+class ReplicaStopped:
     """A replica was stopped; ``error`` if its log could not be deleted."""
 
     partition: TopicPartition
@@ -385,12 +385,12 @@ ReplicaEvent = (
     | RequestReceived
     | RequestRefused
     | LeaderAndIsrIgnored
-    | TransitionBegun
-    | TransitionCompleted
-    | TransitionSkipped
+    | BecomeLeaderOrFollowerBegun
+    | BecomeLeaderOrFollowerCompleted
+    | BecomeLeaderOrFollowerSkipped
     | LeaderUnavailable
-    | StopReplicaBegun
-    | StopReplicaCompleted
+    | ReplicaStopping
+    | ReplicaStopped
     | LeaderCached
     | LeaderForgotten
     | LogCreated
