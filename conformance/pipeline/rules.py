@@ -27,7 +27,7 @@ class Rule:
     needs: str = ""
 
 
-LEADER_EPOCHS_GROW = Rule(
+LEADER_EPOCHS_NEVER_GO_BACK = Rule(
     "leader_epochs_never_go_back",
     "every election of a partition's leader, and every removal from its ISR by a controller, "
     "raises its leader epoch; nothing lowers it while the topic lives",
@@ -42,7 +42,7 @@ LEADER_IN_ISR = Rule(
     "a leader from the ISR, or -1 where nobody leads",
     "states with leader and ISR (state-change.log), ISR changes (server.log)",
 )
-CONTROLLER_EPOCHS_GROW = Rule(
+CONTROLLER_EPOCHS_STRICTLY_GROW = Rule(
     "controller_epochs_strictly_grow",
     "each election of a controller takes the next controller epoch, and its holder writes with it",
     "KAFKA-6082; KafkaController.elect",
@@ -115,7 +115,7 @@ CONTROLLERSHIP_FITS = Rule(
     "an election after a resignation, under the next epoch; acts and orders of who won it",
     "elections (controller.log), acts of controllers and brokers that obey (state-change.log)",
 )
-COMMITTED_IS_KEPT = Rule(
+NO_TRUNCATION_BELOW_HIGH_WATERMARK = Rule(
     "no_truncation_below_the_high_watermark",
     "while its process lives, a replica neither truncates nor starts without a record that it, or "
     "its leader while the replica was in the ISR, knew to be committed",
@@ -180,7 +180,7 @@ FETCHES_FROM_ITS_END = Rule(
     "a log that ends where the fetch before left it",
     "what followers are answered (ReplicaFetcherThread at TRACE)",
 )
-WATERMARK_GROWS = Rule(
+WATERMARK_NEVER_FALLS = Rule(
     "a_leaders_high_watermark_never_falls",
     "while a broker leads in an epoch its high watermark never falls: `hw_never_falls`",
     "Partition.maybeIncrementLeaderHW",
@@ -194,7 +194,7 @@ TRUNCATED_AS_ANSWERED = Rule(
     "an offset up to the end that was answered in that leader epoch",
     "truncations, and answers about epochs (kafka.request.logger at DEBUG or TRACE)",
 )
-ANSWERS_ITS_EPOCH = Rule(
+LEADER_REFUSES_OTHER_EPOCHS = Rule(
     "leader_refuses_other_epochs",
     "a leader serves requests that name its leader epoch, and refuses an older or a newer one; "
     "its own epoch only rises",
@@ -221,9 +221,9 @@ ENDS_AS_BEGAN = Rule(
 DATA_PLANE = (
     FOLLOWS_AS_ANSWERED,
     FETCHES_FROM_ITS_END,
-    WATERMARK_GROWS,
+    WATERMARK_NEVER_FALLS,
     TRUNCATED_AS_ANSWERED,
-    ANSWERS_ITS_EPOCH,
+    LEADER_REFUSES_OTHER_EPOCHS,
     WITHIN_THE_LOG,
     ENDS_AS_BEGAN,
 )
@@ -235,7 +235,7 @@ ISR_OF_REPLICAS = Rule(
     "an ISR out of the brokers that the partition is, or was, assigned to",
     "states with their replicas (state-change.log)",
 )
-VERSIONS_GROW = Rule(
+VERSIONS_STRICTLY_GROW = Rule(
     "versions_strictly_grow",
     "each write of a partition's state raises its zkVersion, while the topic lives",
     "conditional writes of ZooKeeper; KafkaZkClient.updateLeaderAndIsr",
@@ -348,7 +348,7 @@ LINES_TOGETHER = Rule(
     "both lines",
     "lines that are logged in pairs (any of the three logs)",
 )
-CLEAN_ELECTION = Rule(
+NO_LEADER_FROM_OUTSIDE_ISR = Rule(
     "no_leader_from_outside_the_isr",
     "a leader that was not in the ISR may lack what was committed: allowed where it is configured",
     "unclean.leader.election.enable; OfflinePartitionLeaderSelector (1.1+: Election)",
@@ -380,9 +380,9 @@ KRAFT = Rule(
 )
 
 RULES: tuple[Rule, ...] = (
-    LEADER_EPOCHS_GROW,
+    LEADER_EPOCHS_NEVER_GO_BACK,
     LEADER_IN_ISR,
-    CONTROLLER_EPOCHS_GROW,
+    CONTROLLER_EPOCHS_STRICTLY_GROW,
     ONE_OWNER,
     NO_OLDER_CONTROLLER,
     NO_OLDER_LEADER_EPOCH,
@@ -392,7 +392,7 @@ RULES: tuple[Rule, ...] = (
     ONE_STATE,
     WRITE_FITS,
     CONTROLLERSHIP_FITS,
-    COMMITTED_IS_KEPT,
+    NO_TRUNCATION_BELOW_HIGH_WATERMARK,
     TRUNCATED_TO_EPOCH_END,
     WATERMARK_IN_LOG,
     STARTS_FROM_LOG,
@@ -400,7 +400,7 @@ RULES: tuple[Rule, ...] = (
     DELETED_IN_FULL,
     *DATA_PLANE,
     ISR_OF_REPLICAS,
-    VERSIONS_GROW,
+    VERSIONS_STRICTLY_GROW,
     LEADER_WRITES_ISR,
     STARTS_ONCE,
     STATES_FOLLOW,
@@ -415,7 +415,7 @@ RULES: tuple[Rule, ...] = (
     EPOCH_VERSION,
     REQUEST_SEEN,
     LINES_TOGETHER,
-    CLEAN_ELECTION,
+    NO_LEADER_FROM_OUTSIDE_ISR,
     UNREAD,
     FILE_ORDER,
     KRAFT,
@@ -424,7 +424,7 @@ RULES: tuple[Rule, ...] = (
 
 OF_CLUSTERS = frozenset(
     (
-        CONTROLLER_EPOCHS_GROW.name,
+        CONTROLLER_EPOCHS_STRICTLY_GROW.name,
         ONE_OWNER.name,
         NO_OLDER_CONTROLLER.name,
         CONTROLLERSHIP_FITS.name,

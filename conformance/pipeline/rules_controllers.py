@@ -10,7 +10,7 @@ from conformance.ingest.schema import Event
 from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import (
-    CONTROLLER_EPOCHS_GROW,
+    CONTROLLER_EPOCHS_STRICTLY_GROW,
     EPOCH_VERSION,
     ONE_OWNER,
     REQUEST_AS_SENT,
@@ -59,7 +59,7 @@ def check(context: RuleContext) -> None:
     for reset in context.history.resets:
         context.report(
             FindingKind.EXPLAINED,
-            CONTROLLER_EPOCHS_GROW,
+            CONTROLLER_EPOCHS_STRICTLY_GROW,
             reset.event,
             f"a new ZooKeeper begins here: {reset.why}; epochs start again",
         )
@@ -81,12 +81,12 @@ def _ready_after_an_election(context: RuleContext) -> None:
         for before, ready in pairwise(events):
             if ready.kind != "controller_ready" or not history.contiguous(before, ready):
                 continue
-            context.looked(CONTROLLER_EPOCHS_GROW)
+            context.looked(CONTROLLER_EPOCHS_STRICTLY_GROW)
             if before.kind == "controller_elected" or before.at == ready.at:
                 continue
             context.report(
                 FindingKind.VIOLATION,
-                CONTROLLER_EPOCHS_GROW,
+                CONTROLLER_EPOCHS_STRICTLY_GROW,
                 ready,
                 f"broker {broker} is ready as controller with epoch {ready.controller_epoch} "
                 f"here, and took none since {before.where}",
@@ -115,7 +115,7 @@ def _ready_with_what_was_taken(context: RuleContext) -> None:
                 continue
             if not history.contiguous(elected, ready):
                 continue
-            context.looked(CONTROLLER_EPOCHS_GROW)
+            context.looked(CONTROLLER_EPOCHS_STRICTLY_GROW)
             if elected.controller_epoch == ready.controller_epoch:
                 continue
             used = Counter(
@@ -130,7 +130,7 @@ def _ready_with_what_was_taken(context: RuleContext) -> None:
             wrong, right = (elected, ready) if uses[0] < uses[1] else (ready, elected)
             context.report(
                 FindingKind.VIOLATION,
-                CONTROLLER_EPOCHS_GROW,
+                CONTROLLER_EPOCHS_STRICTLY_GROW,
                 wrong,
                 f"broker {broker} is controller with epoch {wrong.controller_epoch} here, and with "
                 f"{right.controller_epoch} at {right.where}, in one term as controller",
@@ -202,7 +202,7 @@ def _elections_grow(context: RuleContext) -> None:
             if event.controller_epoch is not None
         ]
         context.never_falls(
-            CONTROLLER_EPOCHS_GROW,
+            CONTROLLER_EPOCHS_STRICTLY_GROW,
             f"the controller epoch taken by broker {broker}",
             steps,
             _new_zookeeper(context),
@@ -222,7 +222,7 @@ def _writers_grow(context: RuleContext) -> None:
             if event.controller_epoch  # it is 0 once the controllership was left
         ]
         context.never_falls(
-            CONTROLLER_EPOCHS_GROW,
+            CONTROLLER_EPOCHS_STRICTLY_GROW,
             f"the controller epoch that broker {broker} writes with",
             steps,
             _new_zookeeper(context),
@@ -249,10 +249,10 @@ def _one_epoch_a_term(context: RuleContext, events: list[Event]) -> None:
                 continue
             if excuse(first, last) is not None:
                 continue
-            context.looked(CONTROLLER_EPOCHS_GROW)
+            context.looked(CONTROLLER_EPOCHS_STRICTLY_GROW)
             context.report(
                 FindingKind.VIOLATION,
-                CONTROLLER_EPOCHS_GROW,
+                CONTROLLER_EPOCHS_STRICTLY_GROW,
                 event,
                 f"broker {event.broker} writes with controller epoch {event.controller_epoch} "
                 f"here, and with {epoch} before it, at {first.where}, and after it, at "

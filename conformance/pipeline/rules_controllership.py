@@ -17,7 +17,11 @@ from conformance.pipeline.controllership_run import ControllershipRun, Refusal
 from conformance.pipeline.history import History
 from conformance.pipeline.model_writes import presets_for
 from conformance.pipeline.rule_context import RuleContext
-from conformance.pipeline.rules import CONTROLLER_EPOCHS_GROW, CONTROLLERSHIP_FITS, FindingKind
+from conformance.pipeline.rules import (
+    CONTROLLER_EPOCHS_STRICTLY_GROW,
+    CONTROLLERSHIP_FITS,
+    FindingKind,
+)
 from conformance.pipeline.rules_model import another_life, lives, same_life, source_of
 
 Segment = tuple[int, int]
@@ -67,7 +71,7 @@ def _segments(context: RuleContext) -> Callable[[Event], Segment | None]:
         (finding.file, finding.line)
         for finding in context.findings
         if finding.kind == FindingKind.INCOMPLETE.value
-        and finding.rule == CONTROLLER_EPOCHS_GROW.name
+        and finding.rule == CONTROLLER_EPOCHS_STRICTLY_GROW.name
     }
     times = sorted(each.at for each in history.events if (each.file, each.line) in doubted)
 

@@ -21,7 +21,7 @@ from conformance.pipeline.rules import (
     FETCHES_FROM_ITS_END,
     FOLLOWS_AS_ANSWERED,
     TRUNCATED_AS_ANSWERED,
-    WATERMARK_GROWS,
+    WATERMARK_NEVER_FALLS,
     FindingKind,
 )
 from model.systems import system
@@ -203,11 +203,11 @@ def _grows(context: RuleContext, events: list[Event]) -> None:
             known = None if event.kind in _ENDS else known
             continue
         if known is not None and _goes_on(context, known, event):
-            context.looked(WATERMARK_GROWS)
+            context.looked(WATERMARK_NEVER_FALLS)
             was, now = known.high_watermark or 0, event.high_watermark or 0
             if now < was and context.beside_each_other(event, known):
                 context.report(
-                    _sure(known, event), WATERMARK_GROWS, event,
+                    _sure(known, event), WATERMARK_NEVER_FALLS, event,
                     f"{_name(event)}: the leader's high watermark falls from {was} "
                     f"({known.where}) to {now}", f"{was} or more",
                 )  # fmt: skip

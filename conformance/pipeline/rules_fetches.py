@@ -22,11 +22,11 @@ from conformance.ingest.schema import Event
 from conformance.pipeline.request_rows import RequestRow
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import (
-    ANSWERS_ITS_EPOCH,
     ENDS_AS_BEGAN,
     FETCHES_FROM_ITS_END,
+    LEADER_REFUSES_OTHER_EPOCHS,
     TRUNCATED_AS_ANSWERED,
-    WATERMARK_GROWS,
+    WATERMARK_NEVER_FALLS,
     WITHIN_THE_LOG,
     FindingKind,
     Rule,
@@ -37,7 +37,7 @@ _AT_ONCE = 2_000  # milliseconds in which no topic is deleted and made anew
 
 _ROLES = frozenset(("leader_started", "follower_started"))
 RAISED_START = "log_start_raised"
-_NAMES = {WITHIN_THE_LOG.name: "log end", WATERMARK_GROWS.name: "high watermark"}
+_NAMES = {WITHIN_THE_LOG.name: "log end", WATERMARK_NEVER_FALLS.name: "high watermark"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ def check(context: RuleContext, fenced: bool) -> None:
     before = Counter(context.checked)
     for _, rows in sorted(context.history.served.items()):
         compared = [row for row in rows if row.fine and row.compared(fenced)]
-        _grow(context, ANSWERS_ITS_EPOCH, _epochs(compared), forgets=False)
+        _grow(context, LEADER_REFUSES_OTHER_EPOCHS, _epochs(compared), forgets=False)
         for _, those in sorted(_by_epoch(compared).items()):
-            _grow(context, WATERMARK_GROWS, _watermarks(those))
+            _grow(context, WATERMARK_NEVER_FALLS, _watermarks(those))
             _grow(context, WITHIN_THE_LOG, log_ends(those))
             _ends_of_epochs(context, those)
         _flows(context, rows)
@@ -90,7 +90,7 @@ def beside_roles(
             _no_more_than(context, WITHIN_THE_LOG, event, event.offset, log_ends(before))
             if event.high_watermark is not None:
                 most = event.high_watermark
-                _no_more_than(context, WATERMARK_GROWS, event, most, _watermarks(before))
+                _no_more_than(context, WATERMARK_NEVER_FALLS, event, most, _watermarks(before))
             if event.kind == "leader_started" and event.leader_epoch is not None:
                 _where_it_began(context, event, by_epoch.get(event.leader_epoch, []), replicas[key])
 

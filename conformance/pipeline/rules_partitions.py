@@ -10,7 +10,7 @@ from conformance.pipeline.history import numbers
 from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext, as_set
 from conformance.pipeline.rules import (
-    LEADER_EPOCHS_GROW,
+    LEADER_EPOCHS_NEVER_GO_BACK,
     LEADER_IN_ISR,
     ONE_LEADER,
     WRITERS_EPOCH,
@@ -113,7 +113,7 @@ def _epochs_grow(context: RuleContext) -> None:
         passed_on = history.passed_on(events)
         events = [event for event in events if id(event) not in passed_on]
         context.never_falls(
-            LEADER_EPOCHS_GROW,
+            LEADER_EPOCHS_NEVER_GO_BACK,
             f"{topic}-{partition}: the leader epoch",
             [_step(event) for event in events],
             excuse,

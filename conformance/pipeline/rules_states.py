@@ -16,16 +16,16 @@ from conformance.pipeline.rule_context import RuleContext, as_set
 from conformance.pipeline.rules import (
     BEGINS_AS_ASSIGNED,
     BREAKS,
-    CLEAN_ELECTION,
-    COMMITTED_IS_KEPT,
     HOLDS_AS_RECEIVED,
     ISR_OF_REPLICAS,
-    LEADER_EPOCHS_GROW,
+    LEADER_EPOCHS_NEVER_GO_BACK,
     LEADER_WRITES_ISR,
+    NO_LEADER_FROM_OUTSIDE_ISR,
+    NO_TRUNCATION_BELOW_HIGH_WATERMARK,
     ONE_LEADER,
     STARTS_ONCE,
     STATES_FOLLOW,
-    VERSIONS_GROW,
+    VERSIONS_STRICTLY_GROW,
     WRITE_FITS,
     FindingKind,
 )
@@ -82,7 +82,7 @@ def check(context: RuleContext) -> None:
             if event.kind == "unclean_election":
                 context.report(
                     FindingKind.EXPLAINED,
-                    CLEAN_ELECTION,
+                    NO_LEADER_FROM_OUTSIDE_ISR,
                     event,
                     f"{event.tp_name}: no broker of the ISR is alive, and broker {event.leader} is "
                     "elected from outside it: what it lacks of what was committed is lost",
@@ -370,7 +370,7 @@ def _versions_grow(context: RuleContext, events: list[Event]) -> None:
         (finding.file, finding.line)
         for finding in context.findings
         if finding.kind in {kind.value for kind in BREAKS}
-        or finding.rule == LEADER_EPOCHS_GROW.name
+        or finding.rule == LEADER_EPOCHS_NEVER_GO_BACK.name
     }
     logs: dict[tuple[str, str, int | None], list[Event]] = defaultdict(list)
     leads_in: dict[tuple[str, int | None], int | None] = {}
@@ -405,7 +405,7 @@ def _versions_grow(context: RuleContext, events: list[Event]) -> None:
             steps.append(ValueSeen(event.version or 0, event, strict=strict, fresh=fresh))
             after_wrong = False
         context.never_falls(
-            VERSIONS_GROW,
+            VERSIONS_STRICTLY_GROW,
             f"{some[0].tp_name}: the zkVersion that {who}, broker {broker}, writes",
             steps,
             excuse,
@@ -436,7 +436,7 @@ def _sent_versions_grow(context: RuleContext, events: list[Event]) -> None:
     for (_, sends, broker, controller, epoch), some in sorted(terms.items(), key=str):
         comes = "goes out" if sends else f"comes to broker {broker}"
         context.never_falls(
-            VERSIONS_GROW,
+            VERSIONS_STRICTLY_GROW,
             f"{some[0].tp_name}: the zkVersion that {comes} from controller {controller} in epoch "
             f"{epoch}",
             [ValueSeen(event.version or 0, event) for event in some],
@@ -482,7 +482,7 @@ def _controllers_alone_write_for_one_replica(context: RuleContext, events: list[
     named += context.history.assigned(events[0].tp or ("", 0))
     if len({broker for _, replicas in named for broker in replicas}) != 1:
         return
-    context.looked(VERSIONS_GROW, len(lines))
+    context.looked(VERSIONS_STRICTLY_GROW, len(lines))
     distances = Counter((each.version or 0) - (each.leader_epoch or 0) for each in lines)
     usual, times = distances.most_common(1)[0] if distances else (0, 0)
     wrong = [each for each in lines if (each.version or 0) - (each.leader_epoch or 0) != usual]
@@ -501,7 +501,7 @@ def _controllers_alone_write_for_one_replica(context: RuleContext, events: list[
     )
     context.report(
         FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
-        VERSIONS_GROW,
+        VERSIONS_STRICTLY_GROW,
         event,
         f"{event.tp_name}: zkVersion {event.version} stands beside leader epoch "
         f"{event.leader_epoch} here; with one replica, controllers alone write the state, each "
@@ -531,7 +531,7 @@ def _versions_and_epochs(context: RuleContext, events: list[Event]) -> None:
             logs[history.places[event.file].stream].append(event)
     alone = sum(map(len, logs.values())) == 1
     for _, some in sorted(logs.items()):
-        context.looked(VERSIONS_GROW, len(some))
+        context.looked(VERSIONS_STRICTLY_GROW, len(some))
         for number, event in enumerate(some):
             if not _is_below(event) or id(event) in context.blamed:
                 continue
@@ -547,7 +547,7 @@ def _versions_and_epochs(context: RuleContext, events: list[Event]) -> None:
                 continue
             context.report(
                 FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
-                VERSIONS_GROW,
+                VERSIONS_STRICTLY_GROW,
                 event,
                 f"{event.tp_name}: leader epoch {event.leader_epoch} stands under zkVersion "
                 f"{event.version}: each write of a leader epoch raises both"
@@ -561,11 +561,11 @@ def _no_write_leaves_the_first_version(context: RuleContext, events: list[Event]
     for event in events:
         if event.kind != "isr_updated" or not _was_written(context.history, event):
             continue
-        context.looked(VERSIONS_GROW)
+        context.looked(VERSIONS_STRICTLY_GROW)
         if event.version == 0:
             context.report(
                 FindingKind.VIOLATION,
-                VERSIONS_GROW,
+                VERSIONS_STRICTLY_GROW,
                 event,
                 f"{event.tp_name}: the ISR is written under zkVersion 0 here, with which the state "
                 "of a partition is made",
@@ -605,7 +605,7 @@ def _writes_above_what_it_received(context: RuleContext, events: list[Event]) ->
         if not before:
             continue
         last = max(before, key=lambda each: (each.at, history.key(each)))
-        context.looked(VERSIONS_GROW)
+        context.looked(VERSIONS_STRICTLY_GROW)
         if (
             event.version > (last.version or 0)
             or another_life(history, last, event)
@@ -616,7 +616,7 @@ def _writes_above_what_it_received(context: RuleContext, events: list[Event]) ->
             continue
         context.report(
             FindingKind.VIOLATION,
-            VERSIONS_GROW,
+            VERSIONS_STRICTLY_GROW,
             event,
             f"{event.tp_name}: the zkVersion that its leader, broker {event.broker}, writes is "
             f"{event.version} here, and {last.version} was sent to it before, at {last.where}",
@@ -838,7 +838,9 @@ def _starts_once(context: RuleContext, events: list[Event]) -> None:
             if mark is not None:
                 if less:
                     why += f", and began anew at {mark.where}: what its disk lost is lost"
-                    context.report(FindingKind.EXPLAINED, COMMITTED_IS_KEPT, b, why)
+                    context.report(
+                        FindingKind.EXPLAINED, NO_TRUNCATION_BELOW_HIGH_WATERMARK, b, why
+                    )
                 continue
             sure = (
                 history.contiguous(a, b)

@@ -22,7 +22,7 @@ from conformance.pipeline.history import History
 from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import (
-    COMMITTED_IS_KEPT,
+    NO_TRUNCATION_BELOW_HIGH_WATERMARK,
     STARTS_FROM_LOG,
     TRUNCATED_TO_EPOCH_END,
     WATERMARK_IN_LOG,
@@ -72,7 +72,7 @@ def check(context: RuleContext) -> None:
         elif event.kind == _OWN_WORDS and event.high_watermark is not None:
             said.append(event)
     for event in said:
-        context.looked(COMMITTED_IS_KEPT)
+        context.looked(NO_TRUNCATION_BELOW_HIGH_WATERMARK)
         _blame(context, event, _KnownCommitted(event, event), leaders, unclean)
     for events in replicas.values():
         events.sort(key=lambda each: (each.at, context.history.key(each)))
@@ -450,7 +450,7 @@ def _keeps(
             oldest = oldest or event
         ends = event.kind in _STARTS or event.kind in _CUTS
         if known is not None and ends and event.offset is not None:
-            context.looked(COMMITTED_IS_KEPT)
+            context.looked(NO_TRUNCATION_BELOW_HIGH_WATERMARK)
             cut = event.kind in _CUTS
             if event.offset < known.mark and (
                 cut or event.offset < _at_least(events, known.since, event, known.mark)
@@ -519,7 +519,9 @@ def _blame(
     else:
         kind = FindingKind.INCOMPLETE
         why += "what its leader had, or a new start of its process, may be missing"
-    context.report(kind, COMMITTED_IS_KEPT, less, why, f"an offset of {mark} or more")
+    context.report(
+        kind, NO_TRUNCATION_BELOW_HIGH_WATERMARK, less, why, f"an offset of {mark} or more"
+    )
 
 
 def _at_least(events: Iterable[Event], since: Event, until: Event, end: int) -> int:

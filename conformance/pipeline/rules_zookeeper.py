@@ -38,7 +38,7 @@ from conformance.ingest.znode_rows import STATE_WRITTEN
 from conformance.pipeline.request_rows import release_number
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import (
-    CONTROLLER_EPOCHS_GROW,
+    CONTROLLER_EPOCHS_STRICTLY_GROW,
     EPOCH_VERSION,
     ONE_CLUSTER,
     REQUEST_SEEN,
@@ -354,7 +354,7 @@ class _Keeper:
         of_controller = one.op == "Create" or (before is not None and epoch > before)
         if not of_controller and under <= newest:
             return  # a leader writes under the epoch of the controller that it obeys
-        self.context.looked(CONTROLLER_EPOCHS_GROW)
+        self.context.looked(CONTROLLER_EPOCHS_STRICTLY_GROW)
         if under == newest:
             return
         what = (
@@ -368,7 +368,7 @@ class _Keeper:
             kind = FindingKind.EXPLAINED if known else FindingKind.INCOMPLETE
             why = "; up to 2.0 nothing keeps a deposed controller from writing (KAFKA-6082)"
         self.context.report(
-            kind, CONTROLLER_EPOCHS_GROW, event, what + why, f"controller epoch {newest}"
+            kind, CONTROLLER_EPOCHS_STRICTLY_GROW, event, what + why, f"controller epoch {newest}"
         )
 
 

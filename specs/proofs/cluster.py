@@ -36,7 +36,7 @@ def requests_were_written(now, p, b, target, slot):
 @invariant("of two states that were written the later one has no older leader epoch",
            over=(PARTITIONS, ZK_VERSIONS, ZK_VERSIONS),
            why="the next election's epoch is above all of them")
-def epochs_rise(now, p, v, later):
+def leader_epochs_never_fall(now, p, v, later):
     state = now.partition[p].state
     return implies(all_of(v <= later, written(now, p, later)),
                    state[v].epoch <= state[later].epoch)
@@ -72,7 +72,8 @@ def nobody_goes_on(now, b):
     return not_(now.resigned.has(b))
 
 
-LEADERS = (versions_were_written, requests_were_written, epochs_rise, one_leader_an_epoch)
+LEADERS = (versions_were_written, requests_were_written, leader_epochs_never_fall,
+           one_leader_an_epoch)
 REGISTRATIONS = (nobody_is_mistaken,)
 RESIGNATIONS = (nobody_goes_on,)
 ELECTIONS = (versions_were_written, requests_were_written, leaders_are_in_the_isr)

@@ -215,7 +215,7 @@ def test_what_every_step_keeps_needs_what_a_later_release_brought(name, changed,
     ("system", "invariants", "step", "reason", "open_one"),
     [
         (CLUSTER, cluster.LEADERS, "leader_shrinks_isr", "the cached version is current",
-         "epochs_rise"),
+         "leader_epochs_never_fall"),
         (CLUSTER, cluster.ELECTIONS, "leader_shrinks_isr", "a leader never drops itself",
          "leaders_are_in_the_isr"),
         (TOPICS, topics.CONTROLLERSHIP, "broker_becomes_controller",
