@@ -453,7 +453,7 @@ def _configured(record: LogRecord, columns: dict[str, Any], tally: FileCounts) -
     return columns | {"broker": tally.stated_id}
 
 
-def is_harmless(reason: str) -> bool:
+def is_harmless_skip(reason: str) -> bool:
     """Whether a file was read whole and merely says nothing: it is reported, and hinders
     nothing.
     """

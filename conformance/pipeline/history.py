@@ -329,13 +329,15 @@ class History:
                 )
         return found
 
-    def values_of(self, column: str, tp: tuple[str, int] | None) -> Counter[int]:
+    def value_counts(self, column: str, tp: tuple[str, int] | None) -> Counter[int]:
         """How many lines have each value of a column, of one partition or of the cluster."""
-        known = self._values_of.get((column, tp))
+        known = self._value_counts.get((column, tp))
         if known is None:
             lines = self.events if tp is None else self._of_partitions.get(tp, ())
             values = (getattr(event, column) for event in lines)
-            known = self._values_of[column, tp] = Counter(one for one in values if one is not None)
+            known = self._value_counts[column, tp] = Counter(
+                one for one in values if one is not None
+            )
         return known
 
     @cached_property
@@ -347,7 +349,7 @@ class History:
         return found
 
     @cached_property
-    def _values_of(self) -> dict[tuple[str, tuple[str, int] | None], Counter[int]]:
+    def _value_counts(self) -> dict[tuple[str, tuple[str, int] | None], Counter[int]]:
         return {}
 
     def obeyed_before(self, event: Event) -> Event | None:
@@ -390,7 +392,7 @@ class History:
         return self.oldest_release >= (2, 1)
 
     @property
-    def keeps_writes(self) -> bool:
+    def controllers_remember_writes(self) -> bool:
         """Whether controllers are known to keep in memory each state that they write.
 
         Up to 2.3 one forgets the write in which it raises the leader epoch for a move

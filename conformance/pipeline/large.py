@@ -182,7 +182,7 @@ def counts(screened: DataFrame) -> DataFrame:
     )
 
 
-def releases(events: DataFrame) -> DataFrame:
+def releases_by_cluster(events: DataFrame) -> DataFrame:
     """The releases that each cluster's lines tell of."""
     lines = events.where((events.kind == "release") & events.detail.isNotNull())
     return lines.select("cluster", lines.detail.alias("release")).distinct()

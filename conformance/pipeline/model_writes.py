@@ -156,7 +156,7 @@ def _asked(shape: Shape, preset: str, switch: str | None) -> Fit:
     question.add(*asking.common, *asking.shown(shape))
     # One after another: of several that fit, a solver's model names whichever it came to first.
     try:
-        for name, formula in asking.writes.items():
+        for name, formula in asking.write_formulas.items():
             question.push()
             question.add(formula)
             if solver.check(question):
@@ -208,7 +208,7 @@ class _Asking:
                 yield state[self.cells[key].number] == code
 
     @cached_property
-    def writes(self) -> dict[str, Any]:
+    def write_formulas(self) -> dict[str, Any]:
         """By name, that a step of it leads from the state before to what stands in ZooKeeper."""
         import z3
 

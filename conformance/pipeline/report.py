@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from conformance.ingest.parse import UNKNOWN_TEMPLATE, is_harmless
+from conformance.ingest.parse import UNKNOWN_TEMPLATE, is_harmless_skip
 from conformance.pipeline.causes import causes
 from conformance.pipeline.corpus import Corpus, Judged
 from conformance.pipeline.coverage import as_rows, coverage_of
@@ -48,9 +48,9 @@ def ingest_summary(corpora: Sequence[Corpus]) -> dict[str, Any]:
         "rejected_by_template": unknown,
         "clusters": _clusters(corpora),
         "files": files,
-        "silent": [row for row in _reasons(files) if is_harmless(row["reason"])],
+        "silent": [row for row in _reasons(files) if is_harmless_skip(row["reason"])],
         "unreadable": [
-            *(row for row in _reasons(files) if not is_harmless(row["reason"])),
+            *(row for row in _reasons(files) if not is_harmless_skip(row["reason"])),
             *(
                 {"file": each.name, "reason": each.reason}
                 for corpus in corpora

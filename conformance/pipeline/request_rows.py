@@ -43,10 +43,10 @@ class RequestRow:
 
         It did not up to 2.4 within a fetch session (KAFKA-9338).
         """
-        return self.epoch >= 0 and (fenced or not self.insession)
+        return self.current_leader_epoch >= 0 and (fenced or not self.insession)
 
     @property
-    def epoch(self) -> int:
+    def current_leader_epoch(self) -> int:
         """The leader epoch in which it was asked; -1 where none is named (up to 2.0)."""
         return self.asked.get("currentleaderepoch", -1)
 

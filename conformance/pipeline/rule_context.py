@@ -149,7 +149,7 @@ class RuleContext:
         high, low = fall.last.event, fall.step.event
         if high is low or getattr(high, column) != fall.last.value:
             return False
-        counted = self.history.values_of(column, low.tp)
+        counted = self.history.value_counts(column, low.tp)
         alone = counted[fall.last.value] == 1 and counted[fall.step.value] > 1
         return alone and (low.tp is None or self.lacks(high, "alone"))
 

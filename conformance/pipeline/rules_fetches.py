@@ -108,7 +108,8 @@ def _no_more_than(
     if not above or not context.beside_each_other(role, above[0].row.event):
         return
     shown, alone = above[0], len(lines) == 1 and len(values) > len(above)
-    here = f"{_name(role)} ends leader epoch {shown.row.epoch} with {_NAMES[rule.name]} {most}"
+    epoch = shown.row.current_leader_epoch
+    here = f"{_name(role)} ends leader epoch {epoch} with {_NAMES[rule.name]} {most}"
     event = shown.row.event if alone else role
     _report(
         context, rule, shown.row.event, role, event, False,
@@ -131,12 +132,13 @@ def _where_it_began(
         if row.fetch or end < 0:
             continue
         context.looked(ENDS_AS_BEGAN)
-        own = asked == row.epoch
+        epoch = row.current_leader_epoch
+        own = asked == epoch
         wrong = end < begin if own else end > max(begin, raised)
         if wrong and context.beside_each_other(start, row.event):
             _report(
                 context, ENDS_AS_BEGAN, start, row.event, row.event, True,
-                f"{_name(start)} began leader epoch {row.epoch} with a log that ended at {begin} "
+                f"{_name(start)} began leader epoch {epoch} with a log that ended at {begin} "
                 f"({start.where}), and answers that epoch {asked} ends at {end}",
                 f"{begin} or more" if own else f"{begin} or less",
             )  # fmt: skip
@@ -145,13 +147,14 @@ def _where_it_began(
 def _by_epoch(rows: Iterable[RequestRow]) -> dict[int, list[RequestRow]]:
     found: dict[int, list[RequestRow]] = defaultdict(list)
     for row in rows:
-        found[row.epoch].append(row)
+        found[row.current_leader_epoch].append(row)
     return found
 
 
 def _epochs(rows: Iterable[RequestRow]) -> list[LoggedValue]:
     """Who answers in a leader epoch has it, and has no older one after it."""
-    return [LoggedValue(row, row.epoch, row.epoch, f"leader epoch {row.epoch}") for row in rows]
+    known = ((row, row.current_leader_epoch) for row in rows)
+    return [LoggedValue(row, epoch, epoch, f"leader epoch {epoch}") for row, epoch in known]
 
 
 def _watermarks(rows: Iterable[RequestRow]) -> list[LoggedValue]:
@@ -173,7 +176,10 @@ def log_ends(rows: Iterable[RequestRow]) -> list[LoggedValue]:
                 found.append(LoggedValue(row, mark, None, f"high watermark {mark}"))
             if offset >= 0 and not row.diverging:  # else its log is another one (KIP-595)
                 found.append(LoggedValue(row, offset, None, f"a fetch from offset {offset}"))
-        elif row.asked.get("leaderepoch") == row.epoch and row.answered.get("endoffset", -1) >= 0:
+        elif (
+            row.asked.get("leaderepoch") == row.current_leader_epoch
+            and row.answered.get("endoffset", -1) >= 0
+        ):
             end = row.answered["endoffset"]
             found.append(LoggedValue(row, end, end, f"the end {end} of its own epoch"))
     return found
@@ -188,8 +194,8 @@ def _grow(
         event = blamed.row.event
         _report(
             context, rule, high.row.event, low.row.event, event, forgets,
-            f"{_name(event)} answers in leader epoch {blamed.row.epoch} and shows {blamed.what}, "
-            f"and {since} that {other.what} ({other.row.event.where})",
+            f"{_name(event)} answers in leader epoch {blamed.row.current_leader_epoch} and shows "
+            f"{blamed.what}, and {since} that {other.what} ({other.row.event.where})",
             f"no more than {other.most}" if blamed is high else f"{other.least} or more",
         )  # fmt: skip
 
@@ -230,9 +236,9 @@ def _ends_of_epochs(context: RuleContext, rows: Iterable[RequestRow]) -> None:
             if epoch <= asked and before > end and _ordered(one.event, row):
                 _report(
                     context, ENDS_AS_BEGAN, one.event, row.event, row.event, True,
-                    f"{_name(row.event)} answers in leader epoch {row.epoch} that epoch {asked} "
-                    f"ends at {end}, and had answered that epoch {epoch} ends at {before} "
-                    f"({one.event.where})", f"an end of {before} or more",
+                    f"{_name(row.event)} answers in leader epoch {row.current_leader_epoch} "
+                    f"that epoch {asked} ends at {end}, and had answered that epoch {epoch} ends "
+                    f"at {before} ({one.event.where})", f"an end of {before} or more",
                 )  # fmt: skip
                 break
         else:
@@ -250,7 +256,7 @@ def _flows(context: RuleContext, rows: Iterable[RequestRow]) -> None:
         if flow and not _goes_on(flow[-1], row):
             _flow(context, flow)
             flow.clear()
-        if row.fine and row.epoch >= 0:
+        if row.fine and row.current_leader_epoch >= 0:
             flow.append(row)
     for _, flow in sorted(flows.items()):
         _flow(context, flow)
@@ -258,7 +264,7 @@ def _flows(context: RuleContext, rows: Iterable[RequestRow]) -> None:
 
 def _goes_on(one: RequestRow, row: RequestRow) -> bool:
     """Whether the follower asks on as the one that it was."""
-    return (row.epoch, row.run) == (one.epoch, one.run) and row.fine
+    return (row.current_leader_epoch, row.run) == (one.current_leader_epoch, one.run) and row.fine
 
 
 def _flow(context: RuleContext, flow: Sequence[RequestRow]) -> None:
@@ -317,8 +323,8 @@ def _from_where_it_ended(
         FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
         FETCHES_FROM_ITS_END, blamed.event,
         f"{row.event.topic}-{row.event.partition}: broker {row.event.replica} fetches from offset "
-        f"{blamed.asked['fetchoffset']} in leader epoch {row.epoch}, and {more} from "
-        f"{other.asked['fetchoffset']} ({other.event.where}); {reason}",
+        f"{blamed.asked['fetchoffset']} in leader epoch {row.current_leader_epoch}, and {more} "
+        f"from {other.asked['fetchoffset']} ({other.event.where}); {reason}",
         f"offset {other.asked['fetchoffset']}",
     )  # fmt: skip
     return blamed is row

@@ -28,7 +28,7 @@ from conformance.pipeline.history import History
 from conformance.pipeline.model_writes import Fit, fit, is_configured, pairs, presets_for, shape_of
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import LEADER_WRITES_ISR, ONE_STATE, WRITE_FITS, FindingKind
-from conformance.pipeline.znodes import StateLife, ZnodeHistory
+from conformance.pipeline.znodes import StateZnodeLifetime, ZnodeHistory
 
 _SURELY_ONE_LIFE = 2000  # milliseconds: a topic is not deleted, and made again, in less
 _MAKES_ITS_LOG = 5000  # milliseconds from the creation of a partition to that of a log of it
@@ -190,10 +190,10 @@ def _with_writes(
     """Lives by lines, and those of the transaction log: together where there is one of each."""
     znodes = ZnodeHistory(written)
     of_lines: dict[tuple[str, int], list[tuple[int, str, int, int]]] = defaultdict(list)
-    of_znodes: dict[tuple[str, int], list[StateLife]] = defaultdict(list)
+    of_znodes: dict[tuple[str, int], list[StateZnodeLifetime]] = defaultdict(list)
     for key in sorted(found):
         of_lines[key[1], key[2]].append(key)
-    for life in znodes.lives():
+    for life in znodes.lifetimes():
         of_znodes[life.topic, life.partition].append(life)
     for tp, lives_of in sorted(of_znodes.items()):
         keys, joined = of_lines[tp], False

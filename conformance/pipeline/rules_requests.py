@@ -603,7 +603,7 @@ def _starts_as_written(context: RuleContext, events: list[Event]) -> None:
         later = own[after] if here else written[place]
         if event.leader_epoch <= (later.leader_epoch or 0):
             continue
-        alone = history.values_of("leader_epoch", event.tp)[event.leader_epoch] == 1
+        alone = history.value_counts("leader_epoch", event.tp)[event.leader_epoch] == 1
         # In one log a replica that was made again is no sign of another life of its topic.
         anew = (
             bool(history.reset(event, later) or history.topic_began(event, later))

@@ -418,7 +418,7 @@ def _sent_versions_grow(context: RuleContext, events: list[Event]) -> None:
     """What one controller writes and sends of a partition, and what a broker receives of it, goes
     back to no zkVersion before: it sends what it has read or written last, in order."""
     history = context.history
-    if not history.keeps_writes:
+    if not history.controllers_remember_writes:
         return
     terms: dict[tuple[str, bool, int | None, int | None, int], list[Event]] = defaultdict(list)
     for event in events:
@@ -868,7 +868,7 @@ def _holds_the_epoch_of_the_last_start(context: RuleContext, a: Event, b: Event)
     context.looked(HOLDS_AS_RECEIVED)
     if held == a.leader_epoch or not context.lacks(b, a.where):
         return
-    counted = context.history.values_of("leader_epoch", b.tp)
+    counted = context.history.value_counts("leader_epoch", b.tp)
     alone = counted[a.leader_epoch or 0] == 1 and counted[held] > 0
     contradiction = (
         f"starts in leader epoch {a.leader_epoch} here, and held {held} when it started next, at "

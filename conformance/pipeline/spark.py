@@ -131,7 +131,7 @@ class SparkEngine:
         cuts = events.transform(large_.heavy).persist()
         cuts.count()
         releases: dict[str, list[str]] = {}
-        for row in events.transform(large_.releases).collect():
+        for row in events.transform(large_.releases_by_cluster).collect():
             releases.setdefault(row["cluster"], []).append(row["release"])
         context.setJobDescription("check: partitions")
         rest = events.transform(large_.of_clusters).persist()

@@ -86,7 +86,7 @@ class Stretches:
 
 
 @dataclass(frozen=True)
-class StateLife:
+class StateZnodeLifetime:
     """The states of a partition from its creation on, or from a hole on, in their order."""
 
     root: str
@@ -122,8 +122,8 @@ class ZnodeHistory:
         """The chroots of the clusters that are kept there."""
         return sorted({one.root for one in self.operations if one.path})
 
-    def lives(self) -> Iterator[StateLife]:
-        """Each life of each partition's state. None where two ZooKeepers lie together."""
+    def lifetimes(self) -> Iterator[StateZnodeLifetime]:
+        """Each lifetime of each partition's state. None where two ZooKeepers lie together."""
         if self.mixed() is not None:
             return
         running: dict[tuple[str, str, int], tuple[int, bool, list[Event]]] = {}
@@ -135,11 +135,11 @@ class ZnodeHistory:
             before = running.get(key)
             if before is None or one.op == "Create" or before[0] != stretch:
                 if before is not None:
-                    yield StateLife(*key, before[1], before[2])
+                    yield StateZnodeLifetime(*key, before[1], before[2])
                 running[key] = stretch, one.op == "Create", []
             running[key][2].append(event)
         for key, (_, created, events) in sorted(running.items()):
-            yield StateLife(*key, created, events)
+            yield StateZnodeLifetime(*key, created, events)
 
 
 def operation(event: Event) -> Operation | None:
