@@ -1,9 +1,8 @@
 """Log files that grow, roll and are compressed while they are read: how far each was read.
 
-A file is known again by its log and its first line, whatever it is called by now and whether it
-is compressed by now. What is handed on ends where a record ends, and where several files have
-much to catch up, at about the same moment in all of them: what one broker did is judged beside
-what the others did then.
+A file is identified by its log and first line, even after renaming or compression. Batches end at a
+record boundary. When several files lag, they end at about the same time in each, so that what one
+broker did is judged beside what the others did then.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@
     pass Fetch from 2 to 1               # ends the rules for such messages
     release Fetch from 2 to 1            # lets go the oldest that is held
     await SetData from 3 to zookeeper path /brokers/topics    # until such a message is held
-    claim StopReplica to 2               # it arrives once it is let go, though its sender gives up
+    claim StopReplica to 2               # delivered when released, even if its sender has timed out
     kill 1 | start 1 | pause 1 | resume 1 | expire 1
     controller 3                         # /controller is deleted while the others are paused
     keep 1 before                        # a copy of the disk of broker 1

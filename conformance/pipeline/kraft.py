@@ -1,9 +1,9 @@
 """Which of a cluster's lines are those of a ZooKeeper cluster, and where KRaft begins.
 
 The rules are those of the ZooKeeper-era protocol. A KRaft broker applies its metadata log, and
-applies the same leader epoch again whenever it replays it: judged by these rules it would be broken
-and is not. So nothing of a KRaft cluster is judged, and of a cluster that migrates (KIP-866) what
-its lines tell until KRaft takes over.
+applies the same leader epoch again whenever it replays it: these rules would report a correct KRaft
+broker as broken. KRaft clusters are not judged; migrating ones (KIP-866) only up to the point where
+KRaft takes over.
 """
 
 from __future__ import annotations

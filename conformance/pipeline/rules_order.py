@@ -1,11 +1,11 @@
-"""The steps of a process in its own log: each stands after the one that it takes before.
+"""Order of steps in one process's log: each must follow its predecessor.
 
 A broker logs that it received a request before it logs that it handles, completes or refuses it; a
-controller moves a replica out of the state that it moved it into. One thread writes these lines at
-one level, so that a step without the one before it was not taken, if nothing of the log is missing.
+replica leaves the state that the controller last put it in. One thread writes these lines at one
+level, so that a step without its predecessor was not taken, if nothing of the log is missing.
 
-The model has these steps and not the lines that log them, so lines are compared. A log in
-which more than a few steps lack another was filtered: no step of it is missing for certain.
+The model has these steps and not the lines that log them, so lines are compared. If more than a few
+predecessors are missing, the log was filtered, and no absence proves anything.
 """
 
 from __future__ import annotations

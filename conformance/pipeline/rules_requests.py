@@ -1,8 +1,8 @@
 """Rules about a controller's requests: sent, received, handled, and what the broker then holds.
 
-A broker gets what the controller sent to it, does of it what it says, and holds the leader epoch
-that it was sent last. All of that is compared by values that stand in the lines: by the number of
-the request within one log, by controller epochs between logs, never by two brokers' clocks.
+A broker receives what the controller sent, carries it out, and holds the last leader epoch sent.
+All of that is compared by values in the lines: by the number of the request within one log, by
+controller epochs between logs, never by two brokers' clocks.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A system played step by step: the state, the steps that can happen, and why others cannot.
 
 A game is a heading and lines, as in a story: `system replication version 2.3 brokers 3`, then
-`broker_becomes_controller broker=1`. Nothing is kept but what can be computed again from these
-words, so that undo is free, branches cost nothing, and a run is a text.
+`broker_becomes_controller broker=1`. Only these words are kept; everything else is recomputed from
+them, so that undo is free, branches cost nothing, and a run is a text.
 """
 
 from __future__ import annotations

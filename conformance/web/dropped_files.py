@@ -1,7 +1,7 @@
 """Log files dropped into the page: checked on this machine, and kept for a while.
 
-A set of files is a folder of its own, which goes with the server. What `insync check` says of it is
-what the page shows: the same command, in a process of its own with a limit.
+Each upload has its own folder, deleted when the server ends. The page shows what `insync check`
+says of the folder: the same command, in a process of its own that may take ten minutes (`SECONDS`).
 """
 
 from __future__ import annotations

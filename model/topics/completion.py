@@ -1,6 +1,7 @@
 """The last steps of a deletion, which the next controller completes if this one fails.
 
-In order: memory, states, the topic's znode, the request.
+In order: the controller's memory, /brokers/topics/T/partitions/P/state of each partition,
+/brokers/topics/T, and the request, /admin/delete_topics/T.
 
 Source: TopicDeletionManager.completeDeleteTopic, KafkaZkClient.deleteTopicZNode
 """

@@ -1,6 +1,6 @@
-"""Terms as Python expressions, whatever a state is stored in: the one lowering to Python.
+"""Lowers terms to Python, however states are stored.
 
-`PythonTerms` writes what all share. How a state is stored is what differs, and is measured:
+`PythonTerms` writes what all share. Subclasses differ in how a state is stored:
 
     python_code.PackedTerms   one byte a cell, for exploration within bounds: a search hashes and
                               keeps every state

@@ -1,9 +1,9 @@
 """Names from the author's source: local variables, protocol definitions, bound variables.
 
 A recording keeps what a transition requires and writes, not what its author called the parts. This
-listens while the text is recorded once more: `cut = common_end(now, follower, leader)` says that a
-term is called `cut`, and that it is the word `common_end` of a follower and a leader. A name is
-only ever another way to write a term that the recording has; without it the term stands there.
+records the transition again and notes local variable names: `cut = common_end(now, follower,
+leader)` says that a term is called `cut`, and that it is the definition `common_end` of a follower
+and a leader. A name only abbreviates a recorded term; an unnamed term is written out.
 """
 
 from __future__ import annotations

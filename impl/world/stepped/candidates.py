@@ -1,4 +1,4 @@
-"""Arguments that are worth asking about, which the steps of a stepped cluster share."""
+"""Candidate arguments shared by the steps of a stepped cluster."""
 
 from __future__ import annotations
 

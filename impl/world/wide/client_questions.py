@@ -1,8 +1,7 @@
 """Steps of clients that send any request to any broker, leader or not.
 
-What each is to be answered is said here from what the broker has in memory and on its disk: who
-leads, in which epoch, where its log begins, is committed to, and ends. Nothing is asked of the core
-for that, so that a claim may hold one against the other (`ClientAnswered`).
+The expected answer is computed from the broker's memory and disk: leader, epoch, log start, high
+watermark, log end. The core is not consulted, so a claim can compare the two (`ClientAnswered`).
 """
 
 from __future__ import annotations
