@@ -138,8 +138,8 @@ class Provenance:
                                self._sources(other, inside), inside)  # fmt: skip
                     if other.op == "add":
                         raised.append(self._index_of(write.field, position))
-        for one, other in itertools.permutations(set(raised), 2):
-            self._raised.setdefault(one, set()).add(other)
+        for field, beside in itertools.permutations(set(raised), 2):
+            self._raised.setdefault(field, set()).add(beside)
         for names in inside.values():
             self._connect(sorted(names), sorted(names), {})
 

@@ -350,8 +350,8 @@ ELECTING = "rror while electing leader for partition"
         ("1.0", OFFLINE, "kafka.common.NoReplicaOnlineException: No replica in ISR for partition "
          "t-0 is alive. Live brokers are: [Set(1)], ISR brokers are: [2,3]"),
         ("1.0", CONTROLLED_SHUTDOWN, "kafka.common.StateChangeFailedException: "
-         f"[Controller id=1 epoch=1] Encountered e{ELECTING} t-0 due to: No other replicas in ISR 2,3 for t-0 besides shutting down "
-         "brokers 2,3"),
+         f"[Controller id=1 epoch=1] Encountered e{ELECTING} t-0 due to: No other replicas in "
+         "ISR 2,3 for t-0 besides shutting down brokers 2,3"),
         ("1.1", CONTROLLED_SHUTDOWN, "kafka.common.StateChangeFailedException: Failed to elect "
          "leader for partition t-0 under strategy "
          "ControlledShutdownPartitionLeaderElectionStrategy"),
