@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.web.board import Board, board
-from conformance.web.run_files import NoRunError, ReplayedRun
+from conformance.web.replayed_run import NoRunError, ReplayedRun
 from impl.world.trace import opened
 from model.former_names import step_now
 from model.language import ProtocolError

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from conformance.web.replayed_run import NoRunError as NoRunError
+from conformance.web.replayed_run import ReplayedRun as ReplayedRun
 from impl.world.trace import opened
 from model.language import ProtocolError
 from model.systems import system
@@ -14,26 +15,6 @@ from specs.state_text import text
 from specs.story.commands import StoryCommand
 from specs.story.heading import heading_line
 from specs.story.read import StoryError, read_story
-
-
-@dataclass(frozen=True)
-class ReplayedRun:
-    """A sentence, the heading of a game, and its lines. `loop`: see `specs.runs`.
-
-    `diagnosis` says why it ends here: the trace that it was goes on as no run of the model does.
-    `places` says of each line where it stood, in a trace.
-    """
-
-    title: str
-    heading: str
-    lines: tuple[str, ...]
-    loop: int | None = None
-    diagnosis: str | None = None
-    places: tuple[str, ...] = ()
-
-
-class NoRunError(Exception):
-    """A file holds no run; the message names the file and says what does."""
 
 
 def read_run(path: Path, claim: str | None = None) -> ReplayedRun:

@@ -20,7 +20,7 @@ from conformance.partial.check_partial import judge_partial
 from conformance.partial.read_partial import read_partial
 from conformance.replay import REPLAYED, judge
 from conformance.web.played_trace import stepped, system_of
-from conformance.web.run_files import NoRunError, ReplayedRun
+from conformance.web.replayed_run import NoRunError, ReplayedRun
 from impl import TraceError, read_trace
 from impl.world.trace import opened
 from model.language import RecordedSystem

@@ -1,0 +1,25 @@
+"""A run as the explorer shows it, from any source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ReplayedRun:
+    """A sentence, the heading of a game, and its lines. `loop`: see `specs.runs`.
+
+    `diagnosis` says why it ends here: the trace that it was goes on as no run of the model does.
+    `places` says of each line where it stood, in a trace.
+    """
+
+    title: str
+    heading: str
+    lines: tuple[str, ...]
+    loop: int | None = None
+    diagnosis: str | None = None
+    places: tuple[str, ...] = ()
+
+
+class NoRunError(Exception):
+    """A file holds no run; the message names the file and says what does."""
