@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from conformance.mapping import Facts, SystemMap
 from impl.sim.suspension_points import STATE_NODE
-from impl.world.partition_world import STATE
+from impl.world.cluster import STATE
 from impl.world.stepped.controller_run import FIRST
 from impl.znodes import paths
 from impl.zookeeper.watches import Change, Watches

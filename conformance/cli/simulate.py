@@ -29,7 +29,7 @@ from conformance.cli.keep_results import keep_trace, open_option, show_file, sto
 from conformance.cli.simulate_cluster import simulate_cluster
 from impl import KINDS, PROFILES, Trace, read_trace, write_trace
 from impl.sim.simulator import JOINED_BY, SWARM
-from impl.world.partition_world import MOST_BROKERS
+from impl.world.cluster import MOST_BROKERS
 from impl.world.simulator import Simulator, steps_of
 from impl.world.trace import TraceEvent, TraceHeader, write_events
 from model.faults import FAULTS

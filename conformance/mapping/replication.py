@@ -13,7 +13,7 @@ from conformance.mapping.rows import Facts, FactTable, Family, PossibleNow, Step
 from impl import Step, World
 from impl.core.partition import UNKNOWN_END
 from impl.releases import DEFAULT, Release
-from impl.world.partition_world import WITH_DISK_FAILURES
+from impl.world.disk_failures import FailingDiskWorld
 
 _OWN_ELECTION = "reading the epoch before a registration is a step of the system `election`"
 _LOST = "a registration that lost the race changes nothing"
@@ -369,25 +369,19 @@ def _world(bounds: Mapping[str, int], version: str | None) -> World:
     return World(brokers=bounds["brokers"], version=version or DEFAULT)
 
 
-class _StoryWorld(World):
-    """A world in which disks fail; ``disk_lost`` is what the story assumes of them."""
-
-    disk_lost = "never"
-
-
 def _story_world(
     bounds: Mapping[str, int], version: str | None, switches: Mapping[str, object]
-) -> _StoryWorld:
+) -> FailingDiskWorld:
     release = version or DEFAULT
     Release.published(release)
     if "late_answers_ignored" in switches:
         if release not in ("2.1", "2.1.0"):
             raise ValueError(f"2.1.0 alone takes late answers (KAFKA-7786), not {release}")
         release = "2.1.0"
-    world = _StoryWorld(bounds["brokers"], version=release, kinds=WITH_DISK_FAILURES)
-    for host in world.hosts.values():
-        host.min_isr = int(cast("int", switches.get("min_insync_replicas", 1)))
-    world.disk_lost = str(switches.get("disk_lost", world.disk_lost))
+    world = FailingDiskWorld(
+        bounds["brokers"], release, int(cast("int", switches.get("min_insync_replicas", 1)))
+    )
+    world.assumes = str(switches.get("disk_lost", "never"))
     return world
 
 
@@ -422,13 +416,13 @@ FAMILIES = {
 """Two epochs, and all that is not about them left out."""
 
 
-def _may_be_empty(world: _StoryWorld, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+def _may_be_empty(world: FailingDiskWorld, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
     """Which brokers lose their disks a story assumes; the world loses any."""
     is_member = broker in world.registered_state.isr
     others = [one.partition for one in world.hosts.values() if one.broker != broker]
     is_known = any(one.leads and one.follower_state(broker).end != UNKNOWN_END for one in others)
-    ruled_out = world.disk_lost != "by_any" and (
-        is_member or (is_known and world.disk_lost == "when_forgotten")
+    ruled_out = world.assumes != "by_any" and (
+        is_member or (is_known and world.assumes == "when_forgotten")
     )
     return (() if ruled_out else ("broker_starts_empty",)), {}
 

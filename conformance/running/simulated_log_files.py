@@ -26,8 +26,9 @@ from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import Log4jFiles
 from impl.server.replica_lines import ReplicaLines
 from impl.sim.world_of_steps import Step
+from impl.world.simulated_broker import FOLDER
 from impl.world.simulated_cluster import STEP_MS as WIDE_STEP_MS
-from impl.world.wide.node import FOLDER, WideBroker
+from impl.world.wide.node import WideBroker
 from impl.world.wide.runs import run_wide, world_of
 from impl.world.wide.wide_world import FIRST_INSTANT_MS, WideWorld
 from impl.znodes import TopicPartition, paths

@@ -7,47 +7,44 @@ the first condition of whatever step it is for.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from impl.world.partition_world import World
-
+from impl.world.cluster import PartitionCluster
 
 Many = Iterable[tuple[int, ...]]
 
 
-def each_controller(world: World) -> Many:
+def each_controller(world: PartitionCluster) -> Many:
     """(broker,) for whoever believes that it is the controller."""
     return [(one,) for one, its in world.controllers.items() if its.belief is not None]
 
 
-def each_candidate(world: World) -> Many:
+def each_candidate(world: PartitionCluster) -> Many:
     """(broker,) for whoever is about to be one."""
     return [(one,) for one, its in world.controllers.items() if its.candidacy is not None]
 
 
-def each_controller_and_broker(world: World) -> Many:
+def each_controller_and_broker(world: PartitionCluster) -> Many:
     """(controller, broker), itself included."""
     return [(one, two) for (one,) in each_controller(world) for two in world.brokers]
 
 
-def each_leader(world: World) -> Many:
+def each_leader(world: PartitionCluster) -> Many:
     """(broker,) for whoever believes that it leads."""
     return [(one,) for one, host in world.hosts.items() if host.partition.leads]
 
 
-def each_leader_and_other(world: World) -> Many:
+def each_leader_and_other(world: PartitionCluster) -> Many:
     """(leader, another broker)."""
     return [(one, two) for (one,) in each_leader(world) for two in world.brokers if one != two]
 
 
-def each_isr_writer(world: World) -> Many:
+def each_isr_writer(world: PartitionCluster) -> Many:
     """(broker,) for every leader whose ISR write is under way."""
     hosts = world.hosts.items()
     return [(one,) for one, host in hosts if host.partition.isr_write is not None]
 
 
-def each_connection(world: World) -> Many:
+def each_connection(world: PartitionCluster) -> Many:
     """(follower, leader) of every connection that is in use."""
     return [
         (one, to)
@@ -57,7 +54,7 @@ def each_connection(world: World) -> Many:
     ]
 
 
-def each_question(world: World) -> Many:
+def each_question(world: PartitionCluster) -> Many:
     """(leader, follower) of every connection on which an answer is awaited."""
     return sorted(
         (to, one)
@@ -66,7 +63,7 @@ def each_question(world: World) -> Many:
     )
 
 
-def each_leader_and_isr(world: World) -> list[tuple[int, int, int]]:
+def each_leader_and_isr(world: PartitionCluster) -> list[tuple[int, int, int]]:
     """(target, leader epoch, controller epoch) of every LeaderAndIsr request in flight."""
     return sorted(
         (target, sent.epoch, controller)
@@ -81,7 +78,7 @@ VERSION_IS_CURRENT = "the leader's cached zkVersion is the registered one"
 VERSION_IS_OLD = "the leader's cached zkVersion is not the registered one"
 
 
-def leads_unmet(world: World, broker: int) -> str | None:
+def leads_unmet(world: PartitionCluster, broker: int) -> str | None:
     """Why a broker cannot act as leader now."""
     host = world.hosts[broker]
     if not host.partition.leads:

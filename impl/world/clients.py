@@ -6,14 +6,11 @@ What a client hears changes nothing; it must be what the log and the high waterm
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from impl.core.answers import NONE
 from impl.sim.world_of_steps import refusable
 from impl.world.candidates import LEADS, each_leader, leads_unmet
-
-if TYPE_CHECKING:
-    from impl.world.partition_world import World
+from impl.world.cluster import PartitionCluster
 
 ONE, ALL = 1, -1
 """What a producer asks for, as its request says it."""
@@ -22,7 +19,7 @@ WORTH_ASKING = 3
 """Acknowledgements and reads are tried at so many of a leader's last offsets."""
 
 
-def each_last_offset(world: World) -> Iterable[tuple[int, int]]:
+def each_last_offset(world: PartitionCluster) -> Iterable[tuple[int, int]]:
     """(broker, offset) for the last offsets of every broker that believes it leads."""
     for broker, server in world.hosts.items():
         if server.partition.leads:
@@ -30,34 +27,34 @@ def each_last_offset(world: World) -> Iterable[tuple[int, int]]:
                 yield broker, offset
 
 
-def _for_isr_unmet(world: World, broker: int) -> str | None:
+def _for_isr_unmet(world: PartitionCluster, broker: int) -> str | None:
     unmet = leads_unmet(world, broker)
     return unmet or _too_few(world, broker)
 
 
-def _too_few(world: World, broker: int) -> str | None:
+def _too_few(world: PartitionCluster, broker: int) -> str | None:
     server = world.hosts[broker]
     few = len(server.partition.isr) < server.min_isr
     return "the ISR has min.insync.replicas members" if few else None
 
 
-def _append(world: World, broker: int, acks: int) -> None:
+def _append(world: PartitionCluster, broker: int, acks: int) -> None:
     error = world.hosts[broker].append(world.next_record, acks)
     assert error == NONE, f"a leader takes a record, and says {error}"
     world.next_record += 1
 
 
-def leader_appends(world: World, broker: int) -> None:
+def leader_appends(world: PartitionCluster, broker: int) -> None:
     """A producer's record with acks=0 or 1: the next id of the world, in the leader's epoch."""
     _append(world, broker, ONE)
 
 
-def leader_appends_acks_all(world: World, broker: int) -> None:
+def leader_appends_acks_all(world: PartitionCluster, broker: int) -> None:
     """Likewise with acks=all."""
     _append(world, broker, ALL)
 
 
-def _acknowledges_unmet(world: World, broker: int, offset: int) -> str | None:
+def _acknowledges_unmet(world: PartitionCluster, broker: int, offset: int) -> str | None:
     server = world.hosts[broker]
     partition = server.partition
     if not partition.leads:
@@ -69,31 +66,31 @@ def _acknowledges_unmet(world: World, broker: int, offset: int) -> str | None:
     return None
 
 
-def leader_acknowledges(world: World, broker: int, offset: int) -> None:
+def leader_acknowledges(world: PartitionCluster, broker: int, offset: int) -> None:
     """acks=1: the producer hears that the leader has its record."""
 
 
-def _replicated_unmet(world: World, broker: int, offset: int) -> str | None:
+def _replicated_unmet(world: PartitionCluster, broker: int, offset: int) -> str | None:
     unmet = _acknowledges_unmet(world, broker, offset)
     if unmet is None and offset >= world.hosts[broker].partition.hw:
         return "the high watermark has passed the record"
     return unmet or _too_few(world, broker)
 
 
-def leader_acknowledges_acks_all(world: World, broker: int, offset: int) -> None:
+def leader_acknowledges_acks_all(world: PartitionCluster, broker: int, offset: int) -> None:
     """acks=all: the producer hears that every ISR member has its record."""
     heard = world.hosts[broker].acknowledges(offset)
     assert heard, "a producer hears of a record below the high watermark"
 
 
-def _reads_unmet(world: World, broker: int, offset: int) -> str | None:
+def _reads_unmet(world: PartitionCluster, broker: int, offset: int) -> str | None:
     unmet = leads_unmet(world, broker)
     if unmet is None and not 0 <= offset < world.hosts[broker].partition.hw:
         return "the offset is below the high watermark"
     return unmet
 
 
-def consumer_reads(world: World, broker: int, offset: int) -> None:
+def consumer_reads(world: PartitionCluster, broker: int, offset: int) -> None:
     """A consumer is given the record at an offset."""
     server = world.hosts[broker]
     given, there = server.read(offset), server.log.log.records[offset]

@@ -3,8 +3,6 @@ LeaderAndIsr requests that they have in flight."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from impl.core.request_batch import NO_BROKER_EPOCH
 from impl.sim.world_of_steps import refusable
 from impl.world.candidates import (
@@ -14,19 +12,17 @@ from impl.world.candidates import (
     each_controller_and_broker,
     each_leader_and_isr,
 )
+from impl.world.cluster import PartitionCluster
 from impl.world.partition_controller import Cached, Reply, Requests
 from impl.world.processes import PROCESS_IS_UP, SESSION_IS_ALIVE, each_broker
 from impl.znodes.states import NO_LEADER
-
-if TYPE_CHECKING:
-    from impl.world.partition_world import World
 
 BELIEVES = "the broker believes that it is the controller"
 HAS_READ_PARTITION = "the controller has read the partition"
 IN_FLIGHT = "such a LeaderAndIsr request is in flight"
 
 
-def _reads_epoch_unmet(world: World, broker: int) -> str | None:
+def _reads_epoch_unmet(world: PartitionCluster, broker: int) -> str | None:
     server = world.hosts[broker]
     if not server.up:
         return PROCESS_IS_UP
@@ -41,12 +37,12 @@ def _reads_epoch_unmet(world: World, broker: int) -> str | None:
     return None
 
 
-def controller_reads_epoch(world: World, broker: int) -> None:
+def controller_reads_epoch(world: PartitionCluster, broker: int) -> None:
     """The first half of a registration: which epoch, at which version?"""
     world.controllers[broker].read_epoch()
 
 
-def _registers_unmet(world: World, broker: int) -> str | None:
+def _registers_unmet(world: PartitionCluster, broker: int) -> str | None:
     controller = world.controllers[broker]
     if controller.candidacy is None:
         return "the broker has read the controller epoch"
@@ -57,39 +53,39 @@ def _registers_unmet(world: World, broker: int) -> str | None:
     return None
 
 
-def controller_registers(world: World, broker: int) -> None:
+def controller_registers(world: PartitionCluster, broker: int) -> None:
     """ZooKeeper executes the multi; the broker does not know the outcome yet."""
     world.controllers[broker].register()
 
 
-def _reply_unmet(world: World, broker: int) -> str | None:
+def _reply_unmet(world: PartitionCluster, broker: int) -> str | None:
     if world.controllers[broker].reply not in (Reply.ELECTED, Reply.FAILED):
         return "the reply to a registration is on its way to the broker"
     return None
 
 
-def controller_learns_outcome(world: World, broker: int) -> None:
+def controller_learns_outcome(world: PartitionCluster, broker: int) -> None:
     """The reply arrives: elected, or not."""
     world.controllers[broker].learn_outcome()
 
 
-def controller_reply_to_registration_is_lost(world: World, broker: int) -> None:
+def controller_reply_to_registration_is_lost(world: PartitionCluster, broker: int) -> None:
     """The connection broke after ZooKeeper had executed the multi."""
     world.controllers[broker].lose_reply()
 
 
-def _checks_outcome_unmet(world: World, broker: int) -> str | None:
+def _checks_outcome_unmet(world: PartitionCluster, broker: int) -> str | None:
     if world.controllers[broker].reply is not Reply.LOST:
         return "the reply to the broker's registration was lost"
     return None
 
 
-def controller_checks_outcome(world: World, broker: int) -> None:
+def controller_checks_outcome(world: PartitionCluster, broker: int) -> None:
     """KAFKA-6082: after a lost reply, look who is registered, in which epoch."""
     world.controllers[broker].check_outcome()
 
 
-def _resigns_unmet(world: World, broker: int) -> str | None:
+def _resigns_unmet(world: PartitionCluster, broker: int) -> str | None:
     if world.controllers[broker].belief is None:
         return BELIEVES
     if world.controllers[broker].is_registered():
@@ -97,29 +93,29 @@ def _resigns_unmet(world: World, broker: int) -> str | None:
     return None
 
 
-def controller_resigns(world: World, broker: int) -> None:
+def controller_resigns(world: PartitionCluster, broker: int) -> None:
     """The broker notices that /controller is not its own any more."""
     world.controllers[broker].abort_event()
 
 
-def _reads_partition_unmet(world: World, broker: int) -> str | None:
+def _reads_partition_unmet(world: PartitionCluster, broker: int) -> str | None:
     if world.controllers[broker].belief is None:
         return BELIEVES
     return None if world.hosts[broker].alive else SESSION_IS_ALIVE
 
 
-def controller_reads_partition(world: World, broker: int) -> None:
+def controller_reads_partition(world: PartitionCluster, broker: int) -> None:
     """The read half of every read, decide, write."""
     world.controllers[broker].read_partition()
 
 
-def _known(world: World, broker: int) -> Cached | str:
+def _known(world: PartitionCluster, broker: int) -> Cached | str:
     """What a controller decides on, or why it cannot."""
     cached = world.controllers[broker].cached
     return _reads_partition_unmet(world, broker) or cached or HAS_READ_PARTITION
 
 
-def _elects_unmet(world: World, broker: int, leader: int) -> str | None:
+def _elects_unmet(world: PartitionCluster, broker: int, leader: int) -> str | None:
     controller, cached = world.controllers[broker], _known(world, broker)
     if isinstance(cached, str):
         return cached
@@ -133,12 +129,12 @@ def _elects_unmet(world: World, broker: int, leader: int) -> str | None:
     return None
 
 
-def controller_elects_leader(world: World, broker: int, leader: int) -> None:
+def controller_elects_leader(world: PartitionCluster, broker: int, leader: int) -> None:
     """A fenced, conditional write of a new leader; it may be refused."""
     put_in_flight(world, world.controllers[broker].elect_leader(leader))
 
 
-def _removes_unmet(world: World, broker: int, replica: int) -> str | None:
+def _removes_unmet(world: PartitionCluster, broker: int, replica: int) -> str | None:
     controller, cached = world.controllers[broker], _known(world, broker)
     if isinstance(cached, str):
         return cached
@@ -152,12 +148,12 @@ def _removes_unmet(world: World, broker: int, replica: int) -> str | None:
     return None
 
 
-def controller_removes_replica(world: World, broker: int, replica: int) -> None:
+def controller_removes_replica(world: PartitionCluster, broker: int, replica: int) -> None:
     """A fenced, conditional write of an ISR without a dead replica."""
     put_in_flight(world, world.controllers[broker].remove_replica(replica))
 
 
-def _informs_unmet(world: World, broker: int, replica: int) -> str | None:
+def _informs_unmet(world: PartitionCluster, broker: int, replica: int) -> str | None:
     belief = world.controllers[broker].belief
     if belief is None:
         return BELIEVES
@@ -173,12 +169,12 @@ def _informs_unmet(world: World, broker: int, replica: int) -> str | None:
     return None
 
 
-def controller_issues_leader_and_isr(world: World, broker: int, replica: int) -> None:
+def controller_issues_leader_and_isr(world: PartitionCluster, broker: int, replica: int) -> None:
     """Send a replica the registered state (failover, or the broker came back)."""
     put_in_flight(world, world.controllers[broker].inform(replica))
 
 
-def put_in_flight(world: World, requests: Requests) -> None:
+def put_in_flight(world: PartitionCluster, requests: Requests) -> None:
     """Put requests in flight, but none for a registration that is over (it would be dead).
 
     Up to 2.1 they name no registration, and reach whoever is registered under that id (KIP-380).
@@ -194,7 +190,7 @@ def put_in_flight(world: World, requests: Requests) -> None:
 
 
 def _arrives_unmet(
-    world: World, broker: int, leader_epoch: int, controller_epoch: int
+    world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> str | None:
     request = world.in_flight(broker, leader_epoch, controller_epoch)
     if request is None:
@@ -207,7 +203,7 @@ def _arrives_unmet(
 
 
 def leader_and_isr_arrives(
-    world: World, broker: int, leader_epoch: int, controller_epoch: int
+    world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> None:
     """The target applies the request or refuses it; it is gone either way.
 
@@ -218,14 +214,14 @@ def leader_and_isr_arrives(
 
 
 def _is_lost_unmet(
-    world: World, broker: int, leader_epoch: int, controller_epoch: int
+    world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> str | None:
     there = world.in_flight(broker, leader_epoch, controller_epoch)
     return IN_FLIGHT if there is None else None
 
 
 def leader_and_isr_is_lost(
-    world: World, broker: int, leader_epoch: int, controller_epoch: int
+    world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> None:
     """The request never arrives."""
     world.take_off(broker, leader_epoch, controller_epoch)

@@ -7,13 +7,11 @@ ZooKeeper tells a broker with a new disk from the one that it was (KIP-966 does,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from impl.releases import DEFAULT
 from impl.sim.world_of_steps import StepKind, refusable
+from impl.world.partition_world import KINDS, World
 from impl.world.processes import PROCESS_IS_UP, each_broker, start_unmet
-
-if TYPE_CHECKING:
-    from impl.world.partition_world import World
 
 
 def broker_starts_empty(world: World, broker: int) -> None:
@@ -43,7 +41,7 @@ def broker_crashes_losing_unflushed_records(world: World, broker: int, end: int)
     world.hosts[broker].log.log.truncate_to(end)
 
 
-KINDS: dict[str, StepKind] = {
+DISK_FAILURES: dict[str, StepKind] = {
     kind.name: kind
     for kind in (
         refusable(
@@ -52,3 +50,19 @@ KINDS: dict[str, StepKind] = {
         refusable(broker_starts_empty, each_broker, start_unmet),
     )
 }
+
+
+class FailingDiskWorld(World):
+    """A world of one partition in which disks fail, with this ``min.insync.replicas``.
+
+    ``assumes`` is what its caller assumes of them; nothing here asks for it.
+    """
+
+    assumes = ""
+
+    kinds = dict(sorted({**KINDS, **DISK_FAILURES}.items()))
+
+    def __init__(self, brokers: int = 3, version: str = DEFAULT, min_isr: int = 1) -> None:
+        super().__init__(brokers, version=version)
+        for host in self.hosts.values():
+            host.min_isr = min_isr

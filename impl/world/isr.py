@@ -5,8 +5,6 @@ While a write waits for its answer the partition is locked, see `Partition.locke
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from impl.sim.isr_write import IsrWrite
 from impl.sim.world_of_steps import UnmetCondition, refusable
 from impl.world.candidates import (
@@ -16,19 +14,17 @@ from impl.world.candidates import (
     each_leader_and_other,
     leads_unmet,
 )
+from impl.world.cluster import PartitionCluster
 from impl.world.processes import SESSION_IS_ALIVE
 
-if TYPE_CHECKING:
-    from impl.world.partition_world import World
 
-
-def _writes_unmet(world: World, leader: int) -> str | None:
+def _writes_unmet(world: PartitionCluster, leader: int) -> str | None:
     host = world.hosts[leader]
     unmet = leads_unmet(world, leader)
     return SESSION_IS_ALIVE if host.partition.leads and not host.alive else unmet
 
 
-def _lagging_unmet(world: World, leader: int, replica: int) -> str | None:
+def _lagging_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
     unmet = _writes_unmet(world, leader)
     partition = world.hosts[leader].partition
     if unmet is not None:
@@ -40,7 +36,7 @@ def _lagging_unmet(world: World, leader: int, replica: int) -> str | None:
     return None
 
 
-def _joining_unmet(world: World, leader: int, replica: int) -> str | None:
+def _joining_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
     unmet = _writes_unmet(world, leader)
     partition = world.hosts[leader].partition
     if unmet is not None:
@@ -55,7 +51,7 @@ def _joining_unmet(world: World, leader: int, replica: int) -> str | None:
 def _versioned(unmet: UnmetCondition, is_current: bool) -> UnmetCondition:
     """The race that a conditional write is about: who wrote the state last?"""
 
-    def versioned_unmet(world: World, leader: int, replica: int) -> str | None:
+    def versioned_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
         known = world.hosts[leader].partition.zk_version
         fits = (world.registered_state.zk_version == known) is is_current
         wanted = VERSION_IS_CURRENT if is_current else VERSION_IS_OLD
@@ -64,12 +60,12 @@ def _versioned(unmet: UnmetCondition, is_current: bool) -> UnmetCondition:
     return versioned_unmet
 
 
-def shrinks(world: World, leader: int, replica: int) -> None:
+def shrinks(world: PartitionCluster, leader: int, replica: int) -> None:
     """Drop a lagging follower by a conditional write; a stale version is refused."""
     world.hosts[leader].partition.begin_isr_write(replica, joins=False)
 
 
-def expands(world: World, leader: int, replica: int) -> None:
+def expands(world: PartitionCluster, leader: int, replica: int) -> None:
     """Take in a follower that caught up, likewise."""
     world.hosts[leader].partition.begin_isr_write(replica, joins=True)
 
@@ -77,51 +73,51 @@ def expands(world: World, leader: int, replica: int) -> None:
 # The answer
 
 
-def _write(world: World, leader: int) -> IsrWrite | None:
+def _write(world: PartitionCluster, leader: int) -> IsrWrite | None:
     return world.hosts[leader].partition.isr_write
 
 
-def _applied_unmet(world: World, leader: int) -> str | None:
+def _applied_unmet(world: PartitionCluster, leader: int) -> str | None:
     write = _write(world, leader)
     if write is None or write.version is None:
         return "an ISR write of the leader was applied, and it has not heard of it"
     return None
 
 
-def leader_learns_isr_is_written(world: World, leader: int) -> None:
+def leader_learns_isr_is_written(world: PartitionCluster, leader: int) -> None:
     """The answer arrives: the leader adopts the ISR and the version."""
     world.hosts[leader].partition.learn_isr_write()
 
 
-def isr_answer_is_lost(world: World, leader: int) -> None:
+def isr_answer_is_lost(world: PartitionCluster, leader: int) -> None:
     """The connection broke: the client sends the write again, and that is refused."""
     world.hosts[leader].partition.lose_isr_answer()
 
 
-def _in_doubt_unmet(world: World, leader: int) -> str | None:
+def _in_doubt_unmet(world: PartitionCluster, leader: int) -> str | None:
     write = _write(world, leader)
     if write is None or write.version is not None:
         return "an ISR write of the leader was refused"
     return None
 
 
-def _reads_back_unmet(world: World, leader: int) -> str | None:
+def _reads_back_unmet(world: PartitionCluster, leader: int) -> str | None:
     unmet = _in_doubt_unmet(world, leader)
     return unmet or (None if world.hosts[leader].alive else SESSION_IS_ALIVE)
 
 
-def leader_reads_isr_back(world: World, leader: int) -> None:
+def leader_reads_isr_back(world: PartitionCluster, leader: int) -> None:
     """KAFKA-1382: was the refused write its own, done before?"""
     world.hosts[leader].partition.end_isr_write()
 
 
-def _gives_up_unmet(world: World, leader: int) -> str | None:
+def _gives_up_unmet(world: PartitionCluster, leader: int) -> str | None:
     unmet = _in_doubt_unmet(world, leader)
     alive = world.hosts[leader].alive
     return unmet or ("the broker's ZooKeeper session has expired" if alive else None)
 
 
-def leader_gives_up_isr_write(world: World, leader: int) -> None:
+def leader_gives_up_isr_write(world: PartitionCluster, leader: int) -> None:
     """``ZooKeeperClientExpiredException``: the leader goes on with what it knew."""
     world.hosts[leader].partition.end_isr_write()
 

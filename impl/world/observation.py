@@ -28,21 +28,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from impl.core.fetcher_thread import EpochQuestion, EpochReply, FetchQuestion, FetchReply
 from impl.core.partition import UNKNOWN_END
 from impl.world.broker import PartitionBroker, SteppedPartition
 from impl.world.candidates import each_leader_and_isr
+from impl.world.cluster import PartitionCluster
 from impl.world.fetches import Exchange
 from impl.world.partition_controller import Cached
 from impl.world.stepped.controller_run import FIRST
 from impl.znodes import LeaderIsrAndControllerEpoch
 from impl.znodes.controller import ControllerEpoch
 from impl.znodes.states import NO_LEADER
-
-if TYPE_CHECKING:
-    from impl.world.partition_world import World
 
 NOT_LEADING = -1
 """The start of a leader epoch, where a broker leads in none."""
@@ -51,7 +49,7 @@ Observation = dict[Any, Any]
 """Nested dictionaries, lists, ints, strings, booleans and None."""
 
 
-def observe(world: World) -> Observation:
+def observe(world: PartitionCluster) -> Observation:
     """Every fact of the world; see the module for the shape."""
     return {
         "zookeeper": _zookeeper(world),
@@ -71,11 +69,11 @@ def observe(world: World) -> Observation:
     }
 
 
-def _in_flight(world: World) -> list[Observation]:
+def _in_flight(world: PartitionCluster) -> list[Observation]:
     return [_leader_and_isr(world, *key) for key in each_leader_and_isr(world)]
 
 
-def _zookeeper(world: World) -> Observation:
+def _zookeeper(world: PartitionCluster) -> Observation:
     registered, live, state = (
         world.registered_controller_epoch, world.registrations(), world.registered_state,
     )  # fmt: skip
@@ -98,7 +96,7 @@ def _state(state: LeaderIsrAndControllerEpoch) -> Observation:
     }
 
 
-def _broker(world: World, number: int, has_lists: bool = True) -> Observation:
+def _broker(world: PartitionCluster, number: int, has_lists: bool = True) -> Observation:
     """What is seen of a broker; without its log and its leader epochs, which may be long."""
     broker, controller = world.hosts[number], world.controllers[number]
     partition = broker.partition
@@ -163,7 +161,9 @@ def _cached(cached: Cached) -> Observation:
     return {**_state(state), "version": state.zk_version, "live": dict(cached.live)}
 
 
-def _leader_and_isr(world: World, target: int, leader_epoch: int, controller: int) -> Observation:
+def _leader_and_isr(
+    world: PartitionCluster, target: int, leader_epoch: int, controller: int
+) -> Observation:
     request = world.in_flight(target, leader_epoch, controller)
     assert request is not None, "it is in flight"
     state = request.partitions[FIRST].state
@@ -183,7 +183,7 @@ def _leader_and_isr(world: World, target: int, leader_epoch: int, controller: in
 FENCED = "fenced"
 
 
-def _connection(world: World, follower: int, leader: int) -> Exchange | str | None:
+def _connection(world: PartitionCluster, follower: int, leader: int) -> Exchange | str | None:
     """What is on a connection; FENCED where it is idle, since the fetcher failed."""
     slot = world.hosts[follower].under_way(leader)
     failed = slot is None and world.hosts[follower].has_failed(leader)
@@ -246,7 +246,7 @@ class Changes:
     as they were at first.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: PartitionCluster) -> None:
         self.world = world
         self.initial = leaves(observe(world))
         self.known = dict(self.initial)
@@ -317,7 +317,7 @@ class Changes:
             changed[path] = {"from": same, "then": _listed(known[same:])}
 
 
-def _key(world: World, number: int) -> tuple[Any, ...]:
+def _key(world: PartitionCluster, number: int) -> tuple[Any, ...]:
     """Equal for two moments only if nothing that is seen of the broker differs."""
     broker = world.hosts[number]
     records, epochs = broker.log.log.records, broker.log.epochs.entries

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from impl.core.fetch_sessions import forgets_epochs
 from impl.core.fetcher_thread import FetcherError
 from impl.sim.world_of_steps import refusable
@@ -15,11 +13,9 @@ from impl.world.candidates import (
     each_question,
     leads_unmet,
 )
+from impl.world.cluster import PartitionCluster
 from impl.world.processes import PROCESS_IS_UP, each_broker
 from impl.world.stepped.controller_run import FIRST
-
-if TYPE_CHECKING:
-    from impl.world.partition_world import World
 
 FOLLOWS = "the broker follows a leader"
 HAS_NOT_FAILED = "the fetcher was not fenced: then it waits for the next LeaderAndIsr"
@@ -28,7 +24,7 @@ HAS_THE_OFFSET = "the leader's log reaches to the offset"
 EPOCHS, RECORDS = "OffsetForLeaderEpoch", "Fetch"
 
 
-def _answers_unmet(world: World, leader: int) -> str | None:
+def _answers_unmet(world: PartitionCluster, leader: int) -> str | None:
     """A process answers nothing while it is down, nor about a partition that is locked."""
     server = world.hosts[leader]
     if not server.up:
@@ -36,7 +32,7 @@ def _answers_unmet(world: World, leader: int) -> str | None:
     return ISR_IS_UNLOCKED if server.locked else None
 
 
-def _kind(world: World, follower: int, leader: int, is_answered: bool) -> str | None:
+def _kind(world: PartitionCluster, follower: int, leader: int, is_answered: bool) -> str | None:
     """What is asked on a connection, or answered."""
     asked = world.hosts[follower].under_way(leader)
     if asked is None or (asked.replies is not None) != is_answered:
@@ -47,7 +43,9 @@ def _kind(world: World, follower: int, leader: int, is_answered: bool) -> str | 
 # A follower asks
 
 
-def _asks_unmet(world: World, broker: int, truncating: bool, otherwise: str) -> str | None:
+def _asks_unmet(
+    world: PartitionCluster, broker: int, truncating: bool, otherwise: str
+) -> str | None:
     replicas = world.hosts[broker]
     if replicas.does != "follower":
         return FOLLOWS
@@ -60,17 +58,17 @@ def _asks_unmet(world: World, broker: int, truncating: bool, otherwise: str) -> 
     return None if replicas.under_way(leader) is None else IDLE
 
 
-def _asks_epoch_unmet(world: World, broker: int) -> str | None:
+def _asks_epoch_unmet(world: PartitionCluster, broker: int) -> str | None:
     return _asks_unmet(
         world, broker, True, "the follower has yet to compare its log with the leader's"
     )
 
 
-def _asks_records_unmet(world: World, broker: int) -> str | None:
+def _asks_records_unmet(world: PartitionCluster, broker: int) -> str | None:
     return _asks_unmet(world, broker, False, "the follower has compared its log with the leader's")
 
 
-def follower_asks(world: World, broker: int) -> None:
+def follower_asks(world: PartitionCluster, broker: int) -> None:
     """A round of the fetcher begins: OffsetForLeaderEpoch goes out, or a fetch."""
     replicas = world.hosts[broker]
     leader = replicas.partition.leader
@@ -81,19 +79,19 @@ def follower_asks(world: World, broker: int) -> None:
 # A leader answers
 
 
-def _answers_epoch_unmet(world: World, leader: int, follower: int) -> str | None:
+def _answers_epoch_unmet(world: PartitionCluster, leader: int, follower: int) -> str | None:
     if _kind(world, follower, leader, is_answered=False) != EPOCHS:
         return "the follower has asked for the end of an epoch"
     return _answers_unmet(world, leader)
 
 
-def _answers_fetch_unmet(world: World, leader: int, follower: int) -> str | None:
+def _answers_fetch_unmet(world: PartitionCluster, leader: int, follower: int) -> str | None:
     if _kind(world, follower, leader, is_answered=False) != RECORDS:
         return "the follower has asked for records"
     return _answers_unmet(world, leader)
 
 
-def _answers_in_session_unmet(world: World, leader: int, follower: int) -> str | None:
+def _answers_in_session_unmet(world: PartitionCluster, leader: int, follower: int) -> str | None:
     """Whether a fetch is of a session is not for this partition to say: a fetcher has one session
     for all that it follows at a leader. It is distinguished where that makes a difference.
     """
@@ -112,7 +110,9 @@ def _answers_in_session_unmet(world: World, leader: int, follower: int) -> str |
     return None if question.offset <= partition.log_end else HAS_THE_OFFSET
 
 
-def leader_answers(world: World, leader: int, follower: int, in_session: bool = False) -> None:
+def leader_answers(
+    world: PartitionCluster, leader: int, follower: int, in_session: bool = False
+) -> None:
     """The answer goes out, and the leader notes where the follower is; an error arrives at once."""
     connection = world.hosts[follower].connections[leader]
     assert connection.exchange is not None, "something was asked"
@@ -123,7 +123,7 @@ def leader_answers(world: World, leader: int, follower: int, in_session: bool = 
         connection.apply()
 
 
-def leader_answers_in_session(world: World, leader: int, follower: int) -> None:
+def leader_answers_in_session(world: PartitionCluster, leader: int, follower: int) -> None:
     """A fetch of a session is answered: up to 2.4 in whatever leader epoch it is."""
     leader_answers(world, leader, follower, in_session=True)
 
@@ -131,32 +131,32 @@ def leader_answers_in_session(world: World, leader: int, follower: int) -> None:
 # The follower applies the answer
 
 
-def _truncates_unmet(world: World, follower: int, leader: int) -> str | None:
+def _truncates_unmet(world: PartitionCluster, follower: int, leader: int) -> str | None:
     if _kind(world, follower, leader, is_answered=True) != EPOCHS:
         return "the leader's answer about an epoch is on its way to the follower"
     return None if world.hosts[follower].up else PROCESS_IS_UP
 
 
-def _appends_unmet(world: World, follower: int, leader: int) -> str | None:
+def _appends_unmet(world: PartitionCluster, follower: int, leader: int) -> str | None:
     if _kind(world, follower, leader, is_answered=True) != RECORDS:
         return "the leader's answer to a fetch is on its way to the follower"
     return None if world.hosts[follower].up else PROCESS_IS_UP
 
 
-def follower_applies(world: World, follower: int, leader: int) -> None:
+def follower_applies(world: PartitionCluster, follower: int, leader: int) -> None:
     """Cut what the leader does not have (KIP-101, KIP-279), or append what was fetched; one that
     is not for the current epoch, or not for this very log end, is ignored.
     """
     world.hosts[follower].connections[leader].apply()
 
 
-def _fetch_is_lost_unmet(world: World, follower: int, leader: int) -> str | None:
+def _fetch_is_lost_unmet(world: PartitionCluster, follower: int, leader: int) -> str | None:
     if world.hosts[follower].under_way(leader) is None:
         return "something is on the connection from the follower to the leader"
     return None
 
 
-def fetch_is_lost(world: World, follower: int, leader: int) -> None:
+def fetch_is_lost(world: PartitionCluster, follower: int, leader: int) -> None:
     """A question or an answer never arrives; the follower may ask again."""
     world.hosts[follower].connections[leader].exchange = None
 
@@ -164,19 +164,19 @@ def fetch_is_lost(world: World, follower: int, leader: int) -> None:
 # The leader's timers
 
 
-def _advances_unmet(world: World, broker: int) -> str | None:
+def _advances_unmet(world: PartitionCluster, broker: int) -> str | None:
     unmet = leads_unmet(world, broker)
     if unmet is None and not world.hosts[broker].may_advance:
         return "every ISR member is known to reach beyond the high watermark"
     return unmet
 
 
-def leader_advances_hw(world: World, broker: int) -> None:
+def leader_advances_hw(world: PartitionCluster, broker: int) -> None:
     """Commit what every ISR member is known to have."""
     world.hosts[broker].partition.advance_now()
 
 
-def _checkpoint_unmet(world: World, broker: int) -> str | None:
+def _checkpoint_unmet(world: PartitionCluster, broker: int) -> str | None:
     if not world.hosts[broker].up:
         return PROCESS_IS_UP
     if world.hosts[broker].checkpoint.offset == world.hosts[broker].log.high_watermark:
@@ -184,7 +184,7 @@ def _checkpoint_unmet(world: World, broker: int) -> str | None:
     return None
 
 
-def broker_checkpoints_hw(world: World, broker: int) -> None:
+def broker_checkpoints_hw(world: PartitionCluster, broker: int) -> None:
     """``checkpointHighWatermarks``, every 5 s in Kafka."""
     server = world.hosts[broker]
     server.checkpoint.write(server.log.high_watermark)

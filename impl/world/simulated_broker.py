@@ -1,4 +1,4 @@
-"""A broker: process, session, controller, replicas.
+"""A broker: process, session, controller, replicas; and one with an in-memory disk.
 
 How finely the events of its controller are seen (handled at once, or suspended in the middle of
 one), and when a follower asks, is up to its world.
@@ -7,7 +7,7 @@ one), and when a follower asks, is up to its world.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from impl.core.channels import Channels
@@ -16,6 +16,10 @@ from impl.core.event_manager import ControllerEventManager, Work
 from impl.core.replica_manager import Answered, ReplicaManager
 from impl.core.request_batch import Round
 from impl.core.requests import Request, StopReplica, UpdateMetadata
+from impl.disk import MemoryDisk
+from impl.log import LogConfig, LogManager, LogSettings
+from impl.log.by_release import config_of, epoch_cache_of, has_epochs
+from impl.log.stored_log import StoredLogs
 from impl.releases import Release
 from impl.world.fetches import SimulatedFetchers
 from impl.znodes import BrokerInfo, TopicPartition, paths
@@ -25,6 +29,7 @@ from impl.zookeeper.errors import ZooKeeperError
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 
+FOLDER = "/kafka-logs"
 FIRST_PORT = 9092
 
 
@@ -191,3 +196,47 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         return wait(self.replicas.handle(
             asked, self.epoch, self.now_ms(), sent.number, endpoints=endpoints
         ))  # fmt: skip
+
+
+class BrokerWithDisk(SimulatedBroker):
+    """One whose logs are in files."""
+
+    config: LogConfig
+    folders: Sequence[str] = (FOLDER,)
+    disk: MemoryDisk
+    names = 0
+
+    def load(self, folders: Sequence[str]) -> None:
+        """What is in memory at a start: nothing but what the disk holds."""
+        numbers = self.release.parts
+        settings = LogSettings(
+            self.now_ms,
+            config_of(numbers, self.config),
+            new_cache=lambda: epoch_cache_of(numbers),
+            has_epochs=has_epochs(numbers),
+        )
+        self.logs = LogManager(self.disk, folders, settings, self._unique, self.directory_failed)
+        self.logs.start(self.broker)
+        self.connections = {}
+        self.replicas = ReplicaManager(
+            self.broker, self.release, StoredLogs(self.logs, self.release), self.lag_ms,
+            lambda: self.client, self.observe,
+        )  # fmt: skip
+        self.replicas.fetchers = self
+
+    def _unique(self) -> str:
+        self.names += 1
+        return f"{self.broker:016x}{self.names:016x}"
+
+    def crash(self, power: bool = False) -> None:
+        """The process ends; with the power goes what was not forced to disk."""
+        super().crash(power)
+        self.disk.crash(power)
+
+    # Log directories
+
+    def directory_failed(self, directory: str, why: str) -> None:
+        """Its replicas are offline at once (``LogDirFailureHandler``)."""
+        if self.up:
+            self.replicas.log_dir_failed()
+            self.failure_unreported = True

@@ -8,7 +8,7 @@ Nothing is asked of the core for that, so that a claim may hold one against the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from impl.core.answers import NONE
 from impl.core.cluster_context import ClusterContext
@@ -24,12 +24,10 @@ from impl.core.requests import (
     UpdateMetadata,
 )
 from impl.releases import Release
+from impl.world.simulated_broker import BrokerWithDisk
 from impl.world.wide.ghosts import stored
 from impl.znodes import TopicPartition
 from impl.znodes.states import LEADER_DURING_DELETE
-
-if TYPE_CHECKING:
-    from impl.world.wide.node import WideBroker
 
 Difference = tuple[str, Any, Any]
 """What it is about, what is said, and what it should be."""
@@ -49,7 +47,7 @@ def first_wrong(differences: Iterator[Difference]) -> str:
 # What is sent
 
 
-def sent_otherwise(node: WideBroker, to: int, request: Request) -> Iterator[Difference]:
+def sent_otherwise(node: BrokerWithDisk, to: int, request: Request) -> Iterator[Difference]:
     """A request as it leaves the controller on ``node``, beside what that controller knows."""
     context, release = node.controller.core.context, node.release
     yield "itself as broker", request.controller, node.broker
@@ -155,7 +153,7 @@ class _Hosted(NamedTuple):
 class Before:
     """What a broker has before a controller's request arrives."""
 
-    def __init__(self, node: WideBroker, request: Request) -> None:
+    def __init__(self, node: BrokerWithDisk, request: Request) -> None:
         replicas = node.replicas
         self.controller_epoch = replicas.controller_epoch
         self.alive = {*replicas.metadata.alive}
@@ -171,7 +169,7 @@ class Before:
 
 
 def obeyed_otherwise(
-    node: WideBroker, request: Request, before: Before, said: Answered
+    node: BrokerWithDisk, request: Request, before: Before, said: Answered
 ) -> Iterator[Difference]:
     """What a broker answers, and what it has then."""
     error, errors = said
@@ -213,14 +211,14 @@ def obeyed_otherwise(
                     yield f"and still has {one}:", node.logs.home(one) is not None, False
 
 
-def _whole(node: WideBroker, request: Request, before: Before) -> str:
+def _whole(node: BrokerWithDisk, request: Request, before: Before) -> str:
     if node.release.since("2.2") and -1 < request.broker_epoch < node.epoch:
         return "STALE_BROKER_EPOCH"
     older = request.controller_epoch < before.controller_epoch
     return "STALE_CONTROLLER_EPOCH" if older else NONE
 
 
-def _cached(node: WideBroker, request: UpdateMetadata) -> Iterator[Difference]:
+def _cached(node: BrokerWithDisk, request: UpdateMetadata) -> Iterator[Difference]:
     cache = node.replicas.metadata
     yield "and knows the controller", cache.controller, request.controller
     yield "and knows the brokers", sorted(cache.brokers), sorted(request.live_brokers)
@@ -231,7 +229,7 @@ def _cached(node: WideBroker, request: UpdateMetadata) -> Iterator[Difference]:
 
 
 def _obeys(
-    node: WideBroker, one: TopicPartition, entry: LeaderAndIsrPartitionState, before: Before
+    node: BrokerWithDisk, one: TopicPartition, entry: LeaderAndIsrPartitionState, before: Before
 ) -> Iterator[Difference]:
     """Who is to follow a broker that it does not know of waits for another request."""
     hosted, state = node.replicas.partitions.get(one), entry.state
@@ -289,7 +287,7 @@ def was_lately_caught_up(leader: Replica, its: RemoteReplica, now_ms: int) -> bo
     return leader.release.since("0.10.2") and now_ms - its.last_caught_up <= leader.lag_ms
 
 
-def _follows(node: WideBroker, hosted: Replica, was: _Hosted | None) -> Iterator[Difference]:
+def _follows(node: BrokerWithDisk, hosted: Replica, was: _Hosted | None) -> Iterator[Difference]:
     """Its fetcher begins to compare its log with that of the leader; up to 2.0 one that follows the
     same leader may go on as it is. Where truncation comes with fetches it fetches at once (2.8)."""
     one, release, leader = hosted.partition, hosted.release, hosted.leader
@@ -310,7 +308,7 @@ def _follows(node: WideBroker, hosted: Replica, was: _Hosted | None) -> Iterator
     yield f"and begins to follow in {one} with", state, wanted
 
 
-def followed_by(node: WideBroker, one: TopicPartition) -> dict[int, FetchState]:
+def followed_by(node: BrokerWithDisk, one: TopicPartition) -> dict[int, FetchState]:
     """Whom a broker's fetchers follow in a partition, and where they are."""
     return {
         leader: connection.rounds.states[one]
@@ -319,7 +317,7 @@ def followed_by(node: WideBroker, one: TopicPartition) -> dict[int, FetchState]:
     }
 
 
-def _stopped(node: WideBroker, one: TopicPartition, asked: int, before: Before) -> str:
+def _stopped(node: BrokerWithDisk, one: TopicPartition, asked: int, before: Before) -> str:
     if one in before.offline:
         return STORAGE_ERROR
     own = before.epochs.get(one)

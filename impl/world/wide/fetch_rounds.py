@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from impl.core.fetcher_thread import (
     EARLIEST,
@@ -29,18 +29,16 @@ from impl.log.record_batch import batches_in
 from impl.log.stored_log import StoredLog
 from impl.releases import Release
 from impl.world.fetches import Exchange, FollowerConnection
+from impl.world.simulated_broker import BrokerWithDisk
 from impl.world.wide.controller_requests import Difference, was_lately_caught_up
 from impl.world.wide.ghosts import stored
 from impl.znodes import TopicPartition
-
-if TYPE_CHECKING:
-    from impl.world.wide.node import WideBroker
 
 NOWHERE = -1, -1
 EPOCHS, RECORDS, PLACES = "OffsetForLeaderEpoch", "Fetch", "ListOffsets"
 
 
-def refusal(node: WideBroker, one: TopicPartition, epoch: int | None) -> str:
+def refusal(node: BrokerWithDisk, one: TopicPartition, epoch: int | None) -> str:
     """Why a broker does not answer as the leader in an epoch (any if None), NONE if it does."""
     replica, release = node.replicas.partitions.get(one), node.release
     if replica is None:
@@ -118,7 +116,7 @@ class _LeaderMemory(NamedTuple):
 class LeaderBefore:
     """What a leader has before it answers a follower, and is to answer."""
 
-    def __init__(self, node: WideBroker, follower: int, asked: Exchange) -> None:
+    def __init__(self, node: BrokerWithDisk, follower: int, asked: Exchange) -> None:
         self.node, self.follower, self.asked = node, follower, asked
         self.refused = {
             one: refusal(node, one, question.leader_epoch)
@@ -290,7 +288,7 @@ def _noted(
 class FollowerBefore:
     """What a follower has before it goes on with a round."""
 
-    def __init__(self, node: WideBroker, connection: FollowerConnection) -> None:
+    def __init__(self, node: BrokerWithDisk, connection: FollowerConnection) -> None:
         assert connection.exchange is not None, "something was asked"
         self.node, self.done = node, connection.exchange
         self.states = dict(connection.rounds.states)

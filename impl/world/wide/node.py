@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 from typing import NamedTuple
@@ -16,14 +16,12 @@ from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.journal import ControllerJournal
 from impl.core.replica_events import BecameFollower, BecameLeader, LogCreated, ReplicaEvent
-from impl.core.replica_manager import DelayedProduce, ReplicaManager
+from impl.core.replica_manager import DelayedProduce
 from impl.core.request_batch import Round
 from impl.disk import MemoryDisk
-from impl.log import LogConfig, LogManager, LogSettings
-from impl.log.by_release import config_of, epoch_cache_of, has_epochs
-from impl.log.stored_log import StoredLogs
+from impl.log import LogConfig
 from impl.releases import Release
-from impl.world.simulated_broker import SimulatedBroker
+from impl.world.simulated_broker import BrokerWithDisk
 from impl.world.wide.controller_requests import first_wrong, sent_otherwise
 from impl.world.wide.ghosts import RequestSent, SessionOpened
 from impl.world.wide.state_changes import StateChanges
@@ -32,7 +30,6 @@ from impl.zookeeper.errors import SessionExpired
 from impl.zookeeper.port import wait
 from impl.zookeeper.store import ZooKeeper
 
-FOLDER = "/kafka-logs"
 CONFIG = LogConfig(
     segment_bytes=2_048,
     segment_index_bytes=256,
@@ -63,7 +60,7 @@ class IsrRequest:
     answers: AlteredIsrs | None = None
 
 
-class WideBroker(SimulatedBroker):
+class WideBroker(BrokerWithDisk):
     """A broker whose controller handles an event at once; its disk may be lost, or its power.
 
     ``happened`` is called with what its replicas do, for those who look on.
@@ -71,9 +68,6 @@ class WideBroker(SimulatedBroker):
 
     lag_ms = 3_000
     config = CONFIG
-    folders: Sequence[str] = (FOLDER,)
-    disk: MemoryDisk
-    names = 0
 
     def __init__(
         self, broker: int, zookeeper: ZooKeeper, release: Release, now_ms: Callable[[], int],
@@ -112,7 +106,7 @@ class WideBroker(SimulatedBroker):
         self.started += 1
         self.was_denied = False
         self.numbers.clear()
-        self._load_logs()
+        self.load(self.folders)
         self.waiting: dict[TopicPartition, list[Waiting]] = {}
         self.incarnations: dict[TopicPartition, int] = {}
         self.alter_isr = AlterIsrManager()
@@ -120,35 +114,6 @@ class WideBroker(SimulatedBroker):
         if self.release.since("2.7"):
             self.replicas.isr_requests = self.alter_isr
         self.open_session()
-
-    def _load_logs(self) -> None:
-        numbers = self.release.parts
-        settings = LogSettings(
-            self.now_ms,
-            config_of(numbers, self.config),
-            new_cache=lambda: epoch_cache_of(numbers),
-            has_epochs=has_epochs(numbers),
-        )
-        self.logs = LogManager(
-            self.disk, self.folders, settings, self._unique, self.directory_failed
-        )
-        self.logs.start(self.broker)
-        self.connections = {}
-        self.replicas = ReplicaManager(
-            self.broker, self.release, StoredLogs(self.logs, self.release), self.lag_ms,
-            lambda: self.client, self.observe,
-        )  # fmt: skip
-        self.replicas.fetchers = self
-
-    def _unique(self) -> str:
-        self.names += 1
-        return f"{self.broker:016x}{self.names:016x}"
-
-    def directory_failed(self, directory: str, why: str) -> None:
-        """Its replicas are offline at once (``LogDirFailureHandler``)."""
-        if self.up:
-            self.replicas.log_dir_failed()
-            self.failure_unreported = True
 
     def _has_controller(self, controller: EventController) -> None:
         """A process that keeps running keeps its queue of events."""
@@ -195,11 +160,8 @@ class WideBroker(SimulatedBroker):
         self.register()
 
     def crash(self, power: bool = False) -> None:
-        """The process ends, and whoever waits for an answer of it gets none; with the power goes
-        what was not forced to disk.
-        """
+        """The process ends; whoever waits for an answer of it gets none."""
         super().crash(power)
-        self.disk.crash(power)
         self.waiting.clear()
         self.isr_request = None
 

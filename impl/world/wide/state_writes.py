@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from impl.core.api import AlteredIsr
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.error_codes import NONE, UNKNOWN_SERVER_ERROR
+from impl.world.simulated_broker import BrokerWithDisk
 from impl.world.simulated_cluster import REBALANCE
 from impl.world.wide.controller_answers import IsrsAnswered
 from impl.world.wide.controller_requests import Difference
 from impl.world.wide.ghosts import RequestSent
-from impl.world.wide.node import WideBroker
 from impl.world.wide.wide_world import WideWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.states import decode_state
@@ -29,7 +29,7 @@ State = LeaderIsrAndControllerEpoch
 class StatesBefore:
     """What is registered, and what the controller knows, before it handles an event."""
 
-    def __init__(self, world: WideWorld, node: WideBroker) -> None:
+    def __init__(self, world: WideWorld, node: BrokerWithDisk) -> None:
         self.name = node.events.waiting[0].name
         self.texts = _texts(world)
         self.may_be_refused = bool(node.session.losses)
@@ -45,7 +45,7 @@ class StatesBefore:
         self.live = {*context.broker_epochs} - context.shutting_down
 
 
-def _imbalanced(node: WideBroker) -> list[TopicPartition]:
+def _imbalanced(node: BrokerWithDisk) -> list[TopicPartition]:
     """The partitions that their preferred leaders are to lead again, by what the controller knows:
     of a broker that does not lead more than a tenth of those which it should. None while any
     moves."""
@@ -85,7 +85,7 @@ def _texts(world: WideWorld) -> Texts:
 
 
 def written_otherwise(
-    world: WideWorld, node: WideBroker, before: StatesBefore
+    world: WideWorld, node: BrokerWithDisk, before: StatesBefore
 ) -> Iterator[Difference]:
     """What the event that was just handled wrote, beside what it should have."""
     context, after = node.controller.core.context, _texts(world)
@@ -138,7 +138,7 @@ def _changed(
 
 
 def _sent_otherwise(
-    world: WideWorld, node: WideBroker, before: StatesBefore, one: TopicPartition, new: State
+    world: WideWorld, node: BrokerWithDisk, before: StatesBefore, one: TopicPartition, new: State
 ) -> Iterator[Difference]:
     """What was written is sent: to the ISR, unless its leader asked for it, and to everybody.
 
@@ -165,7 +165,7 @@ def _sent_otherwise(
 
 
 def _preferred(
-    node: WideBroker, before: StatesBefore, after: Mapping[TopicPartition, tuple[str, int]]
+    node: BrokerWithDisk, before: StatesBefore, after: Mapping[TopicPartition, tuple[str, int]]
 ) -> Iterator[Difference]:
     """An election of preferred leaders: whoever can lead does. Of who does already nothing is
     written, as the controller knows since 2.2, and as is registered up to 1.0."""

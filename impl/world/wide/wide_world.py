@@ -13,8 +13,9 @@ from impl.core.replica_events import LogCreated, LogDeleted
 from impl.releases import DEFAULT, Release
 from impl.sim.world_of_steps import Step, StepKind
 from impl.world.fetches import MOST_BYTES
+from impl.world.simulated_broker import FOLDER
 from impl.world.simulated_cluster import SimulatedCluster
-from impl.world.wide.node import FOLDER, WideBroker
+from impl.world.wide.node import WideBroker
 from impl.znodes import TopicPartition, paths
 from impl.znodes.topics import decode_topic
 from impl.zookeeper.port import wait
