@@ -720,9 +720,16 @@ class History:
         for (_, _, topic, partition), rows in sorted(self.served.items()):
             for row in rows:
                 follower = row.event.replica
-                if not row.fetch and row.fine and row.current_leader_epoch >= 0 and follower is not None:
+                if (
+                    not row.fetch
+                    and row.fine
+                    and row.current_leader_epoch >= 0
+                    and follower is not None
+                ):
                     end = row.answered.get("endoffset", -1)
-                    found[follower, topic, partition, row.current_leader_epoch].append((end, row.event))
+                    found[follower, topic, partition, row.current_leader_epoch].append(
+                        (end, row.event)
+                    )
         return found
 
     # --- did a topic, or a replica of it, begin anew between two lines?
