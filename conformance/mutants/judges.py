@@ -133,6 +133,10 @@ CLAIMED_RUNS = (
     (0, "operators", "2.3"),
     (31, "directories", "2.7"), (32, "everything", "2.7"), (33, "unclean", "2.4"),
     (39, "deposed", "2.7"),
+    (2, "unclean", "0.10.2"), (1, "unclean", "1.1"), (2, "power", "0.10.2"),
+    (200, "denials", "0.10.0"), (203, "denials", "1.0"), (206, "denials", "2.7"),
+    (203, "clients", "2.4"), (204, "clients", "2.4"), (205, "clients", "2.7"),
+    (308, "deposed", "2.4"), (311, "deposed", "2.4"), (325, "deposed", "2.4"),
 )  # fmt: skip
 """Runs of whole clusters that are held to the claims of the simulator alone: a second each."""
 

@@ -74,6 +74,10 @@ PLANTED = {
         ReplicaManager.host, "if is_new:", "if False:",
         "has found the log of .*, which it never made",
     ),
+    "a replica is made anew whose log may be in a directory that has failed (KIP-112)": Fault(
+        ReplicaManager.host, "if is_new and not may_be_made and self.logs.some_offline:",
+        "if False:", "answers LeaderAndIsr of controller epoch . of", "clients", "2.7",
+    ),
     "a channel to a broker that has gone stays open": Fault(
         ControllerEventManager.close_channels,
         "self.channels.forget_the_gone(self.controller.core.context.broker_epochs)", "pass",

@@ -166,6 +166,11 @@ class Before:
         }
         self.epochs = {one: replicas.partitions[one].leader_epoch for one in self.hosted}
         self.offline = {*node.logs.offline}
+        failed = any(one.failure for one in node.logs.directories)
+        self.may_be_offline = {
+            one for one in request.partitions if failed and node.logs.home(one) is None
+        }
+        """Without a log in the directories that are left."""
 
 
 def obeyed_otherwise(
@@ -193,6 +198,8 @@ def obeyed_otherwise(
                     expected = "STALE_CONTROLLER_EPOCH"
                 elif node.broker not in entry.replicas:
                     expected = "UNKNOWN_TOPIC_OR_PARTITION"
+                elif one in before.may_be_offline and not entry.is_new:
+                    expected = STORAGE_ERROR if node.release.since("1.0") else NONE
                 elif found == STORAGE_ERROR and (node.logs.offline or node.disk.failing):
                     expected = STORAGE_ERROR  # a log directory has failed just now
                 yield f"of {one}", found, expected
