@@ -193,6 +193,11 @@ PLANTED = {
         "answers UNKNOWN_SERVER_ERROR to whoever wants .* though ZooKeeper refused nothing",
         "requests", "2.7",
     ),
+    "a move whose work has failed is said to have begun (KIP-455)": Fault(
+        Reassigner.attempt, "return False", "return True",
+        "answers NONE to whoever wants .*, and not UNKNOWN_SERVER_ERROR", "deposed", "2.4",
+        first=325,
+    ),
     "a move that is cancelled is said to be under way (KIP-455)": Fault(
         ControllerApi._altered_reassignment, "return await steps.attempt", "return True or",
         "the controller on broker .* answers NONE to whoever wants", "requests", "2.7",

@@ -268,7 +268,8 @@ def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> N
     async def alter(controller: EventController) -> None:
         wanted = refused_moves(controller.core.context, targets)
         error, answers = await ControllerApi(controller).alter_reassignments(targets)
-        done = MovesAnswered(targets, error, error_of_request(controller), wanted, answers)
+        failed = {*world.nodes[controller.broker].state_changes.failed_moves}
+        done = MovesAnswered(targets, error, error_of_request(controller), wanted, answers, failed)
         world.happened.append((controller.broker, done))
         if error == NONE:
             _list_moves(world, controller, one)

@@ -7,7 +7,7 @@ right after it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +73,8 @@ class IsrsAnswered:
 class MovesAnswered:
     """AlterPartitionReassignments: by partition the target, None to cancel; and the error.
 
-    ``needed``: what each is to be refused with, see ``refused_moves``.
+    ``needed``: what each is to be refused with, see ``refused_moves``; ``failed``: those that were
+    begun, and failed.
     """
 
     targets: Mapping[TopicPartition, list[int] | None]
@@ -81,6 +82,7 @@ class MovesAnswered:
     whole: str
     needed: Mapping[TopicPartition, str]
     answers: Mapping[TopicPartition, str]
+    failed: Set[TopicPartition] = frozenset()
 
     @property
     def whole_is_wrong(self) -> str:
@@ -89,8 +91,9 @@ class MovesAnswered:
             return f"{self.error} to whoever wants moves, and not {self.whole}"
         for one, error in self.needed.items() if self.error == NONE else ():
             said = self.answers.get(one)
-            if said != error and (error != NONE or said != NOT_DONE):
-                return f"{said} to whoever wants {one} on {self.targets[one]}, and not {error}"
+            wanted = NOT_DONE if error == NONE and one in self.failed else error
+            if said != wanted and (wanted != NONE or said != NOT_DONE):
+                return f"{said} to whoever wants {one} on {self.targets[one]}, and not {wanted}"
         return ""
 
     def wrong(self, there: Registered) -> Iterator[str]:

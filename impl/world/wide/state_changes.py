@@ -19,11 +19,13 @@ class StateChanges(ControllerJournal):
     to move: that it moved, or that it failed.
 
     ``unsettled``: the first that was reported not at all, or more than once; empty if there is
-    none. What an error cuts off is not looked at.
+    none. What an error cuts off is not looked at. ``failed_moves``: the partitions whose
+    reassignment failed in the event that is handled.
     """
 
     def __init__(self) -> None:
         self.unsettled = ""
+        self.failed_moves: set[TopicPartition] = set()
         self._target = ""
         self._waiting: set[object] = set()
 
@@ -96,6 +98,7 @@ class StateChanges(ControllerJournal):
     async def event_begun(self, name: str) -> None:
         """An error that nobody caught may have ended the event before."""
         self._waiting.clear()
+        self.failed_moves.clear()
 
     async def event_done(self, name: str, failed: bool = False) -> None:
         """The result of every change has been reported, unless the event failed."""
@@ -110,6 +113,7 @@ class StateChanges(ControllerJournal):
     async def reassignment_failed(self, partition: TopicPartition, why: str) -> None:
         """No more results are due."""
         self._waiting.clear()
+        self.failed_moves.add(partition)
 
     async def resigned(self) -> None:
         """No more results are due."""
