@@ -730,6 +730,9 @@ def _states_follow(context: RuleContext, events: list[Event], deleted: list[Even
             context.beside.append((b, a.where))
             sure = history.same_zookeeper(a, b, b.controller_epoch or 0)
             why += "" if sure else "; lines that show a new ZooKeeper may be missing"
+            if b.from_state == "NewPartition" and a.file != b.file and history.topic_began(a, b):
+                sure = False
+                why += "; the topic was made anew, and the head of this file may be missing"
             context.report(
                 FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 STATES_FOLLOW,

@@ -376,6 +376,23 @@ def test_a_deleted_topic_that_is_made_again_may_go_online(tmp_path: Path):
     assert found(tmp_path, b1__state_change=states, b1__controller=[deleted(40)]) == []
 
 
+def test_of_a_topic_made_anew_the_head_of_a_rolled_file_may_be_missing(tmp_path: Path):
+    """As where it was cut: within one file each line of a creation would be there."""
+    first = [new(1), online(2, 1, 0, 0, "1,2", "NewPartition")]
+    again = [online(90, 1, 0, 0, "1,2", "NewPartition")]
+    quiet = line(200, "[KafkaServer id=1] shutting down", SERVER)
+    logs = {"b1/state-change.log": [*first, *again], "b1/controller.log": [deleted(40)],
+            "b1/server.log": [*starting(0, 1), quiet]}  # fmt: skip
+    rolled = {**logs, "b1/state-change.log.1": first, "b1/state-change.log": again}
+
+    one = checked(write(tmp_path / "one", logs))
+    two = checked(write(tmp_path / "two", rolled))
+
+    rule = "partition_state_changes_are_valid"
+    assert (rule, "state-change.log", 3) in violations(one)
+    assert (two["verdict"], rule in {row["rule"] for row in two["findings"]}) == ("unknown", True)
+
+
 # --- how a partition begins, and what a removal leaves
 
 
