@@ -340,6 +340,10 @@ class History:
             )
         return known
 
+    def of_partition(self, tp: tuple[str, int]) -> list[Event]:
+        """The lines of one partition."""
+        return self._of_partitions.get(tp, [])
+
     @cached_property
     def _of_partitions(self) -> dict[tuple[str, int], list[Event]]:
         found: dict[tuple[str, int], list[Event]] = defaultdict(list)

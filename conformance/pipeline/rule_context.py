@@ -11,6 +11,7 @@ from conformance.pipeline.history import History
 from conformance.pipeline.monotonicity import Fall, ValueSeen, falls
 from conformance.pipeline.rules import BREAKS, Finding, FindingKind, Rule
 
+_AT_ONCE = 2000  # milliseconds in which a state is written, sent and applied
 _OF_THAT_TIME = 900_000  # milliseconds by which clocks of two brokers may be apart
 
 
@@ -105,7 +106,7 @@ class RuleContext:
                 fall.kind is FindingKind.VIOLATION
                 and not _was_elected_first(fall.step.event)
                 and (
-                    (_alone(fall, steps, excuse) and not self._others_have(fall))
+                    (_alone(fall, steps, excuse) and not self._others_have(fall, column))
                     or (
                         column
                         and _goes_on_without(fall, steps)
@@ -135,9 +136,18 @@ class RuleContext:
             )
         return found
 
-    def _others_have(self, fall: Fall) -> bool:
-        """Whether other lines of that time have the controller epoch that stands in this one."""
+    def _others_have(self, fall: Fall, column: str) -> bool:
+        """Whether other lines have the higher value: of a partition those up to that moment, since
+        its values grow; else those of that time have the controller epoch."""
         high = fall.last.event
+        if column and high.tp is not None:
+            return getattr(high, column) == fall.last.value and any(
+                getattr(event, column) == fall.last.value
+                and event is not high
+                and event.at <= high.at + _AT_ONCE
+                and self.history.topic_began(event, high) is None
+                for event in self.history.of_partition(high.tp)
+            )
         return high.controller_epoch == fall.last.value and any(
             event.controller_epoch == fall.last.value and event is not high
             for event in self.history.events

@@ -140,7 +140,11 @@ def _contradictions(context: RuleContext, event: Event) -> Iterator[str | None]:
             f"{name} changes from {event.from_state} to {state}, which follows "
             f"{' and '.join(table[state])} only"
         )
-        seen.append(None if event.from_state in table[state] else text)
+        led = kind == "partition_changed" and event.leader is not None
+        led = led and state != "OnlinePartition"
+        if led:
+            text = f"{name} changes to {state} with leader {event.leader}: what is led is online"
+        seen.append(None if event.from_state in table[state] and not led else text)
     context.looked(LINE_AGREES, len(seen))
     yield from seen
 

@@ -11,6 +11,7 @@ from tests.pipeline.written import (
     CONTROLLER,
     SERVER,
     ZK,
+    changed,
     checked,
     incomplete,
     leads,
@@ -175,6 +176,18 @@ def test_a_replica_whose_log_was_removed_begins_anew(tmp_path: Path):
     )
 
     assert result["findings"] == []
+
+
+def test_of_two_leader_epochs_of_a_replica_the_one_that_other_lines_have_is_right(tmp_path: Path):
+    """The later start is wrong in both of its epochs; the earlier one is as it was written."""
+    states = [changed(9, (1, 4), 5, 4, "5"), leads(10, 5, 4, -1), leads(60, 5, 3, 2)]
+    quiet = line(90, "[KafkaServer id=5] shutting down", SERVER)
+    files = {"state-change.log": states, "server.log": [*starting(0, 5), quiet]}
+
+    found = violations(checked(write(tmp_path, files)))
+
+    assert ("no_older_leader_epoch_is_applied", "state-change.log", 3) in found
+    assert "state-change.log" not in {name for _, name, at in found if at == 2}
 
 
 # --- the epoch of a registration

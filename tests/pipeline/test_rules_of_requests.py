@@ -97,6 +97,13 @@ HELD = "replica_has_the_epoch_of_its_last_request"
             0,
             TWICE,
         ),
+        (
+            "broker1/state-change.log",
+            r"(from OfflinePartition to) Online",
+            r"\1 Offline",
+            0,
+            TWICE,
+        ),
         ("broker2/server.log", r"(\[Partition \S+)-0 (.*starts at)", r"\1-1 \2", 0, TWICE),
         # from the controller to the replica
         ("broker2/state-change.log", r"(Received .* replicas=)1,2,3", r"\g<1>1,2,7", 3, SENT),
