@@ -66,12 +66,10 @@ class ClauseMaker:
     """Makes clauses against states, over slices of the sorts concerned."""
 
     def __init__(
-        self, scope: BoundedSteps, blocks: Sequence[StateRows],
-        literals_of: Callable[[SliceVariables], list[Literal]],
+        self, blocks: Sequence[StateRows], literals_of: Callable[[SliceVariables], list[Literal]],
         report: Report, definitions: Definitions = NO_DEFINITIONS,
     ) -> None:  # fmt: skip
-        self._scope, self._literals_of = scope, literals_of
-        self._report, self._definitions = report, definitions
+        self._literals_of, self._report, self._definitions = literals_of, report, definitions
         self._looked_at = [block.thinned(LOOK) for block in blocks]
         self._samples: dict[SliceVariables, SliceSample] = {}
         self._wider: dict[SliceVariables, list[Literal]] = {}
@@ -104,7 +102,12 @@ class ClauseMaker:
                                 if not sample.refutes([said]))  # fmt: skip
 
     def by_reason(
-        self, goal: InvariantCandidate, instance: Instance | None, state: State, level: int
+        self,
+        scope: BoundedSteps,
+        goal: InvariantCandidate,
+        instance: Instance | None,
+        state: State,
+        level: int,
     ) -> Iterator[tuple[SliceVariables, tuple[Literal, ...]]]:
         """Clauses that the reason of a counterexample breaks, and nothing that was reached: of each
         reason the plainest first.
@@ -112,7 +115,7 @@ class ClauseMaker:
         `level`: how far facts may be from the reason: see `_literals_of_slice`.
         """
         for reason in reasons(
-            self._scope, goal, instance, state, lambda one: self._literals_of_slice(one, level)
+            scope, goal, instance, state, lambda one: self._literals_of_slice(one, level)
         ):
             one, facts = reason.slice, reason.facts
             self._facts |= {part.term for part in facts}
@@ -177,23 +180,29 @@ class GuidedSearch:
         generalising: ClauseMaker, answers: Answers, report: Report,
     ) -> None:  # fmt: skip
         """`open_ones`: what is not so after which step, or (None) of every state."""
-        self._scope, self._open = scope, list(open_ones)
-        self._make = generalising
-        self._answers, self._report = answers, report
-        self.pool = ClausePool(scope)
+        self._make, self._answers, self._report = generalising, answers, report
         self.banned: set[int] = set()
         """Candidates that no proof without bounds keeps, or that a reached state breaks."""
+        self._numbers: dict[frozenset[tuple[Term, bool]], int] = {}
+        self.pool = ClausePool(scope)
+        self.rounds = 0
+        self.look_within(scope, open_ones)
+
+    def look_within(
+        self, scope: BoundedSteps, open_ones: Sequence[tuple[InvariantCandidate, Instance | None]]
+    ) -> None:
+        """Goes on within another scope, with the candidates that there are."""
+        self._scope, self._open = scope, list(open_ones)
+        known, self.pool = self.pool.candidates, ClausePool(scope)
+        self.pool.add(known)
         self._pairs: list[tuple[State, int]] = []
         """Steps that do not keep some candidate: the state before, and the instance."""
         self._against_what: list[tuple[State, int]] = []
         """States against which clauses were made, and for which goal."""
         self._because: dict[tuple[int, int], frozenset[int]] = {}
         """By candidate (or `OPEN`) and instance (or place among what is open): what it needs."""
-        self._numbers: dict[frozenset[tuple[Term, bool]], int] = {}
         self._before = self._after = scope.rows([])
         """Steps that do not keep some candidate, from states that break none that is left."""
-        self.rounds = 0
-        self._solver_of_round = _RoundSolver(scope, [])
 
     def run(self, until: Callable[[], bool]) -> tuple[list[int], list[LostGoal]]:
         """What steps keep, by place in the pool; and what is lost with no way out."""
@@ -228,7 +237,9 @@ class GuidedSearch:
         level = before // FEW_TIMES % (FARTHEST + 1)
         self._against_what.append((one.state, one.goal.number))
         kept = left = looked_at = 0
-        for slice_, clause in self._make.by_reason(one.goal, one.instance, one.state, level):
+        for slice_, clause in self._make.by_reason(
+            self._scope, one.goal, one.instance, one.state, level
+        ):
             if frozenset((part.term, part.holds) for part in clause) in self._numbers:
                 continue
             looked_at += 1

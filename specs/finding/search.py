@@ -41,6 +41,12 @@ from specs.splitting import substituted
 Report = Callable[[str], None]
 
 NOTHING = SliceVariables(())
+FARTHEST = 2
+"""How far beyond what is explored by default steps are looked at, where the proof stays open."""
+
+LONG_RUNS = 3
+"""The same of random walks."""
+
 SHARE = 5
 """The first look is at one in so many states: few candidates are chosen, and each of those is held
 against all that were reached."""
@@ -100,15 +106,9 @@ def small(recorded: RecordedSystem) -> dict[str, int]:
     return {**bounds, "brokers": 2}
 
 
-def larger(recorded: RecordedSystem) -> dict[str, int]:
-    """Three brokers, and every other size one beyond what is explored by default."""
-    bounds = {name: size + 1 for name, size in recorded.system.limits({}).items()}
-    return {**bounds, "brokers": 3}
-
-
-def larger_bounds(recorded: RecordedSystem) -> dict[str, int]:
-    """Three brokers, and bounds that allow long runs."""
-    bounds = {name: size + 3 for name, size in recorded.system.limits({}).items()}
+def larger(recorded: RecordedSystem, beyond: int) -> dict[str, int]:
+    """Three brokers, and every other size so far beyond what is explored by default."""
+    bounds = {name: size + beyond for name, size in recorded.system.limits({}).items()}
     return {**bounds, "brokers": 3}
 
 
@@ -147,7 +147,9 @@ class _Search:
 
     def _question(self) -> str:
         said = [self.recorded.system.name, self.recorded.version, repr(self.recorded.without),
-                repr(self.effort), *sorted(self.known), *(str(one) for one in self.goals),
+                # A search may go on for longer than it had.
+                repr(replace(self.effort, seconds=0.0)), *sorted(self.known),
+                *(str(one) for one in self.goals),
                 *(t.show(one.condition) for step in self.recorded.steps
                   for one in step.requires)]  # fmt: skip
         return hashlib.sha256("\0".join(said).encode()).hexdigest()
@@ -182,21 +184,17 @@ class _Search:
 
     def _joined(self, rows: StateRows) -> InvariantSearchResult:
         """What joins the proof: clauses against states, the fewest, then proved unbounded."""
-        self.report("putting the steps into formulas")
-        self.scope = BoundedSteps(self.recorded, larger(self.recorded), list(self.known.values()),
-                           all_fields(self.recorded))  # fmt: skip
-        rooms = Grounded(self.recorded, larger_bounds(self.recorded), [],
+        rooms = Grounded(self.recorded, larger(self.recorded, LONG_RUNS), [],
                          also=[*self.known.values(), *all_fields(self.recorded)])  # fmt: skip
         walks = walked(rooms, self.effort.walks, self.effort.length, self.effort.seed, self.report)
         self.counts["states"] = self.all_rows.count + walks.count
-        self.open_at = {goal.number: self._open_after(goal) for goal in self.goals}
-        """By goal: the instances of the steps that are open."""
         vocabulary = Vocabulary(self.recorded, [*self.claims, *self.known.values()])
-        generalising = ClauseMaker(self.scope, [rows, walks], vocabulary.literals,
-                                    self.report, self.definitions)  # fmt: skip
-        open_ones = [(goal, instance) for goal in self.goals
-                     for instance in self.open_at[goal.number]]  # fmt: skip
-        choosing = GuidedSearch(self.scope, open_ones, generalising, self.answers, self.report)
+        generalising = ClauseMaker([rows, walks], vocabulary.literals, self.report,
+                                    self.definitions)  # fmt: skip
+        beyond = 1
+        open_ones = self._look_within(beyond)
+        choosing = GuidedSearch(self.scope, open_ones, generalising, self.answers,
+                                self.report)  # fmt: skip
         while True:
             alive_at, lost = choosing.run(self._is_late)
             alive = [choosing.pool.candidates[number] for number in alive_at]
@@ -204,7 +202,13 @@ class _Search:
                                literals=generalising.count)  # fmt: skip
             if lost:
                 return self._result_without_proof(lost)
-            wrong = self.answers.of(self._unproved, alive)
+            wrong, is_open = self.answers.of(self._unproved, alive)
+            if is_open and not wrong and beyond < FARTHEST and not self._is_late():
+                # What is open may be false of more epochs than there were.
+                beyond += 1
+                open_ones = self._look_within(beyond)
+                choosing.look_within(self.scope, open_ones)
+                continue
             if not wrong or (self.found is not None and self._is_late()):
                 assert self.found is not None
                 return self.found
@@ -214,20 +218,30 @@ class _Search:
                     generalising.learn(breaking)
             choosing.banned |= set(wrong)
 
-    def _unproved(self, alive: Sequence[InvariantCandidate]) -> list[int]:
+    def _look_within(self, beyond: int) -> list[tuple[InvariantCandidate, Instance | None]]:
+        """Puts the steps into formulas of a scope; what is open, after which of its instances."""
+        self.report(f"putting the steps into formulas, {beyond} beyond what is explored by default")
+        self.scope = BoundedSteps(self.recorded, larger(self.recorded, beyond),
+                                  list(self.known.values()), all_fields(self.recorded))  # fmt: skip
+        self.open_at = {goal.number: self._open_after(goal) for goal in self.goals}
+        """By goal: the instances of the steps that are open."""
+        return [(goal, instance) for goal in self.goals for instance in self.open_at[goal.number]]
+
+    def _unproved(self, alive: Sequence[InvariantCandidate]) -> tuple[list[int], bool]:
         """By place in the pool, of the fewest that suffice: those that a reached state breaks; else
-        those that are not proved without bounds."""
+        those that are not proved without bounds, and whether anything is not."""
         fewest = Fewest(self.scope, self.goals, alive, self._instances)
         chosen = fewest.run(self.report)
         found = self.found = self._as_found(chosen, fewest.needed_by())
         wrong = [one for one in chosen if self.all_rows.breaking(one.closed) is not None]
+        open_ones: set[str] = set()
         if not wrong:
             found = self.found = self._proved_unbounded(chosen, fewest.needed_by())
             assert found.result is not None
             open_ones = {one.invariant for one in found.result.open}
             wrong = [one for one, made in zip(found.candidates, found.found, strict=True)
                      if made.name in open_ones and one not in self.parts]  # fmt: skip
-        return [one.number - BEGIN for one in wrong]
+        return [one.number - BEGIN for one in wrong], bool(open_ones)
 
     def _proved_unbounded(
         self, chosen: list[InvariantCandidate], needs: Mapping[int, set[int]]

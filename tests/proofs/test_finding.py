@@ -25,6 +25,7 @@ from model.replication.history import state as HISTORY_STATE
 from specs.finding.answers import Answers
 from specs.finding.candidates import BoundedSteps, InvariantCandidate
 from specs.finding.graph import dot, svg, who_needs_whom
+from specs.finding.guided import ClauseMaker, GuidedSearch
 from specs.finding.notation import as_file, triggers_of
 from specs.finding.observed import ClauseGeneraliser, SliceSample, StateRows, reached, walked
 from specs.finding.reasons import reasons
@@ -163,11 +164,12 @@ def test_what_was_asked_before_and_where_a_search_goes_on_from_change_no_answer(
     again, left, tmp_path
 ):  # fmt: skip
     kept, file = json.loads(left.read_text()), tmp_path / "left.json"
+    longer = replace(QUICK, seconds=2 * QUICK.seconds)
     assert kept["rounds"]
 
     for rounds in range(len(kept["rounds"]) + 1):
         file.write_text(json.dumps({**kept, "rounds": kept["rounds"][:rounds]}))
-        found = find_invariants(without(*TWO), ELECTION.recorded(), QUICK, resume=file)
+        found = find_invariants(without(*TWO), ELECTION.recorded(), longer, resume=file)
 
         assert [one.sentence for one in found.found] == [one.sentence for one in again.found]
         assert json.loads(file.read_text()) == kept
@@ -387,6 +389,26 @@ def scope_of_one() -> tuple[BoundedSteps, InvariantCandidate]:
     term = record_condition(ONE.function, recorded.system.state, recorded.switches)
     scope = BoundedSteps(recorded, recorded.system.limits({}), [], [term, *all_fields(recorded)])
     return scope, InvariantCandidate(0, SliceVariables(()), (), term)
+
+
+def test_a_larger_scope_judges_again_what_steps_keep_in_a_smaller_one():
+    recorded, fields = ELECTION.recorded(), all_fields(ELECTION.recorded())
+    small_scope, large_scope = (
+        BoundedSteps(recorded, {**recorded.system.limits({}), "epoch": epochs}, [], fields)
+        for epochs in (1, 2)
+    )
+    epoch = t.get("zk.epoch", (), recorded.fields["zk.epoch"].sort)
+    first = Literal(t.lt(epoch, t.const(2, epoch.sort)), True, 1)
+    start = initial_row(small_scope.grounded)
+    made = ClauseMaker([start], lambda one: [] if one.variables else [first], lambda line: None)
+    search = GuidedSearch(small_scope, [], made, Answers(None, "?"), lambda line: None)
+
+    kept, _ = search.run(lambda: False)
+    search.look_within(large_scope, [])
+    kept_beyond, _ = search.run(lambda: False)
+
+    assert [str(search.pool.candidates[number]) for number in kept] == ["zk.epoch < 2"]
+    assert kept_beyond == []
 
 
 def test_the_reason_of_a_counterexample_is_so_in_it_and_in_no_reached_state_at_all():
