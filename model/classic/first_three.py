@@ -13,8 +13,8 @@ from model.classic.words import (
     has,
     is_true_leader,
     presumes_leadership,
-    register,
     replicate,
+    write_isr,
 )
 from model.language import (
     all_of,
@@ -45,7 +45,7 @@ def leader_shrinks_isr(now, new, leader, follower):
     require(not_(caught_up(now, leader, follower, now.log[leader].end)),
                                                "the follower is not caught up to the log's end")
 
-    register(now, new, leader, isr.without(follower))
+    write_isr(now, new, leader, isr.without(follower))
 
 
 @transition(only=these, leader=REPLICAS, follower=REPLICAS)
@@ -57,7 +57,7 @@ def leader_expands_isr(now, new, leader, follower):
     require(caught_up(now, leader, follower, now.view[leader].hw),
                                                "the follower is caught up to the high watermark")
 
-    register(now, new, leader, isr.including(follower))
+    write_isr(now, new, leader, isr.including(follower))
 
 
 @transition(only=these, leader=REPLICAS)

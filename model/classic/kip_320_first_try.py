@@ -13,8 +13,8 @@ from model.classic.words import (
     is_true_leader,
     leads_an_epoch_that_reaches_the_hw,
     presumes_leadership,
-    register,
     replicate,
+    write_isr,
 )
 from model.language import all_of, any_of, every, implies, not_, require, smaller, transition
 
@@ -33,7 +33,7 @@ def first_try_leader_shrinks_isr(now, new, leader, follower):
     require(not_(caught_up_by_epoch(now, leader, follower, now.log[leader].end)),
                                                "the follower is not caught up to the log's end")
 
-    register(now, new, leader, isr.without(follower))
+    write_isr(now, new, leader, isr.without(follower))
 
 
 @transition(only=this, leader=REPLICAS, follower=REPLICAS)
@@ -47,7 +47,7 @@ def first_try_leader_expands_isr(now, new, leader, follower):
     require(leads_an_epoch_that_reaches_the_hw(now, leader),
                                                "the high watermark is in the leader's own epoch")
 
-    register(now, new, leader, isr.including(follower))
+    write_isr(now, new, leader, isr.including(follower))
 
 
 @transition(only=this, leader=REPLICAS)

@@ -105,7 +105,7 @@ def replicate(now, new, leader, follower):
     new.view[follower].hw = smaller(now.view[leader].hw, at + 1)
 
 
-def register(now, new, leader, isr):
+def write_isr(now, new, leader, isr):
     """A registered update: no new epoch, no request, seen at once (ZooKeeper is elided here)."""
     new.quorum.isr       = isr
     new.view[leader].isr = isr

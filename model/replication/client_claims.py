@@ -19,7 +19,7 @@ from model.protocol.state import BROKERS
 from model.replication.state import OFFSETS, RECORDS
 
 
-def holds(now, broker, record):
+def log_contains(now, broker, record):
     """The record is somewhere in the broker's log."""
     return some(below(OFFSETS, now.log[broker].end), lambda o: now.log[broker][o].id == record)
 
@@ -34,7 +34,7 @@ def is_acknowledged(now, record, acks):
 def acknowledged_is_never_lost(now):
     return every(RECORDS, lambda r: implies(is_acknowledged(now, r, "all"), all_of(
         some(below(OFFSETS, now.committed.end), lambda o: now.committed.at[o].id == r),
-        every(BROKERS, lambda b: implies(now.zk.leader == b, holds(now, b, r))))))
+        every(BROKERS, lambda b: implies(now.zk.leader == b, log_contains(now, b, r))))))
 
 
 @always("a record acknowledged with acks=all is in as many logs as min.insync.replicas asks for, "
@@ -43,7 +43,7 @@ def acknowledged_is_never_lost(now):
 def acknowledged_records_have_min_isr_copies(now):
     return every(RECORDS, lambda r: implies(
         is_acknowledged(now, r, "all"),
-        how_many(BROKERS, lambda b: holds(now, b, r)) >= version.min_insync_replicas))
+        how_many(BROKERS, lambda b: log_contains(now, b, r)) >= version.min_insync_replicas))
 
 
 @always("two reads of one offset give the same record, and the registered leader has it",
@@ -70,7 +70,7 @@ def an_acknowledged_record_is_lost(now):
         is_acknowledged(now, r, "one"),
         some(BROKERS, lambda b: all_of(
             now.zk.leader == b, now.replica[b].role == "leader",
-            now.replica[b].epoch == now.zk.leader_epoch, not_(holds(now, b, r))))))
+            now.replica[b].epoch == now.zk.leader_epoch, not_(log_contains(now, b, r))))))
 
 
 @sometimes("a consumer has read a record")

@@ -18,7 +18,7 @@ from model.protocol.state import BROKERS
 from model.replication.state import OFFSETS, is_unlocked
 
 
-def asks_for_more(v):
+def min_isr_above_one(v):
     return v.min_insync_replicas > 1
 
 
@@ -68,7 +68,7 @@ def leader_appends_acks_all(now, new, broker):
     append(now, new, broker, "all")
 
 
-@transition(only=asks_for_more, broker=BROKERS)
+@transition(only=min_isr_above_one, broker=BROKERS)
 def leader_answers_not_enough_replicas(now, new, broker):
     """NOT_ENOUGH_REPLICAS: a record with acks=all is not appended; nothing changes."""
     require(now.replica[broker].role == "leader",          "the broker believes it leads")
@@ -116,7 +116,7 @@ def leader_acknowledges_acks_all(now, new, broker, offset):
     answer(now, new, now.log[broker][offset].id, "all")
 
 
-@transition(only=asks_for_more, broker=BROKERS, offset=OFFSETS)
+@transition(only=min_isr_above_one, broker=BROKERS, offset=OFFSETS)
 def leader_answers_not_enough_replicas_after_append(now, new, broker, offset):
     """NOT_ENOUGH_REPLICAS_AFTER_APPEND: the record stays, and its producer is answered with an
     error.

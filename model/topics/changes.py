@@ -34,7 +34,7 @@ from model.topics.replicas import (
 )
 from model.topics.requests import send_orders
 from model.topics.state import PARTITIONS
-from model.topics.tables import PARTITION_TABLE, moved
+from model.topics.tables import PARTITION_TABLE, state_after
 from model.topics.zookeeper import has_partition, in_list
 
 
@@ -76,7 +76,7 @@ def controller_sees_failure(now, new, broker, failed):
             registered, cache.reached.including(failed), cache.reached.without(failed)),
         shutting=cache.shutting.without(failed),
         gone=when(all_of(has_partition(cache.known, 0), not_(cache.queued)), failed, None),
-        partition=lam(PARTITIONS, lambda p: moved(
+        partition=lam(PARTITIONS, lambda p: state_after(
             PARTITION_TABLE, cache.partition[p], "OfflinePartition",
             all_of(not_(cache.queued), cache.led[p], not_(leads(p))))),
         replica=moved_to(now, broker, "ReplicaDeletionIneligible", lambda p, b: all_of(

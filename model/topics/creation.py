@@ -9,7 +9,7 @@ from model.protocol.state import BROKERS
 from model.topics.elections import elect, is_to_create, require_writer
 from model.topics.replicas import is_assigned, moved_to
 from model.topics.state import PARTITIONS, PLACES
-from model.topics.tables import PARTITION_TABLE, moved
+from model.topics.tables import PARTITION_TABLE, state_after
 from model.topics.zookeeper import fire, has_partition, topic_exists
 
 
@@ -142,7 +142,7 @@ def controller_creates_new_partitions(now, new, broker):
 
     new.cache[broker] = cache.but(
         task="makes_replicas",
-        partition=lam(PARTITIONS, lambda p: moved(
+        partition=lam(PARTITIONS, lambda p: state_after(
             PARTITION_TABLE, cache.partition[p], "NewPartition", has_partition(cache.known, p))))
 
 

@@ -36,7 +36,7 @@ from model.topics.replicas import (
 )
 from model.topics.requests import is_answer, send_stops
 from model.topics.state import PARTITIONS
-from model.topics.tables import PARTITION_TABLE, moved
+from model.topics.tables import PARTITION_TABLE, state_after
 from model.topics.zookeeper import (
     every_replica,
     fire,
@@ -168,10 +168,10 @@ def deletion_starts(now, new, broker):
 def partitions_gone(cache):
     """The partitions after two batches: to Offline, and to NonExistent."""
     def gone(p):
-        offline = moved(PARTITION_TABLE, cache.partition[p], "OfflinePartition",
-                        has_partition(cache.known, p))
-        return moved(PARTITION_TABLE, offline, "NonExistentPartition",
-                     has_partition(cache.known, p))
+        offline = state_after(PARTITION_TABLE, cache.partition[p], "OfflinePartition",
+                              has_partition(cache.known, p))
+        return state_after(PARTITION_TABLE, offline, "NonExistentPartition",
+                           has_partition(cache.known, p))
 
     return lam(PARTITIONS, gone)
 

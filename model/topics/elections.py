@@ -23,7 +23,7 @@ from model.protocol.state import BROKERS
 from model.protocol.strategies import offline_partition
 from model.topics.requests import send_orders
 from model.topics.state import PARTITIONS, PLACES
-from model.topics.tables import PARTITION_TABLE, moved
+from model.topics.tables import PARTITION_TABLE, state_after
 from model.topics.zookeeper import has_partition, in_list, replica_order
 
 
@@ -142,7 +142,7 @@ def write_leaders(now, new, broker, then, chosen, choice, recipients):
         task=then,
         led=lam(PARTITIONS, lambda p: any_of(cache.led[p], gets_leader(p))),
         leader=lam(PARTITIONS, lambda p: when(gets_leader(p), leader(p), cache.leader[p])),
-        partition=lam(PARTITIONS, lambda p: moved(
+        partition=lam(PARTITIONS, lambda p: state_after(
             PARTITION_TABLE, cache.partition[p], "OnlinePartition", gets_leader(p))))
     send_orders(now, new, broker,
                 to=lambda p, b: all_of(

@@ -1,7 +1,7 @@
 """The controller's two state machines as tables of valid previous states. All else is derived.
 
 A transition that its table does not have is skipped: the element stays as it was, and the rest of
-the batch continues. The model's steps move states by `moved` and by nothing else, the claim
+the batch continues. The model's steps move states by `state_after` and by nothing else, the claim
 `state_changes_are_valid` looks at every step from outside, and `rows` prints what stands here.
 
 Source: kafka.controller.PartitionState, ReplicaState (validPreviousStates)
@@ -50,7 +50,7 @@ def may_become(table: Table, state, target: str):
     return any_of(*(state == before for before in table[target]))
 
 
-def moved(table: Table, state, target: str, chosen):
+def state_after(table: Table, state, target: str, chosen):
     """The state after a batch to the target, in which this element is if it is chosen."""
     return when(all_of(chosen, may_become(table, state, target)), target, state)
 

@@ -22,7 +22,7 @@ from model.language import (
 from model.replication.history.state import BROKERS, ENDS, EPOCHS, ROLES
 
 
-def register(now, new, isr, **names):
+def write_leader_and_isr(now, new, isr, **names):
     """The next leader epoch, and its LeaderAndIsr to every broker."""
     epoch, bumped = now.zk.epoch + 1, now.zk.version + 1
     new.zk = now.zk.but(epoch=epoch, isr=isr, version=bumped, **names)
@@ -40,7 +40,7 @@ def controller_elects_leader(now, new, leader, isr):
     if not version.unclean_leader_election:
         require(isr.is_subset_of(now.zk.isr),       "the new ISR is part of the registered one")
 
-    register(now, new, isr, named=True, leader=leader)
+    write_leader_and_isr(now, new, isr, named=True, leader=leader)
 
 
 @transition(isr=SetOf(BROKERS))
@@ -50,7 +50,7 @@ def controller_writes_no_leader(now, new, isr):
     require(not_(isr.is_empty()),                   "the ISR keeps a member")
     require(isr.is_subset_of(now.zk.isr),           "the new ISR is part of the registered one")
 
-    register(now, new, isr, named=False)
+    write_leader_and_isr(now, new, isr, named=False)
 
 
 @transition(broker=BROKERS, epoch=EPOCHS)

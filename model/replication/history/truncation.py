@@ -31,7 +31,7 @@ def keeps_what_is_common(now, leader, follower, cut):
         all_of(o < theirs.end, mine[o] == theirs[o]), o < cut))
 
 
-def require_question(now, leader, follower, cut):
+def require_may_answer_truncation(now, leader, follower, cut):
     mine = now.replica[follower]
     require(mine.role == "truncating",              "the follower looks for where to cut")
     require(now.replica[leader].role == "leading",  "the broker asked believes it leads")
@@ -50,7 +50,7 @@ def require_question(now, leader, follower, cut):
 @transition(only=truncates_by_epoch, leader=BROKERS, follower=BROKERS, cut=ENDS)
 def leader_answers_truncation_offset(now, new, leader, follower, cut):
     """The leader's answer lets the follower find the end of what both logs have."""
-    require_question(now, leader, follower, cut)
+    require_may_answer_truncation(now, leader, follower, cut)
     require(cut <= now.log[leader].end,             "the cut is in the leader's log")
     require(every(below(OFFSETS, cut), lambda o: now.log[follower][o] == now.log[leader][o]),
                                                     "below it both logs are the same")
@@ -64,7 +64,7 @@ def leader_answers_unknown_epoch(now, new, leader, follower, cut):
 
     Why: KIP-279, after two fast elections one answer is not enough.
     """
-    require_question(now, leader, follower, cut)
+    require_may_answer_truncation(now, leader, follower, cut)
 
     new.answer[follower] = {"given": True, "agreed": False, "cut": cut}
 

@@ -209,25 +209,25 @@ def the_broker(now, b):
     return {"broker": b}
 
 
-def of_nobody(condition):
+def while_no_controller(condition):
     """An awaited step of some broker while /controller is missing."""
     return lambda now, b: all_of(nobody_is_registered(now), condition(now, b))
 
 
 AWAITED = (
     AwaitedStep("session_expires", has_forgotten_its_win, the_broker, (BROKERS,)),
-    AwaitedStep("write_is_applied", of_nobody(lambda now, b: all_of(
+    AwaitedStep("write_is_applied", while_no_controller(lambda now, b: all_of(
         now.pending[b].any, is_current(now, b))), the_broker, (BROKERS,)),
-    AwaitedStep("controller_resigns_and_deletes_znode", of_nobody(lambda now, b: all_of(
+    AwaitedStep("controller_resigns_and_deletes_znode", while_no_controller(lambda now, b: all_of(
         now.belief[b].held, not_(now.pending[b].any))), the_broker, (BROKERS,)),
-    AwaitedStep("broker_loses_controller_election", of_nobody(has_run_in_vain), the_broker,
-                (BROKERS,)),
-    AwaitedStep("broker_connects", of_nobody(lambda now, b: all_of(
+    AwaitedStep("broker_loses_controller_election", while_no_controller(has_run_in_vain),
+                the_broker, (BROKERS,)),
+    AwaitedStep("broker_connects", while_no_controller(lambda now, b: all_of(
         not_(now.session[b]), not_(now.read[b].done))), the_broker, (BROKERS,)),
-    AwaitedStep("broker_reads_epoch", of_nobody(lambda now, b: all_of(
+    AwaitedStep("broker_reads_epoch", while_no_controller(lambda now, b: all_of(
         now.session[b], not_(now.belief[b].held), not_(now.pending[b].any),
         not_(now.read[b].done))), the_broker, (BROKERS,)),
-    AwaitedStep("broker_wins_election", of_nobody(can_win), the_broker, (BROKERS,)),
+    AwaitedStep("broker_wins_election", while_no_controller(can_win), the_broker, (BROKERS,)),
     AwaitedStep("broker_learns_it_won", lambda now, b: all_of(
         now.zk.controller == b, now.read[b].done), the_broker, (BROKERS,)),
     AwaitedStep("controller_sends_request", lambda now, b: all_of(
