@@ -25,6 +25,8 @@ SWITCHES: Mapping[str, str] = {
 }
 
 STEPS: Mapping[str, str] = {
+    "controller_begins_shutdown": "controller_begins_controlled_shutdown",
+    "controller_refuses_shutdown": "controller_refuses_controlled_shutdown",
     "controller_is_still_in_office": "controller_is_still_active",
     "controller_welcomes_brokers": "controller_sends_update_metadata_for_new_brokers",
     "leader_fails_over_stranger": "leader_throws_on_non_replica_in_isr",

@@ -61,7 +61,8 @@ HANDLES: Mapping[str, tuple[str, ...]] = {
     "preferred_election": (
         "controller_begins_preferred_election", "controller_finds_no_request"),
     "rebalance": ("controller_begins_rebalance", "controller_finds_no_imbalance"),
-    "controlled_shutdown": ("controller_begins_shutdown", "controller_refuses_shutdown"),
+    "controlled_shutdown": (
+        "controller_begins_controlled_shutdown", "controller_refuses_controlled_shutdown"),
     "leader_and_isr_response": ("controller_marks_replicas_offline",
                                 "controller_finds_log_dirs_unchanged"),
 }  # fmt: skip
@@ -441,7 +442,7 @@ def _not_alike(version: str, run: Run) -> str | None:
             asked[given["broker"]] = lives[given["broker"]]
         elif name == "controller_reads_context":
             known = lives.copy()
-        elif name == "controller_begins_shutdown" and (
+        elif name == "controller_begins_controlled_shutdown" and (
             asked.get(given["subject"]) != known[given["subject"]]
         ):
             return (

@@ -116,7 +116,8 @@ ROWS: dict[str, StepRow] = {
             "controller_resigns",
             why=f"{_REFUSED}; Kafka's controller sends LeaderAndIsr to a broker in controlled "
                 "shutdown, too; in the model none follows a StopReplica on a connection"),
-        row("broker_asks_for_controlled_shutdown", "broker subject", "controller_begins_shutdown"),
+        row("broker_asks_for_controlled_shutdown", "broker subject",
+            "controller_begins_controlled_shutdown"),
         row("leader_and_isr_arrives", "broker controller",
             "broker_obeys_leader_and_isr", "broker_refuses_older_controller",
             why="the LeaderAndIsr requests that are next on a connection are obeyed in one step; "

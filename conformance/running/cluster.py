@@ -76,7 +76,7 @@ _BEGINS = {
     "broker_modification": ("controller_reads_endpoints",),
     "preferred_election": ("controller_begins_preferred_election",),
     "rebalance": ("controller_begins_rebalance",),
-    "controlled_shutdown": ("controller_begins_shutdown",),
+    "controlled_shutdown": ("controller_begins_controlled_shutdown",),
 }
 _DELETED = (f"{paths.ISR_CHANGES}/", paths.PREFERRED_ELECTION)
 _HAS_SUBJECT = ("broker_modification", "leader_and_isr_response", "controlled_shutdown")

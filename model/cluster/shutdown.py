@@ -95,7 +95,7 @@ def may_be_outdated(now, broker, subject):
 
 
 @transition(broker=BROKERS, subject=BROKERS)
-def controller_begins_shutdown(now, new, broker, subject):
+def controller_begins_controlled_shutdown(now, new, broker, subject):
     """The broker counts as shutting down at once: from now on it is not elected."""
     require_acting(now, broker)
     require_next(now, broker, "controlled_shutdown", QUEUED, subject)
@@ -119,7 +119,7 @@ def controller_begins_shutdown(now, new, broker, subject):
 
 
 @transition(ends="refused", broker=BROKERS, subject=BROKERS)
-def controller_refuses_shutdown(now, new, broker, subject):
+def controller_refuses_controlled_shutdown(now, new, broker, subject):
     """BrokerNotAvailable, or STALE_BROKER_EPOCH: the registration that sent the request is gone."""
     require_acting(now, broker)
     require_next(now, broker, "controlled_shutdown", QUEUED, subject)

@@ -77,7 +77,7 @@ from model.topics.failover import (
     replica_state_machine_starts,
 )
 from model.topics.leaders import (
-    controller_begins_shutdown,
+    controller_begins_controlled_shutdown,
     controller_elects_preferred,
     controller_moves_leaders,
     controller_stops_followers,
@@ -133,8 +133,8 @@ SYSTEM = System(
         controller_brings_partitions_online, controller_brings_new_replicas_online,
         controller_sees_failure, controller_elects_for_failed, controller_takes_replicas_offline,
         controller_sees_start, controller_starts_bounced_broker, controller_elects_for_started,
-        controller_elects_preferred, controller_begins_shutdown, controller_moves_leaders,
-        controller_stops_followers,
+        controller_elects_preferred, controller_begins_controlled_shutdown,
+        controller_moves_leaders, controller_stops_followers,
         controller_queues_deletion, controller_drops_request, controller_sees_no_request,
         deletion_starts, controller_stops_replicas, controller_deletes_replicas,
         controller_receives_stop_replica_response, deletion_waits, deletion_is_retried,

@@ -54,7 +54,7 @@ def has_other_replicas(now, broker, partition):
 
 
 @transition(broker=BROKERS, subject=BROKERS)
-def controller_begins_shutdown(now, new, broker, subject):
+def controller_begins_controlled_shutdown(now, new, broker, subject):
     """A broker requests a controlled shutdown: from now on it does not count as alive, and is not
     elected.
 

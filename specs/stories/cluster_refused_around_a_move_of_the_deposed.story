@@ -19,7 +19,7 @@ quietly broker_updates_metadata broker=2 sender=3
 quietly broker_asks_for_controlled_shutdown broker=1
 quietly shutdown_request_arrives broker=3 subject=1
 quietly controller_finds_no_request broker=3
-quietly controller_begins_shutdown broker=3 subject=1
+quietly controller_begins_controlled_shutdown broker=3 subject=1
 quietly controller_reads_state broker=3 partition=0
 
 # The leader drops its follower, after the state was read; the write conflicts, and it reads again.

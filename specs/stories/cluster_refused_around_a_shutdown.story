@@ -22,9 +22,9 @@ quietly broker_asks_for_controlled_shutdown broker=1
 refused broker_asks_for_controlled_shutdown broker=1
 refused shutdown_request_arrives broker=1 subject=1
 quietly shutdown_request_arrives broker=3 subject=1
-refused controller_begins_shutdown broker=1 subject=1
+refused controller_begins_controlled_shutdown broker=1 subject=1
 quietly controller_finds_no_request broker=3
-quietly controller_begins_shutdown broker=3 subject=1
+quietly controller_begins_controlled_shutdown broker=3 subject=1
 refused controller_moves_leader broker=3 leader=1 partition=0
 ----
 refused controller_moves_leader(broker=1, leader=1, partition=0)
@@ -33,7 +33,7 @@ refused broker_asks_for_controlled_shutdown(broker=1)
     it was not to be stopped — false (leaving[1] asks)
 refused shutdown_request_arrives(broker=1, subject=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_begins_shutdown(broker=1, subject=1)
+refused controller_begins_controlled_shutdown(broker=1, subject=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_moves_leader(broker=3, leader=1, partition=0)
     it has read the state — false (partition[0][3].context.read none)
@@ -97,7 +97,7 @@ refused broker_stops(broker=1)
 # Broker 3 follows, and is the controller itself.
 quietly broker_asks_for_controlled_shutdown broker=3
 quietly shutdown_request_arrives broker=3 subject=3
-quietly controller_begins_shutdown broker=3 subject=3
+quietly controller_begins_controlled_shutdown broker=3 subject=3
 quietly controller_stops_follower broker=3
 quietly controller_reads_state broker=3 partition=0
 quietly controller_removes_replica broker=3 replica=3 partition=0
@@ -112,7 +112,7 @@ quietly broker_stops_fetching broker=3 sender=3
 # Now broker 2 is the last, and has nobody to give its partition to.
 quietly broker_asks_for_controlled_shutdown broker=2
 quietly shutdown_request_arrives broker=3 subject=2
-quietly controller_begins_shutdown broker=3 subject=2
+quietly controller_begins_controlled_shutdown broker=3 subject=2
 refused controller_finds_no_other_isr_member broker=3 partition=0
 quietly controller_reads_state broker=3 partition=0
 refused controller_finds_no_leader broker=3 partition=0

@@ -49,7 +49,7 @@ quietly broker_updates_metadata broker=1 sender=3
 quietly controller_sends_preferred_batch broker=3
 quietly controller_deletes_preferred_request broker=3
 refused controller_reads_endpoints broker=3 subject=1
-refused controller_begins_shutdown broker=3 subject=1
+refused controller_begins_controlled_shutdown broker=3 subject=1
 refused controller_finds_no_imbalance broker=3
 quietly controller_finds_no_request broker=3
 refused controller_begins_rebalance broker=3
@@ -65,8 +65,8 @@ quietly broker_asks_for_controlled_shutdown broker=1
 quietly broker_answers_kafka_storage_error broker=1 sender=3 partition=0
 quietly broker_updates_metadata broker=1 sender=3
 quietly controller_reads_endpoints broker=3 subject=1
-refused controller_refuses_shutdown broker=3 subject=3
-quietly controller_begins_shutdown broker=3 subject=3
+refused controller_refuses_controlled_shutdown broker=3 subject=3
+quietly controller_begins_controlled_shutdown broker=3 subject=3
 quietly broker_updates_metadata broker=1 sender=3
 quietly shutdown_request_arrives broker=3 subject=1
 quietly broker_updates_metadata broker=3 sender=3
@@ -118,7 +118,7 @@ refused controller_write_is_fenced(broker=3)
     it is about to write — false (belief[3] 1, cache.events[3][0].kind controller_change, cache[3].stage starting)
 refused controller_reads_endpoints(broker=3, subject=1)
     a BrokerModifications of the broker is next in its queue — false (cache.events[3][0].kind preferred_election, cache.events[3][0].subject none)
-refused controller_begins_shutdown(broker=3, subject=1)
+refused controller_begins_controlled_shutdown(broker=3, subject=1)
     a ControlledShutdown of the broker is next in its queue — false (cache.events[3][0].kind preferred_election, cache.events[3][0].subject none)
 refused controller_finds_no_imbalance(broker=3)
     the timer's event is next in its queue — false (cache.events[3][0].kind preferred_election)
@@ -126,7 +126,7 @@ refused controller_begins_rebalance(broker=3)
     a partition is led by another than preferred — false
 refused controller_finds_no_log_dir_event(broker=3)
     no notification is there — false (zk.log_dir_events {1})
-refused controller_refuses_shutdown(broker=3, subject=3)
+refused controller_refuses_controlled_shutdown(broker=3, subject=3)
     the controller does not know who asked — false (cache[3].live {1,2,3}, cache[3].reached {1,3}, former {})
 refused controller_skips_isr_removal(broker=3, replica=1, partition=0)
     the replica is to go offline — false (partition[0][3].context.gone {3})

@@ -28,7 +28,7 @@ quietly controller_sends_removal_batch broker=1
 quietly controller_sends_election_batch broker=1
 quietly controller_finds_no_request broker=1
 quietly broker_answers_kafka_storage_error broker=1 sender=1 partition=0
-quietly controller_refuses_shutdown broker=1 subject=2
+quietly controller_refuses_controlled_shutdown broker=1 subject=2
 refused controller_sees_dead_brokers broker=1
 ----
 refused controller_sees_dead_brokers(broker=1)

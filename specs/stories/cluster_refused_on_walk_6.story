@@ -61,7 +61,7 @@ quietly controller_reads_context broker=3
 quietly older_epoch_is_refused broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2
 quietly controller_finds_no_isr_change broker=2
-quietly controller_begins_shutdown broker=2 subject=1
+quietly controller_begins_controlled_shutdown broker=2 subject=1
 quietly controller_sends_initial_update_metadata broker=3
 quietly controller_starts_replica_state_machine broker=3
 quietly controller_reads_state broker=3 partition=0

@@ -21,7 +21,7 @@ broker_asks_for_controlled_shutdown broker=1
 refused broker_stops broker=1
 shutdown_request_arrives broker=2 subject=1
 quietly controller_finds_no_request broker=2
-controller_begins_shutdown broker=2 subject=1
+controller_begins_controlled_shutdown broker=2 subject=1
 quietly controller_reads_state broker=2 partition=0
 refused controller_moves_leader broker=2 leader=1 partition=0
 controller_moves_leader broker=2 leader=2 partition=0
@@ -35,7 +35,7 @@ refused broker_stops(broker=1)
 shutdown_request_arrives(broker=2, subject=1)
     cache[2].events: [] → [kind controlled_shutdown subject 1]
     asked: {1} → {}
-controller_begins_shutdown(broker=2, subject=1)
+controller_begins_controlled_shutdown(broker=2, subject=1)
     cache[2].stage: idle → moving
     cache[2].shutting: {} → {1}
     cache[2].subject: none → 1

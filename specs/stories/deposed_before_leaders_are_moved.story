@@ -13,7 +13,7 @@ quietly controller_creates_new_partitions broker=1
 quietly controller_creates_new_replicas broker=1
 quietly controller_brings_partitions_online broker=1
 quietly controller_brings_new_replicas_online broker=1
-quietly controller_begins_shutdown broker=1 subject=2
+quietly controller_begins_controlled_shutdown broker=1 subject=2
 refused controller_write_is_fenced broker=1
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
@@ -62,7 +62,7 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly replica_state_machine_starts broker=1
 quietly partition_state_machine_starts broker=1
-quietly controller_begins_shutdown broker=1 subject=1
+quietly controller_begins_controlled_shutdown broker=1 subject=1
 quietly controller_moves_leaders broker=1
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2

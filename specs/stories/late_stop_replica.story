@@ -12,7 +12,7 @@ controller_starts_replica_state_machine broker=1
 controller_sends_election_batch broker=1
 shutdown_request_arrives broker=1 subject=2
 quietly controller_finds_no_request broker=1
-controller_begins_shutdown broker=1 subject=2
+controller_begins_controlled_shutdown broker=1 subject=2
 broker_updates_metadata broker=1 sender=1
 older_epoch_is_refused broker=1 sender=1 partition=0
 broker_updates_metadata broker=1 sender=1
@@ -81,7 +81,7 @@ controller_sends_election_batch(broker=1)
 shutdown_request_arrives(broker=1, subject=2)
     cache[1].events: [] → [kind controlled_shutdown subject 2]
     asked: {2} → {}
-controller_begins_shutdown(broker=1, subject=2)
+controller_begins_controlled_shutdown(broker=1, subject=2)
     cache[1].stage: idle → stopping
     cache[1].shutting: {} → {2}
     cache[1].subject: none → 2

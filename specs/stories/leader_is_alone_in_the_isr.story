@@ -43,7 +43,7 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly replica_state_machine_starts broker=1
 quietly partition_state_machine_starts broker=1
-quietly controller_begins_shutdown broker=1 subject=2
+quietly controller_begins_controlled_shutdown broker=1 subject=2
 quietly controller_moves_leaders broker=1
 quietly controller_stops_followers broker=1
 quietly session_expires broker=1

@@ -27,7 +27,7 @@ quietly controller_sees_start broker=4 started=3
 quietly controller_elects_for_started broker=4
 quietly broker_obeys_leader_and_isr broker=1 controller=1
 quietly broker_obeys_leader_and_isr broker=3 controller=1
-quietly controller_begins_shutdown broker=4 subject=2
+quietly controller_begins_controlled_shutdown broker=4 subject=2
 quietly controller_moves_leaders broker=4
 leader_expands_isr_before_controller_writes leader=1 replica=3 partition=0 broker=4
 refused controller_stops_followers broker=4
@@ -35,7 +35,7 @@ quietly controller_write_conflicts broker=4
 quietly controller_stops_followers broker=4
 
 # Broker 1 asks to go, which leads; broker 2, still there, is taken in once more.
-quietly controller_begins_shutdown broker=4 subject=1
+quietly controller_begins_controlled_shutdown broker=4 subject=1
 leader_expands_isr_before_controller_writes leader=1 replica=2 partition=0 broker=4
 refused controller_moves_leaders broker=4
 quietly controller_write_conflicts broker=4

@@ -18,12 +18,12 @@ quietly broker_obeys_leader_and_isr broker=1 controller=1
 quietly broker_obeys_leader_and_isr broker=2 controller=1
 
 # It leads partition 0 and follows in partition 1.
-controller_begins_shutdown broker=3 subject=1
+controller_begins_controlled_shutdown broker=3 subject=1
 refused controller_elects_preferred broker=3 partition=0
 refused controller_stops_followers broker=3
 controller_moves_leaders broker=3
 controller_stops_followers broker=3
-refused controller_begins_shutdown broker=3 subject=1
+refused controller_begins_controlled_shutdown broker=3 subject=1
 refused controller_elects_preferred broker=3 partition=0
 quietly broker_obeys_leader_and_isr broker=2 controller=1
 broker_obeys_leader_and_isr broker=1 controller=1
@@ -46,7 +46,7 @@ controller_elects_preferred broker=3 partition=0
 check leader_in_isr
 check brokers_shutting_down_are_not_elected
 ----
-controller_begins_shutdown(broker=3, subject=1)
+controller_begins_controlled_shutdown(broker=3, subject=1)
     cache[3].task: waits → moves_leaders
     cache[3].live: {1,2,3} → {2,3}
     cache[3].shutting: {} → {1}
@@ -71,7 +71,7 @@ controller_stops_followers(broker=3)
     cache[3][1][1].replica: OnlineReplica → OfflineReplica
     request[1][2][1].order: none → lead
     request[1][1][1].stop: none → stop
-refused controller_begins_shutdown(broker=3, subject=1)
+refused controller_begins_controlled_shutdown(broker=3, subject=1)
     the broker is alive, as far as it knows — false (cache[3].live {2,3})
 refused controller_elects_preferred(broker=3, partition=0)
     the head of the list is alive and in the ISR — false

@@ -12,7 +12,7 @@ controller_starts_replica_state_machine broker=1
 controller_sends_election_batch broker=1
 shutdown_request_arrives broker=1 subject=1
 quietly controller_finds_no_request broker=1
-controller_begins_shutdown broker=1 subject=1
+controller_begins_controlled_shutdown broker=1 subject=1
 controller_reads_state broker=1 partition=0
 controller_moves_leader broker=1 leader=2 partition=0
 broker_updates_metadata broker=1 sender=1
@@ -58,7 +58,7 @@ controller_sends_election_batch(broker=1)
 shutdown_request_arrives(broker=1, subject=1)
     cache[1].events: [] → [kind controlled_shutdown subject 1]
     asked: {1} → {}
-controller_begins_shutdown(broker=1, subject=1)
+controller_begins_controlled_shutdown(broker=1, subject=1)
     cache[1].stage: idle → moving
     cache[1].shutting: {} → {1}
     cache[1].subject: none → 1

@@ -16,7 +16,7 @@ quietly controller_brings_partitions_online broker=1
 quietly controller_brings_new_replicas_online broker=1
 quietly broker_obeys_leader_and_isr broker=1 controller=1
 quietly broker_obeys_leader_and_isr broker=2 controller=1
-quietly controller_begins_shutdown broker=1 subject=2
+quietly controller_begins_controlled_shutdown broker=1 subject=2
 quietly controller_moves_leaders broker=1
 controller_stops_followers broker=1
 broker_stops_replicas broker=2 controller=1

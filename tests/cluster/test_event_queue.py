@@ -28,7 +28,7 @@ def test_an_event_waits_for_those_before_it():
 quietly broker_asks_for_controlled_shutdown broker=1
 quietly session_expires broker=2
 quietly shutdown_request_arrives broker=1 subject=1
-refused controller_begins_shutdown broker=1 subject=1
+refused controller_begins_controlled_shutdown broker=1 subject=1
 show cache[1].events
 """)
 
@@ -152,8 +152,8 @@ quietly shutdown_request_arrives broker=1 subject=2
 quietly controller_sends_update_metadata_for_new_brokers broker=1
 quietly controller_brings_replicas_online broker=1
 quietly controller_sends_election_batch broker=1
-refused controller_begins_shutdown broker=1 subject=2
-controller_refuses_shutdown broker=1 subject=2
+refused controller_begins_controlled_shutdown broker=1 subject=2
+controller_refuses_controlled_shutdown broker=1 subject=2
 """)
 
     assert "the controller takes who asked for alive — false" in lines

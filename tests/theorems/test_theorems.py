@@ -272,7 +272,8 @@ def test_the_premises_of_what_every_step_keeps_do_not_contradict_each_other(syst
 @pytest.mark.parametrize(
     ("needed", "step", "what"),
     [
-        (topics.who_returned_is_taken_up, "controller_begins_shutdown", "who_returned_does_not_go"),
+        (topics.who_returned_is_taken_up, "controller_begins_controlled_shutdown",
+         "who_returned_does_not_go"),
         (topics.who_returned_does_not_go, "controller_starts_bounced_broker",
          "who_goes_is_not_live"),
         (topics.who_goes_is_not_live, "controller_elects_preferred", "it"),
