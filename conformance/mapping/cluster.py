@@ -206,7 +206,7 @@ ROWS: dict[str, StepRow] = {
             "leader_shrinks_isr", "leader_isr_write_is_refused",
             silent="the follower keeps up, or all that it lacks was not committed",
             why="Kafka removes all that are out of sync in one write; here they lag one by one"),
-        row("leader_processes_fetch", "leader replica partition",
+        row("leader_maybe_expands_isr", "leader replica partition",
             "leader_expands_isr", "leader_isr_write_is_refused",
             silent="the follower may not join the ISR yet", possible_now=_on_isr_expansion,
             why="up to 2.0.0 a leader whose high watermark is behind takes in who lacks what was "

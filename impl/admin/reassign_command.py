@@ -20,7 +20,7 @@ from impl.admin.configs import (
 )
 from impl.admin.errors import AdminCommandFailed, TerseReassignmentFailure
 from impl.admin.port import Admin
-from impl.admin.reassign_json import Plan, Proposal
+from impl.admin.reassign_json import ParsedReassignment, Plan
 from impl.admin.reassign_lines import (
     RUNNING,
     WARNING,
@@ -122,7 +122,7 @@ class ReassignCommand:
                 f"Partition reassignment currently in progress for {named}. Aborting operation"
             ) from None
 
-    def _admin_for(self, proposal: Proposal) -> Admin | None:
+    def _admin_for(self, proposal: ParsedReassignment) -> Admin | None:
         """Who is asked about directories, None where none is named."""
         if not proposal.directories:
             return None
@@ -172,7 +172,11 @@ class ReassignCommand:
     # Throttles
 
     def _limit(
-        self, current: Plan, proposal: Proposal, throttle: int | None, move_throttle: int | None
+        self,
+        current: Plan,
+        proposal: ParsedReassignment,
+        throttle: int | None,
+        move_throttle: int | None,
     ) -> list[str]:
         """Set the rates of all brokers involved; that is all that a run under way lets change."""
         plan, lines = proposal.replicas, []

@@ -25,14 +25,14 @@ Plan = dict[TopicPartition, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class ParsedReassignment:
     """Targets by partition, and the log directories asked for, by partition and broker."""
 
     replicas: Plan
     directories: dict[tuple[TopicPartition, int], str]
 
 
-def parse_execute(fields: Mapping[str, Any] | str, release: Release) -> Proposal:
+def parse_execute(fields: Mapping[str, Any] | str, release: Release) -> ParsedReassignment:
     """Read ``--reassignment-json-file``; AdminCommandFailed says what is wrong with it."""
     if isinstance(fields, str):
         fields = _parsed(fields, release)
@@ -76,7 +76,7 @@ def parse_execute(fields: Mapping[str, Any] | str, release: Release) -> Proposal
         raise AdminCommandFailed(
             f"Partition replica lists may not contain duplicate entries: {'. '.join(repeated)}"
         )
-    return Proposal(plan, directories)
+    return ParsedReassignment(plan, directories)
 
 
 def _check_version(fields: Mapping[str, Any], release: Release) -> None:

@@ -74,7 +74,7 @@ def frames(coroutine: Any) -> Iterator[FrameType]:
 class ControllerThread:
     """The event thread of one broker's controller; ``place`` is None between two events.
 
-    ``carry_out`` gets each round of requests and each report once, in order; operations on
+    ``perform_effect`` gets each round of requests and each report once, in order; operations on
     ZooKeeper are carried out here. ``grain`` says where an event is suspended.
     """
 
@@ -85,13 +85,13 @@ class ControllerThread:
         session: int,
         release: Release,
         grain: Grain,
-        carry_out: Callable[[SendRequests | JournalReport], None],
+        perform_effect: Callable[[SendRequests | JournalReport], None],
         **settings: Any,
     ) -> None:
         self.broker = broker
         self.zookeeper = zookeeper
         self.grain = grain
-        self.carry_out = carry_out
+        self.perform_effect = perform_effect
         self.port = EffectPort(_known(zookeeper, session))
         self.journal = EffectJournal()
         self.controller = EventController(
@@ -138,7 +138,7 @@ class ControllerThread:
         if place.is_done:
             self._answer(place)
         else:
-            self._carry_out(place.effect)
+            self._perform(place.effect)
 
     def lose_answer(self) -> None:
         """The connection breaks: the controller does not learn what was carried out."""
@@ -204,7 +204,7 @@ class ControllerThread:
             return
         self.place = SuspensionPoint(effect)
         if not self.grain(self, self.place):
-            self._carry_out(effect)
+            self._perform(effect)
 
     def _resume(self, answer: Any) -> Effect | None:
         assert self._running is not None, "an event runs"
@@ -221,12 +221,12 @@ class ControllerThread:
         assert isinstance(effect, Effect), f"the core awaits effects alone, not {effect!r}"
         return effect
 
-    def _carry_out(self, effect: Effect) -> None:
+    def _perform(self, effect: Effect) -> None:
         answer: Any = None
         if isinstance(effect, ZkOperation):
             answer = self._ask(effect)
         elif isinstance(effect, SendRequests | JournalReport):
-            self.carry_out(effect)
+            self.perform_effect(effect)
         self.place = SuspensionPoint(effect, True, answer)
         if not self.grain(self, self.place):
             self._answer(self.place)

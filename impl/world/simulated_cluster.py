@@ -96,7 +96,7 @@ class SimulatedCluster(WorldOfProcesses, Generic[Broker]):
         """A broker has begun another life, or another session."""
 
     @abstractmethod
-    def partitions_there(self) -> Iterable[TopicPartition]:
+    def existing_partitions(self) -> Iterable[TopicPartition]:
         """Every partition of a topic that is not to be deleted."""
 
 
@@ -142,7 +142,7 @@ def _unasked(world: Cluster) -> One:
 
 def preferred_election_is_requested(world: Cluster) -> None:
     """Every partition is to be led by its first replica."""
-    wait(world.admin.request_preferred_election(world.partitions_there()))
+    wait(world.admin.request_preferred_election(world.existing_partitions()))
 
 
 KINDS = (

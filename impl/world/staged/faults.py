@@ -12,7 +12,7 @@ SELDOM = 20
 
 MIND = {
     "leader_maybe_shrinks_isr": SELDOM,
-    "leader_processes_fetch": USUAL,
+    "leader_maybe_expands_isr": USUAL,
     "controller_handles_event": 2 * USUAL,
     "broker_replaces_its_old_registration": USUAL // 2,
     "node_of_expired_session_is_deleted": USUAL // 2,

@@ -133,7 +133,9 @@ def _fetching(world: StagedCluster) -> One:
     return found
 
 
-def leader_processes_fetch(world: StagedCluster, leader: int, replica: int, partition: int) -> None:
+def leader_maybe_expands_isr(
+    world: StagedCluster, leader: int, replica: int, partition: int
+) -> None:
     """A follower out of the ISR fetches, and may join it; the answer is lost on its way.
 
     What was not committed it has fetched before, if that is all that it lacks.
@@ -169,8 +171,8 @@ KINDS: tuple[StepKind, ...] = (
     offered("follower_catches_up", "follower leader partition", _behind, follower_catches_up),
     offered("leader_maybe_shrinks_isr", "leader replica partition", _with_members,
                 leader_maybe_shrinks_isr),
-    offered("leader_processes_fetch", "leader replica partition", _fetching,
-                leader_processes_fetch),
+    offered("leader_maybe_expands_isr", "leader replica partition", _fetching,
+                leader_maybe_expands_isr),
     offered("broker_reports_isr_change", "broker partition", _with_news,
                 broker_reports_isr_change),
 )  # fmt: skip

@@ -101,7 +101,7 @@ class StagedPartition(SteppedIsr[RecordLog]):
 class StagedBroker(SimulatedBroker, Host):
     """A broker whose controller's events are suspended where ``grain`` says.
 
-    ``carry_out`` gets what its controller sends and reports.
+    ``perform_effect`` gets what its controller sends and reports.
     """
 
     lag_ms = LAG_MS
@@ -116,14 +116,14 @@ class StagedBroker(SimulatedBroker, Host):
         release: Release,
         now_ms: Callable[[], int],
         grain: Grain,
-        carry_out: Callable[[int, SendRequests | JournalReport], None],
+        perform_effect: Callable[[int, SendRequests | JournalReport], None],
     ) -> None:
         SimulatedBroker.__init__(self, broker, zookeeper, release, now_ms)
         self.departure = "stays"
         self.answered: dict[int, Answers] = {}
         self.thread = ControllerThread(
             broker, zookeeper, NO_SESSION, release, grain,
-            lambda effect: carry_out(broker, effect),
+            lambda effect: perform_effect(broker, effect),
         )  # fmt: skip
         Host.__init__(self, broker, release, self.thread.port, StagedPartition)
         self.start()

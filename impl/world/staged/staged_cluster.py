@@ -84,7 +84,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
         self.history: dict[TopicPartition, list[LeaderIsrAndControllerEpoch]] = {}
         self.nodes = {
             number: StagedBroker(
-                number, self.zookeeper, self.release, self.now_ms, grain, self.carry_out
+                number, self.zookeeper, self.release, self.now_ms, grain, self.perform_effect
             )
             for number in range(1, brokers + 1)
         }
@@ -128,13 +128,13 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
             first.add_leader_and_isr(replicas, partition, state, replicas, is_new=True)
         wait(first.send_requests(0))
 
-    def partitions_there(self) -> Iterable[TopicPartition]:
+    def existing_partitions(self) -> Iterable[TopicPartition]:
         """Every partition."""
         return self.assignment
 
     # What is under way
 
-    def carry_out(self, controller: int, effect: SendRequests | JournalReport) -> None:
+    def perform_effect(self, controller: int, effect: SendRequests | JournalReport) -> None:
         """What a controller does besides asking ZooKeeper."""
         if isinstance(effect, SendRequests):
             for to, sent in self.nodes[controller].sent(effect.requests):

@@ -15,10 +15,10 @@ from impl.core.replica_events import IsrUpdated, LogLoaded, LogTruncating
 from impl.core.replica_manager import Replica
 from impl.core.requests import kind_of
 from impl.world.wide.controller_answers import (
-    IsrsAnswered,
-    LeadersAnswered,
-    MovesAnswered,
-    MovesListed,
+    AlterIsrAnswered,
+    AlterReassignmentsAnswered,
+    ElectLeadersAnswered,
+    ListReassignmentsAnswered,
     wrong_answer,
 )
 from impl.world.wide.ghosts import (
@@ -136,7 +136,12 @@ class WideClaims:
                 case ClientAnswered(question, answer, wanted):
                     _claim(answer == wanted, f"broker {broker} answers {answer} to whoever asks "
                            f"for {question}, and it is {wanted}")  # fmt: skip
-                case IsrsAnswered() | MovesAnswered() | MovesListed() | LeadersAnswered():
+                case (
+                    AlterIsrAnswered()
+                    | AlterReassignmentsAnswered()
+                    | ListReassignmentsAnswered()
+                    | ElectLeadersAnswered()
+                ):
                     wrong = wrong_answer(self.world, self.world.nodes[broker], happened)
                     _claim(not wrong, f"the controller on broker {broker} answers {wrong}")
         self._announcements()

@@ -16,9 +16,9 @@ from impl.log.record_batch import encode_batch
 from impl.sim.world_of_steps import offered
 from impl.world.fetches import MOST_BYTES
 from impl.world.wide.controller_answers import (
-    LeadersAnswered,
-    MovesAnswered,
-    MovesListed,
+    AlterReassignmentsAnswered,
+    ElectLeadersAnswered,
+    ListReassignmentsAnswered,
     error_of_request,
     needed,
     refused_moves,
@@ -162,7 +162,7 @@ def topic_is_created(world: WideWorld, topic: int) -> None:
 
 
 def _there(world: WideWorld) -> Args:
-    return [(one,) for one in world.topics_there()]
+    return [(one,) for one in world.existing_topics()]
 
 
 def topic_is_deleted(world: WideWorld, topic: int) -> None:
@@ -179,7 +179,7 @@ def _with_states(world: WideWorld) -> list[tuple[int, int]]:
     nodes = world.zookeeper.nodes
     return [
         (int(one.topic[1:]), one.partition)
-        for one in world.partitions_there()
+        for one in world.existing_partitions()
         if paths.state(*one) in nodes
     ]
 
@@ -269,13 +269,15 @@ def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> N
         wanted = refused_moves(controller.core.context, targets)
         error, answers = await ControllerApi(controller).alter_reassignments(targets)
         failed = {*world.nodes[controller.broker].state_changes.failed_moves}
-        done = MovesAnswered(targets, error, error_of_request(controller), wanted, answers, failed)
+        done = AlterReassignmentsAnswered(
+            targets, error, error_of_request(controller), wanted, answers, failed
+        )
         world.happened.append((controller.broker, done))
         if error == NONE:
             _list_moves(world, controller, one)
         for other in _no_controllers(world):
             error, answers = await ControllerApi(other).alter_reassignments(targets)
-            done = MovesAnswered(targets, error, error_of_request(other), {}, answers)
+            done = AlterReassignmentsAnswered(targets, error, error_of_request(other), {}, answers)
             world.happened.append((other.broker, done))
             _list_moves(world, other, one)
 
@@ -292,7 +294,7 @@ def _list_moves(world: WideWorld, controller: EventController, one: TopicPartiti
     """ListPartitionReassignments: of all partitions, and of one and another that is not there."""
     for asked in (None, (one, TopicPartition("t", 0))):
         error, moving = ControllerApi(controller).list_reassignments(asked)
-        listed = MovesListed(asked, error, error_of_request(controller), moving)
+        listed = ListReassignmentsAnswered(asked, error, error_of_request(controller), moving)
         world.happened.append((controller.broker, listed))
 
 
@@ -335,11 +337,11 @@ def controller_is_asked_for_leaders(world: WideWorld) -> None:
             due = [one for one, refused in wanted.items() if not refused]
             world.misled |= {(one, world.born(one.topic)) for one in due}
         error, answers = await ControllerApi(controller).elect_leaders(kind, asked)
-        done = LeadersAnswered(kind, error, error_of_request(controller), wanted, answers)
+        done = ElectLeadersAnswered(kind, error, error_of_request(controller), wanted, answers)
         world.happened.append((controller.broker, done))
         for other in _no_controllers(world):
             error, answers = await ControllerApi(other).elect_leaders(kind, asked)
-            done = LeadersAnswered(kind, error, error_of_request(other), {}, answers)
+            done = ElectLeadersAnswered(kind, error, error_of_request(other), {}, answers)
             world.happened.append((other.broker, done))
 
     for node in _active_controllers(world):

@@ -25,7 +25,7 @@ NOT_DONE = "UNKNOWN_SERVER_ERROR"
 
 
 @dataclass(frozen=True, slots=True)
-class IsrsAnswered:
+class AlterIsrAnswered:
     """AlterIsr: what a leader wanted, the error of it all (None: no answer), and the answers.
 
     ``whole``: what the error has to be, by what the controller knew (``error_of_request``).
@@ -39,7 +39,7 @@ class IsrsAnswered:
     needed: Mapping[TopicPartition, str]
 
     @property
-    def whole_is_wrong(self) -> str:
+    def response_mismatch(self) -> str:
         """Nothing is answered, or with another error; empty if all is well."""
         if self.error != self.whole:
             return f"{self.error} to a leader, and not {self.whole}"
@@ -50,8 +50,8 @@ class IsrsAnswered:
                 return f"{self.answers[one].error} to a leader of {one}, and not {error}"
         return ""
 
-    def wrong(self, there: Registered) -> Iterator[str]:
-        """What does not go together."""
+    def mismatches(self, there: Registered) -> Iterator[str]:
+        """Where an answer and what is registered differ, in words."""
         if self.error != "NONE":
             return
         for one, wanted in self.wanted.items():
@@ -70,7 +70,7 @@ class IsrsAnswered:
 
 
 @dataclass(frozen=True, slots=True)
-class MovesAnswered:
+class AlterReassignmentsAnswered:
     """AlterPartitionReassignments: by partition the target, None to cancel; and the error.
 
     ``needed``: what each is to be refused with, see ``refused_moves``; ``failed``: those that were
@@ -85,7 +85,7 @@ class MovesAnswered:
     failed: Set[TopicPartition] = frozenset()
 
     @property
-    def whole_is_wrong(self) -> str:
+    def response_mismatch(self) -> str:
         """How the error of the whole response is wrong; empty if it is right."""
         if self.error != self.whole:
             return f"{self.error} to whoever wants moves, and not {self.whole}"
@@ -96,8 +96,8 @@ class MovesAnswered:
                 return f"{said} to whoever wants {one} on {self.targets[one]}, and not {wanted}"
         return ""
 
-    def wrong(self, there: Registered) -> Iterator[str]:
-        """What does not go together."""
+    def mismatches(self, there: Registered) -> Iterator[str]:
+        """Where an answer and what is registered differ, in words."""
         for one, target in self.targets.items() if self.error == NONE else ():
             error, assignment = self.answers[one], there.assignment(one)
             about = f"{error} to whoever wants {one} on {target}"
@@ -120,7 +120,7 @@ class MovesAnswered:
 
 
 @dataclass(frozen=True, slots=True)
-class MovesListed:
+class ListReassignmentsAnswered:
     """ListPartitionReassignments, of the partitions that were ``asked``, None for all of them."""
 
     asked: Collection[TopicPartition] | None
@@ -129,14 +129,14 @@ class MovesListed:
     moving: Mapping[TopicPartition, ReplicaAssignment]
 
     @property
-    def whole_is_wrong(self) -> str:
+    def response_mismatch(self) -> str:
         """How the error of the whole response is wrong; empty if it is right."""
         if self.error != self.whole:
             return f"{self.error} to whoever lists moves, and not {self.whole}"
         return ""
 
-    def wrong(self, there: Registered) -> Iterator[str]:
-        """What does not go together."""
+    def mismatches(self, there: Registered) -> Iterator[str]:
+        """Where an answer and what is registered differ, in words."""
         moving = there.moving()
         if self.asked is not None:
             moving = {one: moving[one] for one in self.asked if one in moving}
@@ -145,7 +145,7 @@ class MovesListed:
 
 
 @dataclass(frozen=True, slots=True)
-class LeadersAnswered:
+class ElectLeadersAnswered:
     """ElectLeaders: ``kind`` of election, what was ``needed`` (see ``needed``), and the answers."""
 
     kind: str
@@ -155,7 +155,7 @@ class LeadersAnswered:
     answers: Mapping[TopicPartition, str]
 
     @property
-    def whole_is_wrong(self) -> str:
+    def response_mismatch(self) -> str:
         """It does not answer for what it was asked, or otherwise than it has to; or is empty."""
         if self.error != self.whole:
             return f"{self.error} to whoever wants leaders, and not {self.whole}"
@@ -168,8 +168,8 @@ class LeadersAnswered:
                 return f"{self.answers[one]} to whoever wants a leader of {one}, and not {error}"
         return ""
 
-    def wrong(self, there: Registered) -> Iterator[str]:
-        """What does not go together."""
+    def mismatches(self, there: Registered) -> Iterator[str]:
+        """Where an answer and what is registered differ, in words."""
         for one, error in self.answers.items():
             state, assignment = there.state(one), there.assignment(one)
             about = f"{error} to whoever wants a leader ({self.kind}) of {one}"
@@ -278,7 +278,9 @@ def refused_moves(
     return found
 
 
-Answered = IsrsAnswered | MovesAnswered | MovesListed | LeadersAnswered
+Answered = (
+    AlterIsrAnswered | AlterReassignmentsAnswered | ListReassignmentsAnswered | ElectLeadersAnswered
+)
 
 
 class Registered:
@@ -314,13 +316,13 @@ def wrong_answer(world: WideWorld, node: WideBroker, done: Answered) -> str:
     Of a controller that is deposed and does not know it, or whose memory ZooKeeper has kept from
     being written, nothing is expected.
     """
-    if done.whole_is_wrong:
-        return done.whole_is_wrong
+    if done.response_mismatch:
+        return done.response_mismatch
     counted = wait(world.admin.controller_epoch())
     newest = counted is not None and node.controller.core.context.epoch == counted.epoch
     if not newest or not node.controller.active or not node.alive or node.was_denied:
         return ""
-    return next(done.wrong(Registered(world)), "")
+    return next(done.mismatches(Registered(world)), "")
 
 
 def _is(state: LeaderIsrAndControllerEpoch) -> Any:

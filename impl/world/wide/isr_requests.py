@@ -14,7 +14,7 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.event_controller import EventController
 from impl.error_codes import NONE
 from impl.sim.world_of_steps import offered
-from impl.world.wide.controller_answers import IsrsAnswered, error_of_request, refused_isrs
+from impl.world.wide.controller_answers import AlterIsrAnswered, error_of_request, refused_isrs
 from impl.world.wide.ghosts import IsrsAsked
 from impl.world.wide.node import IsrRequest
 from impl.world.wide.wide_world import WideWorld
@@ -74,7 +74,7 @@ def isr_request_arrives(world: WideWorld, broker: int) -> None:
         await ControllerApi(controller).alter_isr(broker, asked.broker_epoch, wanted, answer)
         if whole == NONE and not controller.active:  # it was deposed, or its session is over
             whole = "UNKNOWN_SERVER_ERROR"
-        done = IsrsAnswered(wanted, asked.error, asked.answers or {}, whole, needed)
+        done = AlterIsrAnswered(wanted, asked.error, asked.answers or {}, whole, needed)
         world.happened.append((asked.controller, done))
 
     world.nodes[asked.controller].events.put("AlterIsr", alter)

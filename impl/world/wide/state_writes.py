@@ -14,7 +14,7 @@ from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.error_codes import NONE, UNKNOWN_SERVER_ERROR
 from impl.world.simulated_broker import BrokerWithDisk
 from impl.world.simulated_cluster import REBALANCE
-from impl.world.wide.controller_answers import IsrsAnswered
+from impl.world.wide.controller_answers import AlterIsrAnswered
 from impl.world.wide.controller_requests import Difference
 from impl.world.wide.ghosts import RequestSent
 from impl.world.wide.wide_world import WideWorld
@@ -125,7 +125,7 @@ def _changed(
         granted = [
             its.answers.get(one, REFUSED).error == NONE
             for _, its in world.happened
-            if isinstance(its, IsrsAnswered)
+            if isinstance(its, AlterIsrAnswered)
         ]  # a move that is done with lets the deletion of its topic go on
         is_asked = is_deleted or any(granted) or before.may_be_refused
         yield f"the state of {one} for its leader", is_asked, True

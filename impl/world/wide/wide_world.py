@@ -195,7 +195,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
         """Which of the topics of one name there is now, 0 if none."""
         return next(iter(self.nodes.values())).born(topic)
 
-    def topics_there(self) -> list[int]:
+    def existing_topics(self) -> list[int]:
         """The numbers of the topics that exist, and are not to be deleted."""
         nodes = self.zookeeper.nodes
         return [
@@ -204,10 +204,12 @@ class WideWorld(SimulatedCluster[WideBroker]):
             if paths.topic(f"t{one}") in nodes and paths.deletion(f"t{one}") not in nodes
         ]
 
-    def partitions_there(self) -> list[TopicPartition]:
+    def existing_partitions(self) -> list[TopicPartition]:
         """Every partition of them."""
         numbers = range(self.partitions)
-        return [TopicPartition(f"t{one}", each) for one in self.topics_there() for each in numbers]
+        return [
+            TopicPartition(f"t{one}", each) for one in self.existing_topics() for each in numbers
+        ]
 
     def running(self) -> list[tuple[int, WideBroker]]:
         """The nodes whose process does something, by id."""
