@@ -2,14 +2,14 @@
 
 from impl.world import KINDS, Observation, Step, StepNotPossible, World, leaves
 from impl.world.faults import PROFILES
-from impl.world.simulator import Simulator, simulate
+from impl.world.partition_simulator import PartitionSimulator, simulate
 from impl.world.trace import Trace, TraceError, read_trace, write_trace
 
 __all__ = [
     "KINDS",
     "PROFILES",
     "Observation",
-    "Simulator",
+    "PartitionSimulator",
     "Step",
     "StepNotPossible",
     "Trace",

@@ -30,7 +30,7 @@ from conformance.cli.simulate_cluster import simulate_cluster
 from impl import KINDS, PROFILES, Trace, read_trace, write_trace
 from impl.sim.simulator import JOINED_BY, SWARM
 from impl.world.cluster import MOST_BROKERS
-from impl.world.simulator import Simulator, steps_of
+from impl.world.partition_simulator import PartitionSimulator, steps_of
 from impl.world.trace import TraceEvent, TraceHeader, write_events
 from model.faults import FAULTS
 from model.replication import SYSTEM as REPLICATION
@@ -187,7 +187,7 @@ def simulate(
             for number in chosen:
                 progress(f"seed {number}, {len(rows)} of {len(chosen)} runs done")
                 path = folder / f"seed-{number}.ndjson"
-                simulator = Simulator(number, profile, brokers)
+                simulator = PartitionSimulator(number, profile, brokers)
                 figures = RunFigures(*simulator.recorded(steps))
                 write_events(path, figures.header, figures.events())
                 taken.update(figures.times)

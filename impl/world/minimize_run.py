@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from impl.sim.world_of_steps import BROKERS, Step
+from impl.world.partition_simulator import record, steps_of
 from impl.world.partition_world import KINDS
-from impl.world.simulator import record, steps_of
 from impl.world.trace import Trace
 
 FAULTS = frozenset(

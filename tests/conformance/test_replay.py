@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from conformance.replay import TraceReport, check_trace, judge
 from impl import PROFILES, Trace, simulate, write_trace
-from impl.world.simulator import Simulator
+from impl.world.partition_simulator import PartitionSimulator
 from impl.world.trace import TraceEvent, write_events
 from specs.verdict import Verdict
 from tests.planting import commits_alone
@@ -244,7 +244,7 @@ def events_at_once(folder: Path, steps: int, monkeypatch: pytest.MonkeyPatch) ->
             most[0] = max(most[0], len(alive))
 
         patches.setattr(TraceEvent, "__init__", noted)
-        write_events(folder / "run.ndjson", *Simulator(3).recorded(steps))
+        write_events(folder / "run.ndjson", *PartitionSimulator(3).recorded(steps))
         recorded = most[0]
         report = check_trace(folder / "run.ndjson")
     assert (report.verdict, report.accepted, recorded) == (Verdict.HOLDS, steps, 2)

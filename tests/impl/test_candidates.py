@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from impl import KINDS, PROFILES, Simulator, Step, World, leaves
+from impl import KINDS, PROFILES, PartitionSimulator, Step, World, leaves
 from impl.core.partition import RemoteReplica
 from impl.sim.simulator import SWARM
 from impl.world.candidates import each_question
@@ -30,7 +30,7 @@ def asked_in_full(world: World) -> list[Step]:
 @pytest.mark.parametrize("faults", [*sorted(PROFILES), SWARM])
 @pytest.mark.parametrize("brokers", [1, 3])
 def test_the_candidates_leave_out_no_step_that_may_be_taken(faults: str, brokers: int) -> None:
-    simulator = Simulator(5, faults, brokers)
+    simulator = PartitionSimulator(5, faults, brokers)
 
     for _ in range(250):
         assert simulator.world.enabled() == asked_in_full(simulator.world)
@@ -58,7 +58,7 @@ def in_full(changed: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("faults", ["everything", "crashes"])
 def test_the_leaves_that_changed_are_those_that_differ(faults: str) -> None:
-    simulator = Simulator(9, faults)
+    simulator = PartitionSimulator(9, faults)
     changes = Changes(simulator.world)
     before = leaves(simulator.world.observe())
 

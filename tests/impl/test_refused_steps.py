@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from impl import KINDS, Simulator, Step, StepNotPossible, World
+from impl import KINDS, PartitionSimulator, Step, StepNotPossible, World
 from impl.world.candidates import LEADS
 from tests.impl.grid import grid
 
@@ -57,7 +57,7 @@ def test_every_condition_of_every_step_is_once_the_first_to_fail() -> None:
     found: dict[str, set[str]] = {name: set() for name in KINDS}
 
     for seed in range(12):
-        simulator = Simulator(seed)
+        simulator = PartitionSimulator(seed)
         for _ in range(300):
             simulator.advance()
             world = simulator.world

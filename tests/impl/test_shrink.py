@@ -9,7 +9,7 @@ from impl import Trace, simulate
 from impl.sim.simulator import SWARM
 from impl.world.faults import LEFT_OUT, REPLICATION_FAULTS
 from impl.world.minimize_run import FAULTS, shrink
-from impl.world.simulator import record, steps_of
+from impl.world.partition_simulator import record, steps_of
 from tests.planting import plant
 
 

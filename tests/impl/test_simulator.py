@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from impl import KINDS, PROFILES, Simulator, simulate
+from impl import KINDS, PROFILES, PartitionSimulator, simulate
 from impl.world.trace import lines_of
 
 REPOSITORY = Path(__file__).parents[2]
@@ -60,7 +60,7 @@ def test_every_step_is_taken() -> None:
 
 @pytest.mark.parametrize("faults", sorted(PROFILES))
 def test_runs_are_lively_under_every_profile(faults: str) -> None:
-    simulator = Simulator(1, faults)
+    simulator = PartitionSimulator(1, faults)
 
     for _ in range(800):
         simulator.advance()

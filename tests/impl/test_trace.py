@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from impl import Simulator, Step, Trace, TraceError, World, leaves, read_trace, simulate
+from impl import PartitionSimulator, Step, Trace, TraceError, World, leaves, read_trace, simulate
 from impl.world.trace import (
     apply_observation,
     lines_of,
@@ -70,7 +70,7 @@ def test_an_event_shows_the_leaves_that_changed_and_no_other() -> None:
 
 
 def test_leaves_and_rebuild_are_inverse() -> None:
-    simulator = Simulator(3)
+    simulator = PartitionSimulator(3)
     for _ in range(200):
         simulator.advance()
     seen = simulator.world.observe()
@@ -169,7 +169,7 @@ def test_a_run_that_is_written_as_it_goes_is_the_run_that_is_kept(tmp_path: Path
     kept, streamed = tmp_path / "kept.ndjson", tmp_path / "streamed.ndjson"
 
     write_trace(kept, simulate(4, 150, "crashes"))
-    events = write_events(streamed, *Simulator(4, "crashes").recorded(150))
+    events = write_events(streamed, *PartitionSimulator(4, "crashes").recorded(150))
 
     assert events == 150
     assert streamed.read_bytes() == kept.read_bytes()
@@ -178,7 +178,7 @@ def test_a_run_that_is_written_as_it_goes_is_the_run_that_is_kept(tmp_path: Path
 def test_a_line_shows_what_is_new_of_a_log_however_long_that_is(tmp_path: Path) -> None:
     """It is not the step's number that decides how long its line is: logs of 400 records."""
     path = tmp_path / "run.ndjson"
-    write_events(path, *Simulator(1).recorded(3_000))
+    write_events(path, *PartitionSimulator(1).recorded(3_000))
     _, *lines, _ = path.read_text().splitlines()
 
     longest = [max(map(len, part)) for part in (lines[:1_000], lines[-1_000:])]

@@ -8,19 +8,19 @@ from collections.abc import Callable
 
 import pytest
 
-from impl import Simulator, StepNotPossible, World
+from impl import PartitionSimulator, StepNotPossible, World
 from impl.world import KINDS, Step
 
 
 def after(steps: int, seed: int = 7) -> World:
-    simulator = Simulator(seed)
+    simulator = PartitionSimulator(seed)
     for _ in range(steps):
         simulator.advance()
     return simulator.world
 
 
 def test_a_restored_world_goes_on_exactly_as_the_first_one_did() -> None:
-    simulator = Simulator(5)
+    simulator = PartitionSimulator(5)
     for _ in range(150):
         simulator.advance()
     snapshot = simulator.world.snapshot()
@@ -38,7 +38,7 @@ def test_a_restored_world_goes_on_exactly_as_the_first_one_did() -> None:
 
 
 def test_a_snapshot_does_not_change_with_the_world() -> None:
-    simulator = Simulator(5)
+    simulator = PartitionSimulator(5)
     for _ in range(100):
         simulator.advance()
     snapshot = simulator.world.snapshot()

@@ -23,7 +23,7 @@ STRATEGY = "any"
 """
 
 
-class Simulator(SeededSimulator[World]):
+class PartitionSimulator(SeededSimulator[World]):
     """Takes the steps of a world of one partition, and records them."""
 
     def __init__(self, seed: int, faults: str = "everything", brokers: int = 3) -> None:
@@ -62,12 +62,12 @@ def node_of(step: Step) -> int | str:
 
 
 def simulate(seed: int, steps: int, faults: str = "everything", brokers: int = 3) -> Trace:
-    """A run as ``Simulator.recorded``, kept whole.
+    """A run as ``PartitionSimulator.recorded``, kept whole.
 
     ``faults`` is the name of a profile (see ``impl.world.faults``). ValueError if a number or a
     name makes no sense.
     """
-    header, events = Simulator(seed, faults, brokers).recorded(steps)
+    header, events = PartitionSimulator(seed, faults, brokers).recorded(steps)
     return Trace(header, tuple(events))
 
 
