@@ -23,7 +23,7 @@ from conformance.pipeline.request_rows import release_number
 from conformance.pipeline.rules import ONE_CLUSTER, Finding, FindingKind
 
 _STARTING = 60_000  # milliseconds that a broker takes to start
-_AS_SHIPPED = "tmp/kafka-logs"  # log.dirs in config/server.properties; many change it later
+AS_SHIPPED = "tmp/kafka-logs"  # log.dirs in config/server.properties; many change it later
 _BESIDE = 600_000  # milliseconds for which two logs of two ids are written at the same time
 
 
@@ -138,7 +138,7 @@ def _hosts(addresses: Iterable[str]) -> set[str]:
 
 
 def _as_shipped(directories: Iterable[str]) -> bool:
-    return any(each.endswith(_AS_SHIPPED) for each in directories)
+    return any(each.endswith(AS_SHIPPED) for each in directories)
 
 
 def _near(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from conformance.pipeline.mixed import AS_SHIPPED
 from conformance.pipeline.places import Place, cover
 from tests.pipeline.written import SERVER, ZK, changed, checked, elected, line, starting, write
 
 CONFIG = "kafka.server.KafkaConfig"
+SHIPPED_IN = f"/{AS_SHIPPED}"
 
 
 def identified(second: int, broker: int, name: str) -> list[str]:
@@ -132,7 +134,7 @@ def test_two_ids_of_a_broker_whose_directory_release_or_files_do_not_go_together
         return [*dump, f" ({logger}", begin, cluster, version, at, end]
 
     same = "/data", "2.7.0"
-    shipped = "/var/kafka-logs", "2.7.0"
+    shipped = SHIPPED_IN, "2.7.0"
 
     def verdict(name: str, *later: str, first: tuple[str, str] = same) -> str:
         rolled = {"server.log.2024-03-01-10": day(0, "a", *first)}
@@ -143,8 +145,8 @@ def test_two_ids_of_a_broker_whose_directory_release_or_files_do_not_go_together
     assert verdict("release", "/data", "2.6.0") == "unknown"
     assert verdict("upgraded", "/data", "2.8.0") == "holds"
     assert verdict("renamed", "/data", "2.8.0", "two") == "holds"
-    assert verdict("moved", "/var/kafka-logs", "2.7.0", "two", first=shipped) == "holds"
-    assert verdict("another", "/var/kafka-logs", "2.8.0", "two", first=shipped) == "unknown"
+    assert verdict("moved", SHIPPED_IN, "2.7.0", "two", first=shipped) == "holds"
+    assert verdict("another", SHIPPED_IN, "2.8.0", "two", first=shipped) == "unknown"
 
     two = {"server.log": day(0, "a", *same), "server.log.2024-03-01-12": day(7300, "b", *same)}
     told = checked(write(tmp_path / "older", two))["findings"]
