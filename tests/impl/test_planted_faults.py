@@ -74,6 +74,10 @@ PLANTED = {
         ReplicaManager.host, "if is_new:", "if False:",
         "has found the log of .*, which it never made",
     ),
+    "a leader that is refused for the moment asks for no ISR again (KIP-497)": Fault(
+        Partition._refused, "if not gives_up:", "if False:",
+        "which its controller answers, has another ISR of", "denials", "2.7", first=206,
+    ),
     "a replica is made anew whose log may be in a directory that has failed (KIP-112)": Fault(
         ReplicaManager.host, "if is_new and not may_be_made and self.logs.some_offline:",
         "if False:", "answers LeaderAndIsr of controller epoch . of", "clients", "2.7",

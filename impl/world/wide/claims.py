@@ -26,6 +26,7 @@ from impl.world.wide.ghosts import (
     ConsumerRead,
     EventHandled,
     FetchAnswered,
+    IsrAnswersTaken,
     IsrChangesAnnounced,
     IsrsAsked,
     IsrsShrunk,
@@ -126,6 +127,8 @@ class WideClaims:
                     for one, (asked, own) in epochs.items():
                         _claim(asked == own, f"broker {broker} asks in leader epoch {asked} for "
                                f"another ISR of {one}, and leads in {own}")  # fmt: skip
+                case IsrAnswersTaken(wrong):
+                    _claim(not wrong, f"broker {broker}, which its controller answers, has {wrong}")
                 case IsrsShrunk(late, dropped):
                     _claim(late == dropped, f"broker {broker} drops from its ISRs {dropped}, and "
                            f"those that lag are {late}")  # fmt: skip

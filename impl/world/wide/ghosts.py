@@ -89,6 +89,13 @@ class IsrsAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class IsrAnswersTaken:
+    """A leader took the answers to its AlterIsr; ``wrong``: what is not right about it."""
+
+    wrong: str
+
+
+@dataclass(frozen=True, slots=True)
 class IsrChangesAnnounced:
     """A leader announced changed ISRs: what it is to announce still, as ZooKeeper refused it, and
     what it will."""

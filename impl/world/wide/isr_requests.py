@@ -6,7 +6,7 @@ the controller; its answer arrives, or is lost. What was not answered is asked a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from impl.core.api import AlteredIsrs, ControllerApi
@@ -15,13 +15,16 @@ from impl.core.event_controller import EventController
 from impl.error_codes import NONE
 from impl.sim.world_of_steps import offered
 from impl.world.wide.controller_answers import AlterIsrAnswered, error_of_request, refused_isrs
-from impl.world.wide.ghosts import IsrsAsked
-from impl.world.wide.node import IsrRequest
+from impl.world.wide.controller_requests import Difference, first_wrong
+from impl.world.wide.ghosts import IsrAnswersTaken, IsrsAsked
+from impl.world.wide.node import IsrRequest, WideBroker
 from impl.world.wide.wide_world import WideWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 One = Iterable[tuple[int, ...]]
 BROKER = "broker"
+PERMANENT = {"FENCED_LEADER_EPOCH", "INVALID_UPDATE_VERSION", "UNKNOWN_TOPIC_OR_PARTITION"}
+"""Errors after which a leader waits for a LeaderAndIsr (``handleAlterIsrResponse``)."""
 
 
 def _with_changes(world: WideWorld) -> One:
@@ -107,9 +110,41 @@ def isr_answer_arrives(world: WideWorld, broker: int) -> None:
     node = world.nodes[broker]
     asked, node.isr_request = node.isr_request, None
     assert asked is not None, "a request is under way"
+    answers = (asked.answers or {}) if asked.error == "NONE" else {}
+    waited = {
+        change.partition: _known(node, change.partition)
+        for change in asked.changes
+        if node.alter_isr.waiting.get(change.partition) is change
+    }
     if asked.error == "NONE":
-        found = {one: (it.error, it.state) for one, it in (asked.answers or {}).items()}
+        found = {one: (it.error, it.state) for one, it in answers.items()}
         node.alter_isr.answered(asked.changes, found, world.now_ms())
+    wrong = first_wrong(_taken_otherwise(node, waited, answers))
+    world.happened.append((broker, IsrAnswersTaken(wrong)))
+
+
+_Known = tuple[tuple[int, ...], tuple[int, ...] | None, int]
+
+
+def _known(node: WideBroker, one: TopicPartition) -> _Known:
+    replica = node.replicas.partitions[one]
+    return replica.isr, replica.pending, replica.zk_version
+
+
+def _taken_otherwise(
+    node: WideBroker, waited: Mapping[TopicPartition, _Known], answers: AlteredIsrs
+) -> Iterator[Difference]:
+    """What a leader makes of the controller's answers, by what it knew of those that waited for
+    one: a newer state counts, and after an error that may pass it asks again (KIP-497)."""
+    for one, known in waited.items():
+        answer, (_, _, version) = answers.get(one), known
+        state = None if answer is None else answer.state
+        epoch = node.replicas.partitions[one].leader_epoch
+        if state is not None and state.leader_epoch == epoch and state.zk_version > version:
+            known = state.isr, None, state.zk_version
+        yield f"as ISR, asked ISR and version of {one}", _known(node, one), known
+        waits = answer is None or (state is None and answer.error not in PERMANENT)
+        yield f"another ISR of {one} to ask for", one in node.alter_isr.waiting, waits
 
 
 def _under_way(world: WideWorld) -> One:
