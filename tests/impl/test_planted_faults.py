@@ -78,6 +78,11 @@ PLANTED = {
         Partition._refused, "if not gives_up:", "if False:",
         "which its controller answers, has another ISR of", "denials", "2.7", first=206,
     ),
+    "an unclean election elects nobody but a member of the ISR": Fault(
+        leader_election.offline, "may_lose = unclean and alive", "may_lose = False",
+        "to whoever wants a leader \\(UNCLEAN\\) of .*, though its replicas", "deposed", "2.4",
+        first=308,
+    ),
     "a replica is made anew whose log may be in a directory that has failed (KIP-112)": Fault(
         ReplicaManager.host, "if is_new and not may_be_made and self.logs.some_offline:",
         "if False:", "answers LeaderAndIsr of controller epoch . of", "clients", "2.7",

@@ -19,6 +19,7 @@ from impl.world.wide.controller_answers import (
     AlterReassignmentsAnswered,
     ElectLeadersAnswered,
     ListReassignmentsAnswered,
+    able_to_lead,
     error_of_request,
     needed,
     refused_moves,
@@ -336,8 +337,10 @@ def controller_is_asked_for_leaders(world: WideWorld) -> None:
         if kind == UNCLEAN_TYPE:
             due = [one for one, refused in wanted.items() if not refused]
             world.misled |= {(one, world.born(one.topic)) for one in due}
+        able = able_to_lead(controller.core.context, wanted)
         error, answers = await ControllerApi(controller).elect_leaders(kind, asked)
-        done = ElectLeadersAnswered(kind, error, error_of_request(controller), wanted, answers)
+        whole = error_of_request(controller)
+        done = ElectLeadersAnswered(kind, error, whole, wanted, answers, able)
         world.happened.append((controller.broker, done))
         for other in _no_controllers(world):
             error, answers = await ControllerApi(other).elect_leaders(kind, asked)

@@ -8,7 +8,7 @@ right after it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from impl.core.api import PREFERRED_TYPE, AlteredIsrs
@@ -146,13 +146,15 @@ class ListReassignmentsAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ElectLeadersAnswered:
-    """ElectLeaders: ``kind`` of election, what was ``needed`` (see ``needed``), and the answers."""
+    """ElectLeaders: ``kind`` of election, what was ``needed`` (see ``needed``), the answers, and
+    who lived (see ``able_to_lead``)."""
 
     kind: str
     error: str
     whole: str
     needed: Mapping[TopicPartition, str]
     answers: Mapping[TopicPartition, str]
+    able: Mapping[TopicPartition, Set[int]] = field(default_factory=dict)
 
     @property
     def response_mismatch(self) -> str:
@@ -189,6 +191,9 @@ class ElectLeadersAnswered:
                     f"{code}_NOT_AVAILABLE",
                 ):
                     yield f"{about}, though {state} is registered"
+                able, is_usual = self.able.get(one), {*state.isr} <= {*assignment.replicas}
+                if self.kind != PREFERRED_TYPE and not leads and able and is_usual:
+                    yield f"{about}, though its replicas {sorted(able)} live"
 
 
 _NO_ELECTION = ("UNKNOWN_TOPIC_OR_PARTITION", "INVALID_TOPIC_EXCEPTION", "ELECTION_NOT_NEEDED")
@@ -207,6 +212,19 @@ def error_of_request(
         return NONE
     known = controller.core.context.broker_epochs.get(broker)
     return NONE if known == broker_epoch else "STALE_BROKER_EPOCH"
+
+
+def able_to_lead(
+    context: ClusterContext, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, Set[int]]:
+    """The replicas of each partition that live, by what a controller knows."""
+    live = {*context.broker_epochs} - context.shutting_down
+    found = dict[TopicPartition, Set[int]]()
+    for one in partitions:
+        known = context.assignments.get(one.topic, {}).get(one.partition)
+        offline = {at for at, lost in context.offline_directories.items() if one in lost}
+        found[one] = live.intersection(known.replicas if known else ()) - offline
+    return found
 
 
 def needed(
