@@ -190,7 +190,7 @@ class Proof:
     """More claims that the same invariants imply."""
     definitions: tuple[Definition, ...] = ()
     hints: Mapping[str, tuple[SolverHint, ...]] = field(default_factory=dict)
-    """By step."""
+    """By step; those of what is implied by `prover.IMPLIED`."""
     groups: Mapping[str, tuple[Invariant, ...]] = field(default_factory=dict)
     """The same invariants under the headings by which a reader finds them."""
     lemmas: tuple[Lemma, ...] = ()

@@ -281,16 +281,15 @@ class ProofFormulas:
         ]
 
     def hints(
-        self, step: Recorded, hints: Sequence[SolverHint], state: State, environment: dict[str,
-                                                                                           Any],
-        goal: Goal,
+        self, step_parameters: Mapping[str, Any], hints: Sequence[SolverHint], state: State,
+        environment: dict[str, Any], goal: Goal,
     ) -> list[Any]:  # fmt: skip
         """Hint terms: each is the argument of an otherwise unconstrained predicate, so that the
         solver can instantiate triggers with it."""
         found: list[Any] = []
         parameters = {
             name: Scalar(t.var(f"${name}", sort))
-            for name, sort in step.parameters.items()
+            for name, sort in step_parameters.items()
             if isinstance(sort, Sort)
         }
         for hint in hints:

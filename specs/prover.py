@@ -174,7 +174,7 @@ class _Prover:
                 self.proof.ranking, self.proof.claim, self.recorded, self.code, self.formulas,
                 self.state, [*self.hypothesis, *self._definition_axioms(self.state)],
             ).ask_all(self, self.steps)  # fmt: skip
-        elif self.steps is None:
+        elif self.steps is None or IMPLIED in self.steps:
             self._imply()
         return self.result
 
@@ -227,7 +227,8 @@ class _Prover:
             self.recorded.claim(name)  # refuses an unknown one
             claim = self.recorded.claim(name)[0]
             matrix = self.formulas.matrix(name, claim.function, ())
-            self._ask(IMPLIED, name, given, self.formulas.goals(matrix, self.state), [])
+            goals = self.formulas.goals(matrix, self.state)
+            self._ask(IMPLIED, name, given, goals, [], environment={})
 
     def _keep_all(self, step: Recorded) -> None:
         parameters = self.code.parameters(step)
@@ -297,8 +298,9 @@ class _Prover:
         for goal in goals:
             named = [(sort, goal.constants[name]) for name, sort in goal.sorts.items()]
             more = [*goal.facts, *self.formulas.marks(self.state, [*about, *named])]
-            if recorded is not None and environment is not None:
-                more += self.formulas.hints(recorded, hints, self.state, environment, goal)
+            if environment is not None:
+                parameters = {} if recorded is None else recorded.parameters
+                more += self.formulas.hints(parameters, hints, self.state, environment, goal)
             premises = [*self.code.axioms, *given, *more]
             question = SolverQuery(
                 premises, goal.formula, self.proof.by_triggers, self.rlimit, self.separate

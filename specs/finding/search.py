@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import z3
+
 from model.language import RecordedSystem
 from model.language import terms as t
 from model.language.recording import fields_read, record_condition
@@ -191,8 +193,7 @@ class _Search:
         vocabulary = Vocabulary(self.recorded, [*self.claims, *self.known.values()])
         generalising = ClauseMaker([rows, walks], vocabulary.literals, self.report,
                                     self.definitions)  # fmt: skip
-        beyond = 1
-        open_ones = self._look_within(beyond)
+        open_ones = self._look_within(1)
         choosing = GuidedSearch(self.scope, open_ones, generalising, self.answers,
                                 self.report)  # fmt: skip
         while True:
@@ -202,12 +203,9 @@ class _Search:
                                literals=generalising.count)  # fmt: skip
             if lost:
                 return self._result_without_proof(lost)
-            wrong, is_open = self.answers.of(self._unproved, alive)
-            if is_open and not wrong and beyond < FARTHEST and not self._is_late():
-                # What is open may be false of more epochs than there were.
-                beyond += 1
-                open_ones = self._look_within(beyond)
-                choosing.look_within(self.scope, open_ones)
+            wrong, fails_beyond = self.answers.of(self._unproved, alive)
+            if fails_beyond and not self._is_late():
+                choosing.look_within(self.scope, self._look_within(self.beyond + 1))
                 continue
             if not wrong or (self.found is not None and self._is_late()):
                 assert self.found is not None
@@ -219,45 +217,73 @@ class _Search:
             choosing.banned |= set(wrong)
 
     def _look_within(self, beyond: int) -> list[tuple[InvariantCandidate, Instance | None]]:
-        """Puts the steps into formulas of a scope; what is open, after which of its instances."""
-        self.report(f"putting the steps into formulas, {beyond} beyond what is explored by default")
-        self.scope = BoundedSteps(self.recorded, larger(self.recorded, beyond),
-                                  list(self.known.values()), all_fields(self.recorded))  # fmt: skip
+        """Takes a scope to look within; what is open, after which of its instances."""
+        self.beyond, self.scope = beyond, self._scope_of(beyond)
         self.open_at = {goal.number: self._open_after(goal) for goal in self.goals}
         """By goal: the instances of the steps that are open."""
         return [(goal, instance) for goal in self.goals for instance in self.open_at[goal.number]]
 
+    def _scope_of(self, beyond: int) -> BoundedSteps:
+        self.report(f"putting the steps into formulas, {beyond} beyond what is explored by default")
+        return BoundedSteps(self.recorded, larger(self.recorded, beyond),
+                            list(self.known.values()), all_fields(self.recorded))  # fmt: skip
+
     def _unproved(self, alive: Sequence[InvariantCandidate]) -> tuple[list[int], bool]:
         """By place in the pool, of the fewest that suffice: those that a reached state breaks; else
-        those that are not proved without bounds, and whether anything is not."""
+        those that are not proved without bounds. And whether a larger scope shows why."""
         fewest = Fewest(self.scope, self.goals, alive, self._instances)
         chosen = fewest.run(self.report)
         found = self.found = self._as_found(chosen, fewest.needed_by())
         wrong = [one for one in chosen if self.all_rows.breaking(one.closed) is not None]
-        open_ones: set[str] = set()
         if not wrong:
-            found = self.found = self._proved_unbounded(chosen, fewest.needed_by())
+            self.report(f"proving {len(chosen)} invariants for any number of brokers")
+            found.result = self._prove(found.proof)
+            if self.beyond < FARTHEST and self._fails_beyond(found, found.result):
+                return [], True
+            found = self.found = self._with_more_terms(found, found.result, chosen)
             assert found.result is not None
             open_ones = {one.invariant for one in found.result.open}
             wrong = [one for one, made in zip(found.candidates, found.found, strict=True)
                      if made.name in open_ones and one not in self.parts]  # fmt: skip
-        return [one.number - BEGIN for one in wrong], bool(open_ones)
+        return [one.number - BEGIN for one in wrong], False
 
-    def _proved_unbounded(
-        self, chosen: list[InvariantCandidate], needs: Mapping[int, set[int]]
-    ) -> InvariantSearchResult:
-        """The proof for any number of brokers; where the solver thinks of too little, with more
-        triggers, and with what definitions say of fields: of the steps first of which something is
-        open."""
-        best = self._as_found(chosen, needs)
-        self.report(f"proving {len(best.found)} invariants for any number of brokers")
-        best.result = result = self._prove(best.proof)
+    def _fails_beyond(self, found: InvariantSearchResult, result: ProofResult) -> bool:
+        """Is something of what the proof leaves open false in a larger scope?"""
+        if not result.open:
+            return False
+        scope = self._scope_of(self.beyond + 1)
+        solver = scope.solver()
+        solver.add(*(scope.lower(scope.ground(one)) for one in found.candidates))
+        named = {goal.name: goal for goal in self.goals}
+        named.update({made.name: one for made, one in zip(found.found, found.candidates,
+                                                          strict=True)})  # fmt: skip
+        asked: list[tuple[Instance | None, InvariantCandidate]] = []
+        for each in result.open:
+            if each.step == IMPLIED:
+                asked += [(None, goal) for goal in self.goals if not goal.name]
+            else:
+                asked += [(one, named[each.invariant]) for one in scope.instances
+                          if one.step.transition.name == each.step]  # fmt: skip
+        for instance, one in asked:
+            solver.push()
+            solver.add(*scope.failing(instance, one))
+            if solver.check() == z3.sat:
+                return True
+            solver.pop()
+        return False
+
+    def _with_more_terms(
+        self, best: InvariantSearchResult, result: ProofResult,
+        chosen: Sequence[InvariantCandidate],
+    ) -> InvariantSearchResult:  # fmt: skip
+        """The proof where the solver thinks of too little: with more triggers, and with what
+        definitions say of fields, of the steps first of which something is open."""
         for nested, hinted in ((True, False), (False, True), (True, True)):
             if not result.open or not self.proof.by_triggers:
                 break
             steps = {one.step for one in result.open} & {
-                step.transition.name for step in self.recorded.steps}  # fmt: skip
-            again = self._as_found(chosen, needs, nested)
+                IMPLIED, *(step.transition.name for step in self.recorded.steps)}  # fmt: skip
+            again = replace(self._as_found(chosen, {}, nested), needed_by=best.needed_by)
             if hinted:
                 hints = dict(self.proof.hints)
                 for step in steps:
@@ -319,7 +345,7 @@ class _Search:
     # -- as a proof ---------------------------------------------------------------------------
 
     def _as_found(
-        self, chosen: list[InvariantCandidate], needed_by: Mapping[int, set[int]],
+        self, chosen: Sequence[InvariantCandidate], needed_by: Mapping[int, set[int]],
         nested: bool = False,
     ) -> InvariantSearchResult:  # fmt: skip
         chosen = [one.of_values for one in chosen]

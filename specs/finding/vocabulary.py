@@ -217,6 +217,8 @@ class Vocabulary:
         for path in nested:
             self._add_literals_of(path, add)
         for variable in one.variables:
+            if isinstance(variable.sort, Numbers):
+                add(t.le(variable, t.const(variable.sort.low, variable.sort)), 1)
             for path in nested:
                 self._with_variable(path, variable, add)
         for left, right in itertools.combinations(one.variables, 2):

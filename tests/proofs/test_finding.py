@@ -51,7 +51,7 @@ from specs.lowering.instances import Instance
 from specs.proofs import single_controller as written
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF
-from specs.prover import prove
+from specs.prover import IMPLIED, prove
 from specs.solvers import PROVED
 from specs.verdict import Verdict
 
@@ -267,6 +267,13 @@ def test_only_what_may_be_an_index_is_one():
     assert not may_index("zk.version", fields["request.leader"], 0)
 
 
+def test_that_there_is_no_epoch_yet_is_said_of_an_epoch_too():
+    one = slice_over((HISTORY_STATE.EPOCHS,))
+    said = Vocabulary(HISTORY.recorded(), []).literals(one)
+
+    assert "e < 1" in {t.show(literal.term) for literal in said}
+
+
 def test_what_is_found_of_all_that_have_a_value_is_said_of_the_value():
     one = slice_over((HISTORY_STATE.BROKERS, HISTORY_STATE.EPOCHS))
     b, e = one.variables
@@ -474,12 +481,13 @@ def test_a_clause_of_three_variables_wakes_a_solver_by_the_fewest_terms_that_nam
     assert triggers_of(InvariantCandidate(0, one, clause)) == [(member, *began)]
 
 
-def test_a_proof_that_only_lacks_terms_goes_through_with_what_definitions_say_of_fields():
-    step, recorded = "leader_advances_hw", HISTORY.recorded()
+@pytest.mark.parametrize("step", ["leader_advances_hw", IMPLIED])
+def test_a_proof_that_only_lacks_terms_goes_through_with_what_definitions_say_of_fields(step):
+    recorded = HISTORY.recorded()
     left = tuple(o for o in NO_MESSAGE_LOSS.invariants if o.name != "what_is_committed_may_be")
     given = replace(NO_MESSAGE_LOSS, invariants=left, lemmas=())
     more = Definitions(given.definitions, recorded).of_fields()
-    hinted = replace(given, hints={step: (*given.hints[step], *more)})
+    hinted = replace(given, hints={step: (*given.hints.get(step, ()), *more)})
 
     assert prove(given, recorded, steps=[step]).open
     assert not prove(hinted, recorded, steps=[step]).open
