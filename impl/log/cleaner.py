@@ -164,7 +164,7 @@ def _kept(
     keeps_tombstones: bool,
 ) -> bytes:  # fmt: skip
     """What stays of a batch: all of it, some records, its header alone for its producer's sake."""
-    data = segment.file.read(place, batch.size)
+    data = segment.log_file.read(place, batch.size)
     if batch.attributes & CONTROL:
         return data
     records = _records(segment, place, batch)
@@ -184,7 +184,7 @@ def _kept(
 
 def _records(segment: Segment, place: int, batch: Batch) -> list[StoredRecord]:
     try:
-        return records_of(segment.file.read(place, batch.size))
+        return records_of(segment.log_file.read(place, batch.size))
     except CorruptRecord as error:
         where = f"byte {place + error.position}"
         raise CorruptSegment(segment.path(LOG), where, error.why) from error

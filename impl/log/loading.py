@@ -202,7 +202,7 @@ def _finish_swaps(log: Log) -> None:
         if not (stem.isdigit() and len(stem) == 20):
             raise StorageError(f"{directory}/{name}", "", "a segment is named by twenty digits")
         swapped = Segment(disk, directory, int(stem), log.config, log.now_ms(), SWAP)
-        if not log.config.compacts and not swapped.file.size():
+        if not log.config.compacts and not swapped.log_file.size():
             why = "an unfinished compaction that kept nothing; this log does not compact"
             raise StorageError(swapped.path(LOG), "", why)
         modified = swapped.modified_ms
@@ -230,7 +230,7 @@ def _drop(log: Log, bases: list[int], reported: Recovery, why: str) -> None:
     for base in reversed(bases):
         segment = Segment(log.disk, log.directory, base, log.config, 0)
         reported.notes.append(f"{segment.path(LOG)}: dropped, because {why}")
-        reported.cut_bytes += segment.file.size()
+        reported.cut_bytes += segment.log_file.size()
         segment.remove()
     if bases:
         log.disk.sync_directory(log.directory)

@@ -469,9 +469,9 @@ class Log:
         self.active.become_inactive()
         self.active.sync()
         self.producers.take(self.log_start)
-        self.release()
+        self.close_handlers()
 
-    def release(self) -> None:
+    def close_handlers(self) -> None:
         """Let go of all files, as they are."""
         for segment in [*self.segments, *(segment for _, segment in self.marked)]:
             segment.close()

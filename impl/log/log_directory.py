@@ -239,7 +239,7 @@ class LogDirectory:
         log = self.logs.pop(partition, None)
         if log is not None:
             self._kept[partition] = log.recovery_point, log.log_start, log.high_watermark
-            log.release()
+            log.close_handlers()
         self.broken[partition] = why
 
     def _config(self, partition: TopicPartition) -> LogConfig:
@@ -264,12 +264,12 @@ class LogDirectory:
         # No half-written marker: its name is all that it says.
         if not self.broken:
             replace_file(self.disk, self._marker, b"")
-        self.release()
+        self.close_handlers()
 
-    def release(self) -> None:
+    def close_handlers(self) -> None:
         """Let go of all files, and of the lock, as they are."""
         for log in [*self.logs.values(), *self.futures.values()]:
-            log.release()
+            log.close_handlers()
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -357,7 +357,7 @@ class LogDirectory:
 
     def _remove(self, doomed: DirectoryToDelete) -> None:
         if doomed.log is not None:
-            doomed.log.release()
+            doomed.log.close_handlers()
             doomed.log.epochs.cache.clear()
         for name in self.disk.names(doomed.path):
             self.disk.remove(f"{doomed.path}/{name}")

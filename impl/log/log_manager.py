@@ -73,7 +73,7 @@ class LogManager:
             self._refuse_duplicates()
         except Exception:
             for directory in self.directories:
-                directory.release()
+                directory.close_handlers()
             raise
         if not self._online():
             reported = "; ".join(f"{each.path}: {each.failure}" for each in self.directories)
@@ -128,7 +128,7 @@ class LogManager:
         directory.failure = why
         for partition in [*directory.logs]:
             directory.broken[partition] = StorageError(path, "", why)
-        directory.release()
+        directory.close_handlers()
         directory.logs.clear()
         directory.futures.clear()
         directory.doomed.clear()

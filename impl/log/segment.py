@@ -67,7 +67,7 @@ class Segment:
         return f"{self.directory}/{file_name(self.base_offset, suffix)}{self.suffix}"
 
     @property
-    def file(self) -> File:
+    def log_file(self) -> File:
         """The ``.log`` file, opened when first used."""
         if self._file is None:
             self._file = self.disk.open(self.path(LOG))
@@ -82,7 +82,7 @@ class Segment:
 
     def load(self) -> None:
         """Take up a segment whose files are there and sound; CorruptIndex, CorruptSegment."""
-        self.size = self.file.size()
+        self.size = self.log_file.size()
         last = self.index.last
         if last is not None and last.position >= self.size:
             raise self.index.corrupt(len(self.index) - 1, f"{last} in a log of {self.size} bytes")
@@ -100,9 +100,9 @@ class Segment:
         """
         position = self.size
         try:
-            self.file.write(position, *parts)
+            self.log_file.write(position, *parts)
         except OSError:
-            self.file.truncate(position)
+            self.log_file.truncate(position)
             raise
         if max_timestamp > self.max_timestamp:
             self.max_timestamp, self.offset_of_max = max_timestamp, offset_of_max
@@ -163,7 +163,7 @@ class Segment:
         """
         expected = self.base_offset
         while position < self.size:
-            ahead = self.file.read(position, min(LOOK_AHEAD, self.size - position))
+            ahead = self.log_file.read(position, min(LOOK_AHEAD, self.size - position))
             at = 0
             while at < len(ahead) and (at == 0 or len(ahead) - at >= HEADER.size):
                 try:
@@ -209,7 +209,7 @@ class Segment:
 
     def region(self, position: int, length: int) -> Region:
         """A part of the ``.log`` file, to be handed out unparsed."""
-        return Region(self.file, position, length)
+        return Region(self.log_file, position, length)
 
     def offset_for_time(self, timestamp: int, from_offset: int) -> TimedOffset | None:
         """The first record at that time or later, from an offset on."""
@@ -224,7 +224,7 @@ class Segment:
             if batch.max_timestamp < timestamp or batch.last_offset < from_offset:
                 continue
             try:
-                records = records_of(self.file.read(place, batch.size))
+                records = records_of(self.log_file.read(place, batch.size))
             except CorruptRecord as error:
                 where = f"byte {place + error.position}"
                 raise CorruptSegment(self.path(LOG), where, error.why) from error
@@ -278,15 +278,15 @@ class Segment:
 
     def cut_bytes(self, size: int) -> None:
         """Cut the ``.log`` file; what went must not come back after a loss of power."""
-        self.file.truncate(size)
-        self.file.sync()
+        self.log_file.truncate(size)
+        self.log_file.sync()
         self.size = size
 
     # Files
 
     def sync(self) -> None:
         """Return when records and indexes are durable."""
-        self.file.sync()
+        self.log_file.sync()
         self.index.sync()
         self.time_index.sync()
 

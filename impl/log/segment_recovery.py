@@ -34,7 +34,7 @@ def recover_segment(
     Epochs above 0 that are newer than all in the cache enter it (None: the cache is left alone).
     Without ``cuts`` a bad batch is a CorruptSegment, and the records stay as they are.
     """
-    segment.size = segment.file.size()
+    segment.size = segment.log_file.size()
     segment.index.create()
     segment.time_index.create()
     segment.max_timestamp, segment.offset_of_max = NO_TIMESTAMP, segment.base_offset
@@ -79,9 +79,9 @@ def recover_segment(
 
 def _read(segment: Segment, position: int) -> bytes:
     """A chunk that holds the batch at that position whole, if the file does."""
-    data = segment.file.read(position, CHUNK)
+    data = segment.log_file.read(position, CHUNK)
     size = size_at(data)
-    return data if size <= len(data) else segment.file.read(position, size)
+    return data if size <= len(data) else segment.log_file.read(position, size)
 
 
 def _check_offsets(batch: Batch, base_offset: int, expected: int) -> None:

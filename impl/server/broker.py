@@ -144,7 +144,7 @@ class Broker:
         failed = [f"{one.path}: {one.failure}" for one in self.logs.directories if one.failure]
         if failed and not self.release.since("1.0"):
             for one in self.logs.directories:
-                one.release()
+                one.close_handlers()
             raise OSError(f"a log directory cannot be used: {'; '.join(failed)}")
 
     def _log_manager(self) -> LogManager:

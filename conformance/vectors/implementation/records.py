@@ -120,7 +120,7 @@ def compacted(question: Question) -> dict[str, Any]:
             _append_segment(kept, step["records"])
     batches, keys, offsets = [], [], []
     for segment in kept.log.segments:
-        data = segment.file.read(0, segment.size)
+        data = segment.log_file.read(0, segment.size)
         for at, batch in batches_in(data):
             batches.append(batch.last_offset)
             for record in records_of(data, at):

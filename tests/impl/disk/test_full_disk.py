@@ -76,7 +76,7 @@ def test_a_full_disk_takes_its_directory_offline_and_what_was_appended_is_there_
         log.append_as_leader(batch(b"after"), 0)
     left = (list(manager.offline), manager.partitions, failed)
     for directory in manager.directories:
-        directory.release()
+        directory.close_handlers()
     marker.unlink()
     again = started()
 

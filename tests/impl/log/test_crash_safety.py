@@ -47,7 +47,7 @@ def everywhere(tally: CrashTally, points: int) -> None:
 
 
 def unsynced_cut(segment: Segment, size: int) -> None:
-    segment.file.truncate(size)
+    segment.log_file.truncate(size)
     segment.size = size
 
 

@@ -105,7 +105,7 @@ def test_a_batch_that_is_not_acceptable_is_refused_and_nothing_is_appended(data,
 def test_a_failed_write_leaves_no_torn_batch_behind(monkeypatch):
     log, _, _ = fresh()
     log.append_as_leader(batch(b"kept"), 0)
-    file = log.active.file
+    file = log.active.log_file
     write = type(file).write
 
     def half(self, position, *parts):

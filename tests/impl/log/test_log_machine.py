@@ -264,7 +264,7 @@ class LogMachine(RuleBasedStateMachine):
 
     def teardown(self):
         if hasattr(self, "log"):
-            data = b"".join(segment.file.read(0, segment.size) for segment in self.log.segments)
+            data = b"".join(segment.log_file.read(0, segment.size) for segment in self.log.segments)
             assert sum(batch.size for _, batch in batches_in(data)) == len(data)
 
 
