@@ -92,7 +92,7 @@ class Smt2Folder:
         if proof is None:
             self.unproved.append(entry["file"])
             return
-        plain, proved = plain_question(text), steps_of(proof)
+        plain, proved = plain_question(text), proof_without_declarations(proof)
         for suffix, what in ((".cpc.gz", proved), (".plain.smt2.gz", plain)):
             path.with_suffix(suffix).write_bytes(gzip.compress(what.encode(), mtime=0))
         entry["proof"] = entry["file"].removesuffix(".smt2") + ".cpc.gz"
@@ -252,7 +252,7 @@ REFUTES = "--require-proof-of-false"
 _TOKEN = re.compile(r'\|[^|]*\||"[^"]*"|;[^\n]*|[()]|[^\s()|";]+')
 
 
-def steps_of(proof: str) -> str:
+def proof_without_declarations(proof: str) -> str:
     """A proof as a checker reads it after its question: cvc5 puts brackets around the whole, and
     declares once more what the question declares, which would be other symbols of those names."""
     text = proof.strip()

@@ -15,7 +15,7 @@ from model.language import ImpossibleValue, ProtocolError
 from model.language.evaluate import BeyondBound, Evaluator, SparseState
 from model.language.recording import Recorded, fields_read
 from specs.state_text import plain
-from specs.story.commands import STEP, Arguments, StoryCommand, label, step_named
+from specs.story.commands import STEP, Arguments, StoryCommand, step_named, step_text
 from specs.story.heading import StoryHeading
 from specs.story.read import Story
 
@@ -210,7 +210,7 @@ def _leader_steps_with(heading: StoryHeading, command: StoryCommand) -> list[Sto
             STEP,
             name,
             arguments,
-            label(step_named(heading.recorded, name), arguments),
+            step_text(step_named(heading.recorded, name), arguments),
         )
         for name, arguments in wanted
     ]

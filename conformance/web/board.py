@@ -25,7 +25,7 @@ from model.language.recording import Recorded, Requirement
 from model.language.schema import SetOf
 from model.language.sorts import Enumeration, Sort
 from specs.lowering.python_terms import CompiledEvaluator
-from specs.story.commands import Arguments, label, read_command
+from specs.story.commands import Arguments, read_command, step_text
 from specs.story.heading import ROOM, StoryHeading, read_heading
 from specs.story.leaves import Leaves
 from specs.story.play import choices
@@ -132,7 +132,7 @@ class Board:
         refused = self.twin.possible(step, state, arguments)
         if refused is not None:
             raise ProtocolError(
-                f"step {number}: {label(step, arguments)} is "
+                f"step {number}: {step_text(step, arguments)} is "
                 f"{self.twin.explain(refused, state, arguments)}"
             )
         try:
@@ -160,7 +160,7 @@ class Board:
         if not lines:
             return self.shown("the beginning", None, path[0])
         step, arguments = self.read(lines[-1], len(lines))
-        return self.shown(label(step, arguments), path[-2], path[-1], lines[-1])
+        return self.shown(step_text(step, arguments), path[-2], path[-1], lines[-1])
 
     def shown(
         self, label: str, before: RunNode | None, here: RunNode, line: str | None = None
@@ -252,7 +252,7 @@ class Board:
                 line = _line(step, arguments)
                 refused.append(
                     RefusedStep(
-                        step.transition.name, line, label(step, arguments),
+                        step.transition.name, line, step_text(step, arguments),
                         step.transition.summary,
                         why.removeprefix("not possible: "), len(choices) - 1, phrase(line),
                     )
@@ -291,7 +291,7 @@ class Board:
         return StepCard(
             step.transition.name,
             line,
-            label(step, arguments),
+            step_text(step, arguments),
             step.transition.summary,
             tuple(self.leaves.changes(state, after)) or ("nothing changes",),
             phrase(line),
@@ -331,7 +331,7 @@ class Board:
                 except ProtocolError:
                     continue
                 found += [
-                    {"step": label(step, arguments), "guard": guard.reason, "claim": lamp.claim,
+                    {"step": step_text(step, arguments), "guard": guard.reason, "claim": lamp.claim,
                      "sentence": lamp.sentence}
                     for lamp in self.lamps(state, after)
                     if lamp.is_broken

@@ -124,7 +124,7 @@ class _BoundedSearch:
             return self.runs.first_run(mark)
         leaves = self.runs.leaves_domains()
         if leaves is not None and self.runs.ask(leaves, "leaves domains") is not None:
-            self._refuse_impossible(self.runs.run())
+            self._refuse_impossible(self.runs.found_run())
         return None
 
     def _refuse_impossible(self, positions: list[int]) -> None:

@@ -203,7 +203,7 @@ class Unrolling:
         """Is it so in the run that was found last?"""
         return bool(z3.is_true(self._solver.model().eval(formula, model_completion=True)))
 
-    def run(self) -> list[int]:
+    def found_run(self) -> list[int]:
         """The positions among `instances` of the run that was found last."""
         return [
             next(position for position, taken in enumerate(chosen) if self.is_so(taken))
@@ -217,7 +217,7 @@ class Unrolling:
         work does not suffice, it is one of the others, as short.
         """
         context = self.bits.context
-        best = self.run()
+        best = self.found_run()
         fixed = [mark]
         try:
             for number, chosen in enumerate(self.chosen):
@@ -226,7 +226,7 @@ class Unrolling:
                     self._solver.add(z3.Implies(lower, any_of(chosen[: best[number]])))
                     if not self._rlimit_count.check(self._solver, *fixed, lower):
                         break
-                    best = self.run()
+                    best = self.found_run()
                 fixed.append(chosen[best[number]])
         except RlimitSpent:
             pass

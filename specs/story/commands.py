@@ -120,7 +120,7 @@ def _read_step(line: int, verb: str, words: list[str], heading: StoryHeading) ->
     missing = [parameter for parameter in step.parameters if parameter not in arguments]
     if missing:
         raise ProtocolError(f"{name} also needs {', '.join(f'{one}=…' for one in missing)}")
-    return StoryCommand(line, verb, step.transition.name, arguments, label(step, arguments))
+    return StoryCommand(line, verb, step.transition.name, arguments, step_text(step, arguments))
 
 
 def _value(
@@ -153,7 +153,7 @@ def _code(sort: Sort, parameter: str, text: str, heading: StoryHeading) -> int:
     return int(text)
 
 
-def label(step: Recorded, arguments: Arguments) -> str:
+def step_text(step: Recorded, arguments: Arguments) -> str:
     """`leader_shrinks_isr(leader=1, replica=3)`, as runs print it."""
     shown = []
     for name, sort in step.parameters.items():

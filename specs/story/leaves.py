@@ -65,13 +65,13 @@ class Leaves:
                     place = self._place(self._fields[name], index)
                     changed.setdefault(place, (self._order[name], place.keys))
         return [
-            f"{place.path}: {self.shown(place, before)} → {self.shown(place, after)}"
+            f"{place.path}: {self.value_text(place, before)} → {self.value_text(place, after)}"
             for place in sorted(changed, key=changed.__getitem__)
         ]
 
     # -- values -------------------------------------------------------------------------------
 
-    def shown(self, place: LeafPlace, state: SparseState) -> str:
+    def value_text(self, place: LeafPlace, state: SparseState) -> str:
         """A leaf's value as text."""
         return text(self._value(place, state), is_set=place.kind == "set")
 
@@ -122,7 +122,7 @@ class Leaves:
         if not places:
             where = "".join(f"[{key}]" for key in keys)
             raise ProtocolError(f"{name} has nothing at {where}: show {name} shows where it has")
-        return [f"{place.path}: {self.shown(place, state)}" for place in places]
+        return [f"{place.path}: {self.value_text(place, state)}" for place in places]
 
     def _indices(self, leaf: Field, state: SparseState) -> list[Index]:
         """The map keys of a field: all of an enumeration, of numbers those with an entry."""

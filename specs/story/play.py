@@ -13,7 +13,7 @@ from model.language.explain import why_not
 from model.language.properties import DEADLOCK
 from model.language.recording import Recorded, Requirement
 from model.language.schema import SetOf
-from specs.story.commands import ASSERTING, STEP, Arguments, StoryCommand, label, step_named
+from specs.story.commands import ASSERTING, STEP, Arguments, StoryCommand, step_named, step_text
 from specs.story.heading import StoryHeading
 from specs.story.leaves import Leaves
 from specs.story.read import Story
@@ -167,7 +167,7 @@ class _StoryStage:
     def _possible_arguments(self, step: Recorded) -> str:
         """What would make the step possible here, in other values of its parameters."""
         possible = [
-            label(step, arguments) for arguments in self._all_arguments(step)
+            step_text(step, arguments) for arguments in self._all_arguments(step)
             if self.twin.possible(step, self.now, arguments) is None
         ]  # fmt: skip
         if not possible:
@@ -215,7 +215,7 @@ class _StoryStage:
         for step in self.recorded.steps:
             for arguments in self._all_arguments(step):
                 if self.twin.possible(step, self.now, arguments) is None:
-                    return label(step, arguments)
+                    return step_text(step, arguments)
         return None
 
     def _require_marked_state(self, name: str) -> list[str]:

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 import specs.smt2
 from conformance.cli.main import main
-from specs.smt2 import plain_question, steps_of
+from specs.smt2 import plain_question, proof_without_declarations
 
 LINE = "prove single_controller --certificate"
 
@@ -151,4 +151,4 @@ def test_what_only_guides_a_solver_is_left_out_of_what_a_checker_compares():
 def test_a_proof_is_kept_without_what_its_question_declares():
     said = "(\n(declare-const p Bool)\n(assume @p1 p)\n(step @p2 false)\n)\n"
 
-    assert steps_of(said) == "(assume @p1 p)\n(step @p2 false)\n"
+    assert proof_without_declarations(said) == "(assume @p1 p)\n(step @p2 false)\n"
