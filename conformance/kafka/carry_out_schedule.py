@@ -147,7 +147,8 @@ def do_line(lab: Lab, raw: str) -> str:
         return ask_proxies(lab, raw)
     lab.name_of(line.broker)
     if line.verb in ("keep", "restore"):
-        getattr(lab, line.verb)(line.broker, line.name)
+        on_disk = lab.copy_disk if line.verb == "keep" else lab.restore_disk
+        on_disk(line.broker, line.name)
     elif line.verb == "start":
         lab.start(only=f"broker{line.broker}")
     elif line.verb == "controller":

@@ -101,7 +101,7 @@ class StepForcer:
             self._leads(step.argument("broker"))
         return "answered NONE"
 
-    def delivers_in_vain(self, step: ReplayStep) -> str:
+    def delivers_refused_request(self, step: ReplayStep) -> str:
         """LeaderAndIsr arrives at a broker that refuses it."""
         code = self._send(step)
         if not code:
@@ -567,8 +567,8 @@ LEVERS: dict[str, Lever] = {
     "controller_removal_conflicts": StepForcer.conflicts,
     "broker_becomes_leader": StepForcer.delivers,
     "broker_becomes_follower": StepForcer.delivers,
-    "older_controller_is_refused": StepForcer.delivers_in_vain,
-    "older_epoch_is_refused": StepForcer.delivers_in_vain,
+    "older_controller_is_refused": StepForcer.delivers_refused_request,
+    "older_epoch_is_refused": StepForcer.delivers_refused_request,
     "follower_sends_fetch": StepForcer.asks,
     "follower_sends_epoch_request": StepForcer.asks,
     "leader_answers_fetch": StepForcer.answers,

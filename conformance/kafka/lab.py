@@ -415,13 +415,13 @@ class Lab(Processes):
 
     # Disks
 
-    def keep(self, broker: int, name: str) -> None:
+    def copy_disk(self, broker: int, name: str) -> None:
         """Copy a broker's disk as it is now."""
         target = self.folder / "copies" / f"{name}-{broker}"
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(self.data(broker), target)
 
-    def restore(self, broker: int, name: str) -> None:
+    def restore_disk(self, broker: int, name: str) -> None:
         """Put a copy of a broker's disk back, as if what came later was never flushed.
 
         ClusterError while the broker runs, and if there is no such copy.

@@ -88,7 +88,7 @@ class _Noted:
                 self.notes[number] = 1
         return value
 
-    def summed(self, number: int, is_sum: bool, a: Any, b: Any) -> Any:
+    def add_or_subtract(self, number: int, is_sum: bool, a: Any, b: Any) -> Any:
         if not isinstance(b, int) or b != 0:
             self.notes[number] = 1
         return a + b if is_sum else a - b
@@ -201,7 +201,9 @@ class _Prober(ast.NodeTransformer):
                 found = _call("connected", node, _constant(one), _constant(is_and), *parts)
             elif kind == "arithmetic":
                 is_sum = _constant(isinstance(node.op, ast.Add))
-                found = _call("summed", node, _constant(one), is_sum, node.left, node.right)
+                found = _call(
+                    "add_or_subtract", node, _constant(one), is_sum, node.left, node.right
+                )
             elif kind == "extreme" and len(node.args) > 1 and not node.keywords:
                 is_least = _constant(node.func.id == "min")
                 found = _call("extreme", node, _constant(one), is_least, *node.args)
