@@ -10,7 +10,7 @@ from conformance.plain_rules import elections
 from conformance.vectors import model
 from conformance.vectors.case_results import FileResult, Outcome, answers_of, disagreements, judge
 from conformance.vectors.cases import Case, read_cases
-from conformance.vectors.model import followers, machines
+from conformance.vectors.model import admin, followers, machines
 from conformance.vectors.model.stage import ModelStage, Ranks, preset_of
 from conformance.vectors.not_applicable import EXCEPTIONS, NOT_APPLICABLE
 from conformance.vectors.shapes import completed
@@ -170,3 +170,11 @@ def test_a_controller_is_moved_where_its_write_is_fenced_and_nowhere_else(side: 
     assert reported("2.3", True) == ("ControllerMovedException", True)
     assert reported("2.3", False) == (None, False)
     assert reported("2.0", True) == (None, False)
+
+
+def test_a_deletion_that_does_not_come_to_rest_is_an_error_and_no_answer(monkeypatch):
+    monkeypatch.setattr(admin, "MOST_ROUNDS", 1)
+    asked = {"assignment": [0, 1], "live": [0, 1], "thenStart": []}
+
+    with pytest.raises(admin.NotQuiescent, match="round 1"):
+        admin.delete({"input": asked, "release": "2.3", "versions": "2.3"})

@@ -1,4 +1,4 @@
-"""Logs without files: what a fetcher needs of one, and what a leader does."""
+"""In-memory logs with what fetchers and leaders need."""
 
 from __future__ import annotations
 

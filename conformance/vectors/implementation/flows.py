@@ -177,7 +177,7 @@ def _grow(stage: ControllerStage, assignment: dict[int, Any]) -> None:
     wait(stage.admin.port.set_data(paths.topic("t"), text))
 
 
-class TopicLife:
+class TopicScenario:
     """A topic of one partition, brokers that stop and start, and a controller that stays."""
 
     def __init__(self, question: Question) -> None:
@@ -233,7 +233,7 @@ class TopicLife:
 def leaders(question: Question) -> dict[str, Any]:
     """What brokers that come and go, and elections, make of a partition."""
     asked = given(question)
-    life = TopicLife(question)
+    life = TopicScenario(question)
     seen = []
     for step in asked["steps"]:
         life.do(step)

@@ -53,7 +53,7 @@ class Requests:
             answered(error, state, now_ms)
 
 
-class LeaderLife:
+class LeaderScenario:
     """A leader with a clock, taken through the steps of a question."""
 
     def __init__(self, question: Question) -> None:
@@ -144,8 +144,8 @@ class LeaderLife:
 
 
 def leader(question: Question) -> dict[str, Any]:
-    """A leader's life: its ISR, its high watermark, what it tells."""
-    life = LeaderLife(question)
+    """A leader taken through steps: its ISR, its high watermark, what it answers."""
+    life = LeaderScenario(question)
     initial, seen = life.observe(), []
     asked_before_failure = 0
     marks = {}

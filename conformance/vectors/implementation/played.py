@@ -1,4 +1,4 @@
-"""A leader and a fetcher that are played: what questions about fetchers are asked of."""
+"""A simulated leader and fetcher that answer fetcher questions."""
 
 from __future__ import annotations
 

@@ -88,6 +88,10 @@ def delete_twice(question: Question) -> dict[str, Any]:
 # Deletions, with brokers that carry them out
 
 
+class NotQuiescent(AssertionError):
+    """Brokers and controller still have something to do after `MOST_ROUNDS`."""
+
+
 class TopicDeletion:
     """A topic with one partition on some brokers, and everything that its deletion sets going."""
 
@@ -105,10 +109,10 @@ class TopicDeletion:
             topic.replica(0, broker, "OnlineReplica" if broker in live else "OfflineReplica")
             at = topic.ids[broker]
             topic.put({("replica.directory", (at, 0)): "current", ("up", (at,)): broker in live})
-        self.waits_for_all()
+        self.run_until_quiescent()
 
-    def waits_for_all(self) -> None:
-        """All that anybody has to do is done."""
+    def run_until_quiescent(self) -> None:
+        """Take every step that is due until none changes the state. NotQuiescent."""
         topic = self.topic
         for _ in range(MOST_ROUNDS):
             before = topic.state
@@ -122,13 +126,14 @@ class TopicDeletion:
                 topic.goes_on()
             if topic.state == before:
                 return
+        raise NotQuiescent(f"a step still changes the state in round {MOST_ROUNDS}")
 
     def starts(self, broker: int) -> None:
         """A broker is back, with what is on its disk."""
         number = self.topic.ids[broker]
         self.topic.put({("zk.registered", (number,)): True, ("up", (number,)): True})
         self.topic.take("controller_sees_start", number)
-        self.waits_for_all()
+        self.run_until_quiescent()
 
     def holds(self, number: int) -> bool:
         """A broker has a directory of a partition."""
@@ -154,7 +159,7 @@ def delete(question: Question) -> dict[str, Any]:
     live = [one for one in asked["assignment"] if one in asked["live"]]
     deletion = TopicDeletion(question, asked["assignment"], live)
     deletion.topic.does(DELETES)
-    deletion.waits_for_all()
+    deletion.run_until_quiescent()
     for broker in asked["thenStart"]:
         deletion.starts(broker)
     left = deletion.left()
@@ -167,9 +172,9 @@ def add_partitions_during_delete(question: Question) -> dict[str, Any]:
     """While a follower is away its topic is to be deleted, and grows; then the follower is back."""
     deletion = TopicDeletion(question, [0, 1], [0], ADDS, *GROWS)
     deletion.topic.does(DELETES)
-    deletion.waits_for_all()
+    deletion.run_until_quiescent()
     deletion.topic.does(ADDS, 1, *deletion.topic.ids.values())
-    deletion.waits_for_all()
+    deletion.run_until_quiescent()
     deletion.starts(1)
     gone = "topic still there" if deletion.left() else "topic fully deleted"
     return {

@@ -1,6 +1,6 @@
 """The model's answers about a controller and one partition over several events (controller_flow).
 
-Each election and each replica that goes offline is one of the steps of `cluster`.
+Each election, and each replica going offline, is one step of `cluster`.
 """
 
 from __future__ import annotations

@@ -229,7 +229,7 @@ class LeaderAndFollowers:
         self.expands += after > before
         self.shrinks += after < before
 
-    def answered(self, error: str | None) -> None:
+    def receives_alter_isr_response(self, error: str | None) -> None:
         """What the controller says of the ISR that was asked for."""
         if not self.by_controller or self.read("isr_write.state", LEADER) != "asked":
             return
@@ -281,9 +281,9 @@ class LeaderAndFollowers:
                     raise NotInModel(ONE_BY_ONE)
                 self._drop(late, fails)
             case "isrUpdateSucceeds":
-                self.answered(None)
+                self.receives_alter_isr_response(None)
             case "isrUpdateFails":
-                self.answered(step["error"])
+                self.receives_alter_isr_response(step["error"])
             case "becomeLeader":
                 self.leads(step["leaderEpoch"], step["isr"])
             case "becomeFollower":
