@@ -1,6 +1,8 @@
 """Rules about brokers: they obey no older controller and apply no older leader epoch.
 
-And a controller has the registered broker epoch of each broker.
+And a controller has the registered broker epoch of each broker. A broker's log alone is compared
+with itself, so that a request of an older controller is found where no log of a controller is here,
+of which a run of `election` (`rules_controllership`) would need the lines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,12 @@
-"""Rules about controllers: epochs strictly grow, have one owner, and restart only with reason."""
+"""Rules about controllers: epochs strictly grow, have one owner, and restart only with reason.
+
+That lines of controllers are a run of `election` is asked of the model (`rules_controllership`).
+What is compared here goes before, since the model cannot say it: which of two lines that do not go
+together is the wrong one (the run takes no line that is blamed), where epochs begin anew since the
+ZooKeeper is another, and what needs more than the model has, as versions of znodes and the list of
+live brokers. Each rule was left out in turn, with planted faults in two clusters: without it a
+line is not found, another one is blamed, or a doubt is not told.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +46,6 @@ _SENDS_TO_LIVE = (2, 4)
 """The first release of which that is taken for certain."""
 _SENDS = frozenset(("leader_and_isr_batch", "leader_and_isr_sent"))
 _ELECTIONS = frozenset(("controller_elected", "controller_ready"))
-_TURNS = _ELECTIONS | {"controller_lost", "controller_resigned", "process_controller_thread"}
-"""Lines by which it is seen that a broker is no controller, or has become it."""
 _SIGHTED_BY_OTHERS = frozenset(
     (
         "obeyed",
@@ -63,7 +69,6 @@ def check(context: RuleContext) -> None:
             reset.event,
             f"a new ZooKeeper begins here: {reset.why}; epochs start again",
         )
-    _ready_after_an_election(context)
     _ready_with_what_was_taken(context)
     _version_rises_with_epoch(context)
     _elections_grow(context)
@@ -71,27 +76,6 @@ def check(context: RuleContext) -> None:
     _one_owner(context)
     _unknown_election_winner(context)
     _sends_to_brokers(context)
-
-
-def _ready_after_an_election(context: RuleContext) -> None:
-    """Who is ready as controller took an epoch since it last was it, or saw another one elected."""
-    history = context.history
-    turns = history.streams(lambda event: event.kind in _TURNS)
-    for (_, broker), events in sorted(turns.items(), key=_by_stream):
-        for before, ready in pairwise(events):
-            if ready.kind != "controller_ready" or not history.contiguous(before, ready):
-                continue
-            context.looked(CONTROLLER_EPOCHS_STRICTLY_GROW)
-            if before.kind == "controller_elected" or before.at == ready.at:
-                continue
-            context.report(
-                FindingKind.VIOLATION,
-                CONTROLLER_EPOCHS_STRICTLY_GROW,
-                ready,
-                f"broker {broker} is ready as controller with epoch {ready.controller_epoch} "
-                f"here, and took none since {before.where}",
-                f"an election with epoch {ready.controller_epoch} before",
-            )
 
 
 def _ready_with_what_was_taken(context: RuleContext) -> None:

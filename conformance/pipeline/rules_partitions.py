@@ -1,4 +1,10 @@
-"""Rules about states that controllers write: epochs grow, one leader each, from the ISR."""
+"""Rules about states that controllers write: epochs grow, one leader each, from the ISR.
+
+Between neighbouring versions of a state the model says which writes there are (`rules_model`). What
+is compared here it cannot say: a line that contradicts itself is no evidence for a write, releases
+up to 1.0 log no version, and who starts as leader is seen in another broker's lines, where the
+version does not stand.
+"""
 
 from __future__ import annotations
 
