@@ -4,7 +4,7 @@ That lines of controllers are a run of `election` is asked of the model (`rules_
 What is compared here goes before, since the model cannot say it: which of two lines that do not go
 together is the wrong one (the run takes no line that is blamed), where epochs begin anew since the
 ZooKeeper is another, and what needs more than the model has, as versions of znodes and the list of
-live brokers. Each rule was left out in turn, with planted faults in two clusters: without it a
+live brokers. Each rule was left out in turn, on planted faults and in the tests: without it a
 line is not found, another one is blamed, or a doubt is not told.
 """
 
