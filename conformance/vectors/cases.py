@@ -78,6 +78,7 @@ FILES: dict[str, tuple[Rule, ...]] = {
         ("assignmentOf", {"query"}),
         ("assignmentOf", {"known"}),
         ("target", {"assignment"}),
+        ("imbalance", {"steps"}),
     ),
     "controller_flow": (
         ("moved", {"trigger", "externalEpochBump"}),

@@ -71,7 +71,7 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
             for file, operations in {
                 "topic_deletion": ("completionZkOrder",),
                 "truncation": ("fetchOffsetOutOfRange",),
-                "zk_store": ("setReassignment", "conditionalUpdate"),
+                "zk_store": ("setReassignment", "conditionalUpdate", "deleteController"),
             }.items()
             for operation in operations
         },

@@ -388,15 +388,17 @@ def _moments(steps: list[Fields], where: str) -> Iterable[Fields]:
     leaders: dict[str, Any] = {}
     queued: list[str] = []
     for step in steps:
-        step.fill("assignments", "assign", "assignment").fill("leaders", "leadership")
         partition = str(step.get("partition"))
-        assignments |= {partition: step["replicas"]} if "replicas" in step else {}
-        assignments |= step.get("assignments") or {}
-        leaders |= {partition: step["leader"]} if "leader" in step else {}
-        leaders |= step.get("leaders") or {}
-        deleted = step.get("queueForDeletion", step.get("queuedForDeletion", step.get("topic", ())))
-        queued = [*queued, *([deleted] if isinstance(deleted, str) else deleted)]
-        now = {"assignments": assignments, "leaders": leaders, "queuedForDeletion": queued}
+        for name in [one for one in step if one not in ("do", "partition")]:
+            said, word = step[name], name.lower()
+            if "lead" in word:
+                said = said.get("leader", said) if isinstance(said, Fields) else said
+                leaders |= said if isinstance(said, Mapping) else {partition: said}
+            elif "replica" in word or "assign" in word:
+                assignments |= said if isinstance(said, Mapping) else {partition: said}
+            else:  # a topic is deleted
+                queued += [said] if isinstance(said, str) else said
+        now = {"assignments": assignments, "leaders": leaders, "queuedForDeletion": [*queued]}
         yield Fields(now, where)
 
 
@@ -430,6 +432,7 @@ def _leaders(asked: Fields) -> None:
     asked["steps"] = [_step_in_words(one) for one in asked["steps"]]
     asked.fill("brokers", "live", default=list(asked["assignment"]))
     _flag(asked, "unclean", "unclean")  # else as in its release
+    _flag(asked, "automatic", "auto")  # a step says when
 
 
 _rebalance_fields = _filled(
@@ -875,6 +878,7 @@ def _batch(asked: Fields) -> None:
     calls = asked.rows("calls")
     known = asked.part("leadership") or Fields({}, asked.where)
     for call in calls:
+        call.knows("newBatch")
         call.fill("add", "do").fill("to", "brokers", default=_named(call.get("broker")))
         call.fill("partitions", default=[call["partition"]] if "partition" in call else None)
     for state in known.rows():
@@ -962,9 +966,11 @@ def _deletion(asked: Fields) -> None:
 
 
 def _deletion_scenario(asked: Fields) -> None:
-    if "steps" not in asked and "op" in asked:  # one alone, as the operation is called
+    halted = [name for name in asked if "ineligible" in name.lower()]
+    if "steps" not in asked and (halted or "op" in asked):  # one alone: of its name, or a failover
         step = {name: value for name, value in asked.items() if name not in ("topics", "op")}
-        asked["steps"] = [Fields({**step, "do": step_called(asked["op"])}, asked.where)]
+        step["do"] = step_called(asked.get("op", "init"))
+        asked["steps"] = [Fields(step, asked.where)]
     steps = asked.rows("steps")
     named = dict.fromkeys(one for step in steps for one in step.get("topics", ()))
     asked.fill("topics", default={one: {} for one in named})
@@ -979,10 +985,10 @@ def _deletion_scenario(asked: Fields) -> None:
         topic.fill("partitions", default=1)
         topic.fill("rf", default=len(asked["brokers"]))
     for step in steps:
-        step.fill("topics", "toBeDeleted", "initialTopicsToBeDeleted",
-                  default=list(asked["topics"]))  # fmt: skip
-        step.fill("ineligible", "topicsIneligibleForDeletion",
-                  "initialTopicsIneligibleForDeletion", default=list)  # fmt: skip
+        said = {word: [one for one in step if word in one.lower()] for word in ("dele", "inelig")}
+        only = [one for one in said["dele"] if one not in said["inelig"]]
+        step.fill("topics", *only, default=list(asked["topics"]))
+        step.fill("ineligible", *said["inelig"], default=list)
         step.fill("brokers", default=_named(step.get("broker")) or list(asked["brokers"]))
         if len(step["brokers"]) == 1:
             step.fill("broker", default=step["brokers"][0])
@@ -1060,6 +1066,11 @@ def _old_truncation(asked: Fields) -> None:
     asked.fill("leaderReplyEndOffset", default=-1 if reply is None else _pair(reply)[1])
     _follower(asked)
     asked.fill("followerLatestEpoch", "latestEpoch", default=0)
+    # Its response has no epoch, and it asks for none of its own (KIP-101).
+    asked["leaderReply"] = Fields(
+        {"epoch": -1, "endOffset": asked["leaderReplyEndOffset"]}, asked.where
+    )
+    asked["followerEndOffsetFor"] = Fields({}, asked.where)
 
 
 _SCENES = {
@@ -1382,6 +1393,8 @@ def _understood(said: Fields, given: Mapping[str, Any]) -> None:
             continue
         if value is True or not natural.isdisjoint(meaning(name).split()):
             raise NotUnderstood(f"{said.where}: not understood: field {name!r}")
+    for step in [one for name in STEPS for one in said.rows(name)]:
+        _understood(step, dict(step))
 
 
 def reading(

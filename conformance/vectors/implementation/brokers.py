@@ -46,20 +46,6 @@ def truncation(question: Question) -> dict[str, Any]:
     return {"truncateTo": offset, "completed": done}
 
 
-def old_truncation(question: Question) -> dict[str, Any]:
-    """The same by the rules of KIP-101, whose answers have no epoch."""
-    asked = given(question)
-    offset, done = follower_truncation(
-        EpochEnd(UNDEFINED, asked["leaderReplyEndOffset"]),
-        asked["followerLeo"],
-        asked["followerHw"],
-        asked["followerLatestEpoch"],
-        lambda _epoch: (UNDEFINED, UNDEFINED),
-        release(question),
-    )
-    return {"truncateTo": offset, "completed": done}
-
-
 def leader_fetch_validation(question: Question) -> dict[str, Any]:
     """Whether a follower's log diverges from its leader's, as a fetch answers."""
     asked = given(question)
@@ -185,7 +171,7 @@ ANSWERS: dict[tuple[str, str], Answer] = {
     **under(
         "truncation",
         offsetTruncationState=truncation,
-        offsetTruncationStateOld=old_truncation,
+        offsetTruncationStateOld=truncation,
         leaderFetchValidation=leader_fetch_validation,
     ),
     **under(

@@ -249,16 +249,9 @@ def _follows_anew_meanwhile(question: Question) -> dict[str, Any]:
     return {"afterRound1": after, "afterRound2": "logs equal" if equal else "logs differ"}
 
 
-def _removed_meanwhile(question: Question) -> dict[str, Any]:
-    scene = FetchScene(question)
-    scene.leader.meanwhile = lambda: scene.fetcher.remove([PARTITION])
-    scene.round()
-    return scene.observe()
-
-
-def _removed_while_fetching(question: Question) -> dict[str, Any]:
+def _removed_meanwhile(question: Question, on_fetch: bool | None = None) -> dict[str, Any]:
     """An answer about a partition that is no longer followed is ignored, a diverging epoch too."""
-    scene = FetchScene(question, on_fetch=True)
+    scene = FetchScene(question, on_fetch)
     scene.leader.meanwhile = lambda: scene.fetcher.remove([PARTITION])
     scene.round()
     return scene.observe()
@@ -306,7 +299,7 @@ def _removed_afterwards(question: Question) -> dict[str, Any]:
 
 _SCENES: dict[str, Callable[[Question], dict[str, Any]]] = {
     "removedDuringEpochFetch": _removed_meanwhile,
-    "removedDuringFetch": _removed_while_fetching,
+    "removedDuringFetch": lambda question: _removed_meanwhile(question, on_fetch=True),
     "removedDuringTruncation": _without_leader,
     "removedAfterwards": _removed_afterwards,
     "latestEpoch": _without_leader,

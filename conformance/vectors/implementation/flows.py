@@ -263,27 +263,32 @@ def reassign(question: Question) -> dict[str, Any]:
         move.catch_up()
         stage.run(move.controller)
     left = wait(stage.admin.port.exists(paths.REASSIGN_PARTITIONS))
-    return _observed(stage) | {"reassignZnode": None if left is None else "present"}
+    znode = {"reassignZnode": None if left is None else "present"}
+    return _observed(stage) | {"assignment": move.look()["assignment"], **znode}
 
 
 # Controllership
 
 
 def restarts(question: Question) -> dict[str, Any]:
-    """Brokers that start and stop: the controller epoch that comes of it."""
+    """Brokers that start and stop, all or one: the controller and its epoch that come of it."""
     asked, stage = given(question), ControllerStage(release(question))
     for step in asked["steps"]:
-        for broker in range(asked["brokers"]):
-            if step == "stop":
+        word, _, which = step.partition(" ")
+        for broker in [int(which)] if which else range(asked["brokers"]):
+            if word == "stop":
                 stage.stop_broker(broker)
-            else:
+            elif broker not in stage.sessions:
                 stage.start_broker(broker)
-                if wait(stage.admin.controller()) is None:
-                    stage.controller(broker)
-    registered = wait(stage.admin.controller_epoch())
+            for candidate in (
+                [*stage.sessions][:1] if wait(stage.admin.controller()) is None else ()
+            ):
+                stage.controller(candidate)
+    registered, holder = wait(stage.admin.controller_epoch()), wait(stage.admin.controller())
     return {
         "controllerEpoch": None if registered is None else registered.epoch,
-        "controllerZnode": wait(stage.admin.controller()),
+        "controllerZnode": holder,
+        "controller": holder,
     }
 
 

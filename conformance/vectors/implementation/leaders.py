@@ -192,30 +192,19 @@ def make_follower(question: Question) -> dict[str, Any]:
     return {"returns": [partition.make_follower(one["leader"], one["epoch"]) for one in steps]}
 
 
-def under_replicated(question: Question) -> dict[str, Any]:
-    """Whether a partition has fewer in sync than it should."""
-    asked = given(question)
-    short = is_under_replicated(asked["isr"], asked["replicas"], (), release(question))
-    return {"isUnderReplicated": short, **_beside_the_least(asked)}
-
-
-def _beside_the_least(asked: dict[str, Any]) -> dict[str, bool]:
-    """``isUnderMinIsr`` and ``isAtMinIsr``, where a leader is asked."""
-    in_sync, least = len(asked["isr"]), asked["minIsr"]
-    return {"isUnderMinIsr": in_sync < least, "isAtMinIsr": in_sync == least}
-
-
 def assignment_state(question: Question) -> dict[str, Any]:
     """What a broker makes of an assignment that is changing."""
     asked = given(question)
     adding, removing = asked["adding"], asked["removing"]
+    in_sync, least = len(asked["isr"]), asked["minIsr"]
     return {
         "isReassigning": bool(adding or removing),
         "isAddingLocalReplica": asked["self"] in adding,
         "isUnderReplicated": is_under_replicated(
             asked["isr"], asked["replicas"], adding, release(question)
         ),
-        **_beside_the_least(asked),
+        "isUnderMinIsr": in_sync < least,
+        "isAtMinIsr": in_sync == least,
     }
 
 
@@ -308,7 +297,7 @@ ANSWERS: dict[tuple[str, str], Answer] = under(
     leader=leader,
     oldFormat=old_format,
     makeFollower=make_follower,
-    underReplicated=under_replicated,
+    underReplicated=assignment_state,
     assignmentState=assignment_state,
     checkCurrentLeaderEpoch=leader_epoch_check,
     hw=hw,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any
 
 from conformance.vectors.implementation.stage import (
@@ -36,17 +37,17 @@ _FAR = 1000  # the id of a live broker that has nothing to do with the case
 
 def partition_transition(question: Question) -> dict[str, Any]:
     """Whether a partition may go from one state to another."""
-    asked = given(question)
-    before, target = PartitionState(asked["from"]), PartitionState(asked["to"])
-    valid = partition_may_go(before, target)
-    return {"valid": valid, "resultingState": (target if valid else before).value}
+    before, target = (PartitionState(given(question)[one]) for one in ("from", "to"))
+    return _transition(before, target, partition_may_go(before, target))
 
 
 def replica_transition(question: Question) -> dict[str, Any]:
     """Whether a replica may go from one state to another."""
-    asked = given(question)
-    before, target = ReplicaState(asked["from"]), ReplicaState(asked["to"])
-    valid = replica_may_go(before, target, release(question))
+    before, target = (ReplicaState(given(question)[one]) for one in ("from", "to"))
+    return _transition(before, target, replica_may_go(before, target, release(question)))
+
+
+def _transition(before: Enum, target: Enum, valid: bool) -> dict[str, Any]:
     return {"valid": valid, "resultingState": (target if valid else before).value}
 
 

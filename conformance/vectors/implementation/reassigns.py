@@ -73,10 +73,14 @@ def move_map(question: Question) -> dict[str, Any]:
         {one: tuple(ids) for one, ids in now.items()},
         Release.of("2.8"),  # whose test the cases are
     )
-    shown = {
+    shown: dict[str, Any] = {
         str(one): {"sources": sorted(old), "destinations": sorted(new)}
         for one, (old, new) in moves.items()
     }
+    by_topic: dict[str, Any] = {}
+    for one in moves:
+        by_topic.setdefault(one.topic, {})[str(one.partition)] = shown[str(one)]
+    shown |= by_topic
     return {
         **shown,
         "moves": shown,
@@ -107,12 +111,15 @@ def list_moves(question: Question) -> dict[str, Any]:
     return {"lines": reassign_lines.list_lines(moving)}
 
 
-def find_states(question: Question) -> dict[str, Any]:
-    """Where partitions are, and whether they still move."""
-    asked = given(question)
-    states, ongoing = reassign_lines.find_states(
+def _found(asked: dict[str, Any]) -> tuple[dict[TopicPartition, MoveState], bool]:
+    return reassign_lines.find_states(
         _partitions(asked["current"]), _partitions(asked["inProgress"]), _partitions(asked["query"])
     )
+
+
+def find_states(question: Question) -> dict[str, Any]:
+    """Where partitions are, and whether they still move."""
+    states, ongoing = _found(given(question))
     shown: dict[str, Any] = {
         str(one): {"current": list(s.current), "target": list(s.target), "done": s.done}
         for one, s in states.items()
@@ -122,10 +129,7 @@ def find_states(question: Question) -> dict[str, Any]:
 
 def verify(question: Question) -> dict[str, Any]:
     """``--verify``'s lines, of where partitions are and where they are to be."""
-    asked = given(question)
-    states, _ = reassign_lines.find_states(
-        _partitions(asked["current"]), _partitions(asked["inProgress"]), _partitions(asked["query"])
-    )
+    states, _ = _found(given(question))
     return {"lines": reassign_lines.verify_lines(states, release(question))}
 
 

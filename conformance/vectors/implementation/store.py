@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from conformance.vectors.implementation.stage import ControllerStage, shown_state
@@ -148,16 +149,19 @@ def _propagated(stage: ControllerStage, sets: list[list[str]]) -> list[str]:
 def propagate_log_dir(question: Question) -> dict[str, Any]:
     """The events of brokers of which a log directory failed."""
     stage = ControllerStage(release(question))
-    made = [wait(stage.admin.propagate_log_dir_failure(one)) for one in given(question)["brokers"]]
+    made = _failed(stage, given(question)["brokers"])
     return {"paths": made, "data": [wait(stage.admin.port.get(path)).data for path in made]}
+
+
+def _failed(stage: ControllerStage, brokers: list[int]) -> list[str]:
+    return [wait(stage.admin.propagate_log_dir_failure(one)) for one in brokers]
 
 
 def read_notifications(question: Question) -> dict[str, Any]:
     """The notifications as a controller reads them."""
     asked, stage = given(question), ControllerStage(release(question))
     if "sets" not in asked:
-        for one in asked["brokers"]:
-            wait(stage.admin.propagate_log_dir_failure(one))
+        _failed(stage, asked["brokers"])
         failed = wait(stage.admin.log_dir_events())
         numbers = [sequence_number(name) for name in failed]
         return {"sequenceNumbers": numbers, "brokers": list(failed.values())}
@@ -172,20 +176,28 @@ def read_notifications(question: Question) -> dict[str, Any]:
 def delete_notifications(question: Question) -> dict[str, Any]:
     """A controller deletes the notifications that it has handled, fenced by its epoch."""
     asked, stage = given(question), ControllerStage(release(question))
-    wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "1"))
     if "sets" in asked:
         parent, made = paths.ISR_CHANGES, _propagated(stage, asked["sets"])
     else:
-        parent = paths.LOG_DIR_EVENTS
-        made = [wait(stage.admin.propagate_log_dir_failure(one)) for one in asked["brokers"]]
+        parent, made = paths.LOG_DIR_EVENTS, _failed(stage, asked["brokers"])
     names = [one.rpartition("/")[2] for one in made]
-    exception = None
-    try:
-        wait(stage.admin.delete_notifications(parent, names, _epoch_version(asked)))
-    except ControllerMoved:
-        exception = "ControllerMovedException"
+    fenced = _fenced(
+        stage, asked, lambda epoch: stage.admin.delete_notifications(parent, names, epoch)
+    )
     left = wait(stage.admin.names(parent))
-    return {"exception": exception, "left": sorted(left), "znodesStay": bool(left)}
+    return fenced | {"left": sorted(left), "znodesStay": bool(left)}
+
+
+def _fenced(
+    stage: ControllerStage, asked: dict[str, Any], write: Callable[[int], Coroutine[Any, Any, Any]]
+) -> dict[str, Any]:
+    """A controller's write with the version of the epoch that it knows; or what it throws."""
+    wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "1"))
+    try:
+        wait(write(_epoch_version(asked)))
+    except ControllerMoved:
+        return {"exception": "ControllerMovedException"}
+    return {"exception": None}
 
 
 def config_change(question: Question) -> dict[str, Any]:
@@ -199,11 +211,9 @@ def create_preferred(question: Question) -> dict[str, Any]:
     """The second request of a preferred election."""
     stage = ControllerStage(release(question))
     wait(stage.admin.make_path("/admin"))
-    wait(stage.admin.request_preferred_election([TopicPartition("t", 0)]))
-    if not given(question).get("twice", True):
-        return {"second": None}
     try:
-        wait(stage.admin.request_preferred_election([TopicPartition("t", 0)]))
+        for _ in range(1 + bool(given(question).get("twice", True))):
+            wait(stage.admin.request_preferred_election([TopicPartition("t", 0)]))
     except NodeExists:
         return {"second": "NodeExistsException"}
     return {"second": None}
@@ -212,15 +222,25 @@ def create_preferred(question: Question) -> dict[str, Any]:
 def delete_preferred(question: Question) -> dict[str, Any]:
     """A controller removes the request of a preferred election."""
     stage = ControllerStage(release(question))
-    wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "1"))
     wait(stage.admin.make_path("/admin"))
     wait(stage.admin.request_preferred_election([TopicPartition("t", 0)]))
-    answer: dict[str, Any] = {"exception": None}
-    try:
-        wait(stage.admin.delete_preferred_election(_epoch_version(given(question))))
-    except ControllerMoved:
-        answer["exception"] = "ControllerMovedException"
-    return answer | {"znodeStays": wait(stage.admin.preferred_election()) is not None}
+    fenced = _fenced(stage, given(question), stage.admin.delete_preferred_election)
+    return fenced | {"znodeStays": wait(stage.admin.preferred_election()) is not None}
+
+
+def delete_controller(question: Question) -> dict[str, Any]:
+    """A controller gives up its office."""
+    stage = ControllerStage(release(question))
+    stage.start_broker(0)
+    stage.controller(0)
+    epoch = wait(stage.admin.controller_epoch())
+    assert epoch is not None, "a controller has been elected"
+    fenced = _fenced(
+        stage,
+        given(question),
+        lambda more: stage.admin.fenced_delete(paths.CONTROLLER, epoch.epoch_version + more),
+    )
+    return fenced | {"znodeStays": wait(stage.admin.controller()) is not None}
 
 
 def register_broker(question: Question) -> dict[str, Any]:
@@ -308,17 +328,11 @@ def encode_reassign(question: Question) -> dict[str, Any]:
 def set_reassignment(question: Question) -> dict[str, Any]:
     """A controller writes what is left to move, fenced by its epoch."""
     asked, stage = given(question), ControllerStage(release(question))
-    wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "1"))
-    wait(stage.admin.make_path("/admin"))
-    wait(stage.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment({})))
+    wait(stage.admin.make_path(paths.REASSIGN_PARTITIONS, encode_reassignment({})))
     moves = {TopicPartition.of(one): tuple(ids) for one, ids in asked["map"].items()}
-    exception = None
-    try:
-        wait(stage.admin.set_reassignments(moves, _epoch_version(asked)))
-    except ControllerMoved:
-        exception = "ControllerMovedException"
+    fenced = _fenced(stage, asked, lambda epoch: stage.admin.set_reassignments(moves, epoch))
     left = wait(stage.admin.reassignments())
-    return {"exception": exception, "map": {str(one): list(ids) for one, ids in left.items()}}
+    return fenced | {"map": {str(one): list(ids) for one, ids in left.items()}}
 
 
 UNKNOWN_VERSION = -2
@@ -377,6 +391,7 @@ ANSWERS: dict[tuple[str, str], Answer] = under(
     configChange=config_change,
     createPreferredElection=create_preferred,
     deletePreferredElection=delete_preferred,
+    deleteController=delete_controller,
     registerBroker=register_broker,
     encode=encode,
     encodeReassign=encode_reassign,

@@ -78,7 +78,7 @@ STEPS = (
 
 
 def restarts(question: Question) -> dict[str, Any]:
-    """All brokers start or stop, one after the other: the controller epoch that comes of it."""
+    """Brokers start or stop, all or one: the controller and its epoch that come of it."""
     asked = question["input"]
     brokers = range(1, asked["brokers"] + 1)
     bounds = {"brokers": max(2, asked["brokers"]), "epoch": 1 + len(asked["steps"]), "writes": 1}
@@ -86,14 +86,17 @@ def restarts(question: Question) -> dict[str, Any]:
     state = stage.state({("session", (one,)): False for one in range(1, bounds["brokers"] + 1)})
     life = {"stop": STEPS[-2:]}
     for step in asked["steps"]:
-        for broker in brokers:
-            for transition in life.get(step, STEPS[:-2]):
-                after = stage.attempt(transition, state, broker)
+        word, _, which = step.partition(" ")
+        for broker in [int(which) + 1] if which else brokers:
+            moves = [(one, broker) for one in life.get(word, STEPS[:1])]
+            moves += [(one, other) for other in brokers for one in (READS, WINS, LEARNS)]
+            for transition, about in moves:
+                after = stage.attempt(transition, state, about)
                 state = state if after is None else after
     holder = stage.read(state, "zk.controller")
     return {
         "controllerEpoch": stage.read(state, "zk.epoch"),
-        "controllerZnode": holder - 1 if holder else None,  # brokers from 0 on
+        **dict.fromkeys(("controller", "controllerZnode"), holder - 1 if holder else None),
     }
 
 

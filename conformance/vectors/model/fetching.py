@@ -308,13 +308,12 @@ def scenario(question: Question) -> dict[str, Any]:
         fetcher.round()
         after = fetcher.observe()
         return after | {"leoBeforeBump": before["leo"], "round1": before, "round2": after}
-    if len(follower.get("log") or ()) > 1:
-        for _ in range(MOST_ROUNDS):
-            if fetcher.log() == fetcher.leader_log:
-                break
-            fetcher.round()
-        return fetcher.observe() | {"finalLog": fetcher.log()}
-    return before | {"finalLog": fetcher.log()}
+    for _ in range(MOST_ROUNDS):
+        if fetcher.log() == fetcher.leader_log:
+            break
+        fetcher.round()
+    now = fetcher.observe() if len(follower.get("log") or ()) > 1 else before
+    return now | {"finalLog": fetcher.log()}
 
 
 def _without_leader(question: Question) -> dict[str, Any]:

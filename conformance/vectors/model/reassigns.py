@@ -234,6 +234,7 @@ def flow(question: Question) -> dict[str, Any]:
         "leader": row["leader"],
         "leaderEpoch": row["leaderEpoch"],
         "isr": row["isr"],
+        "assignment": row["assignment"],
         "reassignZnode": "present" if move.is_left() else None,
     }
 
