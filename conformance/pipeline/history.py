@@ -72,7 +72,6 @@ _ROLE_LINES = frozenset(
 )
 _ACTS = frozenset(("partition_changed", "leader_and_isr_sent", "metadata_sent", "replica_changed"))
 _NEW_TOPICS = "topics_changed"
-_MADE = ("NewPartition", "NewReplica")
 _AGAIN = 2000  # what a further election needs: who holds the controllership has to lose it first
 _NO_NEW_ZOOKEEPER = 1000  # milliseconds in which none begins
 PASSED_ON = frozenset(
@@ -834,17 +833,20 @@ class History:
                     causes.append(((event.broker, topic), event))
             elif event.kind in _ACTS and event.controller == event.broker:
                 act = (event.broker, event.controller_epoch, stream)
-                makes = event.to_state in _MADE
-                if makes and event.to_state == _MADE[0]:
+                if event.to_state == "NewPartition":
                     effects[event.broker, event.topic].append(event)
                 if act not in acted:
                     acted.add(act)
-                    effects[act[:2]] += [] if makes else [event]
+                    effects[act[:2]].append(event)
         found: dict[tuple[int | None, frozenset[str]], list[int]] = defaultdict(list)
+        seen = {key: cause.at for key, cause in causes if cause.template == _NEW_TOPICS}
         for key, cause in causes:
             stream = self.places[cause.file].stream
             near: dict[str, Event] = {}
             for event in sorted(effects.get(key, ()), key=lambda each: each.at):
+                made = seen.get((event.broker, event.topic), cause.at)
+                if cause.kind == "controller_elected" and cause.at < made <= event.at:
+                    continue  # there was nothing to do before
                 other = self.places[event.file].stream
                 if other != stream:
                     both = near.get(other, event), event
