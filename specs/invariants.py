@@ -208,7 +208,7 @@ class Proof:
     given: str | None = None
     """The claim whose proof shows the premises, if there are any."""
     ranking: Ranking | None = None
-    """Why the claim, an `@eventually`, comes true: instead of that the invariants imply it."""
+    """Why an `@always_eventually` comes true: instead of that the invariants imply it."""
 
     @property
     def by_triggers(self) -> bool:

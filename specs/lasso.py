@@ -2,7 +2,7 @@
 
 Both engines find the states from which a fair run need never satisfy an `eventually`; the loop
 itself is built here, from generated Python, so that it is the same whoever found them. What fair
-means is defined at `model.language.properties.eventually`.
+means is defined at `model.language.properties.always_eventually`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ reaches a bound of the instance (no epoch, version or place in a queue is left) 
 
 from model.cluster.claims import current, everywhere, has_its_log, is_settled, remains_available
 from model.cluster.data import leads
-from model.language import all_of, any_of, eventually, every, implies, limit, not_, some
+from model.language import all_of, always_eventually, any_of, every, implies, limit, not_, some
 from model.protocol.state import BROKERS
 
 CONTROLLERSHIP_STEPS = (
@@ -65,9 +65,9 @@ def meets_a_limit(now):
         some(BROKERS, lambda one: now.cache[one].events.end == limit("events")))
 
 
-@eventually("once faults are over, a partition of whose ISR a member is alive has a live leader "
-            "that takes itself for one",
-            fair=FAIR)
+@always_eventually("once faults are over, a partition of whose ISR a member is alive has a live "
+                   "leader that takes itself for one",
+                   fair=FAIR)
 def partitions_get_leaders(now):
     return any_of(
         not_(faults_are_over(now)), meets_a_limit(now),
@@ -78,7 +78,7 @@ def partitions_get_leaders(now):
                 current(own).leader == leader, has_its_log(own, leader), leads(own, leader))))))
 
 
-@eventually("once faults are over, nothing is left to be done or to arrive", fair=FAIR)
+@always_eventually("once faults are over, nothing is left to be done or to arrive", fair=FAIR)
 def the_cluster_comes_to_rest(now):
     return any_of(not_(faults_are_over(now)), meets_a_limit(now), is_settled(now))
 

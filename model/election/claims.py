@@ -10,8 +10,8 @@ from model.election.state import BROKERS, EPOCHS
 from model.language import (
     all_of,
     always,
+    always_eventually,
     always_step,
-    eventually,
     every,
     implies,
     is_none,
@@ -121,9 +121,9 @@ def one_write_at_a_time(now, after):
         now.pending[broker] == after.pending[broker]))
 
 
-@eventually("every broker knows of the newest controller that ever sent a request, or of a newer "
-            "one, whatever crashes and expires",
-            fair=("broker_handles_request",))
+@always_eventually("every broker knows of the newest controller that ever sent a request, or of a "
+                   "newer one, whatever crashes and expires",
+                   fair=("broker_handles_request",))
 def newest_controller_becomes_known(now):
     return every(BROKERS, lambda broker: every(BROKERS, lambda sender: every(EPOCHS, lambda epoch:
         implies(now.sent.has(sender, epoch), now.seen[broker] >= epoch))))

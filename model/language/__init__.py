@@ -5,7 +5,14 @@ A protocol author needs only what this package exports; see `model/classic` for 
 
 from model.language.errors import ImpossibleValue, ProtocolError
 from model.language.focus import focus, focused
-from model.language.properties import Claim, always, always_step, eventually, sometimes
+from model.language.properties import (
+    Claim,
+    always,
+    always_eventually,
+    always_step,
+    eventually,
+    sometimes,
+)
 from model.language.recording import (
     CLIENTS,
     CONTROLLER,
@@ -67,12 +74,13 @@ __all__ = [
     "Version",
     "all_of",
     "always",
+    "always_eventually",
     "always_step",
     "any_of",
     "below",
     "budget",
-    "every",
     "eventually",
+    "every",
     "focus",
     "focused",
     "ghost",

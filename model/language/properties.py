@@ -110,7 +110,7 @@ def sometimes(
     return _declare("sometimes", sentence, only=only)
 
 
-def eventually(
+def always_eventually(
     sentence: str, *, fair: tuple[str, ...], only: Callable[[Any], bool] | None = None
 ) -> Callable[[Condition], Claim]:
     """Always eventually: on every fair run it holds again and again, without end.
@@ -131,5 +131,11 @@ def eventually(
     that is unfair for this reason alone shows nothing: the claim is then unknown, never holds.
     """
     if not fair:
-        raise ProtocolError("@eventually needs fair=(...): the steps that may not be ignored")
+        raise ProtocolError(
+            "@always_eventually needs fair=(...): the steps that may not be ignored"
+        )
     return _declare("eventually", sentence, fair=fair, only=only)
+
+
+eventually = always_eventually
+"""The former name, for systems that have it. Reports call this kind of claim `eventually` still."""

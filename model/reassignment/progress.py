@@ -4,7 +4,7 @@ Fair are the steps of controllers, leaders and followers, and requests that arri
 happen, and administrators and producers need not do anything.
 """
 
-from model.language import all_of, any_of, eventually, every, implies, not_, some
+from model.language import all_of, always_eventually, any_of, every, implies, not_, some
 from model.protocol.controllership import CONTROLLERSHIP_STEPS
 from model.protocol.state import BROKERS
 from model.reassignment.claims import is_excused, is_requested
@@ -37,10 +37,10 @@ def is_well(now, broker):
     return all_of(now.up.has(broker), now.zk.registered.has(broker))
 
 
-@eventually("a move whose targets live is done or refused, after a failover too, as long as a "
-            "member of the ISR is alive, the topic is not to be deleted, and none of the limits "
-            "was met",
-            fair=WORK)
+@always_eventually("a move whose targets live is done or refused, after a failover too, as long as "
+                   "a member of the ISR is alive, the topic is not to be deleted, and none of the "
+                   "limits was met",
+                   fair=WORK)
 def moves_finish(now):
     return any_of(
         not_(is_requested(now)), is_excused(now), now.zk.deleting,
@@ -50,9 +50,9 @@ def moves_finish(now):
         every(BROKERS, lambda b: implies(now.zk.isr.has(b), not_(is_well(now, b)))))
 
 
-@eventually("with every broker alive each sends clients to the registered leader, unless the topic "
-            "is to be deleted, or one of the limits was met",
-            fair=WORK)
+@always_eventually("with every broker alive each sends clients to the registered leader, unless "
+                   "the topic is to be deleted, or one of the limits was met",
+                   fair=WORK)
 def metadata_catches_up_with_the_leader(now):
     return any_of(
         is_excused(now), now.zk.deleting, not_(every(BROKERS, lambda b: is_well(now, b))),

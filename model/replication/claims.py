@@ -8,10 +8,10 @@ acting leader.
 from model.language import (
     all_of,
     always,
+    always_eventually,
     always_step,
     any_of,
     below,
-    eventually,
     every,
     implies,
     not_,
@@ -90,14 +90,15 @@ def hw_never_falls(now, after):
         after.replica[b].hw >= now.replica[b].hw))
 
 
-@eventually("a follower whose leader leads in the follower's own epoch, and waits for no answer to "
-            "an ISR write, has cut its log where it must, and has every record of the leader",
-            fair=("follower_sends_epoch_request", "leader_answers_epoch", "leader_refuses_epoch",
-                  "follower_truncates", "epoch_answer_is_ignored",
-                  "follower_sends_fetch", "leader_answers_fetch", "leader_refuses_fetch",
-                  "follower_appends", "fetch_answer_is_ignored",
-                  "leader_learns_isr_is_written", "leader_learns_isr_is_refused",
-                  "leader_finds_isr_written", "leader_gives_up_isr_write"))
+@always_eventually("a follower whose leader leads in the follower's own epoch, and waits for no "
+                   "answer to an ISR write, has cut its log where it must, and has every record of "
+                   "the leader",
+                   fair=("follower_sends_epoch_request", "leader_answers_epoch",
+                         "leader_refuses_epoch", "follower_truncates", "epoch_answer_is_ignored",
+                         "follower_sends_fetch", "leader_answers_fetch", "leader_refuses_fetch",
+                         "follower_appends", "fetch_answer_is_ignored",
+                         "leader_learns_isr_is_written", "leader_learns_isr_is_refused",
+                         "leader_finds_isr_written", "leader_gives_up_isr_write"))
 def followers_catch_up(now):
     return every(BROKERS, lambda follower: every(BROKERS, lambda leader: implies(
         all_of(now.replica[follower].role == "follower", now.replica[follower].leader == leader,

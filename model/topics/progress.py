@@ -4,7 +4,7 @@ A disk that fails to delete is left out: such a deletion waits until a broker st
 next controller does.
 """
 
-from model.language import all_of, any_of, eventually, every, implies, is_none, not_
+from model.language import all_of, always_eventually, any_of, every, implies, is_none, not_
 from model.protocol.controllership import CONTROLLERSHIP_STEPS
 from model.protocol.state import BROKERS
 from model.topics.state import PARTITIONS
@@ -43,13 +43,14 @@ def all_are_well(now):
         not_(now.disk_failed))
 
 
-@eventually("with all brokers alive a deletion that was requested comes to an end", fair=FAIR)
+@always_eventually("with all brokers alive a deletion that was requested comes to an end",
+                   fair=FAIR)
 def requested_deletions_end(now):
     return implies(all_are_well(now), not_(now.zk.requested))
 
 
-@eventually("with all brokers alive each partition of a topic that is to stay gets a leader",
-            fair=FAIR)
+@always_eventually("with all brokers alive each partition of a topic that is to stay gets a leader",
+                   fair=FAIR)
 def topics_get_leaders(now):
     return any_of(
         not_(all_are_well(now)), now.zk.requested,

@@ -4,8 +4,8 @@ A ranking is a list of sets, the weightiest first, each given by a formula. Of t
 is below the other if the first set in which they differ has lost members, and gained none. As the
 sets are finite in every state, nothing goes down for ever. Numbers are sets too: those below them.
 
-A claim `@eventually` follows if, in every state that obeys the invariants and in which it does not
-hold, and for every step from there to another such state:
+A claim `@always_eventually` follows if, in every state that obeys the invariants and in which it
+does not hold, and for every step from there to another such state:
 
 * no set gains a member, unless a weightier one loses one;
 * some fair instance is awaited; what is awaited is possible;
@@ -80,7 +80,7 @@ class AwaitedStep:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Why an `@eventually` holds: sets, and what is awaited; `stays`, if so, for good.
+    """Why an `@always_eventually` holds: sets, and what is awaited; `stays`, if so, for good.
 
     `twin` is the form for an explorer, which leaves some of each bound for when faults have ended:
     within `bounds` that holds too, and there is a loop where a fairness is dropped.

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from model.election import SYSTEM as ELECTION
-from model.language import ProtocolError, always, always_step, eventually
+from model.language import ProtocolError, always, always_eventually, always_step
 from model.systems import SYSTEMS
 
 CONTRACT = {
@@ -108,7 +108,7 @@ def test_as_many_states_as_there_are_is_complete(answer):
     assert not one_less["complete"]
 
 
-@eventually("somebody is the controller in the end", fair=("broker_wins_election",))
+@always_eventually("somebody is the controller in the end", fair=("broker_wins_election",))
 def somebody_wins(now):
     return now.zk.epoch > 0
 

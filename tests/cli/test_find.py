@@ -8,7 +8,7 @@ import pytest
 
 from model.election import SYSTEM as ELECTION
 from model.election.state import BROKERS
-from model.language import eventually, some, sometimes
+from model.language import always_eventually, some, sometimes
 from model.systems import SYSTEMS
 
 CONTRACT = [
@@ -114,17 +114,17 @@ def test_giving_up_is_unknown_and_the_line_to_repeat_gives_up_at_the_same_place(
     assert found["replay"].endswith(" --max-states 10")
 
 
-@eventually("somebody is the controller in the end", fair=("broker_wins_election",))
+@always_eventually("somebody is the controller in the end", fair=("broker_wins_election",))
 def somebody_wins(now):
     return now.zk.epoch > 0
 
 
-@eventually("a broker has a session in the end", fair=("broker_reads_epoch",))
+@always_eventually("a broker has a session in the end", fair=("broker_reads_epoch",))
 def somebody_has_a_session(now):
     return some(BROKERS, lambda broker: now.session[broker])
 
 
-@eventually("a broker has read the epoch", fair=("broker_connects", "broker_reads_epoch"))
+@always_eventually("a broker has read the epoch", fair=("broker_connects", "broker_reads_epoch"))
 def somebody_has_read(now):
     return some(BROKERS, lambda broker: now.read[broker].done)
 

@@ -12,7 +12,7 @@ from model.language import (
     Version,
     all_of,
     always,
-    eventually,
+    always_eventually,
     lam,
     limit,
     not_,
@@ -110,7 +110,7 @@ def test_an_always_names_its_claim():
 
 def test_an_eventually_names_what_is_fair():
     with pytest.raises(ProtocolError, match="the steps that may not be ignored"):
-        eventually("it ends", fair=())
+        always_eventually("it ends", fair=())
 
 
 def test_a_claim_is_a_condition():

@@ -9,7 +9,7 @@ import pytest
 
 from model.election import SYSTEM as ELECTION
 from model.election.state import BROKERS
-from model.language import ProtocolError, all_of, any_of, eventually, every, not_
+from model.language import ProtocolError, all_of, always_eventually, any_of, every, not_
 from model.replication.history import SYSTEM as HISTORY
 from model.replication.history.state import OFFSETS
 from specs.explorer import explore, find
@@ -184,7 +184,9 @@ def test_without_any_fairness_of_leaders_the_proof_fails_and_there_is_a_loop(ste
     assert ending.verdict is Verdict.BROKEN
 
 
-@eventually("every live replica comes back into the ISR, whatever the leader lost", fair=isr.FAIR)
+@always_eventually(
+    "every live replica comes back into the ISR, whatever the leader lost", fair=isr.FAIR
+)
 def the_isr_always_recovers(now):
     return any_of(
         not_(now.faults_ended),

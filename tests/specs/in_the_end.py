@@ -7,7 +7,7 @@ import pytest
 from model.language import (
     Claim,
     RecordedSystem,
-    eventually,
+    always_eventually,
     require,
     when,
 )
@@ -53,7 +53,7 @@ def heat_turns(now, new):
 
 
 def two(*fair: str) -> Claim:
-    @eventually("the epoch is two", fair=fair)
+    @always_eventually("the epoch is two", fair=fair)
     def it_is_two(now):
         return now.epoch == 2
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from model.classic import SYSTEM as CLASSIC
-from model.language import Claim, ProtocolError, always, eventually, sometimes
+from model.language import Claim, ProtocolError, always, always_eventually, sometimes
 from specs.explorer import Exploration, explore
 from specs.rendering import as_data
 from specs.verdict import Verdict, combine
@@ -177,7 +177,7 @@ def test_a_sometimes_holds_where_it_is_reached_and_is_broken_where_it_is_not():
 
 
 def test_an_eventually_is_unknown_where_the_visit_was_cut_short():
-    @eventually("the epoch is two in the end", fair=("epoch_grows",))
+    @always_eventually("the epoch is two in the end", fair=("epoch_grows",))
     def it_ends(now):
         return now.epoch == 2
 

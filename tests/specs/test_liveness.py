@@ -7,8 +7,8 @@ import pytest
 from model.election import SYSTEM as ELECTION
 from model.language import (
     ProtocolError,
+    always_eventually,
     any_of,
-    eventually,
     require,
     when,
 )
@@ -154,7 +154,7 @@ def test_a_fair_step_that_changes_nothing_is_taken_for_ever(engine):
 
 @ENGINES
 def test_what_holds_everywhere_is_vacuous(engine):
-    @eventually("the epoch is a number", fair=("epoch_grows",))
+    @always_eventually("the epoch is a number", fair=("epoch_grows",))
     def it_is_a_number(now):
         return now.epoch >= 0
 
@@ -173,7 +173,7 @@ def epoch_grows_for_ever(now, new):
     new.epoch = now.epoch + 1
 
 
-@eventually("the epoch is nine", fair=("epoch_grows_for_ever",))
+@always_eventually("the epoch is nine", fair=("epoch_grows_for_ever",))
 def it_is_nine(now):
     return now.epoch == 9
 
@@ -196,7 +196,7 @@ def test_a_loop_within_the_bounds_breaks_it_whatever_lies_beyond(engine):
 
         new.epoch = 0
 
-    @eventually("the epoch is nine", fair=("epoch_may_be_lost",))
+    @always_eventually("the epoch is nine", fair=("epoch_may_be_lost",))
     def it_is_nine_by_loss(now):
         return now.epoch == 9
 
@@ -214,7 +214,7 @@ def test_an_unfair_step_beyond_a_bound_does_not_matter(engine):
         """It gets warmer, without any limit of its own."""
         new.epoch = now.epoch + 1
 
-    @eventually("a broker owns it", fair=("owner_is_found",))
+    @always_eventually("a broker owns it", fair=("owner_is_found",))
     def it_is_owned(now):
         return any_of(now.owner == 1, now.owner == 2)
 

@@ -14,8 +14,8 @@ import pytest
 from model.language import (
     RecordedSystem,
     all_of,
+    always_eventually,
     any_of,
-    eventually,
     require,
 )
 from specs.native import graph
@@ -49,7 +49,7 @@ def walking(
         walk.__name__ = name
         return walk
 
-    @eventually("a goal is reached", fair=fair)
+    @always_eventually("a goal is reached", fair=fair)
     def it_arrives(now):
         return any_of(*(now.epoch == node for node in goal))
 

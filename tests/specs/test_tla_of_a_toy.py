@@ -23,11 +23,11 @@ from model.language import (
     System,
     Version,
     always,
+    always_eventually,
     always_step,
     any_of,
     below,
     budget,
-    eventually,
     every,
     how_many,
     implies,
@@ -125,7 +125,7 @@ def leader_epoch_never_falls(now, after):
     return after.epoch >= now.epoch
 
 
-@eventually("somebody is chosen", fair=("broker_chooses",))
+@always_eventually("somebody is chosen", fair=("broker_chooses",))
 def somebody_is_chosen(now):
     return not_(now.members.is_empty())
 

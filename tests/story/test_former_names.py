@@ -13,6 +13,7 @@ from conformance.cli.main import main
 from conformance.cli.prove import PROGRESS
 from conformance.cli.theorems import NAMES
 from conformance.mapping import map_of
+from model import language
 from model.former_names import (
     CLAIMS,
     FAMILIES,
@@ -124,3 +125,7 @@ def test_commands_know_a_part_of_a_graph_by_its_former_name():
     assert former.exit_code == now.exit_code == 2
     assert json.loads(former.stdout)["fired"] == json.loads(now.stdout)["fired"]
     assert CliRunner().invoke(main, [*asked, "offices"]).exit_code == 64
+
+
+def test_a_system_of_ones_own_may_call_its_progress_claims_as_before():
+    assert language.eventually is language.always_eventually

@@ -12,8 +12,8 @@ from model.election import SYSTEM as ELECTION
 from model.election.state import BROKERS, EPOCHS
 from model.language import (
     all_of,
+    always_eventually,
     any_of,
-    eventually,
     every,
     implies,
     is_none,
@@ -58,9 +58,9 @@ FAIR = (
     "write_is_applied", "controller_sends_request", "broker_handles_request")
 
 
-@eventually("once faults have ended, one broker is the controller and knows it, and every broker "
-            "knows its epoch",
-            fair=FAIR)
+@always_eventually("once faults have ended, one broker is the controller and knows it, and every "
+                   "broker knows its epoch",
+                   fair=FAIR)
 def all_brokers_know_the_controller(now):
     return any_of(not_(now.faults_ended), is_heard_by_all(now))
 

@@ -13,8 +13,8 @@ it waits for the answer it takes no LeaderAndIsr.
 
 from model.language import (
     all_of,
+    always_eventually,
     any_of,
-    eventually,
     every,
     implies,
     limit,
@@ -80,20 +80,20 @@ FAIR = tuple(
     if one.transition.name not in NOT_FAIR)
 
 
-@eventually(leaders.a_leader_is_followed_by_all.sentence, fair=FAIR)
+@always_eventually(leaders.a_leader_is_followed_by_all.sentence, fair=FAIR)
 def a_leader_is_followed_by_all(now):
     return is_led_so(now, lambda b: every(BROKERS, lambda other: any_of(
         other == b, not_(now.up.has(other)), follows_now(now, other))))
 
 
-@eventually(records.produced_records_are_committed.sentence, fair=FAIR)
+@always_eventually(records.produced_records_are_committed.sentence, fair=FAIR)
 def produced_records_are_committed(now):
     return is_led_so(now, lambda b: any_of(
         now.replica[b].hw == now.log[b].end,
         some(BROKERS, lambda m: all_of(now.replica[b].isr.has(m), not_(now.up.has(m))))))
 
 
-@eventually(isr.the_isr_recovers.sentence, fair=FAIR)
+@always_eventually(isr.the_isr_recovers.sentence, fair=FAIR)
 def the_isr_recovers(now):
     return is_led_so(now, lambda b: any_of(
         every(BROKERS, lambda m: implies(now.up.has(m), now.zk.isr.has(m))),

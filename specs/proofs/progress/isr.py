@@ -6,7 +6,7 @@ Kafka up to 2.6 it logs "Cached zkVersion not equal to that in zookeeper, skip u
 the ISR stays as it is (KAFKA-2729). So the claim excepts it: without the exception it is broken.
 """
 
-from model.language import all_of, any_of, eventually, every, implies, not_
+from model.language import all_of, always_eventually, any_of, every, implies, not_
 from model.replication.history import SYSTEM as HISTORY
 from model.replication.history.state import BROKERS
 from specs.invariants import Proof
@@ -43,9 +43,10 @@ FAIR = (
     "follower_sends_fetch", "leader_learns_end", "leader_expands_isr")
 
 
-@eventually("once faults have ended and producers pause, every live replica is in the ISR of a "
-            "partition of which some ISR member is alive, unless its leader has lost the zkVersion",
-            fair=FAIR)
+@always_eventually("once faults have ended and producers pause, every live replica is in the ISR "
+                   "of a partition of which some ISR member is alive, unless its leader has lost "
+                   "the zkVersion",
+                   fair=FAIR)
 def the_isr_recovers(now):
     return any_of(not_(now.faults_ended), not_(has_live_member(now)), all_of(
         is_led(now), any_of(isr_is_full(now), has_lost_the_version(now))))

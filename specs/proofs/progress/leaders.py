@@ -12,9 +12,9 @@ from __future__ import annotations
 from model.language import (
     SetOf,
     all_of,
+    always_eventually,
     any_of,
     below,
-    eventually,
     every,
     implies,
     limit,
@@ -93,9 +93,9 @@ FAIR = (
     "follower_truncates_and_asks_again")
 
 
-@eventually("once faults have ended, a partition of which some ISR member is alive has a leader, "
-            "and every live replica follows it",
-            fair=FAIR)
+@always_eventually("once faults have ended, a partition of which some ISR member is alive has a "
+                   "leader, and every live replica follows it",
+                   fair=FAIR)
 def a_leader_is_followed_by_all(now):
     return any_of(not_(now.faults_ended), not_(has_live_member(now)), is_followed_by_all(now))
 

@@ -4,7 +4,7 @@ That is when a producer that asked for acks=all hears of it. The record is any o
 offset, chosen when faults end and never changed.
 """
 
-from model.language import all_of, any_of, eventually, not_
+from model.language import all_of, always_eventually, any_of, not_
 from model.replication.history import SYSTEM as HISTORY
 from model.replication.history.state import OFFSETS
 from specs.invariants import Proof
@@ -41,9 +41,10 @@ FAIR = (
     "follower_sends_fetch", "leader_learns_end", "leader_advances_hw")
 
 
-@eventually("once faults have ended, a partition of which some ISR member is alive has a leader, "
-            "and a record of its log is committed if all live on which the leader counts",
-            fair=FAIR)
+@always_eventually("once faults have ended, a partition of which some ISR member is alive has a "
+                   "leader, and a record of its log is committed if all live on which the leader "
+                   "counts",
+                   fair=FAIR)
 def produced_records_are_committed(now):
     return any_of(not_(now.faults_ended), not_(has_live_member(now)), all_of(
         is_led(now), any_of(not_(isr_lives(now)), not_(has_the_record(now)), is_committed(now))))
