@@ -1368,12 +1368,17 @@ def completed(
 
 @contextmanager
 def _naming_what_it_stumbles_over(said: Fields) -> Iterator[None]:
-    """A fault is that of the field which was asked for last: its value is of no known form."""
+    """A fault is that of the field which was asked for last: its value is of no known form.
+
+    What is no word of Python's, but a sentence of an answer's own, is said as well.
+    """
     try:
         yield
     except (AttributeError, LookupError, TypeError) as fault:
         last = next(reversed(said.known), None)
-        raise NotUnderstood(f"{said.where}: not understood: field {last!r}") from fault
+        own = str(fault.args[0]) if isinstance(fault, KeyError) and fault.args else ""
+        why = f": {own}" if " " in own else ""
+        raise NotUnderstood(f"{said.where}: not understood: field {last!r}{why}") from fault
 
 
 STEPS = ("steps", "ops", "calls")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.vectors.implementation import answer
+from conformance.vectors.shapes import NotUnderstood
 from impl.disk import Killed, MemoryDisk, RealDisk
 from impl.log.checkpoint_file import (
     OffsetCheckpoint,
@@ -150,13 +151,15 @@ def test_what_an_answer_depends_on_is_the_release_it_is_asked_under():
 def test_a_refused_file_is_answered_with_the_kind_of_its_error(content, error):
     case = {"release": "2.7", "input": {"fileContent": content}}
 
-    assert answer("checkpoint_files", "checkpoint", case) == {"error": error}
+    answered = answer("checkpoint_files", "checkpoint", case)
+
+    assert answered == {"error": error, "wrapped": "KafkaStorageException"}
 
 
 def test_files_and_operations_that_are_not_about_storage_are_refused():
     with pytest.raises(KeyError, match="election"):
         answer("election.json", "elect", {"input": {}})
-    with pytest.raises(KeyError, match="no operation 'shuffle'"):
+    with pytest.raises(NotUnderstood, match="'ops': the epoch cache has no operation 'shuffle'"):
         answer(
             "leader_epoch_cache",
             "epochCache",
