@@ -32,6 +32,7 @@ _FETCHER = re.compile(r"broker-(\d+)-fetcher-\d+")
 ATTEMPTS = ("isr_expanding", "isr_shrinking")
 RECEIVED, LOADED = "answer_received", "log_loaded"
 MOST_WAYS = 20
+_ASKS = ("records_asked", "epoch_asked")
 TAKES = ("log_truncating", "records_replicated", "append_failed")
 
 
@@ -132,34 +133,34 @@ def past_former_fetchers(chain: list[TraceLine]) -> list[TraceLine]:
     A LeaderAndIsr makes followers one partition after the other, and stops their fetchers when all
     are (`ReplicaManager.makeFollowers`). While it waits for one of them, say for an ISR write, the
     fetchers of the others go on: under the former leader and leader epoch, which they keep
-    themselves. So what they did is as if it had come before. A fetcher of now asks before it takes
-    an answer.
+    themselves. So what they did is as if it had come before. A new fetcher asks before it takes an
+    answer. Up to 2.0 one may go on at the same leader, and is none of the former ones.
     """
     became: dict[str, int] = {}
+    asked: dict[str, tuple[int, int | None]] = {}  # whom, and in which leader epoch if that is said
     last: dict[int, int] = {}  # index of a "became_follower" -> of what it comes after
     for at, line in enumerate(chain):
         partition = line.partition
         if line.step == STARTED:
             became.clear()
+            asked.clear()
         elif partition is None:
             continue
         elif line.step == "became_follower":
             became[partition] = at
         elif line.step in ("became_leader", "stop_replica_completed"):
             became.pop(partition, None)
-        elif partition in became:
-            order = chain[became[partition]].args
-            if line.step in ("records_asked", "epoch_asked"):
-                epoch = line.args["asked"]["leader_epoch"]
-                former = line.args["leader"] != order["leader"] or (
-                    epoch is not None and epoch < order["leader_epoch"]
-                )
-                if not former:
-                    del became[partition]
-                    continue
-            elif line.step not in ("records_replicated", "append_failed"):
+        elif line.step in (*_ASKS, "records_replicated", "append_failed"):
+            if line.step in _ASKS:
+                asked[partition] = line.args["leader"], line.args["asked"]["leader_epoch"]
+            if partition not in became or partition not in asked:
                 continue
-            last[became[partition]] = at
+            order, (leader, epoch) = chain[became[partition]].args, asked[partition]
+            newer = epoch is not None and epoch < order["leader_epoch"]
+            if leader != order["leader"] or newer:
+                last[became[partition]] = at
+            elif line.step in _ASKS:
+                del became[partition]
     moved: dict[int, list[TraceLine]] = defaultdict(list)
     for at, after in sorted(last.items()):
         moved[after].append(chain[at])
