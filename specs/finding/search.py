@@ -205,7 +205,8 @@ class _Search:
                 return self._result_without_proof(lost)
             wrong, fails_beyond = self.answers.of(self._unproved, alive)
             if fails_beyond and not self._is_late():
-                choosing.look_within(self.scope, self._look_within(self.beyond + 1))
+                open_ones = self._look_within(self.beyond + 1)
+                choosing.look_within(self.scope, open_ones)
                 continue
             if not wrong or (self.found is not None and self._is_late()):
                 assert self.found is not None

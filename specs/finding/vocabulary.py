@@ -336,9 +336,9 @@ class Definitions:
         return found
 
     def of_fields(self) -> tuple[SolverHint, ...]:
-        """What definitions say of values that fields have: for a solver to have in mind where it
-        does not think of them by itself."""
-        hints = []
+        """What definitions say of values that fields have, and fields of some value of each sort:
+        for a solver to have in mind where it does not think of them by itself."""
+        hints = [SolverHint(lambda now, **given: self._of_some_values())]
         for symbol, defined in self._by_symbol.items():
             first, *rest = defined.over
 
@@ -360,6 +360,28 @@ class Definitions:
 
             hints += [SolverHint(of_all, over=first), SolverHint(of_some)]
         return tuple(hints)
+
+    def _of_some_values(self) -> list[Scalar]:
+        """What fields of one index say of a value: there is a record, also where none is named."""
+        assert self._recorded is not None
+        found = []
+        for leaf in self._recorded.fields.values():
+            value = self._some_value(leaf.dims[0]) if len(leaf.dims) == 1 else None
+            if value is not None:
+                found.append(Scalar(t.get(leaf.name, (value,), leaf.sort)))
+        return found
+
+    def _some_value(self, sort: Sort) -> Term | None:
+        """The first number, or what a field has there: no other value has a name of its own."""
+        if isinstance(sort, Numbers):
+            return t.const(sort.low, sort)
+        assert self._recorded is not None
+        for leaf in self._recorded.fields.values():
+            numbers = [one for one in leaf.dims if isinstance(one, Numbers)]
+            if leaf.sort == sort and len(numbers) == len(leaf.dims):
+                firsts = tuple(t.const(one.low, one) for one in numbers)
+                return t.get(leaf.name, firsts, leaf.sort)
+        return None
 
     def _fields(self, index: tuple[Term, ...], sort: Sort) -> list[Term]:
         """The fields of such an index that have values of a sort."""

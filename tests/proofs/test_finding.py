@@ -493,6 +493,14 @@ def test_a_proof_that_only_lacks_terms_goes_through_with_what_definitions_say_of
     assert not prove(hinted, recorded, steps=[step]).open
 
 
+def test_a_solver_has_some_record_in_mind_also_where_nothing_names_one():
+    hints = Definitions((), HISTORY.recorded()).of_fields()
+    said = {t.show(one.term) for hint in hints for one in hint.terms(None)}
+
+    # What is found may speak of records where what is to be shown does not.
+    assert "written_in[history.at.id[0][0]]" in said
+
+
 def test_a_number_of_invariants_to_leave_out_is_chosen_by_the_seed():
     line = ["prove", "single_controller", "--find", "--drop-invariants"]
 
