@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -58,8 +59,11 @@ def read(work: Workload, reader: str, group: str) -> None:
     def placed(partition: int, offset: int) -> Any:
         return confluent.TopicPartition(TOPIC, partition, offset)
 
+    behind: set[int] = set()  # partitions that go on at their end as soon as they are fetched
+
     def assigned(consumer: Any, partitions: list[Any]) -> None:
         began = work.now()
+        behind.clear()
         try:
             kept = consumer.committed(partitions, PATIENCE_S) if partitions else []
             found = {one.partition: max(-1, one.offset) for one in kept if one.error is None}
@@ -88,9 +92,13 @@ def read(work: Workload, reader: str, group: str) -> None:
                     member.got(one.partition(), [(one.offset(), one.value())])
                 elif one.error().name() in ("_AUTO_OFFSET_RESET", "OFFSET_OUT_OF_RANGE"):
                     member.set_back(one.partition(), one.error().name(), None)
-                    consumer.seek(placed(one.partition(), END))
+                    behind.add(one.partition())
                 some += 1
                 one = consumer.poll(0) if some < MOST_RECORDS else None
+            for partition in sorted(behind):
+                with suppress(confluent.KafkaException):  # it is not fetched yet, or any more
+                    consumer.seek(placed(partition, END))
+                    behind.remove(partition)
             if not some:
                 continue
             try:
