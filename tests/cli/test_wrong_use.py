@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import Result
+
+
+def assert_wrong_use(result: Result, words: list[str]) -> None:
+    """One line on standard error, which says what to write instead."""
+    assert result.exit_code == 64
+    assert result.stdout == ""
+    assert result.stderr.startswith("insync: ")
+    assert result.stderr.count("\n") == 1
+    assert [word for word in words if word not in result.stderr] == []
 
 
 @pytest.mark.parametrize(
@@ -199,11 +209,7 @@ import pytest
 def test_wrong_use_is_answered_in_one_line_with_what_is_right(insync, line, words):
     result = insync(line)
 
-    assert result.exit_code == 64
-    assert result.stdout == ""
-    assert result.stderr.startswith("insync: ")
-    assert result.stderr.count("\n") == 1
-    assert [word for word in words if word not in result.stderr] == []
+    assert_wrong_use(result, words)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from conformance.cli.common import (
 )
 from conformance.cli.main import COMMANDS, CommandEntry
 from specs.verdict import Verdict
+from tests.cli.test_wrong_use import assert_wrong_use
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("z3", "pyspark", "pandas", "pyarrow", "networkx", "hypothesis", "numpy", "pytest")
@@ -157,11 +158,7 @@ def test_wrong_use_is_one_line_that_says_what_to_write(
 ):
     result = probed.invoke(main, args)
 
-    assert result.exit_code == 64
-    assert result.stdout == ""
-    assert result.stderr.startswith("insync: ")
-    assert result.stderr.count("\n") == 1
-    assert [word for word in words if word not in result.stderr] == []
+    assert_wrong_use(result, words)
 
 
 @pytest.mark.parametrize(

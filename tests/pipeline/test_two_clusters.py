@@ -149,8 +149,8 @@ def test_two_ids_of_a_broker_whose_directory_release_or_files_do_not_go_together
     assert verdict("another", SHIPPED_IN, "2.8.0", "two", first=shipped) == "unknown"
 
     two = {"server.log": day(0, "a", *same), "server.log.2024-03-01-12": day(7300, "b", *same)}
-    told = checked(write(tmp_path / "older", two))["findings"]
-    assert any("server.log is older than" in row["why"] for row in told)
+    findings = checked(write(tmp_path / "older", two))["findings"]
+    assert any("server.log is older than" in row["why"] for row in findings)
 
 
 def test_an_older_live_file_is_not_where_a_log_ends_whose_files_overlap():

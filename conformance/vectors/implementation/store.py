@@ -229,7 +229,7 @@ def delete_preferred(question: Question) -> dict[str, Any]:
 
 
 def delete_controller(question: Question) -> dict[str, Any]:
-    """A controller gives up its office."""
+    """A controller resigns."""
     stage = ControllerStage(release(question))
     stage.start_broker(0)
     stage.controller(0)

@@ -2,7 +2,7 @@
 
 A question's steps are walked through the transitions of `replication`, from 2.7 on of the one where
 the controller writes the ISR (KIP-497). Offsets, epochs and brokers are ranks. The model has no
-clock: which follower is late is told by the time of a question's steps, and the ISR without it,
+clock: which follower is late follows from the time of a question's steps, and the ISR without it,
 what is committed then and what a refusal leaves are the transitions'.
 """
 

@@ -170,7 +170,7 @@ def kept_of_others(
     before: LeaderBefore, done: Exchange, logs: Mapping[TopicPartition, Any]
 ) -> Iterator[tuple[TopicPartition, range]]:
     """The offsets that answers have a follower keep, though its records there are of an epoch that
-    the leader never had: up to 1.1 it is told where the next later one begins (KAFKA-6361)."""
+    the leader never had: up to 1.1 the answer is where the next later one begins (KAFKA-6361)."""
     if done.kind != EPOCHS or before.node.release.since("2.0"):
         return
     for one, known in before.known.items():

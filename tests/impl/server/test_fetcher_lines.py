@@ -148,8 +148,8 @@ def test_a_leader_that_does_not_answer_is_reported_with_what_was_asked(
 
     head = "" if files.old else "[ReplicaFetcher replicaId=3, leaderId=1, fetcherId=0] "
     found = (tmp_path / "server.log").read_text(encoding="utf-8").splitlines()
-    told = [one.partition("] ")[2].split(" ", 1)[1].partition(" (kafka")[0] for one in found[::2]]
-    assert told == [head + one for one in said]
+    logged = [one.partition("] ")[2].split(" ", 1)[1].partition(" (kafka")[0] for one in found[::2]]
+    assert logged == [head + one for one in said]
     assert {*found[1::2]} == {
         "java.io.IOException: Connection to 1 was disconnected before the response was read"
     }
