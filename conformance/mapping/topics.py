@@ -216,7 +216,7 @@ def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
         return
     table.members("cache.live", at, context.live)
     table.members("cache.shutting", at, context.shutting_down)
-    epochs = world.registrations() if world.fences_brokers else context.broker_epochs
+    epochs = world.epochs if world.fences_brokers else context.broker_epochs
     reached = (one for one, epoch in context.broker_epochs.items() if epochs.get(one) == epoch)
     table.members("cache.reached", at, reached)
     _lists(table, "cache.known", at, world.known(broker))
@@ -236,7 +236,7 @@ def _about(table: FactTable, world: SteppedCluster, broker: int) -> None:
     table.put("cache.gone", (broker,), gone(frames))
     returned, epoch = returns(frames)
     table.put("cache.returns", (broker,), returned)
-    if returned and world.registrations().get(returned) == epoch:
+    if returned and world.epochs[returned] == epoch:
         table.put("cache.reached", (broker, returned), True)
 
 

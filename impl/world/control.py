@@ -175,13 +175,13 @@ def controller_issues_leader_and_isr(world: PartitionCluster, broker: int, repli
 
 
 def put_in_flight(world: PartitionCluster, requests: Requests) -> None:
-    """Put requests in flight, but none for a registration that is over (it would be dead).
+    """Put requests in flight, but none for a registration before the target's last (KIP-380).
 
-    Up to 2.1 they name no registration, and reach whoever is registered under that id (KIP-380).
+    A broker whose session has ended obeys under the registration that it had, until it registers
+    again. Up to 2.1 requests name no registration, and reach whoever has that id.
     """
-    registered = world.registrations()
     for target, request in requests:
-        if request.broker_epoch in (NO_BROKER_EPOCH, registered.get(target)):
+        if request.broker_epoch in (NO_BROKER_EPOCH, world.epochs[target]):
             world.on_request_sent(request.controller, target, request)
             world.send(target, request)
 

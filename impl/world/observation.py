@@ -4,7 +4,7 @@ The shape (broker ids are int keys; epochs, offsets, versions are -1 while there
 
     zookeeper: controller (broker id or None), controller_epoch, epoch_version,
                state {leader, leader_epoch, isr (sorted), controller_epoch, version},
-               registered (sorted ids), broker_epochs {id: czxid}
+               registered (sorted ids), broker_epochs {id: czxid of its last registration}
     brokers:   {id: {up, session_alive, believes (epoch or None), seen_controller_epoch,
                role ("none" | "leader" | "follower"), leader, leader_epoch, isr (sorted),
                zk_version, epoch_start, known_end {other: offset or -1}, truncating,
@@ -74,16 +74,14 @@ def _in_flight(world: PartitionCluster) -> list[Observation]:
 
 
 def _zookeeper(world: PartitionCluster) -> Observation:
-    registered, live, state = (
-        world.registered_controller_epoch, world.registrations(), world.registered_state,
-    )  # fmt: skip
+    registered, state = world.registered_controller_epoch, world.registered_state
     return {
         "controller": world.registered_controller,
         "controller_epoch": registered.epoch,
         "epoch_version": registered.epoch_version,
         "state": {**_state(state), "version": state.zk_version},
-        "registered": list(live),
-        "broker_epochs": live,
+        "registered": list(world.registrations()),
+        "broker_epochs": dict(world.epochs),
     }
 
 

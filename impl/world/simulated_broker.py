@@ -22,7 +22,7 @@ from impl.log.by_release import config_of, epoch_cache_of, has_epochs
 from impl.log.stored_log import StoredLogs
 from impl.releases import Release
 from impl.world.fetches import SimulatedFetchers
-from impl.znodes import BrokerInfo, TopicPartition, paths
+from impl.znodes import BrokerInfo, TopicPartition
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import ZooKeeper
 from impl.zookeeper.errors import ZooKeeperError
@@ -108,12 +108,6 @@ class SimulatedBroker(SimulatedFetchers, ABC):
     def alive(self) -> bool:
         """ZooKeeper still holds its session."""
         return self.session.alive
-
-    @property
-    def registered(self) -> int:
-        """The epoch of the registration that ZooKeeper has, 0 if it has none."""
-        node = self.zookeeper.nodes.get(paths.broker(self.broker))
-        return 0 if node is None else node.czxid
 
     def info(self) -> BrokerInfo:
         """What its registration says."""

@@ -44,19 +44,19 @@ def broker_crashes(now, new, broker):
     clear_memory(now, new, broker)
 
 
-def without_registration(now, other, broker):
-    """The controller's memory without the registration of a broker whose session ended (up to 2.1
-    it has ids only). The watches of that broker's own session are gone as well."""
+def without_watches(now, other, broker):
+    """The controller's memory when a session has ended: the watches on the broker's znode have
+    fired, and those of the broker's own session are gone."""
     cache = unwatched(now.cache[other], broker)
     if version.broker_data_watched:
         cache = cache.but(watched=when(other == broker, [], cache.watched))
-    return cache.but(reached=cache.reached.without(broker)) if version.broker_epoch else cache
+    return cache
 
 
 @transition(actor=NOBODY, fault=True, broker=BROKERS)
 def session_expires(now, new, broker):
     """ZooKeeper ends a session: its ephemeral znodes are deleted, and their watches fire; a live
-    process does not notice, and keeps its beliefs."""
+    process does not notice, keeps its beliefs, and obeys controllers until it registers again."""
     expire(now, new, broker)
 
     end_session(now, new, broker)
@@ -68,7 +68,7 @@ def end_session(now, new, broker):
     new.zk    = without_nodes_of(now.zk, broker).but(outlived=now.zk.outlived.without(broker))
     new.cache = notified(
         now, "broker_change", but=broker,
-        caches=lambda other: without_registration(now, other, broker))
+        caches=lambda other: without_watches(now, other, broker))
 
 
 @transition(ends="lost", broker=BROKERS)
@@ -180,7 +180,7 @@ def without_old_requests(now, controller, broker):
     (KIP-380); up to 2.1 they reached the broker with that id. Controllers can see that the
     registration has changed."""
     cache = unwatched(now.cache[controller], broker)
-    if version.bounced_brokers_detected:
+    if version.broker_epoch or version.bounced_brokers_detected:
         cache = cache.but(reached=cache.reached.without(broker))
     if not version.broker_epoch:
         return cache

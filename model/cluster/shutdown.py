@@ -14,7 +14,7 @@ from model.cluster.elections import (
     some_replica_is_gone,
 )
 from model.cluster.events import dequeued, is_queued, notified, require_next, with_event
-from model.cluster.lifecycle import clear_memory, without_registration
+from model.cluster.lifecycle import clear_memory, without_watches
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import at, context_of, require_acting, with_their_log, write_contexts
 from model.language import (
@@ -220,4 +220,4 @@ def broker_stops(now, new, broker):
     new.zk    = without_nodes_of(now.zk, broker).but(outlived=now.zk.outlived.without(broker))
     new.cache = notified(
         now, "broker_change", but=broker, fires=now.zk.registered.has(broker),
-        caches=lambda other: when(other == broker, BLANK, without_registration(now, other, broker)))
+        caches=lambda other: when(other == broker, BLANK, without_watches(now, other, broker)))

@@ -1,6 +1,7 @@
 """ZooKeeper expires sessions and removes their ephemeral nodes."""
 
 from model.language import (
+    BLANK,
     NOBODY,
     lam,
     transition,
@@ -20,15 +21,17 @@ def without_nodes_of(zk, broker):
 
 @transition(actor=NOBODY, fault=True, broker=BROKERS)
 def session_expires(now, new, broker):
-    """ZooKeeper ends a session: the registration and /controller are deleted; a live process does
-    not notice, and keeps its beliefs.
-
-    Since 2.2 nothing is sent to it until it registers again. In Kafka it obeys what is sent under
-    the registration that it had, as in `reassignment`.
-    """
+    """ZooKeeper ends a session: the registration and /controller are deleted. A live process does
+    not notice, keeps its beliefs, and obeys controllers until it registers again."""
     expire(now, new, broker)
 
     new.zk = without_nodes_of(now.zk, broker)
+
+
+def is_reached_no_longer(now, new, broker):
+    """The broker has registered again: the requests of controllers that know of its last
+    registration name that one, and are refused (KIP-380). Who registers is no controller."""
     if version.broker_epoch:                          # else a request reaches who has the id
-        new.cache = lam(BROKERS, lambda other: now.cache[other].but(
-            reached=now.cache[other].reached.without(broker)))
+        new.cache = lam(BROKERS, lambda other: when(
+            other == broker, BLANK,
+            now.cache[other].but(reached=now.cache[other].reached.without(broker))))

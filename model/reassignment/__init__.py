@@ -15,6 +15,7 @@ from model.protocol.controllership import (
     controller_resigns,
     reply_to_registration_is_lost,
 )
+from model.protocol.zookeeper import session_expires
 from model.reassignment.administrator import (
     admin_deletes_topic,
     admin_requests_reassignment,
@@ -71,7 +72,6 @@ from model.reassignment.lifecycle import (
     broker_crashes,
     broker_reconnects,
     broker_starts,
-    session_expires,
 )
 from model.reassignment.metadata import (
     broker_updates_metadata,

@@ -1,10 +1,9 @@
 """Processes: a crash loses all but the log; a start registers again."""
 
-from model.language import BLANK, NOBODY, all_of, lam, transition, version, when
-from model.protocol.processes import crash, expire, reconnect, start
+from model.language import BLANK, NOBODY, lam, transition, version, when
+from model.protocol.processes import crash, reconnect, start
 from model.protocol.state import BROKERS, LEADER_EPOCHS
-from model.protocol.zookeeper import without_nodes_of
-from model.reassignment.replica_lists import brokers_where
+from model.protocol.zookeeper import is_reached_no_longer
 from model.reassignment.state import CONTROLLERS
 
 
@@ -29,23 +28,6 @@ def discard_requests(now, new, broker):
     new.stop = lam(CONTROLLERS, lambda controller: lam(BROKERS, lambda b: when(
         b == broker, now.stop[controller][b].but(what="none", epoch=0), now.stop[controller][b])))
     new.update = lam(CONTROLLERS, lambda controller: without_update(now, controller, broker))
-
-
-def is_reached_no_longer(now, new, broker):
-    """From now on, requests of controllers name the broker's last registration, and are refused
-    (KIP-380). A broker that registers is not a controller."""
-    if version.broker_epoch:                          # else a request reaches who has the id
-        new.cache = lam(BROKERS, lambda other: now.cache[other].but(reached=brokers_where(
-            lambda b: all_of(other != broker, b != broker, now.cache[other].reached.has(b)))))
-
-
-@transition(actor=NOBODY, fault=True, broker=BROKERS)
-def session_expires(now, new, broker):
-    """ZooKeeper ends a session: the registration and /controller are deleted. A live process does
-    not notice, keeps its beliefs, and obeys controllers until they notice."""
-    expire(now, new, broker)
-
-    new.zk = without_nodes_of(now.zk, broker)
 
 
 @transition(actor=NOBODY, ends="lost", fault=True, broker=BROKERS)

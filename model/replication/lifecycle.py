@@ -18,6 +18,7 @@ from model.language import (
 )
 from model.protocol.processes import crash, reconnect, start
 from model.protocol.state import BROKERS
+from model.protocol.zookeeper import is_reached_no_longer
 from model.replication.leader_and_isr import epoch_at
 from model.replication.state import CONTROLLERS, ELECTED, ENDS
 
@@ -89,6 +90,7 @@ def broker_starts(now, new, broker):
     mine = now.replica[broker]
     new.replica[broker].hw = smaller(mine.checkpoint, now.log[broker].end)
     discard_requests(now, new, broker)
+    is_reached_no_longer(now, new, broker)
 
 
 @transition(ends="lost", only=lambda v: v.disk_lost != "never", broker=BROKERS)
@@ -115,6 +117,7 @@ def broker_starts_empty(now, new, broker):
     new.replica[broker].latest_epoch = None
     new.replica[broker].checkpoint   = 0
     discard_requests(now, new, broker)
+    is_reached_no_longer(now, new, broker)
 
 
 @transition(ends="lost", broker=BROKERS)
@@ -123,6 +126,7 @@ def broker_reconnects(now, new, broker):
     reconnect(now, new, broker)
 
     discard_requests(now, new, broker)
+    is_reached_no_longer(now, new, broker)
 
 
 @transition(broker=BROKERS)

@@ -57,10 +57,10 @@ def controller_sees_failure(now, new, broker, failed):
     require(any_of(cache.live.has(failed), cache.shutting.has(failed)),
                                                     "the broker is alive, as far as it knows")
     registered = now.zk.registered.has(failed)
+    known = registered
     if version.broker_epoch:
-        require(not_(cache.reached.has(failed)),    "its registration is gone")
-    else:
-        require(not_(registered),                   "its registration is gone")
+        known = all_of(registered, cache.reached.has(failed))
+    require(not_(known),                            "its registration is gone")
 
     def leads(p):
         others = cache.live.without(failed)
@@ -168,8 +168,7 @@ def starts(now, new, broker, started, reached):
         replica=moved_to(now, broker, "OnlineReplica", is_notified),
         ineligible=all_of(cache.ineligible, not_(hit)))
     send_orders(now, new, broker,
-                to=lambda p, b: all_of(is_notified(p, b), cache.led[p], any_of(
-                    not_(now.zk.registered.has(b)), reached.has(b))),
+                to=lambda p, b: all_of(is_notified(p, b), cache.led[p], reached.has(b)),
                 leader=lambda p: cache.leader[p], returned=True)
 
 

@@ -19,6 +19,7 @@ from model.protocol.controllership import require_fence, require_task
 from model.protocol.processes import crash, reconnect, start
 from model.protocol.state import BROKERS
 from model.protocol.strategies import ReplicaOrder, reassigned_partition
+from model.protocol.zookeeper import is_reached_no_longer
 from model.topics.elections import leader_of
 from model.topics.state import CONTROLLERS, PARTITIONS, PLACES
 from model.topics.zookeeper import has_partition, in_list, replica_order
@@ -63,6 +64,7 @@ def broker_starts(now, new, broker):
         new.seen[broker] = now.zk.epoch
     if version.broker_epoch:
         drop_requests(now, new, broker)
+    is_reached_no_longer(now, new, broker)
 
 
 @transition(ends="lost", broker=BROKERS)
@@ -73,6 +75,7 @@ def broker_reconnects(now, new, broker):
 
     if version.broker_epoch:
         drop_requests(now, new, broker)
+    is_reached_no_longer(now, new, broker)
 
 
 @transition(only=lambda v: not v.dead_brokers_keep_their_replicas, broker=BROKERS, replica=BROKERS)

@@ -30,8 +30,7 @@ def is_answered(now, broker, to, returned=False):
     be known."""
     if returned or not version.broker_epoch:
         return to
-    return lambda p, b: all_of(to(p, b), any_of(
-        not_(now.zk.registered.has(b)), now.cache[broker].reached.has(b)))
+    return lambda p, b: all_of(to(p, b), now.cache[broker].reached.has(b))
 
 
 def send_orders(now, new, broker, to, leader, returned=False):

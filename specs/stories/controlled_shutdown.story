@@ -83,7 +83,6 @@ broker_becomes_follower(broker=1, sender=2, partition=0)
 broker_stops(broker=1)
     zk.registered: {1,2} → {2}
     up: {1,2} → {2}
-    cache[2].reached: {1,2} → {2}
     cache[2].watched: {1,2} → {2}
     cache[2].events: [] → [kind broker_change subject none]
     seen[1]: 1 → 0
@@ -104,6 +103,7 @@ controller_sends_update_metadata_for_dead_brokers broker=2
 controller_sees_dead_brokers(broker=2)
     cache[2].stage: idle → removing_followers
     cache[2].live: {1,2} → {2}
+    cache[2].reached: {1,2} → {2}
     cache[2].shutting: {1} → {}
     cache[2].events: [kind broker_change subject none] → []
     partition[0][2].context.gone: {} → {1}

@@ -55,6 +55,7 @@ check no_leader_and_isr_for_topics_being_deleted
 controller_sees_failure(broker=1, failed=2)
     cache[1].task: waits → elects_for_failed
     cache[1].live: {1,2} → {1}
+    cache[1].reached: {1,2} → {1}
     cache[1].gone: none → 2
 controller_takes_replicas_offline(broker=1)
     zk[0].state.isr: {1,2} → {1}

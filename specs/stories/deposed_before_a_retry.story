@@ -34,6 +34,7 @@ check deposed_controllers_write_nothing
 controller_sees_failure(broker=1, failed=2)
     cache[1].task: waits → resumes
     cache[1].live: {1,2} → {1}
+    cache[1].reached: {1,2} → {1}
     cache[1][0][2].replica: ReplicaDeletionStarted → ReplicaDeletionIneligible
     cache[1].ineligible: false → true
     request[1][2][0].stop: delete → none

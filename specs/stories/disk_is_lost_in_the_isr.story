@@ -39,6 +39,7 @@ check acknowledged_is_never_lost
 broker_starts_empty(broker=1)
     zk.registered: {2} → {1,2}
     up: {2} → {1,2}
+    cache[2].reached: {1,2} → {2}
     replica[1].latest_epoch: 1 → none
     log[1]: [id 0 epoch 1] → []
 zk.leader: 1

@@ -22,7 +22,6 @@ check leader_is_current
 ----
 session_expires(broker=1)
     zk.registered: {1,2,3} → {2,3}
-    cache[3].reached: {1,2,3} → {2,3}
 refused leader_finds_isr_written(leader=1)
     it has a ZooKeeper session — false (zk.registered {2,3})
 leader_gives_up_isr_write(leader=1)

@@ -83,6 +83,7 @@ broker_stops_replicas(broker=1, controller=1)
     replica[1][1].role: follower → none
 controller_sees_failure(broker=3, failed=1)
     cache[3].task: waits → elects_for_failed
+    cache[3].reached: {1,2,3} → {2,3}
     cache[3].shutting: {1} → {}
     cache[3].gone: none → 1
 refused controller_elects_preferred(broker=3, partition=0)

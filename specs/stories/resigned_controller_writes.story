@@ -36,16 +36,17 @@ controller_reads_context(broker=1)
     cache[1].watched: {} → {1,2}
 session_expires(broker=2)
     zk.registered: {1,2} → {1}
-    cache[1].reached: {1,2} → {1}
     cache[1].watched: {1,2} → {1}
     cache[1].events: [kind controller_change subject none] → [kind controller_change subject none, kind broker_change subject none]
     spent.expiries: 1 → 2
 controller_sends_initial_update_metadata(broker=1)
     cache[1].stage: announcing → restoring
     cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
+    cache[1][2].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
 controller_starts_replica_state_machine(broker=1)
     cache[1].stage: restoring → onlining
     cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
+    cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 controller_sends_election_batch(broker=1)
     cache[1].stage: onlining → looking
 controller_resigns_and_keeps_its_queue(broker=1)
@@ -54,7 +55,9 @@ controller_resigns_and_keeps_its_queue(broker=1)
 controller_sees_dead_brokers(broker=1)
     cache[1].stage: idle → removing_followers
     cache[1].live: {1,2} → {1}
+    cache[1].reached: {1,2} → {1}
     cache[1].events: [kind broker_change subject none] → []
+    cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → []
     partition[0][1].context.gone: {} → {2}
 controller_reads_state(broker=1, partition=0)
     partition[0][1].context.read: none → 0

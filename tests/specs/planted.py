@@ -290,7 +290,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         ),
     ),
     ("cluster", "no_event_is_missed"): (
-        Bug(14, dropped=(STILL_THERE,), bounds={**ONE_FAILOVER, **FEW_EVENTS}, plain=True),
+        Bug(15, dropped=(STILL_THERE,), bounds={**ONE_FAILOVER, **FEW_EVENTS}, plain=True),
         Bug(17, dropped=(LOST_LOG,), bounds={**NO_FAULT, "directories": 1}, plain=True),
     ),
     ("cluster", "dead_leaders_are_noticed"): (

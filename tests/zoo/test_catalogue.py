@@ -109,7 +109,7 @@ def test_an_unknown_entry_is_refused_with_the_nearest():
     ("name", "claim", "states", "depth"),
     [
         ("election", "single_controller", 31_072, 23),
-        ("replication", "no_message_loss", 599_449, 40),
+        ("replication", "no_message_loss", 589_749, 40),
     ],
 )
 def test_what_history_once_had_adds_no_state_to_the_default_version(name, claim, states, depth):

@@ -153,12 +153,13 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
     def send(self, controller: int, to: int, sent: SentRequest) -> None:
         """A controller's request takes its place.
 
-        Not if there is no channel to the broker, or it names a registration that has ended; nor, up
-        to 2.2, the empty StopReplica that comes before the others.
+        Not if there is no channel to the broker, or it names a registration before the broker's
+        last, which would refuse it; nor, up to 2.2, the empty StopReplica that comes before the
+        others. A broker whose session has ended obeys until it registers again.
         """
         if isinstance(sent.request, StopReplica) and not sent.request.partitions:
             return
-        if sent.request.broker_epoch not in (NO_BROKER_EPOCH, self.nodes[to].registered):
+        if sent.request.broker_epoch not in (NO_BROKER_EPOCH, self.nodes[to].epoch):
             return
         node = self.nodes[controller]
         if node.channels.send(to, sent, node.controller.core.context.broker_epochs):
