@@ -131,7 +131,7 @@ class _Walk:
     def _state(self, state: Any, snapshot: Any) -> None:
         pair = self.pair
         enabled = dict(pair.model.enabled(state))
-        pair.at(state, snapshot)
+        pair.restore(state, snapshot)
         try:
             pair.choices_are_allowed(enabled)
             pair.silent_steps_are_silent(enabled)
@@ -142,7 +142,7 @@ class _Walk:
                 self.report.not_walked[key[0]] += 1
                 continue
             self.report.edges += 1
-            pair.at(state, snapshot)
+            pair.restore(state, snapshot)
             try:
                 if not pair.drive(key):
                     self.report.edges -= 1

@@ -98,7 +98,7 @@ class EffectsOfOnePartition(Effects):
         self, writes: list[Change], sent: list[RecordedRequest], before: Facts, after: Facts
     ) -> Iterator[str]:
         """ZooKeeper's changes and LeaderAndIsr requests, which go out by broker."""
-        changes = [f"{kind_of(kind, path)} {path}" for kind, path in writes]
+        changes = [f"{comparable_event_type(kind, path)} {path}" for kind, path in writes]
         yield from _differences_of("ZooKeeper's change", changes, _changes(before, after))
         orders = [_order(one) for one in sent]
         yield from _differences_of("request", orders, _requests(before, after))
@@ -106,7 +106,7 @@ class EffectsOfOnePartition(Effects):
             yield "requests go out by broker in their order"
 
 
-def kind_of(kind: EventType, path: str) -> str:
+def comparable_event_type(kind: EventType, path: str) -> str:
     """Up to 2.0 the first controller creates ``/controller_epoch`` with its epoch in it."""
     return (EventType.DATA_CHANGED if path == paths.CONTROLLER_EPOCH else kind).value
 

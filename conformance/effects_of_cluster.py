@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conformance.effects import Effects, RecordedRequest, kind_of
+from conformance.effects import Effects, RecordedRequest, comparable_event_type
 from conformance.mapping import Facts, SystemMap
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.world.simulated_broker import SentRequest
@@ -64,7 +64,9 @@ def _named(writes: list[Change]) -> Counter[str]:
     found: Counter[str] = Counter()
     for kind, path in writes:
         parent = path.rpartition("/")[0]
-        found[f"{kind_of(kind, path)} {path if parent not in COUNTED else parent}"] += 1
+        found[
+            f"{comparable_event_type(kind, path)} {path if parent not in COUNTED else parent}"
+        ] += 1
     return found
 
 

@@ -117,7 +117,11 @@ class Lockstep:
             rows, world = self.about.rows, self.world
             self._offers = (
                 self._here,
-                [one for one in world.enabled() if not rows[one.name].is_beyond(world, one.args)],
+                [
+                    one
+                    for one in world.enabled()
+                    if not rows[one.name].is_unmodelled(world, one.args)
+                ],
             )
         return self._offers[1]
 
@@ -195,7 +199,7 @@ class Lockstep:
                 return key
         return possible[0] if possible else None
 
-    def at(self, state: Any, snapshot: Any) -> None:
+    def restore(self, state: Any, snapshot: Any) -> None:
         """Put both sides where they were."""
         self._back_to(snapshot)
         self.state = state
@@ -306,7 +310,7 @@ class Lockstep:
         now: in that release, say."""
         named = dict(zip(self.model.parameters[key[0]], key[1], strict=True))
         return any(
-            self.world.why_not(target) is None and row.is_beyond(self.world, target.args)
+            self.world.why_not(target) is None and row.is_unmodelled(self.world, target.args)
             for row in self.about.steps_of[key[0]]
             for target in self._targets(row, named)
         )

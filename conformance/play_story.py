@@ -313,7 +313,7 @@ class _Stage:
     def _refused(self, command: StoryCommand) -> None:
         step = step_named(self.recorded, command.what)
         for row, target in self._rows(step, command.arguments):
-            if self.world.why_not(target) is not None or row.is_beyond(self.world, target.args):
+            if self.world.why_not(target) is not None or row.is_unmodelled(self.world, target.args):
                 continue  # it refuses, too; or the model has no such step
             if not (self._is_another(row, target, command) or self._is_silent(target)):
                 raise _Parted(f"{command.label} is refused by the model, and {target} is possible")

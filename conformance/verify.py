@@ -442,7 +442,10 @@ class _Logs:
     def __enter__(self) -> _Logs:
         text = (PAIR / "planted" / "README.txt").read_text(encoding="utf-8")
         self._planted = {f"planted/{place}" for place in re.findall(r"^broker\S+:\d+", text, re.M)}
-        script = "import sys; from conformance.verify import check_pair; check_pair(sys.argv[1])"
+        script = (
+            "import sys; from conformance.verify import check_sample_logs; "
+            "check_sample_logs(sys.argv[1])"
+        )
         self._running = subprocess.Popen(
             [sys.executable, "-c", script, str(self._folder)],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -485,7 +488,7 @@ class _Logs:
             yield row
 
 
-def check_pair(folder: str) -> None:
+def check_sample_logs(folder: str) -> None:
     """Checks both log folders with one Spark session; leaves a JSON file of each in a folder."""
     from conformance.cli.check import checked
 

@@ -1,7 +1,7 @@
-"""Runs that never reach what they should: a path into a loop of real steps, and the loop.
+"""Counterexamples to liveness claims: a path from the initial state into a loop, and the loop.
 
 Both engines find the states from which a fair run need never satisfy an `eventually`; the loop
-itself is built here, from generated Python, so that it is the same whoever found them. What fair
+itself is built here, from generated Python, so that both engines report the same one. What fair
 means is defined at `model.language.properties.always_eventually`.
 """
 

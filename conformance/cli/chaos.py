@@ -25,7 +25,7 @@ from conformance.cli.common import (
     unknown,
     write_atomically,
 )
-from conformance.cli.kafka_tool import preset_of
+from conformance.cli.kafka_tool import published_release
 from conformance.cli.process_commands import ends_as_interrupt
 from impl.releases import DEFAULT, Release
 from impl.server.processes import ClusterError
@@ -106,7 +106,7 @@ def chaos(
     from conformance.chaos.run import ChaosPlan, run_chaos
 
     kinds = _kinds(named, trace)
-    release = preset_of(version)
+    release = published_release(version)
     if min_isr > min(3, brokers):
         raise WrongUse(f"--min-isr {min_isr}: a partition has {min(3, brokers)} replicas here")
     if trace and Release.of(release).since("2.7"):

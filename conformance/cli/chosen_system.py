@@ -17,7 +17,7 @@ from model.systems import system as system_by_name
 from model.versions import SWITCHES
 
 if TYPE_CHECKING:
-    from model.zoo.known import KnownBug
+    from model.zoo.known import BugWithBounds
 
 MOST = 999_999
 """No bound is larger; exploration would be out of memory long before."""
@@ -142,7 +142,7 @@ class Size:
 
     def showing(
         self, recorded: RecordedSystem, claim: str
-    ) -> tuple[dict[str, int], KnownBug | None]:
+    ) -> tuple[dict[str, int], BugWithBounds | None]:
         """Every bound, and the bug of the zoo for which a default was raised, if one was.
 
         A version that is known for breaking the claim gets the bounds in which it does, but for

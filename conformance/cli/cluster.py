@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from conformance.cli.common import WrongUse, emit_json, json_option, say
-from conformance.cli.kafka_tool import cluster_in, preset_of
+from conformance.cli.kafka_tool import cluster_in, published_release
 from conformance.cli.process_commands import (
     FOLDER,
     ONE_OR_ALL,
@@ -171,7 +171,7 @@ def _new(
         raise WrongUse(f"--zookeeper {kind}: write {', '.join(KINDS)} or HOST:PORT")
     if trace and kind != "embedded":
         raise WrongUse(
-            f"--trace needs --zookeeper embedded: {kind} cannot say in which order it was written"
+            f"--trace needs --zookeeper embedded: {kind} does not report the order of its writes"
         )
     named = [part.strip() for part in racks.split(",")] if racks else []
     if named and len(named) != len(ids):
@@ -179,7 +179,7 @@ def _new(
     chosen = dict(QUICK)
     if len(ids) < OFFSETS_REPLICAS:  # else nobody could ever belong to a group
         chosen["offsets.topic.replication.factor"] = str(len(ids))
-    release, said = preset_of(version), list[str]()
+    release, said = published_release(version), list[str]()
     if properties is not None:
         try:
             given, said = settings_in(properties, Release.of(release))

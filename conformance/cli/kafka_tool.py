@@ -113,7 +113,7 @@ def release_of(text: str | None) -> Release:
         raise WrongUse(f"--version {text}: {error}; known are {', '.join(PRESETS)}") from error
 
 
-def preset_of(text: str) -> str:
+def published_release(text: str) -> str:
     """A release that a cluster can have. Raises WrongUse for another."""
     try:
         Release.published(text)

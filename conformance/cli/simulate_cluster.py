@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, show_table, unknown
 from impl.world.wide import WIDE_KINDS, WideRun, run_wide
-from impl.world.wide.runs import WIDE_FAULTS, world_of
+from impl.world.wide.runs import WIDE_FAULTS, world_settings
 from specs.verdict import Verdict, combine
 
 COLUMNS = ("seed", "verdict", "steps", "acknowledged", "controllers", "at rest")
@@ -71,7 +71,7 @@ def _run(seed: int, steps: int, faults: str, brokers: int, logs: Path | None) ->
 
     place = logs / f"seed-{seed}-logs"
     with closing(
-        LogWritingWorld(place, brokers=brokers, seed=seed, **world_of(faults, brokers))
+        LogWritingWorld(place, brokers=brokers, seed=seed, **world_settings(faults, brokers))
     ) as it:
         return run_wide(seed, steps, faults, brokers, world=it)
 

@@ -12,7 +12,7 @@ from model.language import System
 from model.language.system import shown
 from model.systems import SYSTEMS
 from model.versions import CLASHES, LINES, RELEASES, SWITCHES
-from model.zoo.flags import FLAGS, Flag
+from model.zoo.flags import FLAGS, PublishedFlag
 from specs.rendering import rows
 
 
@@ -155,7 +155,7 @@ def _show_flags(json_target: str | None) -> None:
     say("", json_target)
 
 
-def _settings_of(flag: Flag) -> str:
+def _settings_of(flag: PublishedFlag) -> str:
     if flag.system is None:
         return f"not expressed: {flag.excuse}"
     return ", ".join(f"{name}={shown(value)}" for name, value in flag.settings.items())

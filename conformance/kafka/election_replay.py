@@ -456,7 +456,7 @@ class ElectionReplay(RunReplay):
             lambda: broker not in self.lab_controller.registered(), PATIENCE_S
         ):
             raise StepNotForced(f"/brokers/ids/{broker} is still there")
-        self.lab.launch(f"broker{broker}")
+        self.lab.start_process(f"broker{broker}")
         self.lab.await_broker(broker)
         return "SIGKILL; it has started again"
 

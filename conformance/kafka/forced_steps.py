@@ -531,7 +531,7 @@ class StepForcer:
         broker = step.argument("broker")
         self._end_session(broker)
         self.due.discard(broker)
-        self.lab.launch(f"broker{broker}")
+        self.lab.start_process(f"broker{broker}")
         self.lab.await_broker(broker)
         return f"/brokers/ids/{broker} is there"
 

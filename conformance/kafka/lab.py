@@ -218,7 +218,7 @@ class Lab(Processes):
                     started.append(name)
                     if name.startswith("broker"):
                         self._await_unregistered(name.removeprefix("broker"))
-                    self.launch(name)
+                    self.start_process(name)
                     if name == ZOOKEEPER:
                         self.await_zookeeper(patience_s)
                     elif name == PROXIES:
@@ -240,11 +240,11 @@ class Lab(Processes):
     def start_brokers(self) -> None:
         """Launch all, and wait until they are up."""
         for one in self.brokers:
-            self.launch(f"broker{one}")
+            self.start_process(f"broker{one}")
         for one in self.brokers:
             self.await_broker(one)
 
-    def launch(self, name: str) -> None:
+    def start_process(self, name: str) -> None:
         """Start a process, and do not wait for it."""
         self._has_its_ports(name)
         if name == ZOOKEEPER:

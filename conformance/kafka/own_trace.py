@@ -65,7 +65,7 @@ class _Asked:
     """Requests of Kafka's fetchers to our brokers; each is found once, when its line is read."""
 
     def __init__(self, questions: Questions) -> None:
-        self.of = questions.to_ours()
+        self.of = questions.requests_to_our_brokers()
         self.ours = questions.ours
         self.at: dict[tuple[int, int], int] = defaultdict(int)
 

@@ -119,7 +119,7 @@ class Questions:
         there = [one for one in self.of.get((port, correlation), ()) if one.at <= at + EARLY_S]
         return there[-1] if there else None
 
-    def to_ours(self) -> dict[tuple[int, int], list[SeenRequest]]:
+    def requests_to_our_brokers(self) -> dict[tuple[int, int], list[SeenRequest]]:
         """What fetchers asked a broker of ours, by both, in order."""
         found: dict[tuple[int, int], list[SeenRequest]] = defaultdict(list)
         for some in self._by_sender.values():

@@ -116,7 +116,7 @@ def lab_of_a_run(
             messages.write(f"{time.monotonic() - began:9.3f} {what} {message.in_words()}\n")
 
     with messages, ended_at_last(lab):
-        lab.launch(ZOOKEEPER)
+        lab.start_process(ZOOKEEPER)
         lab.await_zookeeper()
         proxies = Proxies(lab.proxied(), lab.state.zookeeper, written)
         try:

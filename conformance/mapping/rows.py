@@ -48,7 +48,7 @@ class StepRow:
     beyond: str | None = None
     possible_now: PossibleNow | None = None
 
-    def is_beyond(self, world: Any, args: Sequence[int]) -> bool:
+    def is_unmodelled(self, world: Any, args: Sequence[int]) -> bool:
         """The model has no such step, or none now."""
         if self.beyond is not None:
             return True

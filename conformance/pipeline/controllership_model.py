@@ -94,7 +94,7 @@ class ControllershipModel:
         """The epoch under which a broker believes that it is the controller; 0 if it does not."""
         return self._read("belief.epoch", broker) if self._read("belief.held", broker) else 0
 
-    def seen(self, broker: int) -> int:
+    def known_controller_epoch(self, broker: int) -> int:
         """The highest controller epoch that a broker knows."""
         return self._read("seen", broker)
 

@@ -58,7 +58,7 @@ class ControllershipRun:
 
     def knows(self, broker: int) -> int:
         """The highest controller epoch that a broker knows."""
-        return self.model.seen(self._number[broker])
+        return self.model.known_controller_epoch(self._number[broker])
 
     def _settle(self) -> None:
         for thread in self.lines.threads.values():
@@ -162,7 +162,7 @@ class ControllershipRun:
         if refused and not self._began_anew(head):
             return False
         if not head.blamed:
-            if head.epoch > model.seen(who):
+            if head.epoch > model.known_controller_epoch(who):
                 self.heard[head.broker] = head.event
             self.lines_of_epoch.setdefault(head.epoch, head.event)
             model.take("broker_handles_request", who, sender, head.epoch, lines=head.lines)
@@ -190,13 +190,13 @@ class ControllershipRun:
         """It knows a newer one; it may have heard of that by a request that no line shows."""
         model, who = self.model, self._number[head.broker]
         known = head.event.known_epoch or 0
-        if model.seen(who) <= head.epoch < known:
+        if model.known_controller_epoch(who) <= head.epoch < known:
             owner = self.won.get(known)
             if owner is None:
                 return known <= model.epoch or known not in self.lines.owners
             model.take("broker_handles_request", who, self._number[owner], known, hidden=True)
             self.heard[head.broker] = head.event
-        if model.seen(who) <= head.epoch:
+        if model.known_controller_epoch(who) <= head.epoch:
             return False
         model.refused["broker_handles_request", NEWER] += head.lines
         return True

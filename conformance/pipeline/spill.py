@@ -1,4 +1,4 @@
-"""Tables too long for memory, on disk in parts by a key."""
+"""Spills tables that do not fit in memory to disk, partitioned by a key."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from impl.sim.world_of_steps import Step
 from impl.world.simulated_broker import FOLDER
 from impl.world.simulated_cluster import STEP_MS as WIDE_STEP_MS
 from impl.world.wide.node import WideBroker
-from impl.world.wide.runs import run_wide, world_of
+from impl.world.wide.runs import run_wide, world_settings
 from impl.world.wide.wide_world import FIRST_INSTANT_MS, WideWorld
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
@@ -160,7 +160,7 @@ def run_with_log_files(
     """
     world = LogWritingWorld(
         folder, brokers=brokers, topics=topics, partitions=partitions, release=release, seed=seed,
-        **world_of(faults, brokers),
+        **world_settings(faults, brokers),
     )  # fmt: skip
     with closing(world):
         run = run_wide(seed, steps, faults, brokers, settle=settles, world=world)

@@ -1,4 +1,4 @@
-"""Puts cases to one side or to both, and reports the results."""
+"""Runs cases against the model, the implementation, or both, and reports the results."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     #system+replication+version+2.3+brokers+3~kX2v...
 
-The bytes are a fingerprint of the model's text and, for each step, a number made of its name and
+The bytes are a digest of the model's transitions and, for each step, a number made of its name and
 its parameters. Names are not counted off, so that a model with more steps still reads the address.
 """
 
@@ -28,7 +28,7 @@ from specs.story.heading import StoryHeading, heading_line, read_heading
 
 _RELEASE = re.compile(r"\d+\.\d+")
 MARK = 4
-"""Bytes of the fingerprint."""
+"""Bytes of the digest."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class OpenedGame:
 def address(heading: str, lines: Sequence[str]) -> str:
     """The address of a game, without its #. Raises ProtocolError for lines that are no steps."""
     here = _read(heading)
-    data = bytearray(fingerprint(here.recorded))
+    data = bytearray(transitions_digest(here.recorded))
     for number, line in enumerate(lines, 1):
         command = read_command(number, line, here)
         if not command.is_step:
@@ -75,7 +75,7 @@ def open_address(text: str) -> OpenedGame:
         raise ProtocolError("the address is not whole: copy it again to its end")
     heading, said = _known_heading(heading)
     here = _read(heading)
-    if said is None and data[:MARK] != fingerprint(here.recorded):
+    if said is None and data[:MARK] != transitions_digest(here.recorded):
         said = "the address was made with another version of this model's text"
     lines: list[str] = []
     rest = iter(data[MARK:])
@@ -180,7 +180,7 @@ def _release(name: str) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=64)
-def fingerprint(recorded: RecordedSystem) -> bytes:
+def transitions_digest(recorded: RecordedSystem) -> bytes:
     """Of the steps under these switches: names, parameters, guards and writes."""
     text = "\n".join(
         f"{step.transition.name} {sorted(step.parameters)} "

@@ -58,7 +58,7 @@ def systems(_asked: dict[str, Any]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def at(asked: dict[str, Any]) -> dict[str, Any]:
+def state_after(asked: dict[str, Any]) -> dict[str, Any]:
     """The state after some lines: its picture, claims, the steps that can happen and the others."""
     here, lines = _board_and_lines(asked)
     cards, refused = here.choices(lines)
@@ -239,7 +239,7 @@ def _lines(asked: dict[str, Any]) -> list[str]:
 
 
 ANSWERS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "systems": systems, "at": at, "saved": saved, "goals": goals, "way": way,
+    "systems": systems, "at": state_after, "saved": saved, "goals": goals, "way": way,
     "story": story, "kept": kept, "compare": compare, "opened": opening, "check": check,
     "words": words,
 }  # fmt: skip

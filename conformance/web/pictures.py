@@ -1,8 +1,8 @@
 """Screenshots of the explorer for the documents, and whether they are current.
 
-A picture is of what the page shows at an address. Beside the pictures stands `pictures.json`: for
-each the digest of what was to be seen (the states, and the page's own files) and of the file. So a
-test can say that a picture is stale where there is no browser to take it again.
+A picture is of what the page shows at an address. `pictures.json` has two digests per picture:
+of the content shown (the states, and the page's own files), and of the image file. A test can thus
+detect a stale picture without a browser.
 """
 
 from __future__ import annotations

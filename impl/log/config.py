@@ -147,7 +147,7 @@ def _value(name: str, text: str) -> int | float | str:
 def _policy(name: str, text: str) -> str:
     parts = [part.strip() for part in text.split(",")]
     if not parts or any(part not in (COMPACT, DELETE) for part in parts):
-        raise ValueError(f"{name} is {COMPACT}, {DELETE}, or both with a comma, not {text!r}")
+        raise ValueError(f"{name} is {COMPACT}, {DELETE} or {COMPACT},{DELETE}, not {text!r}")
     return ",".join(dict.fromkeys(parts))
 
 

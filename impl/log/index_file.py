@@ -1,8 +1,8 @@
-"""A sparse index: entries of one size, appended in order, searched by halving.
+"""A sparse index: entries of one size, appended in order, found by binary search.
 
-The file is as large as it may grow while its segment is active, and trimmed to its entries when
-the segment is rolled or closed (``AbstractIndex``). What was written is also kept in memory, so
-that a search asks the disk once.
+While its segment is active, the file is preallocated to its maximum size; it is trimmed to its
+entries when the segment is rolled or closed (``AbstractIndex``). What was written is also
+kept in memory, so that a search asks the disk once.
 """
 
 from __future__ import annotations

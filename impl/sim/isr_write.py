@@ -9,7 +9,7 @@ from typing import Any
 from impl.core.partition import Partition, PartitionMemory, SomeLog
 from impl.core.replica_events import silent
 from impl.sim.effects import EffectPort, ZkOperation
-from impl.sim.pending import CompletedWork, as_far_as, carry_out
+from impl.sim.pending import CompletedWork, carry_out, run_until_next_operation
 from impl.zookeeper.errors import ConnectionLoss
 
 
@@ -121,7 +121,7 @@ class SteppedIsr(Partition[SomeLog]):
             self.observer = silent  # what is done over was reported before
         work = self.expand_now(replica) if joins else self.shrink_now(replica)
         try:
-            progress = as_far_as(work, answers(), self.memory)
+            progress = run_until_next_operation(work, answers(), self.memory)
         finally:
             self.observer = observer_before
         if isinstance(progress, CompletedWork):

@@ -37,7 +37,7 @@ def nothing() -> None:
     """Nothing is to be kept."""
 
 
-def as_far_as(
+def run_until_next_operation(
     work: Coroutine[Any, Any, T], answers: Iterable[Any], keep: Callable[[], Any] = nothing
 ) -> WaitingForZooKeeper | CompletedWork[T]:
     """Do the work as far as the answers go: what it asks next, or what it came to.

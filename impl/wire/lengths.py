@@ -1,9 +1,9 @@
 """Checks that the lengths in a message fit into its bytes, before anything is allocated.
 
 kio makes room for as many elements as an array says that it has. A few bytes that say two billion
-would end the process. Kafka had it as well, as an OutOfMemoryError (KAFKA-14063, CVE-2022-34917).
-So a message is walked along its lengths first: no field is read here, and no array may have more
-elements than fit into the bytes that are left.
+would end the process. Kafka had the same bug (OutOfMemoryError: KAFKA-14063, CVE-2022-34917).
+This pass checks every length before any field is decoded: no array may have more elements than fit
+into the remaining bytes.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def _checks_outcome_unmet(world: PartitionCluster, broker: int) -> str | None:
 
 def controller_checks_outcome(world: PartitionCluster, broker: int) -> None:
     """KAFKA-6082: after a lost reply, look who is registered, in which epoch."""
-    world.controllers[broker].check_outcome()
+    world.controllers[broker].check_registration()
 
 
 def _resigns_unmet(world: PartitionCluster, broker: int) -> str | None:

@@ -21,7 +21,7 @@ from impl.core.request_batch import RequestBatch, Round
 from impl.core.requests import LeaderAndIsr
 from impl.releases import Release
 from impl.sim.effects import EffectPort
-from impl.sim.pending import CompletedWork, as_far_as, carry_out
+from impl.sim.pending import CompletedWork, carry_out, run_until_next_operation
 from impl.sim.suspension_points import registered_epoch
 from impl.world.stepped.controller_run import FIRST
 from impl.znodes import (
@@ -134,7 +134,7 @@ class PartitionController:
         """
         one = Candidacy()
         if self.release.since("2.1"):
-            progress = as_far_as(self._registers(), ())
+            progress = run_until_next_operation(self._registers(), ())
             assert not isinstance(progress, CompletedWork), "the epoch is asked for first"
             one = replace(one, answers=(carry_out(self.port.embedded, progress.ask),))
         self.candidacy = one
@@ -149,7 +149,7 @@ class PartitionController:
         """
         one = self._candidacy()
         while one.answer is None:
-            progress = as_far_as(self._registers(), one.answers)
+            progress = run_until_next_operation(self._registers(), one.answers)
             assert not isinstance(progress, CompletedWork), "registered is who was answered"
             answer = carry_out(self.port.embedded, progress.ask)
             goes_on = isinstance(answer, NoNode) or not isinstance(answer, ZooKeeperError)
@@ -167,7 +167,7 @@ class PartitionController:
         """The reply will never come."""
         self.candidacy = replace(self._candidacy(), reply=Reply.LOST)
 
-    def check_outcome(self) -> None:
+    def check_registration(self) -> None:
         """Register again, be refused, and read /controller to see who was elected."""
         self._ends(ConnectionLoss("the connection broke before the reply came"))
 
@@ -175,7 +175,9 @@ class PartitionController:
         one = self._candidacy()
         answers = [*one.answers, answer]
         try:
-            while not isinstance(progress := as_far_as(self._registers(), answers), CompletedWork):
+            while not isinstance(
+                progress := run_until_next_operation(self._registers(), answers), CompletedWork
+            ):
                 answers.append(carry_out(self.port.embedded, progress.ask))
         except (ControllerMoved, ZooKeeperError) as lost:
             self.candidacy = None

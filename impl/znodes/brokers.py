@@ -93,7 +93,7 @@ def decode_broker(broker_id: int, text: str) -> BrokerInfo:
         timestamp=int(timestamp),
         jmx_port=reader.whole("jmx_port") if reader.has("jmx_port") else NO_PORT,
         rack=reader.string("rack") if version >= 3 and reader.has("rack") else None,
-        security=reader.strings(security) if version >= 4 and reader.has(security) else {},
+        security=reader.string_map(security) if version >= 4 and reader.has(security) else {},
         features=dict(reader.inner("features").fields) if reader.has("features") else {},
     )
 

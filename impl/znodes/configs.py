@@ -18,7 +18,7 @@ def decode_config(entity_type: str, name: str, text: str) -> dict[str, str]:
     """What is set; an empty text sets nothing. MalformedZnode names what is wrong."""
     if not text:
         return {}
-    return ZnodeFields.of(paths.config(entity_type, name), text, range(1, 2)).strings("config")
+    return ZnodeFields.of(paths.config(entity_type, name), text, range(1, 2)).string_map("config")
 
 
 def config_change_version(release: Release) -> int:

@@ -121,7 +121,7 @@ class ZnodeFields:
                 raise self.wrong(f"{name}[{number}]", f"is {_shown(value)}, not a whole number")
         return tuple(values)
 
-    def strings(self, name: str) -> dict[str, str]:
+    def string_map(self, name: str) -> dict[str, str]:
         """A map from text to text."""
         inner = self.inner(name)
         return {key: inner.string(key) for key in inner.fields}

@@ -10,7 +10,7 @@ from model.classic.words import (
     caught_up,
     common_end,
     follows,
-    has,
+    has_record_at,
     is_true_leader,
     presumes_leadership,
     replicate,
@@ -68,7 +68,7 @@ def leader_advances_hw(now, new, leader):
     require(hw < LOG_SIZE,                     "the high watermark is within the log's size")
     require(every(REPLICAS, lambda member: implies(
         now.view[leader].isr.has(member),
-        all_of(follows(now, leader, member), has(now, member, hw)))),
+        all_of(follows(now, leader, member), has_record_at(now, member, hw)))),
                                                "every ISR member follows and has the record")
 
     new.view[leader].hw = hw + 1

@@ -4,7 +4,7 @@ from model.classic.state import EPOCHS, REPLICAS
 from model.classic.words import (
     common_end,
     follows_the_epoch,
-    has,
+    has_record_at,
     is_true_leader,
     leads_an_epoch_that_reaches_the_hw,
     presumes_leadership,
@@ -45,7 +45,7 @@ def fenced_leader_expands_isr(now, new, leader, follower):
     require(is_true_leader(now, leader),       "the leader is the registered one")
     require(follows_the_epoch(now, leader, follower),
                                                "the follower follows in the leader's epoch")
-    require(any_of(hw == 0, has(now, follower, hw - 1)),
+    require(any_of(hw == 0, has_record_at(now, follower, hw - 1)),
                                                "the follower has all below the high watermark")
     require(leads_an_epoch_that_reaches_the_hw(now, leader),
                                                "the high watermark is in the leader's own epoch")
@@ -57,10 +57,10 @@ def fenced_leader_expands_isr(now, new, leader, follower):
 def fenced_leader_raises_hw(now, new, leader):
     """The leader raises its high watermark by one record that every ISR member of its epoch has."""
     hw = now.view[leader].hw
-    require(has(now, leader, hw),              "the leader has the record")
+    require(has_record_at(now, leader, hw),    "the leader has the record")
     require(every(REPLICAS, lambda member: implies(
         now.view[leader].isr.has(member),
-        all_of(follows_the_epoch(now, leader, member), has(now, member, hw)))),
+        all_of(follows_the_epoch(now, leader, member), has_record_at(now, member, hw)))),
                                                "every ISR member follows the epoch and has it")
 
     new.view[leader].hw = hw + 1

@@ -9,7 +9,7 @@ from model.classic.words import (
     caught_up_by_epoch,
     common_end,
     follows,
-    has,
+    has_record_at,
     is_true_leader,
     leads_an_epoch_that_reaches_the_hw,
     presumes_leadership,
@@ -55,7 +55,7 @@ def first_try_leader_raises_hw(now, new, leader):
     """The leader raises its high watermark by one record that every ISR member has, by epoch."""
     hw = now.view[leader].hw
     require(presumes_leadership(now, leader),  "the replica presumes leadership")
-    require(has(now, leader, hw),              "the leader has the record")
+    require(has_record_at(now, leader, hw),    "the leader has the record")
     require(every(REPLICAS, lambda member: implies(
         now.view[leader].isr.has(member), caught_up_by_epoch(now, leader, member, hw + 1))),
                                                "every ISR member is caught up to the record")
@@ -82,7 +82,8 @@ def first_try_follower_truncates(now, new, leader, follower):
     require(follows(now, leader, follower),    "the follower follows this leader")
     require(any_of(
         mine.end > theirs.end,
-        all_of(mine.end > 0, has(now, leader, last), theirs[last].epoch != mine[last].epoch)),
+        all_of(mine.end > 0, has_record_at(now, leader, last),
+               theirs[last].epoch != mine[last].epoch)),
                                                "the follower's log diverges or is longer")
 
     cut = common_end(now, follower, leader)

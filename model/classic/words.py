@@ -44,7 +44,7 @@ def is_true_leader(now, replica):
         now.view[replica].epoch == now.quorum.epoch)
 
 
-def has(now, replica, offset):
+def has_record_at(now, replica, offset):
     """The replica's log has a record at this offset."""
     return offset < now.log[replica].end
 
@@ -53,7 +53,8 @@ def caught_up(now, leader, follower, end):
     """The follower follows, and both logs reach `end`."""
     return all_of(
         follows(now, leader, follower),
-        any_of(end == 0, all_of(has(now, leader, end - 1), has(now, follower, end - 1))))
+        any_of(end == 0, all_of(
+            has_record_at(now, leader, end - 1), has_record_at(now, follower, end - 1))))
 
 
 def caught_up_by_epoch(now, leader, follower, end):
@@ -63,15 +64,15 @@ def caught_up_by_epoch(now, leader, follower, end):
         presumes_leadership(now, leader),
         follows(now, leader, follower),
         any_of(end == 0, all_of(
-            has(now, leader, last),
-            has(now, follower, last),
+            has_record_at(now, leader, last),
+            has_record_at(now, follower, last),
             now.log[leader][last].epoch == now.log[follower][last].epoch)))
 
 
 def same_record(now, one, other, offset):
     """Both logs hold the same record (id and epoch) at this offset."""
     return all_of(
-        has(now, one, offset), has(now, other, offset),
+        has_record_at(now, one, offset), has_record_at(now, other, offset),
         now.log[one][offset] == now.log[other][offset])
 
 
@@ -90,7 +91,7 @@ def leads_an_epoch_that_reaches_the_hw(now, leader):
     mine, log = now.view[leader], now.log[leader]
     return any_of(
         mine.hw == log.end,
-        all_of(has(now, leader, mine.hw), log[mine.hw].epoch == mine.epoch))
+        all_of(has_record_at(now, leader, mine.hw), log[mine.hw].epoch == mine.epoch))
 
 
 def replicate(now, new, leader, follower):
@@ -98,7 +99,7 @@ def replicate(now, new, leader, follower):
     mine, at = now.log[follower], now.log[follower].end
     # redundant because the leader's log is no larger: there is no next record at that offset.
     require(at < LOG_SIZE,             "the follower's log is not full")
-    require(has(now, leader, at),      "the leader has the follower's next record")
+    require(has_record_at(now, leader, at),  "the leader has the follower's next record")
 
     record = now.log[leader][at]
     new.log[follower]     = mine.append(id=record.id, epoch=record.epoch)

@@ -135,7 +135,7 @@ def controller_sees_start(now, new, broker, started):
     require(not_(any_of(cache.live.has(started), cache.shutting.has(started))),
                                                     "it is dead, as far as the controller knows")
 
-    starts(now, new, broker, started, cache.reached.including(started))
+    handle_broker_startup(now, new, broker, started, cache.reached.including(started))
 
 
 @transition(only=lambda v: v.broker_epoch, broker=BROKERS, started=BROKERS)
@@ -149,10 +149,10 @@ def controller_starts_bounced_broker(now, new, broker, started):
     require_task(now, broker, "starts_returned",    "what it was missed for is done")
     require(cache.returns == started,               "it is the broker that was missed")
 
-    starts(now, new, broker, started, cache.reached)
+    handle_broker_startup(now, new, broker, started, cache.reached)
 
 
-def starts(now, new, broker, started, reached):
+def handle_broker_startup(now, new, broker, started, reached):
     cache = now.cache[broker]
 
     def is_notified(p, b):

@@ -16,7 +16,7 @@ from model.zoo.entry import ZooEntry
 
 
 @dataclass(frozen=True)
-class Flag:
+class PublishedFlag:
     """A flag of the list of bugs: its switches here with their values, or why it has none.
 
     `system` is where the switches are shown to matter; `entries` are the bugs that the flag is of.
@@ -29,28 +29,28 @@ class Flag:
     excuse: str = ""
 
 
-BESIDE: tuple[Flag, ...] = (
-    Flag("unfenced_ofle", ("KIP-320",), "replication", {"fetch_fencing": False}),
-    Flag(
+BESIDE: tuple[PublishedFlag, ...] = (
+    PublishedFlag("unfenced_ofle", ("KIP-320",), "replication", {"fetch_fencing": False}),
+    PublishedFlag(
         "hw_uses_optimistic_isr", ("KIP-497",), "replication",
         {"isr_adopted_when_written": False},
     ),
     # Its entry has no bounds within which a system shows it quickly; the switch is there.
-    Flag(
+    PublishedFlag(
         "skip_truncate_same_leader", ("KAFKA-7164",), "replication",
         {"truncates_again": "new_leader"},
     ),
-    Flag("disk_swap", ("KIP-966",), "replication", {"disk_lost": "by_any"}),
-    Flag(
+    PublishedFlag("disk_swap", ("KIP-966",), "replication", {"disk_lost": "by_any"}),
+    PublishedFlag(
         "lai_may_drop", ("KAFKA-2729",), None, {},
         "no switch: a request may always be lost, as often as the bound `losses` lets it",
     ),
-    Flag(
+    PublishedFlag(
         "preferred_ignores_isr", ("unclean-election",), None, {},
         "the preferred leader is chosen by a pure function; `replication` lets any live member of "
         "the ISR win, and who is outside it is unclean_leader_election",
     ),
-    Flag(
+    PublishedFlag(
         "no_isr_notification", (), None, {},
         "KAFKA-1367, about what clients are answered: needs UpdateMetadata to be claimed about",
     ),
@@ -68,7 +68,7 @@ def bug_flags_of(entry: ZooEntry) -> tuple[str, ...]:
     return tuple(re.split(r" [+/] ", entry.flag))
 
 
-def _derived() -> dict[str, Flag]:
+def _derived() -> dict[str, PublishedFlag]:
     found = {one.name: one for one in BESIDE}
     for name in dict.fromkeys(name for entry in ZOO for name in bug_flags_of(entry)):
         if name in found:
@@ -78,12 +78,14 @@ def _derived() -> dict[str, Flag]:
         alone_first = sorted(entries, key=lambda entry: len(bug_flags_of(entry)))
         shown = next((entry.shown for entry in alone_first if entry.shown), None)
         if shown is None:
-            found[name] = Flag(name, ids, None, {}, entries[0].excuse)
+            found[name] = PublishedFlag(name, ids, None, {}, entries[0].excuse)
         else:
             # A design of `classic` is a version by itself, with nothing reverted.
-            found[name] = Flag(name, ids, shown.system, shown.reverted or {"design": shown.base})
+            found[name] = PublishedFlag(
+                name, ids, shown.system, shown.reverted or {"design": shown.base}
+            )
     return found
 
 
-FLAGS: dict[str, Flag] = _derived()
-"""Flag of the sheet -> what it is here."""
+FLAGS: dict[str, PublishedFlag] = _derived()
+"""PublishedFlag of the sheet -> what it is here."""

@@ -28,9 +28,9 @@ ENTRIES = (
         "leader in between. If it was not notified of one, and a follower has truncated its log "
         "under that leader, it commits records that the next leader lacks.",
         "no_message_loss", "",
-        excuse="needs three brokers under three leader epochs, with which the fixed protocol is "
-        "too large to be explored whole; the story `known_ends_outlive_an_epoch` is a run, of "
-        "`--without follower_ends_reset_on_election`, and shown on Kafka 2.3.1, 2.8.2 and 3.9.1",
+        excuse="needs three brokers and three leader epochs, with which the fixed protocol is "
+        "too large to explore completely; the story `known_ends_outlive_an_epoch`, with `--without "
+        "follower_ends_reset_on_election`, shows it, also on Kafka 2.3.1, 2.8.2 and 3.9.1",
         remark="Found here; no JIRA is known to us. Every preset is taken as if leaders forgot: "
         "`insync versions` lists it among what is assumed.",
     ),

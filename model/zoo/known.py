@@ -9,14 +9,14 @@ from model.zoo import ZOO
 from model.zoo.entry import Expression, ZooEntry
 
 
-class KnownBug(NamedTuple):
+class BugWithBounds(NamedTuple):
     """A bug that a version has, and the bounds that the system's defaults are too small in."""
 
     entry: ZooEntry
     raised: dict[str, int]
 
 
-def known_for(recorded: RecordedSystem, claim: str) -> KnownBug | None:
+def known_for(recorded: RecordedSystem, claim: str) -> BugWithBounds | None:
     """The bug that breaks `claim` in this version and asks for the least more than the defaults.
 
     None where the zoo knows of none: that says nothing about the claim.
@@ -36,7 +36,7 @@ def known_for(recorded: RecordedSystem, claim: str) -> KnownBug | None:
                 if number > defaults.get(name, number)
             }
             more = sum(number - defaults[name] for name, number in raised.items())
-            found.append((more, one.number, KnownBug(one, raised)))
+            found.append((more, one.number, BugWithBounds(one, raised)))
     return min(found)[2] if found else None
 
 

@@ -13,8 +13,8 @@ steps is 0 where states are judged, and the other way round.
 
 Successors are appended to the planes of `out` from position `begin` to `end`: word w of successor n
 lies at `out[w * row + n]`, and `out[words * row + n]` has the number of the state that it comes
-from, if `first` is that of the first state. What lies up to `LANES` places behind the end may be
-overwritten too, so that a row takes `BLOCK` successors and those of one call more.
+from, if `first` is that of the first state. A call may overwrite up to `LANES` places past `end`. A
+row must therefore have room for `BLOCK` successors plus those of one more call.
 
 `fired` counts by instance, `refused` marks by reason, `pruned` counts by bound and, in its last
 place, the states from which nothing is possible, within bounds or beyond. A negative answer names

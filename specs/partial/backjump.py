@@ -67,7 +67,7 @@ class Decision:
     """Fields that never fall, and rose by it."""
 
     @property
-    def left(self) -> int:
+    def spare_steps(self) -> int:
         """Steps that could have been taken besides."""
         return self.change.room - len(self.plan)
 
@@ -301,7 +301,7 @@ class Backjumping:
                 goal[place] = self.ledger.read(*place) + rise if rise else code
         path = self.planner.path
         path.clear()
-        most = min(choice.left + 1, MOST_PLANNED)
+        most = min(choice.spare_steps + 1, MOST_PLANNED)
         for _ in self.planner.ways(goal, most, SearchBudget(FUEL), is_brief=True):
             self._check_budget()
             early = path[:-1]

@@ -160,7 +160,7 @@ def replicas_are_assigned(now, b, p, replica):
                    is_assigned(now, b, p, replica))
 
 
-@invariant("and such a list has a first place",
+@invariant("a known replica list is not empty",
            over=(BROKERS, PARTITIONS, PLACES),
            why="a partition without one is unknown, and read from ZooKeeper")
 def known_lists_begin(now, b, p, k):

@@ -1,7 +1,7 @@
-"""Claims beside the two main ones: corollaries of their invariants, and properties of functions.
+"""Further claims: corollaries of the two main inductions, and properties of functions.
 
-`insync prove --all` proves them, each labelled with what it is about: they are corollaries of an
-induction that is proved by itself, inductions of their own, or theorems about a pure function.
+`insync prove --all` proves them. Each is labelled as a corollary of a separately proved induction,
+a separate induction, or a theorem about a pure function.
 """
 
 from specs.theorems.batches import BATCHES

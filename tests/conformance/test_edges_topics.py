@@ -332,7 +332,7 @@ def test_partitions_are_removed_in_whichever_order_they_are_listed(order: tuple[
         pair.take(Step(name, arguments))
 
     for number in order:
-        pair.at(pair.state, pair.world.snapshot())
+        pair.restore(pair.state, pair.world.snapshot())
         pair.compare_enabledness()
         pair.take(Step("partition_is_removed", (1, number)))
     pair.take(Step("controller_continues_event", (1,)))

@@ -247,7 +247,7 @@ NOT_NEEDED = {
     ("leader_expands_isr", "no ISR write of it is under way"),
     ("isr_write_response_arrives", "the write was executed, and answered"),
     ("leader_reads_its_isr_back", "the write's answer was lost"),
-    ("leader_reads_its_isr_back", "the state is of the leader's epoch"),
+    ("leader_reads_its_isr_back", "the state has the leader's epoch"),
     ("leader_reads_its_isr_back", "it has the ISR that was written"),
 }
 

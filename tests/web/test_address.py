@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.web.address import address, fingerprint, open_address
+from conformance.web.address import address, open_address, transitions_digest
 from conformance.web.answers import opening
 from conformance.web.board import board
 from conformance.web.run_files import read_run
@@ -100,7 +100,7 @@ def test_any_letters_are_a_run_or_refused_and_never_an_accident():
 
 def test_versions_of_the_model_have_fingerprints_of_their_own():
     marks = {
-        fingerprint(board(f"system classic version {version}").heading.recorded)
+        transitions_digest(board(f"system classic version {version}").heading.recorded)
         for version in ("hw_truncation", "kip_101", "kip_320_first_try", "kip_320")
     }
 

@@ -11,7 +11,7 @@ import pytest
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 from model.zoo import ZOO
-from model.zoo.flags import BESIDE, FLAGS, Flag, bug_flags_of
+from model.zoo.flags import BESIDE, FLAGS, PublishedFlag, bug_flags_of
 
 SHEET = Path(__file__).resolve().parents[3] / "shared" / "kafka" / "bugzoo.md"
 ROW = re.compile(r"^\| (\d+) \|.*?\| ((?:`[a-z_]+`[^|`]*)+)", re.MULTILINE)
@@ -48,7 +48,7 @@ def test_a_flag_is_a_switch_of_its_system_with_a_value_that_it_can_have_or_is_ex
             assert any(may_be(flag, version) for version in SYSTEMS[flag.system].versions)
 
 
-def may_be(flag: Flag, version: str) -> bool:
+def may_be(flag: PublishedFlag, version: str) -> bool:
     """Can the version have the flag's switches so? Not all go together."""
     assert flag.system is not None
     with contextlib.suppress(ProtocolError):

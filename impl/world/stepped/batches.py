@@ -70,7 +70,7 @@ def returned(place: SuspensionPoint) -> list[int]:
     return brokers
 
 
-def removes_partitions(place: SuspensionPoint | None) -> bool:
+def is_deleting_partition_znodes(place: SuspensionPoint | None) -> bool:
     """The nodes of a topic's partitions are removed: all of them, or the next of them."""
     effect = None if place is None else place.effect
     if not isinstance(effect, ZkOperation):

@@ -7,7 +7,7 @@ from impl.sim.event_run import as_watch_event
 from impl.sim.suspension_points import is_registered
 from impl.sim.world_of_steps import StepKind, refusable
 from impl.world.processes import PROCESS_IS_UP, each_broker
-from impl.world.stepped.batches import removes_partitions
+from impl.world.stepped.batches import is_deleting_partition_znodes
 from impl.world.stepped.controller_run import TOPIC
 from impl.world.stepped.state import (
     Many,
@@ -88,7 +88,7 @@ def _controller_continues_event_unmet(world: SteppedState, broker: int) -> Unmet
         return "it is in the middle of an event"
     if not is_registered(place) and not world.has_session(broker):
         return "it has a ZooKeeper session"
-    if not removes_partitions(place) or world.is_fenced(broker):
+    if not is_deleting_partition_znodes(place) or world.is_fenced(broker):
         return None
     states = any(world.zookeeper.exists(paths.state(TOPIC, one)) for one in world.partitions)
     return "no partition's node is left" if states else None
@@ -112,7 +112,7 @@ def controller_continues_without_session(world: SteppedState, broker: int) -> No
 
 
 def _partition_is_removed_unmet(world: SteppedState, broker: int, number: int) -> Unmet:
-    if not removes_partitions(world.place(broker)):
+    if not is_deleting_partition_znodes(world.place(broker)):
         return "it removes the topic's nodes"
     if not world.has_session(broker):
         return "it has a ZooKeeper session"

@@ -94,7 +94,7 @@ def _swarm(chance: random.Random) -> Faults:
 WIDE_FAULTS = Profiles("wide", WIDE_PROFILES, _swarm)
 
 
-def world_of(faults: str, brokers: int) -> dict[str, Any]:
+def world_settings(faults: str, brokers: int) -> dict[str, Any]:
     """What `WideWorld` is given for a profile: how many replicas, for one, a partition has."""
     return {"factor": min(3, brokers), **_WORLDS.get(faults, {})}
 
@@ -164,7 +164,7 @@ def run_wide(
     if steps < 1:
         raise ValueError(f"a run has 1 step or more, not {steps}")
     world = world or WideWorld(
-        brokers, topics, partitions, release=release, seed=seed, **world_of(faults, brokers)
+        brokers, topics, partitions, release=release, seed=seed, **world_settings(faults, brokers)
     )
     simulator, claims = WideSimulator(world, seed, faults), WideClaims(world)
     claims.keeps_committed = keeps_records(faults)

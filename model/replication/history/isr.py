@@ -11,7 +11,7 @@ from model.language import SetOf, require, transition, version
 from model.replication.history.state import BROKERS, EPOCHS
 
 
-def require_free(now, broker):
+def require_no_isr_write_in_flight(now, broker):
     """The broker leads, and none of its ISR writes is under way."""
     require(now.replica[broker].role == "leading",          "the broker believes it leads")
     require(now.leader[now.replica[broker].epoch].write == "none",
@@ -23,7 +23,7 @@ def leader_shrinks_isr(now, new, broker, isr):
     """A leader sends a smaller ISR to ZooKeeper; which followers lag is not safety's affair."""
     epoch = now.replica[broker].epoch
     # redundant because of two writes the older is in force already, or would never be sent.
-    require_free(now, broker)
+    require_no_isr_write_in_flight(now, broker)
     require(isr.has(broker),                                "the leader stays in its ISR")
     require(isr.is_subset_of(now.leader[epoch].isr),        "nobody is added")
 
@@ -37,7 +37,7 @@ def leader_expands_isr(now, new, broker, follower):
     mine = now.replica[broker]
     epoch, known = mine.epoch, now.leader[mine.epoch].known_end[follower]
     # redundant because of two writes the older is in force already, or would never be sent.
-    require_free(now, broker)
+    require_no_isr_write_in_flight(now, broker)
     require(known >= mine.hw,                               "the follower has reached the HW")
     if version.isr_join_needs_epoch_start:                  # KAFKA-7128
         require(known >= now.leader[epoch].start,           "it has reached the epoch's start")
@@ -103,7 +103,7 @@ def leader_reads_its_isr_back(now, new, epoch):
     # redundant because the ISR is in force since it was executed; so for the next two.
     require(now.leader[epoch].write == "unanswered",        "the write's answer was lost")
     # redundant because of the same.
-    require(now.zk.epoch == epoch,                          "the state is of the leader's epoch")
+    require(now.zk.epoch == epoch,                          "the state has the leader's epoch")
     # redundant because of the same.
     require(now.zk.isr == now.leader[epoch].written_isr,    "it has the ISR that was written")
 
@@ -119,7 +119,7 @@ def leader_finds_isr_registered(now, new, epoch):
     """
     mine = now.leader[epoch]
     require(mine.write == "sent",                           "an ISR write is on its way")
-    require(now.zk.epoch == epoch,                          "the state is of the leader's epoch")
+    require(now.zk.epoch == epoch,                          "the state has the leader's epoch")
     require(now.zk.isr == mine.written_isr,                 "it has the ISR that the write says")
 
     new.leader[epoch] = mine.but(write="none", isr=mine.written_isr, zk_version=now.zk.version)

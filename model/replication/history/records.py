@@ -15,7 +15,7 @@ from model.language import (
     version,
     when,
 )
-from model.replication.history.isr import require_free
+from model.replication.history.isr import require_no_isr_write_in_flight
 from model.replication.history.state import BROKERS, ENDS, EPOCHS, OFFSETS, RECORDS
 
 
@@ -136,7 +136,7 @@ def leader_advances_hw(now, new, broker, end):
     """
     mine, log = now.replica[broker], now.log[broker]
     leader = now.leader[mine.epoch]
-    require_free(now, broker)
+    require_no_isr_write_in_flight(now, broker)
     require(end > mine.hw,                                  "the HW rises")
     require(end <= log.end,                                 "the leader has the records")
     require(every(BROKERS, lambda member: implies(

@@ -60,7 +60,7 @@ def what_is_committed_may_be(now, e):
 
 
 @invariant("all that is committed was committed by the leader of one epoch",
-           why="so that what is proved of one epoch's commits holds of all of them")
+           why="a property proved for one epoch's commits then holds for every committed record")
 def one_epoch_committed_it_all(now):
     was = now.committed
     return any_of(was.end == 0, all_of(

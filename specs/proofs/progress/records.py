@@ -56,18 +56,18 @@ SYSTEM = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN)
 TWIN = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN, leaders.LEFT_OVER)
 
 
-def wanted(now):
+def end_after_watched_record(now):
     return now.watched + 1
 
 
-RANKS, RECORDS_AWAITED = replicated_records_ranking(wanted)
+RANKS, RECORDS_AWAITED = replicated_records_ranking(end_after_watched_record)
 
 AWAITED = (
     *leaders.AWAITED, *WRITES_AWAITED, *RECORDS_AWAITED,
     AwaitedStep("leader_advances_hw", lambda now: all_of(
         is_led(now), leader_replica(now).write == "none", leaders.every_other_member(
-            now, lambda b: leader_replica(now).known_end[b] >= wanted(now))),
-        lambda now: {"broker": now.zk.leader, "end": wanted(now)}),
+            now, lambda b: leader_replica(now).known_end[b] >= end_after_watched_record(now))),
+        lambda now: {"broker": now.zk.leader, "end": end_after_watched_record(now)}),
 )
 
 RANKING = Ranking(
