@@ -92,7 +92,7 @@ def _is_write_of_state(recorded: Change | RecordedRequest) -> bool:
 
 
 class EffectsOfOnePartition(Effects):
-    """The effects of steps of `impl.World`."""
+    """The effects of steps of `PartitionCluster`."""
 
     def differences(
         self, writes: list[Change], sent: list[RecordedRequest], before: Facts, after: Facts

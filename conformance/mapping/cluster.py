@@ -30,7 +30,7 @@ from impl.world.simulated_cluster import REBALANCE
 from impl.world.staged.leaders import has_all
 from impl.world.staged.server import ANSWER, SHUTDOWN, StagedBroker
 from impl.world.staged.staged_cluster import FIRST_ALIKE, TOPIC, StagedCluster, versions_in
-from impl.world.staged.staged_steps import KINDS
+from impl.world.staged.staged_steps import staged_cluster
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import decode_broker
 from impl.znodes.cluster import decode_controller
@@ -421,9 +421,8 @@ def _replica(
 
 
 def _world(bounds: Mapping[str, int], version: str | None) -> StagedCluster:
-    assert KINDS, "steps are registered where they are defined"
     shape = bounds["brokers"], bounds["partitions"], bounds["replicas"]
-    return StagedCluster(*shape, version or DEFAULT, grain=suspends)
+    return staged_cluster(*shape, version or DEFAULT, grain=suspends)
 
 
 def _not_alike(version: str, run: Run) -> str | None:

@@ -15,7 +15,7 @@ from impl.sim.event_run import ControllerThread
 from impl.sim.suspension_points import is_claim, is_lost, is_registered, newest_controller_epoch
 from impl.world.stepped.controller_run import is_to_write
 from impl.world.stepped.elections import under_way
-from impl.world.stepped.stepped_cluster import ELECTIONS, FIRST, SteppedCluster
+from impl.world.stepped.stepped_cluster import ELECTIONS, FIRST, SteppedCluster, stepped_cluster
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
 from impl.znodes.controller import ControllerEpoch
@@ -170,7 +170,7 @@ def _write(table: FactTable, world: SteppedCluster, at: tuple[int]) -> None:
 
 
 def _world(bounds: Mapping[str, int], version: str | None) -> SteppedCluster:
-    return SteppedCluster(bounds["brokers"], ELECTIONS, version or DEFAULT, only=ROWS)
+    return stepped_cluster(bounds["brokers"], ELECTIONS, version or DEFAULT, only=ROWS)
 
 
 def _not_alike(version: str, run: Run) -> str | None:

@@ -31,7 +31,7 @@ from impl.sim.suspension_points import is_lost, registered_epoch
 from impl.world.stepped.controller_run import writes_state
 from impl.world.stepped.host import RequestInFlight
 from impl.world.stepped.moves import UNKNOWN, has_news, registered_state, state_known_by
-from impl.world.stepped.stepped_cluster import FIRST, WRITES, SteppedCluster
+from impl.world.stepped.stepped_cluster import FIRST, WRITES, SteppedCluster, stepped_cluster
 from impl.world.stepped.writes import (
     OTHER,
     electing,
@@ -522,7 +522,7 @@ def _under_way(table: FactTable, to: tuple[int, int], queue: Iterable[RequestInF
 
 
 def _world(bounds: Mapping[str, int], version: str | None) -> SteppedCluster:
-    return SteppedCluster(
+    return stepped_cluster(
         bounds["brokers"], WRITES, version or DEFAULT, most=bounds["replicas"], only=ROWS
     )
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from conformance.mapping.rows import Facts, FactTable, Family, PossibleNow, StepRow, SystemMap, row
-from impl import Step, World
+from impl import PartitionCluster, Step, observe, partition_cluster
 from impl.core.partition import UNKNOWN_END
 from impl.releases import DEFAULT, Release
-from impl.world.disk_failures import FailingDiskWorld
+from impl.world.disk_failures import failing_disk_cluster
 
 _OWN_ELECTION = "reading the epoch before a registration is a step of the system `election`"
 _LOST = "a registration that lost the race changes nothing"
@@ -55,7 +55,7 @@ def _if_lagging(transition: str) -> PossibleNow:
     """The model's leader drops a follower only if its log ends before the leader's."""
 
     def possible_now(
-        world: World, leader: int, replica: int
+        world: PartitionCluster, leader: int, replica: int
     ) -> tuple[tuple[str, ...], dict[str, int]]:
         partition = world.hosts[leader].partition
         has_all = partition.follower_state(replica).end == partition.log_end
@@ -364,32 +364,32 @@ def _slot(facts: FactTable, at: tuple[int, int], slot: Mapping[str, Any]) -> Non
             facts.put("fetch.record_epoch", at, slot["record"][1])
 
 
-def _world(bounds: Mapping[str, int], version: str | None) -> World:
+def _world(bounds: Mapping[str, int], version: str | None) -> PartitionCluster:
     Release.published(version or DEFAULT)  # of 2.7 with an older inter.broker.protocol.version
-    return World(brokers=bounds["brokers"], version=version or DEFAULT)
+    return partition_cluster(brokers=bounds["brokers"], version=version or DEFAULT)
 
 
 def _story_world(
     bounds: Mapping[str, int], version: str | None, switches: Mapping[str, object]
-) -> FailingDiskWorld:
+) -> PartitionCluster:
     release = version or DEFAULT
     Release.published(release)
     if "late_answers_ignored" in switches:
         if release not in ("2.1", "2.1.0"):
             raise ValueError(f"2.1.0 alone takes late answers (KAFKA-7786), not {release}")
         release = "2.1.0"
-    world = FailingDiskWorld(
-        bounds["brokers"], release, int(cast("int", switches.get("min_insync_replicas", 1)))
-    )
+    world = failing_disk_cluster(bounds["brokers"], version=release)
+    for host in world.hosts.values():
+        host.min_isr = int(cast("int", switches.get("min_insync_replicas", 1)))
     world.assumes = str(switches.get("disk_lost", "never"))
     return world
 
 
-def _facts(world: World) -> Facts:
-    return abstract(world.observe(), world.release)
+def _facts(world: PartitionCluster) -> Facts:
+    return abstract(observe(world), world.release)
 
 
-def _leader_of(world: World, broker: int) -> int:
+def _leader_of(world: PartitionCluster, broker: int) -> int:
     return world.hosts[broker].partition.leader or 0
 
 
@@ -416,7 +416,7 @@ FAMILIES = {
 """Two epochs, and all that is not about them left out."""
 
 
-def _may_be_empty(world: FailingDiskWorld, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+def _may_be_empty(world: PartitionCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
     """Which brokers lose their disks a story assumes; the world loses any."""
     is_member = broker in world.registered_state.isr
     others = [one.partition for one in world.hosts.values() if one.broker != broker]

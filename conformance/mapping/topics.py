@@ -27,7 +27,7 @@ from impl.sim.suspension_points import frames_of, is_lost, registered_epoch
 from impl.world.stepped.batches import is_return, returned
 from impl.world.stepped.controller_run import is_to_write
 from impl.world.stepped.host import RequestInFlight
-from impl.world.stepped.stepped_cluster import BATCHES, TOPIC, SteppedCluster
+from impl.world.stepped.stepped_cluster import BATCHES, TOPIC, SteppedCluster, stepped_cluster
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 from model.topics.state import (
@@ -320,7 +320,7 @@ MORE_ROWS: dict[str, StepRow] = {
 def _world(
     bounds: Mapping[str, int], version: str | None, more: Iterable[str] = ()
 ) -> SteppedCluster:
-    return SteppedCluster(
+    return stepped_cluster(
         bounds["brokers"], BATCHES, version or DEFAULT, bounds["partitions"], only={*ROWS, *more}
     )
 

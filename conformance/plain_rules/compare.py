@@ -16,7 +16,7 @@ from conformance.plain_rules import answers, epoch_cache, moves, request_version
 from conformance.plain_rules import elections as strategies
 from conformance.plain_rules import placement as placement_rules
 from conformance.plain_rules.epoch_cache import End, Entries
-from impl import World
+from impl import partition_cluster
 from impl.admin import placement
 from impl.admin import topic_names as impl_names
 from impl.admin.errors import AdminError
@@ -117,7 +117,7 @@ def _asked(mine: Entries, theirs: LeaderEpochFileCache, asked: str) -> Iterator[
 
 
 def _replicas(broker: int = 1) -> PartitionBroker:
-    return World(brokers=2).hosts[broker]
+    return partition_cluster(brokers=2).hosts[broker]
 
 
 def follower_cuts() -> Iterator[Case]:

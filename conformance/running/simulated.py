@@ -34,6 +34,7 @@ from impl.world.wide.ghosts import ConsumerRead
 from impl.world.wide.node import WideBroker
 from impl.world.wide.rest import is_at_rest
 from impl.world.wide.runs import WideSimulator
+from impl.world.wide.wide_steps import WIDE_KINDS
 from impl.world.wide.wide_world import WideWorld
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
@@ -123,7 +124,7 @@ class TracedWorld(WideWorld):
         self.folder = folder
         self.asked: dict[tuple[int, int], tuple[object, int]] = {}
         self.appended_in: dict[tuple[int, TopicPartition, int], int] = {}
-        super().__init__(**given)
+        super().__init__(WIDE_KINDS, **given)
 
     def _store(self) -> ZooKeeper:
         return _TracedStore(self.folder)

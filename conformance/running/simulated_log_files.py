@@ -30,6 +30,7 @@ from impl.world.simulated_broker import FOLDER
 from impl.world.simulated_cluster import STEP_MS as WIDE_STEP_MS
 from impl.world.wide.node import WideBroker
 from impl.world.wide.runs import run_wide, world_settings
+from impl.world.wide.wide_steps import WIDE_KINDS
 from impl.world.wide.wide_world import FIRST_INSTANT_MS, WideWorld
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
@@ -125,7 +126,7 @@ class LogWritingWorld(WideWorld):
 
     def __init__(self, folder: Path, **given: Any) -> None:
         self.folder = folder
-        super().__init__(**given)
+        super().__init__(WIDE_KINDS, **given)
 
     def _broker_type(self) -> type[WideBroker]:
         return type("LoggingBroker", (_LoggingBroker,), {"folder": self.folder})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from impl.core.requests import LeaderAndIsr
 from impl.releases import DEFAULT, Release
 from impl.sim.effects import EffectPort
 from impl.sim.suspension_points import newest_controller_epoch
+from impl.sim.world_of_steps import StepKind
 from impl.world.broker import PartitionBroker
 from impl.world.hosted_world import HostedWorld
 from impl.world.partition_controller import PartitionController
@@ -35,19 +36,22 @@ class PartitionCluster(HostedWorld[PartitionController, PartitionBroker]):
     """Brokers 1..N with one partition, assigned to all of them in that order.
 
     Any replica that may be elected can be. ``on_request_sent`` is called with the controller, the
-    target and the request. ``version`` is the release. ValueError for an impossible number of
-    brokers.
+    target and the request. ``version`` is the release. ``assumes`` is what the caller assumes of
+    disks that fail; nothing here asks for it. ValueError for an impossible number of brokers.
     """
+
+    assumes = ""
 
     def __init__(
         self,
+        kinds: Mapping[str, StepKind],
         brokers: int = 3,
         seed: int = 0,
         version: str = DEFAULT,
     ) -> None:
         if not 1 <= brokers <= MOST_BROKERS:
             raise ValueError(f"a world has 1 to {MOST_BROKERS} brokers, not {brokers}; try 3")
-        self.seed = seed
+        self.kinds, self.seed = kinds, seed
         self.on_request_sent: Callable[[int, int, LeaderAndIsr], None] = lambda *_: None
         self.assignment = tuple(range(1, brokers + 1))
         super().__init__(brokers, Release.of(version), seed)

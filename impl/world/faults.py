@@ -12,7 +12,7 @@ from functools import partial
 
 from impl.sim.simulator import Faults, Profiles, Weight
 from impl.sim.world_of_steps import Step
-from impl.world.partition_world import World
+from impl.world.cluster import PartitionCluster
 
 PROFILES: dict[str, Faults] = {
     "none": {},
@@ -77,7 +77,7 @@ def _swarm(chance: random.Random) -> Faults:
 REPLICATION_FAULTS = Profiles("", PROFILES, _swarm)
 
 
-def weights_in(world: World, faults: Faults) -> dict[str, Weight]:
+def weights_in(world: PartitionCluster, faults: Faults) -> dict[str, Weight]:
     """The weights of the steps by name; some look at the world."""
     sessions, losses = faults.get("sessions", 0), faults.get("losses", 0)
     lost = (
@@ -103,32 +103,32 @@ def weights_in(world: World, faults: Faults) -> dict[str, Weight]:
     return {name: weights[name] for name in world.kinds}
 
 
-def _epoch_read_weight(world: World, step: Step) -> int:
+def _epoch_read_weight(world: PartitionCluster, step: Step) -> int:
     return LIKELY if world.controllers[step.args[0]].candidacy is None else RARE
 
 
-def _partition_read_weight(world: World, step: Step) -> int:
+def _partition_read_weight(world: PartitionCluster, step: Step) -> int:
     return LIKELY if world.controllers[step.args[0]].cached is None else SELDOM
 
 
-def _election_weight(world: World, step: Step) -> int:
+def _election_weight(world: PartitionCluster, step: Step) -> int:
     return USUAL if _leaderless(world, step.args[0]) else RARE
 
 
-def _leader_and_isr_weight(world: World, step: Step) -> int:
+def _leader_and_isr_weight(world: PartitionCluster, step: Step) -> int:
     return USUAL if _uninformed(world, step.args[1]) else RARE
 
 
-def _append_weight(world: World, step: Step) -> int:
+def _append_weight(world: PartitionCluster, step: Step) -> int:
     log = world.hosts[step.args[0]].log
     return USUAL if log.log_end - log.high_watermark < ENOUGH_UNCOMMITTED else RARE
 
 
-def _isr_shrink_weight(world: World, step: Step) -> int:
+def _isr_shrink_weight(world: PartitionCluster, step: Step) -> int:
     return RARE if world.hosts[step.args[1]].up else USUAL
 
 
-_BY_LOOKING: dict[str, Callable[[World, Step], int]] = {
+_BY_LOOKING: dict[str, Callable[[PartitionCluster, Step], int]] = {
     "controller_reads_epoch": _epoch_read_weight,
     "controller_reads_partition": _partition_read_weight,
     "controller_elects_leader": _election_weight,
@@ -139,11 +139,11 @@ _BY_LOOKING: dict[str, Callable[[World, Step], int]] = {
 }
 
 
-def _leaderless(world: World, broker: int) -> bool:
+def _leaderless(world: PartitionCluster, broker: int) -> bool:
     cached = world.controllers[broker].cached
     return cached is None or cached.state.leader not in cached.live_ids
 
 
-def _uninformed(world: World, replica: int) -> bool:
+def _uninformed(world: PartitionCluster, replica: int) -> bool:
     epoch = world.registered_state.leader_epoch
     return world.hosts[replica].partition.leader_epoch < epoch

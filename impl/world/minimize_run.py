@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from impl.sim.world_of_steps import BROKERS, Step
 from impl.world.partition_simulator import record, steps_of
-from impl.world.partition_world import KINDS
+from impl.world.partition_steps import KINDS
 from impl.world.trace import Trace
 
 FAULTS = frozenset(

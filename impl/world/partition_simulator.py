@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from impl.sim.simulator import SeededSimulator
 from impl.sim.world_of_steps import Step
+from impl.world.cluster import PartitionCluster
 from impl.world.faults import REPLICATION_FAULTS, weights_in
 from impl.world.observation import Changes
-from impl.world.partition_world import KINDS, World
+from impl.world.partition_steps import KINDS, partition_cluster
 from impl.world.trace import ZOOKEEPER, Trace, TraceEvent, TraceHeader
 
 VERSION = "2.3"
@@ -23,11 +24,11 @@ STRATEGY = "any"
 """
 
 
-class PartitionSimulator(SeededSimulator[World]):
+class PartitionSimulator(SeededSimulator[PartitionCluster]):
     """Takes the steps of a world of one partition, and records them."""
 
     def __init__(self, seed: int, faults: str = "everything", brokers: int = 3) -> None:
-        world = World(brokers, seed=seed)
+        world = partition_cluster(brokers, seed=seed)
         chosen = REPLICATION_FAULTS.named(faults, seed)
         super().__init__(world, seed, weights_in(world, chosen))
         self.seed, self.faults = seed, faults
@@ -77,7 +78,7 @@ def record(steps: Iterable[Step], like: TraceHeader, brokers: int | None = None)
     The header is that of the run they come from, but for the number of brokers.
     """
     brokers = brokers or like.brokers
-    world = World(brokers, seed=like.seed)
+    world = partition_cluster(brokers, seed=like.seed)
     changes = Changes(world)
     header = replace(like, brokers=brokers, initial=changes.initial)
     recorder, events = _CampaignRecorder(like.run, changes), list[TraceEvent]()

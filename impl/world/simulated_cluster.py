@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from impl.core.event_controller import EventController
 from impl.releases import Release
-from impl.sim.world_of_steps import Step, offered
+from impl.sim.world_of_steps import Step, StepKind, offered
 from impl.world.processes import (
     PROCESSES,
     Process,
@@ -40,8 +40,10 @@ class SimulatedCluster(WorldOfProcesses, Generic[Broker]):
     first_ms = 0
     nodes: Mapping[int, Broker]
 
-    def __init__(self, release: Release, zookeeper: ZooKeeper) -> None:
-        self.release = release
+    def __init__(
+        self, kinds: Mapping[str, StepKind], release: Release, zookeeper: ZooKeeper
+    ) -> None:
+        self.kinds, self.release = kinds, release
         self.clock = 0
         self.next_record = 0
         self.zookeeper = zookeeper

@@ -12,7 +12,7 @@ then one line a step:
 
 and a last line ``{"end": true, "run": id, "events": n}``, so that a truncated file is noticed.
 
-``initial`` and ``observed`` hold leaves of ``World.observe()`` by path (see
+``initial`` and ``observed`` hold leaves of ``observe`` by path (see
 ``impl.world.observation``): all of them at first, then those that the step changed. Of a log, and
 of its leader epochs, a step shows what is new: ``{"from": n, "then": [...]}`` is the first n
 entries as they were, and these after them; a whole list does as well. Applying them in order gives

@@ -25,7 +25,8 @@ from impl.sim.event_run import ControllerThread
 from impl.sim.simulator import SWARM
 from impl.sim.world_of_steps import Step, StepNotPossible
 from impl.world.staged.faults import STAGED_PROFILES
-from impl.world.staged.staged_cluster import STAGED_KINDS, StagedCluster
+from impl.world.staged.staged_cluster import StagedCluster
+from impl.world.staged.staged_steps import STAGED_KINDS, staged_cluster
 from impl.znodes import paths
 from impl.zookeeper.port import wait
 from model.systems import system
@@ -308,7 +309,7 @@ def test_a_request_that_is_put_in_front_of_others_is_a_mismatch() -> None:
 
 
 def test_a_step_that_is_not_possible_says_so() -> None:
-    world = StagedCluster()
+    world = staged_cluster()
 
     with pytest.raises(StepNotPossible, match="did you mean broker_runs_for_controller"):
         world.do(Step("broker_runs_for_controler", (1,)))
@@ -342,7 +343,7 @@ def test_a_world_that_is_put_back_does_and_shows_the_same_again(faults: str) -> 
 
 def test_several_partitions_of_an_older_release_are_refused() -> None:
     with pytest.raises(ValueError, match=r"staged as since 1\.1, not as in 1\.0"):
-        StagedCluster(version="1.0", partitions=2)
+        staged_cluster(version="1.0", partitions=2)
 
 
 THREE = {**cluster.BOUNDS, **SHAPES[0], "queue": 20}

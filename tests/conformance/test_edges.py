@@ -9,7 +9,7 @@ import pytest
 from conformance.cli.edges import SMALL
 from conformance.edges import MOST_MISMATCHES, walk_edges
 from conformance.mapping.replication import FAMILIES
-from impl.world.partition_world import KINDS
+from impl.world.partition_steps import KINDS
 from model.systems import system
 from specs.explorer import explore
 from specs.verdict import Verdict

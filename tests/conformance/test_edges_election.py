@@ -17,7 +17,12 @@ from impl import Step
 from impl.core import answers
 from impl.core.event_controller import EventController
 from impl.world.stepped.elections import under_way
-from impl.world.stepped.stepped_cluster import ELECTIONS, SteppedCluster
+from impl.world.stepped.stepped_cluster import (
+    ELECTIONS,
+    STEPPED_KINDS,
+    SteppedCluster,
+    stepped_cluster,
+)
 from impl.znodes.retrying_client import RetryingZnodeClient
 from impl.zookeeper import Op
 from model.systems import system
@@ -26,7 +31,7 @@ from tests.planting import deletes_any_controller
 
 
 def election_world(version: str = "2.3") -> SteppedCluster:
-    return SteppedCluster(2, ELECTIONS, version, only=MAP.rows)
+    return stepped_cluster(2, ELECTIONS, version, only=MAP.rows)
 
 
 def steps_of(world: SteppedCluster, *names: str) -> None:
@@ -98,7 +103,7 @@ def test_a_silent_step_that_changes_something_is_found(monkeypatch: pytest.Monke
     def forgets(world: SteppedCluster, broker: int) -> None:
         world.controllers[broker].abandon()
 
-    kinds, name = SteppedCluster.all_kinds, "reply_to_registration_is_lost"
+    kinds, name = STEPPED_KINDS, "reply_to_registration_is_lost"
     monkeypatch.setitem(kinds, name, replace(kinds[name], act=forgets))
 
     report = walk_edges(MAP.small, max_states=200, about=MAP)

@@ -21,7 +21,7 @@ from impl.core.deletion import DeletionManager
 from impl.core.event_controller import EventController
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.replica_manager import ReplicaManager
-from impl.world.stepped.stepped_cluster import BATCHES, SteppedCluster
+from impl.world.stepped.stepped_cluster import BATCHES, SteppedCluster, stepped_cluster
 from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.retrying_client import RetryingZnodeClient
@@ -48,7 +48,7 @@ def acts(world: SteppedCluster, broker: int) -> str | None:
 
 
 def with_a_topic() -> SteppedCluster:
-    world = SteppedCluster(2, BATCHES)
+    world = stepped_cluster(2, BATCHES)
     steps_of(world, *BECOMES_CONTROLLER)
     world.do(Step("admin_creates_topic", (1, 2, 0, 1)))
     steps_of(world, "controller_handles_topic_change")
@@ -270,7 +270,7 @@ def test_a_write_over_a_state_that_changed_since_it_was_read_is_found(
 
 
 def test_a_controller_that_is_answered_over_a_session_that_is_over_is_in_nobodys_way() -> None:
-    world = SteppedCluster(2, BATCHES)
+    world = stepped_cluster(2, BATCHES)
     world.do(Step("broker_runs_for_controller", (1,)))
     world.do(Step("session_expires", (1,)))
 
@@ -385,7 +385,7 @@ def test_a_controller_whose_session_is_over_ends_what_it_does_and_writes_nothing
 
 
 def test_several_brokers_that_fail_at_once_are_one_event_as_in_kafka() -> None:
-    world = SteppedCluster(3, BATCHES)
+    world = stepped_cluster(3, BATCHES)
     steps_of(world, *BECOMES_CONTROLLER)
     world.do(Step("admin_creates_topic", (2, 3, 1, 1)))
     steps_of(world, "controller_handles_topic_change", *["controller_continues_event"] * 4)
@@ -408,10 +408,10 @@ def test_several_brokers_that_fail_at_once_are_one_event_as_in_kafka() -> None:
 
 
 def test_what_may_not_be_done_says_what_is_missing() -> None:
-    world = SteppedCluster(2, BATCHES)
+    world = stepped_cluster(2, BATCHES)
 
     with pytest.raises(StepNotPossible, match="it is in the middle of an event"):
         world.do(Step("controller_continues_event", (1,)))
     assert world.why_not(Step("it_rains", ())) == "it_rains is the name of a step"
     with pytest.raises(ValueError, match=r"as since 1\.1"):
-        SteppedCluster(2, BATCHES, "0.11")
+        stepped_cluster(2, BATCHES, "0.11")

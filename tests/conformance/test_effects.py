@@ -11,7 +11,7 @@ from conformance.cli.lockstep import lockstep
 from conformance.effects import EffectsOfOnePartition
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.walks import walk
-from impl import Step, World
+from impl import PartitionCluster, Step
 from impl.sim.simulator import SWARM
 from impl.world import control
 from impl.world.faults import PROFILES
@@ -69,7 +69,7 @@ def test_a_znode_that_is_written_on_the_side_is_a_mismatch(monkeypatch: pytest.M
 def test_a_request_that_is_reported_and_never_sent_is_a_mismatch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def drops(world: World, requests: Requests) -> None:
+    def drops(world: PartitionCluster, requests: Requests) -> None:
         for target, request in requests:
             world.on_request_sent(request.controller, target, request)
 
@@ -85,7 +85,7 @@ def test_requests_that_go_out_in_another_order_are_a_mismatch(
 ) -> None:
     sends = control.put_in_flight
 
-    def backwards(world: World, requests: Requests) -> None:
+    def backwards(world: PartitionCluster, requests: Requests) -> None:
         sends(world, requests[::-1])
 
     monkeypatch.setattr(control, "put_in_flight", backwards)

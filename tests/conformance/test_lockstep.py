@@ -9,7 +9,7 @@ from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mapping import AS_RELEASED, ROWS, STEPS_OF, UNOBSERVED
 from conformance.model_stepper import ModelStepper
 from conformance.walks import walk
-from impl import KINDS, Step, World
+from impl import KINDS, PartitionCluster, Step
 from impl.releases import DEFAULT
 from model.systems import system
 from tests.conformance.machine import InStep, run
@@ -145,9 +145,9 @@ def test_the_same_step_is_offered_where_the_bound_allows_it() -> None:
 def test_a_step_that_the_model_refuses_is_a_mismatch_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    offered = World.enabled
+    offered = PartitionCluster.enabled
     early = Step("controller_reads_partition", (1,))
-    monkeypatch.setattr(World, "enabled", lambda self: [*offered(self), early])
+    monkeypatch.setattr(PartitionCluster, "enabled", lambda self: [*offered(self), early])
 
     with pytest.raises(Mismatch, match="the implementation offers controller_reads_partition"):
         Lockstep().compare_enabledness()
@@ -156,9 +156,9 @@ def test_a_step_that_the_model_refuses_is_a_mismatch_with_the_reason(
 def test_a_step_that_the_implementation_lacks_is_a_mismatch_with_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    why_not = World.why_not
+    why_not = PartitionCluster.why_not
     monkeypatch.setattr(
-        World, "why_not",
+        PartitionCluster, "why_not",
         lambda self, step: "never" if step.name == "session_expires" else why_not(self, step),
     )  # fmt: skip
 

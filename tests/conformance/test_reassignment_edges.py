@@ -17,7 +17,7 @@ from impl import Step, StepNotPossible
 from impl.core.reassigner import Reassigner
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
-from impl.world.stepped.stepped_cluster import WRITES, SteppedCluster
+from impl.world.stepped.stepped_cluster import WRITES, SteppedCluster, stepped_cluster
 from impl.znodes import TopicPartition
 from specs.verdict import Verdict
 from tests.conformance.test_edges_topics import steps_of
@@ -25,7 +25,7 @@ from tests.conformance.test_edges_topics import steps_of
 
 def in_the_middle_of_a_move() -> SteppedCluster:
     """The controller on broker 1 has taken up a move from 1 to 2, and written nothing."""
-    world = SteppedCluster(2, WRITES)
+    world = stepped_cluster(2, WRITES)
     world.do(Step("topic_is_created", (1, 0, 0)))
     steps_of(
         world,
@@ -279,7 +279,7 @@ def test_faults_are_walked_in_a_family_alone() -> None:
 
 
 def test_what_may_not_be_done_says_what_is_missing() -> None:
-    world = SteppedCluster(2, WRITES)
+    world = stepped_cluster(2, WRITES)
 
     with pytest.raises(StepNotPossible, match="it is in the middle of an event"):
         world.do(Step("controller_continues_event", (1,)))

@@ -11,7 +11,7 @@ import pytest
 from conformance.mapping import MAPPED
 from conformance.not_played import ReasonKind
 from conformance.play_story import StoryReplay, replay_story, why_not_applicable
-from impl import KINDS, World
+from impl import KINDS, PartitionCluster
 from specs.story import Story, parse, read_story
 from specs.verdict import Verdict
 from tests.planting import never_leads, takes_anybody
@@ -180,7 +180,7 @@ def test_a_step_that_is_another_transition_here_is_a_refusal_of_this_one() -> No
 def test_what_does_not_apply_says_why_before_anything_is_played(
     heading: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(World, "do", None)
+    monkeypatch.setattr(PartitionCluster, "do", None)
 
     reported = replay_story(story(f"{heading}\n\nrefused controller_resigns broker=1\n"))
 

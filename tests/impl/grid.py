@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from impl import World
+from impl import PartitionCluster
 from impl.sim.world_of_steps import BROKERS, StepKind
 
 
-def grid(world: World, kind: StepKind) -> Iterable[tuple[int, ...]]:
+def grid(world: PartitionCluster, kind: StepKind) -> Iterable[tuple[int, ...]]:
     """All arguments that name brokers alone, a replica beside its leader; else the candidates."""
     if not {*kind.parameters} <= BROKERS:
         return kind.candidates(world)

@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from impl import KINDS, PROFILES, PartitionSimulator, Step, World, leaves
+from impl import (
+    KINDS,
+    PROFILES,
+    PartitionCluster,
+    PartitionSimulator,
+    Step,
+    leaves,
+    observe,
+    partition_cluster,
+)
 from impl.core.partition import RemoteReplica
 from impl.sim.simulator import SWARM
 from impl.world.candidates import each_question
@@ -17,7 +26,7 @@ from impl.world.trace import apply_observation
 from tests.impl.grid import grid
 
 
-def asked_in_full(world: World) -> list[Step]:
+def asked_in_full(world: PartitionCluster) -> list[Step]:
     """Every step that may be taken, by asking about all that there could be."""
     return [
         Step(name, args)
@@ -45,8 +54,8 @@ def test_wrong_candidates_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         test_the_candidates_leave_out_no_step_that_may_be_taken("everything", 3)
 
 
-def differing(world: World, before: dict[str, object]) -> dict[str, object]:
-    return {path: value for path, value in leaves(world.observe()).items() if before[path] != value}
+def differing(world: PartitionCluster, before: dict[str, object]) -> dict[str, object]:
+    return {path: value for path, value in leaves(observe(world)).items() if before[path] != value}
 
 
 def in_full(changed: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
@@ -60,39 +69,39 @@ def in_full(changed: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
 def test_the_leaves_that_changed_are_those_that_differ(faults: str) -> None:
     simulator = PartitionSimulator(9, faults)
     changes = Changes(simulator.world)
-    before = leaves(simulator.world.observe())
+    before = leaves(observe(simulator.world))
 
     for _ in range(600):
         simulator.advance()
         expected = differing(simulator.world, before)
 
         assert in_full(changes.look(), before) == expected
-        before = leaves(simulator.world.observe())
+        before = leaves(observe(simulator.world))
         assert changes.known.items() <= before.items()
 
 
-def change_checkpoint(world: World) -> None:
+def change_checkpoint(world: PartitionCluster) -> None:
     world.hosts[2].checkpoint.offset += 1
 
 
-def change_epoch_cache(world: World) -> None:
+def change_epoch_cache(world: PartitionCluster) -> None:
     world.hosts[2].log.epochs.assign(7, 0)
 
 
-def change_known_end(world: World) -> None:
+def change_known_end(world: PartitionCluster) -> None:
     world.hosts[2].partition.remotes[1] = RemoteReplica(5)
 
 
-def change_min_read(world: World) -> None:
+def change_min_read(world: PartitionCluster) -> None:
     world.controllers[2].read_epoch()
 
 
 @pytest.mark.parametrize(
     "change", [change_checkpoint, change_epoch_cache, change_known_end, change_min_read]
 )
-def test_what_changes_in_a_broker_is_seen(change: Callable[[World], None]) -> None:
-    world = World()
-    changes, before = Changes(world), leaves(world.observe())
+def test_what_changes_in_a_broker_is_seen(change: Callable[[PartitionCluster], None]) -> None:
+    world = partition_cluster()
+    changes, before = Changes(world), leaves(observe(world))
 
     change(world)
 

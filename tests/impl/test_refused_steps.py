@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from impl import KINDS, PartitionSimulator, Step, StepNotPossible, World
+from impl import KINDS, PartitionSimulator, Step, StepNotPossible, partition_cluster
 from impl.world.candidates import LEADS
 from tests.impl.grid import grid
 
@@ -87,10 +87,10 @@ def test_every_condition_of_every_step_is_once_the_first_to_fail() -> None:
 )
 def test_a_step_that_makes_no_sense_is_refused_with_what_would(step: Step, reason: str) -> None:
     with pytest.raises(StepNotPossible, match=reason):
-        World().do(step)
+        partition_cluster().do(step)
 
 
 @pytest.mark.parametrize("brokers", [0, -1, 10])
 def test_a_world_of_a_senseless_size_is_refused(brokers: int) -> None:
     with pytest.raises(ValueError, match="1 to 9 brokers"):
-        World(brokers)
+        partition_cluster(brokers)

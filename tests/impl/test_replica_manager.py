@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.vectors.implementation.batch_log import no_client
-from impl import World
+from impl import partition_cluster
 from impl.core.fetcher_thread import (
     FetcherError,
     FetchReply,
@@ -58,7 +58,7 @@ def test_a_replica_that_is_not_new_is_not_made_anew_beside_a_directory_that_fail
 
 
 def test_up_to_0_10_a_follower_truncates_its_log_at_once_and_keeps_no_epochs():
-    replicas = World(3, version="0.10").hosts[1]
+    replicas = partition_cluster(3, version="0.10").hosts[1]
     assert receives(replicas, leader=1) == "NONE"
     for record in (1, 2):
         replicas.append(record, 1)
@@ -71,7 +71,7 @@ def test_up_to_0_10_a_follower_truncates_its_log_at_once_and_keeps_no_epochs():
 
 def test_up_to_2_0_a_fetcher_takes_what_its_leader_answers_in_whatever_epoch_it_was_asked():
     for release, appended in (("2.0", 1), ("2.1", 0)):
-        replicas = World(3, version=release).hosts[1]
+        replicas = partition_cluster(3, version=release).hosts[1]
         receives(replicas, leader=2, leader_epoch=1)
         replicas.ask(2)
         asked = replicas.under_way(2)

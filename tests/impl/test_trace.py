@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from impl import PartitionSimulator, Step, Trace, TraceError, World, leaves, read_trace, simulate
+from impl import (
+    PartitionSimulator,
+    Step,
+    Trace,
+    TraceError,
+    leaves,
+    observe,
+    partition_cluster,
+    read_trace,
+    simulate,
+)
 from impl.world.trace import (
     apply_observation,
     lines_of,
@@ -47,14 +57,14 @@ def test_every_observation_can_be_rebuilt_and_replayed(tmp_path: Path) -> None:
     path = tmp_path / "run.ndjson"
     write_trace(path, RUN)
     trace = read_trace(path)
-    world = World(trace.header.brokers, trace.header.seed)
+    world = partition_cluster(trace.header.brokers, trace.header.seed)
 
     observations = list(trace.observations())
 
-    assert observations[0] == world.observe()
+    assert observations[0] == observe(world)
     for event, observation in zip(trace.events, observations[1:], strict=True):
         world.do(Step(event.step, tuple(event.args.values())))
-        assert observation == world.observe()
+        assert observation == observe(world)
 
 
 def test_an_event_shows_the_leaves_that_changed_and_no_other() -> None:
@@ -73,7 +83,7 @@ def test_leaves_and_rebuild_are_inverse() -> None:
     simulator = PartitionSimulator(3)
     for _ in range(200):
         simulator.advance()
-    seen = simulator.world.observe()
+    seen = observe(simulator.world)
 
     assert nested_observation(leaves(seen)) == seen
 

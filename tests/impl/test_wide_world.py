@@ -27,6 +27,7 @@ from impl.world.wide import (
 )
 from impl.world.wide.ghosts import records_in
 from impl.world.wide.rest import is_at_rest, is_overlooked, leader_of, waits_in_vain
+from impl.world.wide.wide_steps import wide_world
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
 
@@ -139,7 +140,9 @@ def every_partition(world: WideWorld) -> list[TopicPartition]:
 
 def settled(release: str, brokers: int, faults: str, seed: int, steps: int) -> WideWorld:
     """The world of a run, left alone until it is at rest."""
-    simulator = WideSimulator(world := WideWorld(brokers, release=release, seed=seed), seed, faults)
+    simulator = WideSimulator(
+        world := wide_world(brokers, release=release, seed=seed), seed, faults
+    )
     for _ in range(steps):
         simulator.advance()
     simulator.calm_down()
@@ -168,7 +171,7 @@ def test_a_deletion_that_waits_for_a_move_refused_at_a_failover_waits_for_a_brok
 
     Nothing but a broker that starts makes it eligible again (2.3).
     """
-    simulator = WideSimulator(world := WideWorld(seed=2), 2, "operators")
+    simulator = WideSimulator(world := wide_world(seed=2), 2, "operators")
     for _ in range(700):
         simulator.advance()
     simulator.calm_down()
@@ -186,7 +189,7 @@ def test_a_deletion_that_waits_for_a_move_refused_at_a_failover_waits_for_a_brok
 
 def test_an_offset_by_time_is_asked_of_a_disk_that_fails_before_anybody_has_noticed() -> None:
     """An index answers where every record is older: what the log would say cannot be read."""
-    simulator = WideSimulator(world := WideWorld(seed=1, directories=2), 1, "clients")
+    simulator = WideSimulator(world := wide_world(seed=1, directories=2), 1, "clients")
     for _ in range(250):
         simulator.advance()
     world.clock += 1_000
@@ -244,7 +247,7 @@ def test_the_same_seed_is_the_same_run_in_another_process() -> None:
 
 
 def test_what_is_listed_can_be_taken_and_nothing_else() -> None:
-    simulator = WideSimulator(world := WideWorld(), 2, "everything")
+    simulator = WideSimulator(world := wide_world(), 2, "everything")
 
     for _ in range(300):
         enabled = world.enabled()
@@ -259,7 +262,7 @@ def test_what_is_listed_can_be_taken_and_nothing_else() -> None:
 
 
 def test_a_run_that_is_driven_by_hand_elects_leaders_and_acknowledges() -> None:
-    world = WideWorld(brokers=2, topics=1, partitions=1, factor=2)
+    world = wide_world(brokers=2, topics=1, partitions=1, factor=2)
     wanted = ("zookeeper_notifies", "event_is_handled", "request_arrives", "answer_arrives")
     while steps := [step for step in world.enabled() if step.name in wanted]:
         world.do(steps[0])
@@ -282,7 +285,7 @@ MOST_HELD = 2_500
 
 
 def test_memory_does_not_grow_with_the_run() -> None:
-    simulator = WideSimulator(world := WideWorld(), 2, "everything")
+    simulator = WideSimulator(world := wide_world(), 2, "everything")
 
     def held() -> int:
         logs = [node.logs.log(one) for node in world.nodes.values() for one in node.logs.partitions]
@@ -321,7 +324,7 @@ def test_a_leader_that_counts_its_own_log_alone_loses_what_it_acknowledged(
 
 
 def test_a_controller_that_never_resigns_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = WideWorld()
+    world = wide_world()
     claims = WideClaims(world)
     claims.look()
     current = next(node for node in world.nodes.values() if node.controller.active)
@@ -336,7 +339,7 @@ def test_a_controller_that_never_resigns_is_noticed(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_world_in_which_a_broker_is_down_is_not_at_rest() -> None:
-    simulator = WideSimulator(world := WideWorld(), 1, "none")
+    simulator = WideSimulator(world := wide_world(), 1, "none")
     for _ in range(400):
         simulator.advance()
     simulator.calm_down()
@@ -350,7 +353,7 @@ def test_a_world_in_which_a_broker_is_down_is_not_at_rest() -> None:
 
 def test_a_disk_that_loses_power_loses_what_was_not_forced() -> None:
     """The adversary is real: without it the same claims hold, with it a log may end earlier."""
-    world = WideWorld(brokers=1, topics=1, partitions=1, factor=1)
+    world = wide_world(brokers=1, topics=1, partitions=1, factor=1)
     simulator = WideSimulator(world, 1, "none")
     lost = []
     for _ in range(5):  # chance leaves everything at times
@@ -373,9 +376,9 @@ def test_a_disk_that_loses_power_loses_what_was_not_forced() -> None:
 
 def test_nonsense_is_refused_with_what_would_be_right() -> None:
     with pytest.raises(ValueError, match="1 to 9 brokers, not 0; try 3"):
-        WideWorld(0)
+        wide_world(0)
     with pytest.raises(ValueError, match="1 to 2 replicas of each"):
-        WideWorld(2, factor=3)
+        wide_world(2, factor=3)
     with pytest.raises(
         ValueError, match="no fault profile 'chaos' of a wide cluster; there are none"
     ):

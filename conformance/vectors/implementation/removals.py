@@ -7,7 +7,8 @@ from typing import Any
 from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.core.controller_parts import ControllerConfig
 from impl.sim.world_of_steps import Step
-from impl.world.wide import WIDE_KINDS, WideWorld
+from impl.world.wide import WideWorld
+from impl.world.wide.wide_steps import wide_world
 from impl.znodes import ReplicaAssignment, TopicPartition, TopicZnode, encode_topic, paths
 from impl.znodes.topics import topic_version
 from impl.zookeeper.port import wait
@@ -24,7 +25,7 @@ STANDS_FOR_TIME = ("broker_starts", "dead_session_expires")
 def deleting(question: Question, brokers: int) -> WideWorld:
     """A cluster with one partition on all of its brokers, in which topics may be deleted."""
     config = ControllerConfig(delete_topics=True)
-    world = WideWorld(brokers, 1, 1, brokers, str(release(question)), config=config)
+    world = wide_world(brokers, 1, 1, brokers, str(release(question)), config=config)
     settle(world)
     return world
 
@@ -33,12 +34,12 @@ def settle(world: WideWorld) -> None:
     """Let everything happen that is under way, in turns, until the cluster says nothing new."""
     busy = [
         name
-        for name, kind in WIDE_KINDS.items()
+        for name, kind in world.kinds.items()
         if kind.fault is None and name not in (*QUIET, *STANDS_FOR_TIME)
     ]
     for _ in range(PATIENCE // len(busy)):
         for name in busy:
-            for args in WIDE_KINDS[name].possible(world):
+            for args in world.kinds[name].possible(world):
                 step = Step(name, args)
                 if world.why_not(step) is None:
                     world.do(step)

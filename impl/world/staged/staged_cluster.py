@@ -8,7 +8,7 @@ all partitions. Source: fact sheet b, c, d, e, f, g, h, k.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import Any
 
@@ -38,9 +38,6 @@ MINDED = (
 )  # fmt: skip
 """What a controller watches beside /controller and each broker's registration."""
 
-STAGED_KINDS: dict[str, StepKind] = {}
-"""Every step of a staged cluster by name, sorted; `impl.world.staged.staged_steps` fills it."""
-
 
 def every_effect(thread: ControllerThread, place: SuspensionPoint) -> bool:
     """The finest grain: before each operation on ZooKeeper and each round, and after each multi."""
@@ -58,10 +55,9 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
     partitions in a release before 1.1.
     """
 
-    kinds = STAGED_KINDS
-
     def __init__(
         self,
+        kinds: Mapping[str, StepKind],
         brokers: int = 2,
         partitions: int = 1,
         replicas: int = 2,
@@ -73,7 +69,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
                 f"a cluster of several partitions is staged as since {FIRST_ALIKE}, not as in "
                 f"{version}"
             )
-        super().__init__(Release.of(version), ZooKeeper())
+        super().__init__(kinds, Release.of(version), ZooKeeper())
         make_controller_epoch(self.admin)
         self.on_request_sent: Callable[[int, int, SentRequest], None] = (
             lambda controller, to, sent: None

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 from impl.core.answers import NONE
@@ -19,7 +20,7 @@ from impl.world.simulated_cluster import broker_stops, brokers_that, leaders_are
 from impl.world.staged import leaders
 from impl.world.staged.leaders import at
 from impl.world.staged.server import ANSWER, SHUTDOWN, StagedBroker
-from impl.world.staged.staged_cluster import STAGED_KINDS, StagedCluster
+from impl.world.staged.staged_cluster import StagedCluster
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import broker_version, encode_broker
 
@@ -304,5 +305,13 @@ KINDS = (
     offered("late_stop_replica_arrives", "broker", _late, late_stop_replica_arrives),
 )  # fmt: skip
 
-for _one in sorted((*simulated_cluster.KINDS, *KINDS, *leaders.KINDS), key=lambda kind: kind.name):
-    STAGED_KINDS[_one.name] = _one
+STAGED_KINDS = {
+    one.name: one
+    for one in sorted(
+        (*simulated_cluster.KINDS, *KINDS, *leaders.KINDS), key=lambda kind: kind.name
+    )
+}
+"""Every step of a staged cluster by name, sorted."""
+
+staged_cluster = partial(StagedCluster, STAGED_KINDS)
+"""A cluster with these steps."""

@@ -5,24 +5,24 @@ from __future__ import annotations
 from impl.sim.world_of_steps import refusable
 from impl.world.processes import once
 from impl.world.stepped.controller_run import TOPIC
-from impl.world.stepped.state import Many, SteppedState, Unmet, each_list
+from impl.world.stepped.state import Many, SteppedCluster, Unmet, each_list
 from impl.znodes import paths
 from impl.znodes.topics import ReplicaAssignment, TopicZnode, encode_topic, topic_version
 from impl.zookeeper.port import wait
 
 
-def each_list_and_count(world: SteppedState) -> Many:
+def each_list_and_count(world: SteppedCluster) -> Many:
     """(first, second, third, partitions)."""
     counts = range(1, len(world.partitions) + 1)
     return ((*ids, count) for ids in each_list(world) for count in counts)
 
 
-def each_partition_and_list(world: SteppedState) -> Many:
+def each_partition_and_list(world: SteppedCluster) -> Many:
     """(partition, first, second, third)."""
     return ((number, *ids) for number in world.partitions for ids in each_list(world))
 
 
-def _admin_creates_topic_unmet(world: SteppedState, *args: int) -> Unmet:
+def _admin_creates_topic_unmet(world: SteppedCluster, *args: int) -> Unmet:
     if world.registered_lists():
         return "there is no topic of that name"
     *ids, count = args
@@ -32,7 +32,7 @@ def _admin_creates_topic_unmet(world: SteppedState, *args: int) -> Unmet:
 
 
 def admin_creates_topic(
-    world: SteppedState, first: int, second: int, third: int, count: int
+    world: SteppedCluster, first: int, second: int, third: int, count: int
 ) -> None:
     """Its replica lists are written, each turned by one against the one before.
 
@@ -45,7 +45,7 @@ def admin_creates_topic(
     world.created += 1
 
 
-def _admin_adds_partition_unmet(world: SteppedState, number: int, *args: int) -> Unmet:
+def _admin_adds_partition_unmet(world: SteppedCluster, number: int, *args: int) -> Unmet:
     lists = world.registered_lists()
     if not lists:
         return "the topic exists"
@@ -58,7 +58,7 @@ def _admin_adds_partition_unmet(world: SteppedState, number: int, *args: int) ->
 
 
 def admin_adds_partition(
-    world: SteppedState, number: int, first: int, second: int, third: int
+    world: SteppedCluster, number: int, first: int, second: int, third: int
 ) -> None:
     """The topic's node is written with one partition more."""
     lists = world.registered_lists() | {number: tuple(one for one in (first, second, third) if one)}
@@ -67,13 +67,13 @@ def admin_adds_partition(
     wait(world.admin.port.set_data(paths.topic(TOPIC), text))
 
 
-def _admin_deletes_topic_unmet(world: SteppedState) -> Unmet:
+def _admin_deletes_topic_unmet(world: SteppedCluster) -> Unmet:
     if not world.registered_lists():
         return "the topic exists"
     return "no deletion is requested" if wait(world.admin.deletions()) else None
 
 
-def admin_deletes_topic(world: SteppedState) -> None:
+def admin_deletes_topic(world: SteppedCluster) -> None:
     """A deletion is requested."""
     wait(world.admin.request_deletion(TOPIC))
 

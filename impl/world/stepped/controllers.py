@@ -11,7 +11,7 @@ from impl.world.stepped.batches import is_deleting_partition_znodes
 from impl.world.stepped.controller_run import TOPIC
 from impl.world.stepped.state import (
     Many,
-    SteppedState,
+    SteppedCluster,
     Unmet,
     each_broker_and_partition,
     each_two,
@@ -24,7 +24,7 @@ from impl.zookeeper.znode import WatchEvent as Notification
 CHANGED = Notification(EventType.CHILDREN_CHANGED, paths.BROKER_IDS)
 
 
-def each_answer(world: SteppedState) -> Many:
+def each_answer(world: SteppedCluster) -> Many:
     """(broker, who answered its controller)."""
     epochs = {broker: world.context(broker).epoch for broker in world.brokers}
     return sorted(
@@ -35,7 +35,7 @@ def each_answer(world: SteppedState) -> Many:
 # Controllership
 
 
-def _broker_runs_for_controller_unmet(world: SteppedState, broker: int) -> Unmet:
+def _broker_runs_for_controller_unmet(world: SteppedCluster, broker: int) -> Unmet:
     if wait(world.admin.controller()) is not None:
         return "/controller does not exist"
     if not world.is_up(broker):
@@ -48,24 +48,24 @@ def _broker_runs_for_controller_unmet(world: SteppedState, broker: int) -> Unmet
     return "nothing that its process left under way comes before it" if left else None
 
 
-def broker_runs_for_controller(world: SteppedState, broker: int) -> None:
+def broker_runs_for_controller(world: SteppedCluster, broker: int) -> None:
     """It creates /controller; ZooKeeper has executed that, and the answer is on its way."""
     world.controllers[broker].begin(lambda one: one.elect(0))
 
 
-def _resigns_unmet(world: SteppedState, broker: int) -> Unmet:
+def _resigns_unmet(world: SteppedCluster, broker: int) -> Unmet:
     if not world.is_active(broker):
         return "it believes that it is the controller"
     return "/controller is another's" if wait(world.admin.controller()) == broker else None
 
 
-def _controller_resigns_unmet(world: SteppedState, broker: int) -> Unmet:
+def _controller_resigns_unmet(world: SteppedCluster, broker: int) -> Unmet:
     if world.has_session(broker) and world.place(broker) is not None:
         return "it waits for events, or its session is over"
     return _resigns_unmet(world, broker)
 
 
-def controller_resigns(world: SteppedState, broker: int) -> None:
+def controller_resigns(world: SteppedCluster, broker: int) -> None:
     """It reads `/controller`; if its session has expired, it drops the event under way."""
     one = world.controllers[broker]
     if world.has_session(broker):
@@ -74,7 +74,7 @@ def controller_resigns(world: SteppedState, broker: int) -> None:
         one.abort_event()
 
 
-def controller_aborts_event(world: SteppedState, broker: int) -> None:
+def controller_aborts_event(world: SteppedCluster, broker: int) -> None:
     """It resigns, in the middle of an event too; the rest of the event is dropped."""
     world.controllers[broker].abort_event()
 
@@ -82,7 +82,7 @@ def controller_aborts_event(world: SteppedState, broker: int) -> None:
 # In the middle of an event
 
 
-def _controller_continues_event_unmet(world: SteppedState, broker: int) -> Unmet:
+def _controller_continues_event_unmet(world: SteppedCluster, broker: int) -> Unmet:
     place = world.place(broker)
     if place is None:
         return "it is in the middle of an event"
@@ -94,24 +94,24 @@ def _controller_continues_event_unmet(world: SteppedState, broker: int) -> Unmet
     return "no partition's node is left" if states else None
 
 
-def controller_continues_event(world: SteppedState, broker: int) -> None:
+def controller_continues_event(world: SteppedCluster, broker: int) -> None:
     """It resumes the event that it is in the middle of, up to the next suspension point."""
     world.controllers[broker].resume()
 
 
-def _controller_continues_without_session_unmet(world: SteppedState, broker: int) -> Unmet:
+def _controller_continues_without_session_unmet(world: SteppedCluster, broker: int) -> Unmet:
     place = world.place(broker)
     if place is None or is_registered(place):
         return "it is in the middle of an event"
     return "its session is over" if world.has_session(broker) else None
 
 
-def controller_continues_without_session(world: SteppedState, broker: int) -> None:
+def controller_continues_without_session(world: SteppedCluster, broker: int) -> None:
     """It resumes an event without a session: its requests to ZooKeeper fail."""
     world.controllers[broker].resume()
 
 
-def _partition_is_removed_unmet(world: SteppedState, broker: int, number: int) -> Unmet:
+def _partition_is_removed_unmet(world: SteppedCluster, broker: int, number: int) -> Unmet:
     if not is_deleting_partition_znodes(world.place(broker)):
         return "it removes the topic's nodes"
     if not world.has_session(broker):
@@ -122,7 +122,7 @@ def _partition_is_removed_unmet(world: SteppedState, broker: int, number: int) -
     return None if there else "the partition has a state"
 
 
-def partition_is_removed(world: SteppedState, broker: int, number: int) -> None:
+def partition_is_removed(world: SteppedCluster, broker: int, number: int) -> None:
     """The state node of one partition is deleted."""
     world.controllers[broker].lists_first(TOPIC, number)
     world.controllers[broker].resume()
@@ -131,14 +131,14 @@ def partition_is_removed(world: SteppedState, broker: int, number: int) -> None:
 # Events
 
 
-def _answer_arrives_unmet(world: SteppedState, broker: int, replica: int) -> Unmet:
+def _answer_arrives_unmet(world: SteppedCluster, broker: int, replica: int) -> Unmet:
     epoch = world.context(broker).epoch
     return world.must_wait(broker) or (
         None if (epoch, replica) in world.answers else "the broker answered"
     )
 
 
-def answer_arrives(world: SteppedState, broker: int, replica: int) -> None:
+def answer_arrives(world: SteppedCluster, broker: int, replica: int) -> None:
     """A StopReplica response reaches the controller: what was deleted, and what failed."""
     answer = world.answers.pop((world.context(broker).epoch, replica))
     world.controllers[broker].begin(
@@ -149,7 +149,7 @@ def answer_arrives(world: SteppedState, broker: int, replica: int) -> None:
 # Failures and starts of brokers; elections of leaders
 
 
-def _changes(world: SteppedState, broker: int) -> dict[str, set[int]]:
+def _changes(world: SteppedCluster, broker: int) -> dict[str, set[int]]:
     known, now = world.context(broker).broker_epochs, world.registrations()
     back = {one for one in known.keys() & now.keys() if known[one] != now[one]}
     return {
@@ -158,7 +158,7 @@ def _changes(world: SteppedState, broker: int) -> dict[str, set[int]]:
     }
 
 
-def _change_unmet(world: SteppedState, broker: int, which: str, other: int) -> Unmet:
+def _change_unmet(world: SteppedCluster, broker: int, which: str, other: int) -> Unmet:
     reason = world.must_wait(broker)
     if reason is not None:
         return reason
@@ -169,25 +169,25 @@ def _change_unmet(world: SteppedState, broker: int, which: str, other: int) -> U
     return "nobody else comes or goes at the same time" if others else None
 
 
-def _broker_failure_is_handled_unmet(world: SteppedState, broker: int, failed: int) -> Unmet:
+def _broker_failure_is_handled_unmet(world: SteppedCluster, broker: int, failed: int) -> Unmet:
     return _change_unmet(world, broker, "missed", failed)
 
 
-def broker_failure_is_handled(world: SteppedState, broker: int, failed: int) -> None:
+def broker_failure_is_handled(world: SteppedCluster, broker: int, failed: int) -> None:
     """The controller handles a broker failure: the registration is gone, or a newer one."""
     _compare_brokers(world, broker)
 
 
-def _broker_startup_is_handled_unmet(world: SteppedState, broker: int, started: int) -> Unmet:
+def _broker_startup_is_handled_unmet(world: SteppedCluster, broker: int, started: int) -> Unmet:
     return _change_unmet(world, broker, "found", started)
 
 
-def broker_startup_is_handled(world: SteppedState, broker: int, started: int) -> None:
+def broker_startup_is_handled(world: SteppedCluster, broker: int, started: int) -> None:
     """The controller handles a broker start: a broker is registered that it took for dead."""
     _compare_brokers(world, broker)
 
 
-def _broker_changes_are_handled_together_unmet(world: SteppedState, broker: int) -> Unmet:
+def _broker_changes_are_handled_together_unmet(world: SteppedCluster, broker: int) -> Unmet:
     reason = world.must_wait(broker)
     if reason is not None:
         return reason
@@ -196,12 +196,12 @@ def _broker_changes_are_handled_together_unmet(world: SteppedState, broker: int)
     return None if several else "several brokers come or go at the same time"
 
 
-def broker_changes_are_handled_together(world: SteppedState, broker: int) -> None:
+def broker_changes_are_handled_together(world: SteppedCluster, broker: int) -> None:
     """The controller handles several failures and starts in one event."""
     _compare_brokers(world, broker)
 
 
-def _compare_brokers(world: SteppedState, broker: int) -> None:
+def _compare_brokers(world: SteppedCluster, broker: int) -> None:
     """The controller compares registrations with what it knows.
 
     In batches, the channels to failed brokers are closed first, and the requests queued there
@@ -214,7 +214,7 @@ def _compare_brokers(world: SteppedState, broker: int) -> None:
     world.controllers[broker].begin(as_watch_event(CHANGED))
 
 
-def _preferred_is_elected_unmet(world: SteppedState, broker: int, number: int) -> Unmet:
+def _preferred_is_elected_unmet(world: SteppedCluster, broker: int, number: int) -> Unmet:
     reason = world.must_wait(broker)
     if reason is not None:
         return reason
@@ -226,14 +226,14 @@ def _preferred_is_elected_unmet(world: SteppedState, broker: int, number: int) -
     return None if elected else "the head of the list lives, and is in the ISR"
 
 
-def preferred_is_elected(world: SteppedState, broker: int, number: int) -> None:
+def preferred_is_elected(world: SteppedCluster, broker: int, number: int) -> None:
     """The preferred replica of a partition is elected leader."""
     elected = (TopicPartition(TOPIC, number),)
     world.controllers[broker].begin(lambda one: one.guarded(lambda: one.elect_preferred(elected)))
 
 
 def _broker_asks_for_controlled_shutdown_unmet(
-    world: SteppedState, broker: int, subject: int
+    world: SteppedCluster, broker: int, subject: int
 ) -> Unmet:
     reason = world.must_wait(broker)
     if reason is not None:
@@ -244,7 +244,7 @@ def _broker_asks_for_controlled_shutdown_unmet(
     return None if asks else "the broker runs, and is registered"
 
 
-def broker_asks_for_controlled_shutdown(world: SteppedState, broker: int, subject: int) -> None:
+def broker_asks_for_controlled_shutdown(world: SteppedCluster, broker: int, subject: int) -> None:
     """A broker's ControlledShutdown request reaches the controller."""
     world.controllers[broker].begin(lambda one: one.guarded(lambda: one.brokers.shut_down(subject)))
 

@@ -22,7 +22,7 @@ from impl.sim.world_of_steps import refusable
 from impl.world.processes import each_broker
 from impl.world.stepped.controller_run import FIRST, ControllerRun, Grain, is_to_write
 from impl.world.stepped.replica import SteppedReplica
-from impl.world.stepped.state import Many, SteppedState, Unmet
+from impl.world.stepped.state import Many, SteppedCluster, Unmet
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
 from impl.zookeeper import Op
@@ -46,7 +46,7 @@ def suspends(run: ControllerRun, place: SuspensionPoint) -> bool:
     return not place.is_done or isinstance(place.answer, list)
 
 
-def _begins(world: SteppedState) -> None:
+def _begins(world: SteppedCluster) -> None:
     """Nobody has a session, and another broker leads the partition."""
     for one in world.controllers.values():
         world.zookeeper.expire(one.port.session)
@@ -63,7 +63,7 @@ ELECTIONS = Grain(
 """Who is the controller."""
 
 
-def each_arrival(world: SteppedState) -> Many:
+def each_arrival(world: SteppedCluster) -> Many:
     """(broker, controller, its epoch) of what was sent, wherever it may come."""
     return sorted(
         (broker, sender, epoch) for broker in world.brokers for epoch, sender in world.sent
@@ -81,7 +81,7 @@ async def _elects_preferred(controller: EventController) -> None:
 # What can be seen
 
 
-def under_way(world: SteppedState, broker: int) -> tuple[Op, ...]:
+def under_way(world: SteppedCluster, broker: int) -> tuple[Op, ...]:
     """The write of the partition's state that ZooKeeper has not executed yet; or none."""
     place = world.place(broker)
     if place is not None and is_to_write(place) and isinstance(place.effect, ZkOperation):
@@ -89,7 +89,7 @@ def under_way(world: SteppedState, broker: int) -> tuple[Op, ...]:
     return world.abandoned.get(broker, ())
 
 
-def election_of(world: SteppedState, broker: int) -> SuspensionPoint | None:
+def election_of(world: SteppedCluster, broker: int) -> SuspensionPoint | None:
     """The progress of its registration as controller: sent, or answered."""
     place = world.place(broker)
     asks = place is not None and registered_epoch(place.effect) is not None
@@ -99,24 +99,24 @@ def election_of(world: SteppedState, broker: int) -> SuspensionPoint | None:
 # Sessions and processes
 
 
-def _broker_connects_unmet(world: SteppedState, broker: int) -> Unmet:
+def _broker_connects_unmet(world: SteppedCluster, broker: int) -> Unmet:
     if world.has_session(broker):
         return "the broker has no session"
     return "no election of it is under way" if election_of(world, broker) else None
 
 
-def broker_connects(world: SteppedState, broker: int) -> None:
+def broker_connects(world: SteppedCluster, broker: int) -> None:
     """A session is opened, and the broker registers under it; its controller knows nothing of
     that yet."""
     world.controllers[broker].reconnect(world.open_session(broker))
 
 
-def _broker_restarts_unmet(world: SteppedState, broker: int) -> Unmet:
+def _broker_restarts_unmet(world: SteppedCluster, broker: int) -> Unmet:
     active = world.is_active(broker) or election_of(world, broker)
     return None if active or world.hosts[broker].seen else "the broker has something to forget"
 
 
-def broker_restarts(world: SteppedState, broker: int) -> None:
+def broker_restarts(world: SteppedCluster, broker: int) -> None:
     """Memory is lost. What was sent is under way; the session lasts until it expires.
 
     Since 2.2 what is sent to an earlier registration is refused (KIP-380), as if the broker
@@ -132,7 +132,7 @@ def broker_restarts(world: SteppedState, broker: int) -> None:
 
 
 @contextmanager
-def _connection(world: SteppedState, broker: int) -> Iterator[EmbeddedSession]:
+def _connection(world: SteppedCluster, broker: int) -> Iterator[EmbeddedSession]:
     """The client's: where its session is over, it reconnects before the broker knows."""
     port = world.controllers[broker].port
     last = port.embedded
@@ -149,13 +149,13 @@ def _connection(world: SteppedState, broker: int) -> Iterator[EmbeddedSession]:
 # Events
 
 
-def _acts_unmet(world: SteppedState, broker: int) -> Unmet:
+def _acts_unmet(world: SteppedCluster, broker: int) -> Unmet:
     if not world.is_active(broker):
         return "the broker is the controller"
     return None if world.place(broker) is None else "it does not wait for a write"
 
 
-def controller_starts_write(world: SteppedState, broker: int) -> None:
+def controller_starts_write(world: SteppedCluster, broker: int) -> None:
     """The state is read, and written under the version that it had: that is on its way.
 
     One that a newer controller has written is left alone.
@@ -164,20 +164,20 @@ def controller_starts_write(world: SteppedState, broker: int) -> None:
         world.controllers[broker].begin(_elects_preferred)
 
 
-def controller_event_fails(world: SteppedState, broker: int) -> None:
+def controller_event_fails(world: SteppedCluster, broker: int) -> None:
     """It resigns, and deletes `/controller` by the fence of its own epoch."""
     with _connection(world, broker):
         world.controllers[broker].begin(_fails)
 
 
-def _write_arrives_late_unmet(world: SteppedState, broker: int) -> Unmet:
+def _write_arrives_late_unmet(world: SteppedCluster, broker: int) -> Unmet:
     if not under_way(world, broker):
         return "a write of the broker is under way"
     late = broker in world.abandoned or not world.has_session(broker)
     return None if late else "its process has ended since, or its session"
 
 
-def write_arrives_late(world: SteppedState, broker: int) -> None:
+def write_arrives_late(world: SteppedCluster, broker: int) -> None:
     """Applied or refused, by the fence and by the version; its sender hears of it, if it is
     still there."""
     ops = world.abandoned.pop(broker, None)
@@ -191,23 +191,23 @@ def write_arrives_late(world: SteppedState, broker: int) -> None:
 # Requests
 
 
-def _controller_sends_request_unmet(world: SteppedState, broker: int) -> Unmet:
+def _controller_sends_request_unmet(world: SteppedCluster, broker: int) -> Unmet:
     if not world.is_active(broker):
         return "the broker is the controller"
     has_sent = (world.context(broker).epoch, broker) in world.sent
     return "it has not sent this before" if has_sent else None
 
 
-def controller_sends_request(world: SteppedState, broker: int) -> None:
+def controller_sends_request(world: SteppedCluster, broker: int) -> None:
     """Its channels send what it had ready at first."""
     world.sent |= {(world.context(broker).epoch, broker)}
 
 
-def _request_arrives_unmet(world: SteppedState, broker: int, sender: int, epoch: int) -> Unmet:
+def _request_arrives_unmet(world: SteppedCluster, broker: int, sender: int, epoch: int) -> Unmet:
     return None if (epoch, sender) in world.sent else "the request was sent"
 
 
-def request_arrives(world: SteppedState, broker: int, sender: int, epoch: int) -> None:
+def request_arrives(world: SteppedCluster, broker: int, sender: int, epoch: int) -> None:
     """Obeyed, or refused for its controller epoch."""
     for one in world.connections[epoch, sender]:
         request = replace(one.request, broker_epoch=NO_BROKER_EPOCH)

@@ -6,15 +6,15 @@ from impl.core.requests import LeaderAndIsr
 from impl.sim.suspension_points import is_lost, registered_epoch
 from impl.sim.world_of_steps import refusable
 from impl.world.processes import PROCESS_IS_UP, each_broker
-from impl.world.stepped.state import Many, SteppedState, Unmet
+from impl.world.stepped.state import Many, SteppedCluster, Unmet
 
 
-def each_sender(world: SteppedState) -> Many:
+def each_sender(world: SteppedCluster) -> Many:
     """(controller epoch, target) of what is under way, or answered."""
     return sorted({*world.connections, *world.answers})
 
 
-def each_term_and_broker(world: SteppedState) -> Many:
+def each_term_and_broker(world: SteppedCluster) -> Many:
     """(target, controller epoch) of every controller that there was."""
     epochs = range(1, world.epoch() + 1)
     return [(broker, epoch) for broker in world.brokers for epoch in epochs]
@@ -23,19 +23,19 @@ def each_term_and_broker(world: SteppedState) -> Many:
 # What is lost, or late
 
 
-def _reply_to_registration_is_lost_unmet(world: SteppedState, broker: int) -> Unmet:
+def _reply_to_registration_is_lost_unmet(world: SteppedCluster, broker: int) -> Unmet:
     place = world.place(broker)
     if place is None or not place.is_done or registered_epoch(place.effect) is None:
         return "its registration was executed, and it has not heard of it"
     return "the reply is on its way" if is_lost(place) else None
 
 
-def reply_to_registration_is_lost(world: SteppedState, broker: int) -> None:
+def reply_to_registration_is_lost(world: SteppedCluster, broker: int) -> None:
     """The connection breaks after ZooKeeper executed the registration."""
     world.controllers[broker].lose_answer()
 
 
-def _request_is_lost_unmet(world: SteppedState, controller: int, broker: int) -> Unmet:
+def _request_is_lost_unmet(world: SteppedCluster, controller: int, broker: int) -> Unmet:
     to = (controller, broker)
     if to not in world.connections and to not in world.answers:
         return "something is under way to the broker"
@@ -43,24 +43,24 @@ def _request_is_lost_unmet(world: SteppedState, controller: int, broker: int) ->
     return "the sender is not the controller any more" if controller in acting else None
 
 
-def request_is_lost(world: SteppedState, controller: int, broker: int) -> None:
+def request_is_lost(world: SteppedCluster, controller: int, broker: int) -> None:
     """A controller that resigned took with it what it had not sent."""
     world.connections.pop((controller, broker), None)
     world.answers.pop((controller, broker), None)
 
 
-def _metadata_is_delayed_unmet(world: SteppedState, broker: int, controller: int) -> Unmet:
+def _metadata_is_delayed_unmet(world: SteppedCluster, broker: int, controller: int) -> Unmet:
     if not 1 <= controller <= world.epoch():
         return "there was such a controller"
     return "the connection is not slow yet" if (controller, broker) in world.slow else None
 
 
-def metadata_is_delayed(world: SteppedState, broker: int, controller: int) -> None:
+def metadata_is_delayed(world: SteppedCluster, broker: int, controller: int) -> None:
     """The connection of a controller to a broker is slow: UpdateMetadata waits in its queue."""
     world.slow[controller, broker] = ()
 
 
-def _metadata_arrives_unmet(world: SteppedState, broker: int, controller: int) -> Unmet:
+def _metadata_arrives_unmet(world: SteppedCluster, broker: int, controller: int) -> Unmet:
     late = world.slow.get((controller, broker))
     if not late:
         return "UpdateMetadata is in flight"
@@ -72,7 +72,7 @@ def _metadata_arrives_unmet(world: SteppedState, broker: int, controller: int) -
     return None if is_next else "what was sent before it has arrived"
 
 
-def metadata_arrives(world: SteppedState, broker: int, controller: int) -> None:
+def metadata_arrives(world: SteppedCluster, broker: int, controller: int) -> None:
     """What was late: of several requests the last one says all that they say."""
     for sent in world.slow.pop((controller, broker)):
         world.hosts[broker].obey(sent)

@@ -16,7 +16,7 @@ from impl.world.processes import each_broker, once
 from impl.world.stepped.controller_run import FIRST, TOPIC, writes_state
 from impl.world.stepped.host import RequestInFlight
 from impl.world.stepped.state import (
-    SteppedState,
+    SteppedCluster,
     Unmet,
     each_broker_and_list,
     each_list,
@@ -59,20 +59,20 @@ class MoveAsked:
 # What can be seen
 
 
-def registered_state(world: SteppedState) -> LeaderIsrAndControllerEpoch:
+def registered_state(world: SteppedCluster) -> LeaderIsrAndControllerEpoch:
     """The registered state of a partition that is there."""
     state = world.state()
     assert state is not None, "there is a topic"
     return state
 
 
-def state_known_by(world: SteppedState, broker: int) -> LeaderIsrAndControllerEpoch | None:
+def state_known_by(world: SteppedCluster, broker: int) -> LeaderIsrAndControllerEpoch | None:
     """The state of the partition that a controller read or wrote last."""
     run = world.controllers[broker]
     return last_state_returned(reversed(run.reached())) or run.known
 
 
-def has_news(world: SteppedState, broker: int) -> bool:
+def has_news(world: SteppedCluster, broker: int) -> bool:
     """The partition's state is another than the one that a controller knows."""
     known = state_known_by(world, broker)
     return known is None or known.zk_version != registered_state(world).zk_version
@@ -81,7 +81,7 @@ def has_news(world: SteppedState, broker: int) -> bool:
 # Administrators
 
 
-def _topic_is_created_unmet(world: SteppedState, *args: int) -> Unmet:
+def _topic_is_created_unmet(world: SteppedCluster, *args: int) -> Unmet:
     if world.state() is not None:
         return "there is no such topic"
     if world.epoch():
@@ -89,7 +89,7 @@ def _topic_is_created_unmet(world: SteppedState, *args: int) -> Unmet:
     return _list_unmet(world, args)
 
 
-def topic_is_created(world: SteppedState, *args: int) -> None:
+def topic_is_created(world: SteppedCluster, *args: int) -> None:
     """Its znodes are written, and its replicas lead and follow in epoch 0.
 
     As if a controller had been there before, and were forgotten.
@@ -108,7 +108,7 @@ def topic_is_created(world: SteppedState, *args: int) -> None:
 
 
 def _create(
-    world: SteppedState, partition: TopicPartition, ids: tuple[int, ...]
+    world: SteppedCluster, partition: TopicPartition, ids: tuple[int, ...]
 ) -> LeaderIsrAndControllerEpoch:
     wait(world.admin.create_topic(partition.topic, {partition.partition: ids}))
     wait(world.admin.make_path(paths.partition(*partition)))
@@ -117,7 +117,7 @@ def _create(
     return state
 
 
-def _no_request_unmet(world: SteppedState) -> Unmet:
+def _no_request_unmet(world: SteppedCluster) -> Unmet:
     if world.state() is None:
         return "there is a topic"
     if world.zookeeper.exists(paths.REASSIGN_PARTITIONS):
@@ -127,20 +127,20 @@ def _no_request_unmet(world: SteppedState) -> Unmet:
     return "no move stands in the topic's znode" if moves else None
 
 
-def _list_unmet(world: SteppedState, args: Sequence[int]) -> Unmet:
+def _list_unmet(world: SteppedCluster, args: Sequence[int]) -> Unmet:
     return None if args in world.lists else "the list may have so many replicas"
 
 
-def _admin_requests_reassignment_unmet(world: SteppedState, *args: int) -> Unmet:
+def _admin_requests_reassignment_unmet(world: SteppedCluster, *args: int) -> Unmet:
     return _no_request_unmet(world) or _list_unmet(world, args)
 
 
-def admin_requests_reassignment(world: SteppedState, *args: int) -> None:
+def admin_requests_reassignment(world: SteppedCluster, *args: int) -> None:
     """``/admin/reassign_partitions`` is created."""
     _request(world, {FIRST: [one for one in args if one]})
 
 
-def admin_requests_two_reassignments(world: SteppedState, *args: int) -> None:
+def admin_requests_two_reassignments(world: SteppedCluster, *args: int) -> None:
     """A reassignment request that also names another partition, which moves to another
     broker.
     """
@@ -153,7 +153,7 @@ def admin_requests_two_reassignments(world: SteppedState, *args: int) -> None:
 # A dead broker's replicas are moved away from it
 
 
-def _dead_replica_is_reassigned_unmet(world: SteppedState, broker: int, replica: int) -> Unmet:
+def _dead_replica_is_reassigned_unmet(world: SteppedCluster, broker: int, replica: int) -> Unmet:
     unmet = world.must_wait(broker)
     if unmet is not None:
         return unmet
@@ -179,7 +179,7 @@ def _dead_replica_is_reassigned_unmet(world: SteppedState, broker: int, replica:
     return "it is the newest controller" if world.is_fenced(broker) else None
 
 
-def dead_replica_is_reassigned(world: SteppedState, broker: int, replica: int) -> None:
+def dead_replica_is_reassigned(world: SteppedCluster, broker: int, replica: int) -> None:
     """A reassignment is requested, begun and completed, and its requests are handled, in one
     step.
     """
@@ -201,26 +201,26 @@ def dead_replica_is_reassigned(world: SteppedState, broker: int, replica: int) -
                 world.hosts[to[1]].obey(sent)
 
 
-def admin_requests_unknown_partition(world: SteppedState) -> None:
+def admin_requests_unknown_partition(world: SteppedCluster) -> None:
     """``/admin/reassign_partitions`` names a partition that there is not."""
     _request(world, {UNKNOWN: [1]})
 
 
-def _request(world: SteppedState, targets: dict[TopicPartition, list[int]]) -> None:
+def _request(world: SteppedCluster, targets: dict[TopicPartition, list[int]]) -> None:
     wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment(targets)))
 
 
-def _admin_withdraws_request_unmet(world: SteppedState) -> Unmet:
+def _admin_withdraws_request_unmet(world: SteppedCluster) -> Unmet:
     asked = FIRST in wait(world.admin.reassignments())
     return None if asked else "a move is asked for"
 
 
-def admin_withdraws_request(world: SteppedState) -> None:
+def admin_withdraws_request(world: SteppedCluster) -> None:
     """``/admin/reassign_partitions`` is deleted by hand."""
     wait(world.admin.port.delete(paths.REASSIGN_PARTITIONS))
 
 
-def _api_unmet(world: SteppedState, broker: int) -> Unmet:
+def _api_unmet(world: SteppedCluster, broker: int) -> Unmet:
     if not world.release.since("2.4"):
         return "controllers are asked for moves since 2.4"
     unmet = world.must_wait(broker)
@@ -231,7 +231,7 @@ def _api_unmet(world: SteppedState, broker: int) -> Unmet:
     return None
 
 
-def _admin_sends_alter_reassignments_unmet(world: SteppedState, broker: int, *args: int) -> Unmet:
+def _admin_sends_alter_reassignments_unmet(world: SteppedCluster, broker: int, *args: int) -> Unmet:
     unmet = _api_unmet(world, broker)
     if unmet is not None:
         return unmet
@@ -244,18 +244,18 @@ def _admin_sends_alter_reassignments_unmet(world: SteppedState, broker: int, *ar
     return _list_unmet(world, args)
 
 
-def admin_sends_alter_reassignments(world: SteppedState, broker: int, *args: int) -> None:
+def admin_sends_alter_reassignments(world: SteppedCluster, broker: int, *args: int) -> None:
     """AlterPartitionReassignments comes to the controller (KIP-455)."""
     world.controllers[broker].begin(MoveAsked(_list(args)))
 
 
-def _admin_cancels_reassignment_unmet(world: SteppedState, broker: int) -> Unmet:
+def _admin_cancels_reassignment_unmet(world: SteppedCluster, broker: int) -> Unmet:
     return _api_unmet(world, broker) or (
         None if _moves(world, broker, FIRST) else "the partition is to move"
     )
 
 
-def admin_cancels_reassignment(world: SteppedState, broker: int) -> None:
+def admin_cancels_reassignment(world: SteppedCluster, broker: int) -> None:
     """AlterPartitionReassignments without a target comes to the controller (KIP-455)."""
     world.controllers[broker].begin(MoveAsked(None))
 
@@ -263,28 +263,28 @@ def admin_cancels_reassignment(world: SteppedState, broker: int) -> None:
 # Notifications of controllers
 
 
-def _moves(world: SteppedState, broker: int, partition: TopicPartition) -> bool:
+def _moves(world: SteppedCluster, broker: int, partition: TopicPartition) -> bool:
     return partition in world.controllers[broker].controller.reassigner.targets
 
 
-def _controller_handles_reassignment_unmet(world: SteppedState, broker: int) -> Unmet:
+def _controller_handles_reassignment_unmet(world: SteppedCluster, broker: int) -> Unmet:
     return world.why_not_notified(broker, "moves")
 
 
-def controller_handles_reassignment(world: SteppedState, broker: int) -> None:
+def controller_handles_reassignment(world: SteppedCluster, broker: int) -> None:
     """The controller reads the request, and begins or refuses the reassignment."""
     world.handle_watch(broker, "moves")
     if is_triggered(world.place(broker)):
         world.controllers[broker].resume()
 
 
-def _controller_handles_other_reassignment_unmet(world: SteppedState, broker: int) -> Unmet:
+def _controller_handles_other_reassignment_unmet(world: SteppedCluster, broker: int) -> Unmet:
     unmet = world.must_wait(broker)
     moves = _moves(world, broker, OTHER)
     return unmet or (None if moves else "the request names another partition")
 
 
-def controller_handles_other_reassignment(world: SteppedState, broker: int) -> None:
+def controller_handles_other_reassignment(world: SteppedCluster, broker: int) -> None:
     """The other partition's leader takes every replica into its ISR, and its move is over."""
     node, state = wait(world.admin.topic(OTHER.topic)), wait(world.admin.state(OTHER))
     assert node is not None, "the other topic exists"
@@ -297,7 +297,7 @@ def controller_handles_other_reassignment(world: SteppedState, broker: int) -> N
 # Answers to a controller that are lost
 
 
-def _answer_is_lost_unmet(world: SteppedState, broker: int) -> Unmet:
+def _answer_is_lost_unmet(world: SteppedCluster, broker: int) -> Unmet:
     thread = world.controllers[broker]
     if thread.place is None or not (reads_state(thread.place) or writes_state(thread.place)):
         return "it is about to write the partition's state"
@@ -315,7 +315,7 @@ def _answer_is_lost_unmet(world: SteppedState, broker: int) -> Unmet:
     return "somebody can be elected" if fails else None
 
 
-def answer_is_lost(world: SteppedState, broker: int) -> None:
+def answer_is_lost(world: SteppedCluster, broker: int) -> None:
     """The state is written, and the connection breaks: the write is about to be sent again.
 
     Refused by then, it is taken for another's.

@@ -8,7 +8,7 @@ from impl.sim.world_of_steps import refusable
 from impl.world.processes import each_broker
 from impl.world.stepped.controller_run import FIRST, TOPIC, is_to_write
 from impl.world.stepped.requests import unheard_unmet
-from impl.world.stepped.state import Many, SteppedState, Unmet, each_two
+from impl.world.stepped.state import Many, SteppedCluster, Unmet, each_two
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
 from impl.zookeeper.port import wait
@@ -17,7 +17,7 @@ MOST_ROUNDS = 8
 """Fetches of a follower until it has everything: it cuts, it fetches, and that is noted."""
 
 
-def each_member(world: SteppedState) -> Many:
+def each_member(world: SteppedCluster) -> Many:
     """(leader, replica, partition), of who believes that it leads."""
     for leader in world.brokers:
         led = [number for number in world.partitions if world.role(leader, number) == "leader"]
@@ -25,7 +25,7 @@ def each_member(world: SteppedState) -> Many:
             yield from ((leader, replica, number) for number in led)
 
 
-def each_member_and_controller(world: SteppedState) -> Many:
+def each_member_and_controller(world: SteppedCluster) -> Many:
     """(leader, replica, partition, broker)."""
     return ((*one, broker) for one in each_member(world) for broker in world.brokers)
 
@@ -33,19 +33,19 @@ def each_member_and_controller(world: SteppedState) -> Many:
 # Records
 
 
-def _leader_appends_unmet(world: SteppedState, leader: int) -> Unmet:
+def _leader_appends_unmet(world: SteppedCluster, leader: int) -> Unmet:
     if world.role(leader) != "leader":
         return "the broker believes it leads"
     return unheard_unmet(world, leader)
 
 
-def leader_appends(world: SteppedState, leader: int) -> None:
+def leader_appends(world: SteppedCluster, leader: int) -> None:
     """A producer's record, which no follower has yet."""
     world.replica(leader).produce(world.next_record)
     world.next_record += 1
 
 
-def _fetch_unmet(world: SteppedState, leader: int, follower: int) -> Unmet:
+def _fetch_unmet(world: SteppedCluster, leader: int, follower: int) -> Unmet:
     if world.role(leader) != "leader":
         return "the broker believes it leads"
     if world.role(follower) != "follower":
@@ -61,7 +61,7 @@ def _fetch_unmet(world: SteppedState, leader: int, follower: int) -> Unmet:
     return None if follower in mine.replicas else "the leader knows it as a replica"
 
 
-def _follower_catches_up_unmet(world: SteppedState, leader: int, follower: int) -> Unmet:
+def _follower_catches_up_unmet(world: SteppedCluster, leader: int, follower: int) -> Unmet:
     unmet = _fetch_unmet(world, leader, follower)
     if unmet is not None:
         return unmet
@@ -70,7 +70,7 @@ def _follower_catches_up_unmet(world: SteppedState, leader: int, follower: int) 
     return "it lacks records, or credit" if same and mine.knows_caught_up(follower) else None
 
 
-def follower_catches_up(world: SteppedState, leader: int, follower: int) -> None:
+def follower_catches_up(world: SteppedCluster, leader: int, follower: int) -> None:
     """A follower fetches until it has all of its leader's records, and the leader knows it."""
     mine, theirs = world.replica(leader), world.replica(follower)
     for _ in range(MOST_ROUNDS):
@@ -82,7 +82,7 @@ def follower_catches_up(world: SteppedState, leader: int, follower: int) -> None
 # The ISR, by a leader that knows what it registered last
 
 
-def _leads_with_session(world: SteppedState, leader: int) -> Unmet:
+def _leads_with_session(world: SteppedCluster, leader: int) -> Unmet:
     if world.role(leader) != "leader":
         return "the broker believes it leads"
     if not world.has_session(leader):
@@ -90,7 +90,7 @@ def _leads_with_session(world: SteppedState, leader: int) -> Unmet:
     return unheard_unmet(world, leader)
 
 
-def _leader_expands_isr_unmet(world: SteppedState, leader: int, replica: int) -> Unmet:
+def _leader_expands_isr_unmet(world: SteppedCluster, leader: int, replica: int) -> Unmet:
     unmet = _leads_with_session(world, leader)
     if unmet is not None:
         return unmet
@@ -104,13 +104,13 @@ def _leader_expands_isr_unmet(world: SteppedState, leader: int, replica: int) ->
     return None if same else "its log is the leader's"
 
 
-def leader_expands_isr(world: SteppedState, leader: int, replica: int) -> None:
+def leader_expands_isr(world: SteppedCluster, leader: int, replica: int) -> None:
     """A replica that has everything fetches again: its leader writes the larger ISR."""
     world.hosts[replica].fetch(FIRST, world.hosts[leader].replicas, 0)
     world.replica(leader).write_isr(replica, joins=True)
 
 
-def _leader_shrinks_isr_unmet(world: SteppedState, leader: int, replica: int) -> Unmet:
+def _leader_shrinks_isr_unmet(world: SteppedCluster, leader: int, replica: int) -> Unmet:
     unmet = _leads_with_session(world, leader)
     if unmet is not None:
         return unmet
@@ -118,7 +118,7 @@ def _leader_shrinks_isr_unmet(world: SteppedState, leader: int, replica: int) ->
     return None if lags else "the replica is in the leader's ISR, and lags"
 
 
-def leader_shrinks_isr(world: SteppedState, leader: int, replica: int) -> None:
+def leader_shrinks_isr(world: SteppedCluster, leader: int, replica: int) -> None:
     """The leader checks its ISR and writes the smaller one, unless the check throws."""
     if world.replica(leader).isr_member_without_replica is None:
         world.replica(leader).write_isr(replica, joins=False)
@@ -127,38 +127,38 @@ def leader_shrinks_isr(world: SteppedState, leader: int, replica: int) -> None:
 # Answers that are lost: what was written is done, and the leader sends it again
 
 
-def _version_unmet(world: SteppedState, leader: int) -> Unmet:
+def _version_unmet(world: SteppedCluster, leader: int) -> Unmet:
     state = world.state()
     current = state is not None and world.replica(leader).zk_version == state.zk_version
     return None if current else "the cached version is current"
 
 
-def _leader_shrink_is_unheard_unmet(world: SteppedState, leader: int, replica: int) -> Unmet:
+def _leader_shrink_is_unheard_unmet(world: SteppedCluster, leader: int, replica: int) -> Unmet:
     unmet = _leader_shrinks_isr_unmet(world, leader, replica)
     if unmet is None and world.replica(leader).isr_member_without_replica is not None:
         return "the leader knows every member of the ISR as a replica"
     return unmet or _version_unmet(world, leader)
 
 
-def leader_shrink_is_unheard(world: SteppedState, leader: int, replica: int) -> None:
+def leader_shrink_is_unheard(world: SteppedCluster, leader: int, replica: int) -> None:
     """A smaller ISR is written, and the answer is lost."""
     world.replica(leader).begin_isr_write(replica, joins=False)
     world.replica(leader).lose_isr_answer()
 
 
-def _leader_expand_is_unheard_unmet(world: SteppedState, leader: int, replica: int) -> Unmet:
+def _leader_expand_is_unheard_unmet(world: SteppedCluster, leader: int, replica: int) -> Unmet:
     unmet = _leader_expands_isr_unmet(world, leader, replica)
     return unmet or _version_unmet(world, leader)
 
 
-def leader_expand_is_unheard(world: SteppedState, leader: int, replica: int) -> None:
+def leader_expand_is_unheard(world: SteppedCluster, leader: int, replica: int) -> None:
     """A larger ISR is written, and the answer is lost."""
     world.hosts[replica].fetch(FIRST, world.hosts[leader].replicas, 0)
     world.replica(leader).begin_isr_write(replica, joins=True)
     world.replica(leader).lose_isr_answer()
 
 
-def _leader_reads_isr_back_unmet(world: SteppedState, leader: int) -> Unmet:
+def _leader_reads_isr_back_unmet(world: SteppedCluster, leader: int) -> Unmet:
     if world.role(leader) != "leader":
         return "the broker believes it leads"
     if world.replica(leader).isr_write is None:
@@ -166,7 +166,7 @@ def _leader_reads_isr_back_unmet(world: SteppedState, leader: int) -> Unmet:
     return None if world.has_session(leader) else "it has a ZooKeeper session"
 
 
-def leader_reads_isr_back(world: SteppedState, leader: int) -> None:
+def leader_reads_isr_back(world: SteppedCluster, leader: int) -> None:
     """Its write is sent again, and refused; it reads what is there (KAFKA-1382)."""
     world.replica(leader).end_isr_write()
 
@@ -175,7 +175,7 @@ def leader_reads_isr_back(world: SteppedState, leader: int) -> None:
 
 
 def _returner(
-    world: SteppedState, leader: int, replica: int, number: int
+    world: SteppedCluster, leader: int, replica: int, number: int
 ) -> LeaderIsrAndControllerEpoch | str:
     if world.role(leader, number) != "leader":
         return "the broker believes it leads"
@@ -189,12 +189,12 @@ def _returner(
     return "it is not in the ISR" if replica in state.isr else state
 
 
-def _isr_is_expanded_unmet(world: SteppedState, leader: int, replica: int, number: int) -> Unmet:
+def _isr_is_expanded_unmet(world: SteppedCluster, leader: int, replica: int, number: int) -> Unmet:
     found = _returner(world, leader, replica, number)
     return found if isinstance(found, str) else None
 
 
-def isr_is_expanded(world: SteppedState, leader: int, replica: int, number: int) -> None:
+def isr_is_expanded(world: SteppedCluster, leader: int, replica: int, number: int) -> None:
     """A follower has caught up; the write is conditional on the state's version."""
     state = _returner(world, leader, replica, number)
     assert not isinstance(state, str), "the step was possible"
@@ -204,7 +204,7 @@ def isr_is_expanded(world: SteppedState, leader: int, replica: int, number: int)
 
 
 def _isr_is_expanded_first_unmet(
-    world: SteppedState, leader: int, replica: int, number: int, broker: int
+    world: SteppedCluster, leader: int, replica: int, number: int, broker: int
 ) -> Unmet:
     reason = _isr_is_expanded_unmet(world, leader, replica, number)
     if reason is not None:
@@ -214,7 +214,7 @@ def _isr_is_expanded_first_unmet(
     return None if _comes_to_write(world, broker) else "the controller is about to write it"
 
 
-def _comes_to_write(world: SteppedState, broker: int) -> bool:
+def _comes_to_write(world: SteppedCluster, broker: int) -> bool:
     """Gone on with, the controller comes to a write over a state that it has read."""
     if is_to_write(world.place(broker)):
         return True
@@ -226,7 +226,7 @@ def _comes_to_write(world: SteppedState, broker: int) -> bool:
 
 
 def isr_is_expanded_first(
-    world: SteppedState, leader: int, replica: int, number: int, broker: int
+    world: SteppedCluster, leader: int, replica: int, number: int, broker: int
 ) -> None:
     """The same, after a controller has read the state that it is about to write over."""
     if not is_to_write(world.place(broker)):

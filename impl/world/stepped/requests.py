@@ -10,7 +10,7 @@ from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.sim.world_of_steps import refusable
 from impl.world.processes import PROCESS_IS_UP
 from impl.world.stepped.host import RequestInFlight
-from impl.world.stepped.state import SteppedState, Unmet, each_connection
+from impl.world.stepped.state import SteppedCluster, Unmet, each_connection
 from impl.znodes import TopicPartition
 
 
@@ -34,7 +34,7 @@ class StopAnswered:
         return StopAnswered(both, {**earlier.errors, **self.errors})
 
 
-def _next_unmet(world: SteppedState, broker: int, controller: int, kind: type[Any]) -> Unmet:
+def _next_unmet(world: SteppedCluster, broker: int, controller: int, kind: type[Any]) -> Unmet:
     queue = world.connections.get((controller, broker), ())
     if not world.is_up(broker):
         return PROCESS_IS_UP
@@ -43,25 +43,25 @@ def _next_unmet(world: SteppedState, broker: int, controller: int, kind: type[An
     return unheard_unmet(world, broker)
 
 
-def unheard_unmet(world: SteppedState, broker: int) -> Unmet:
+def unheard_unmet(world: SteppedCluster, broker: int) -> Unmet:
     """A leader whose ISR write was not answered holds the lock on all else."""
     hosted: Any = world.hosts[broker].replicas.partitions.values()
     waits = any(one.isr_write is not None for one in hosted)
     return "no write of it is unanswered" if waits else None
 
 
-def _leader_and_isr_arrives_unmet(world: SteppedState, broker: int, controller: int) -> Unmet:
+def _leader_and_isr_arrives_unmet(world: SteppedCluster, broker: int, controller: int) -> Unmet:
     return _next_unmet(world, broker, controller, LeaderAndIsr)
 
 
-def leader_and_isr_arrives(world: SteppedState, broker: int, controller: int) -> None:
+def leader_and_isr_arrives(world: SteppedCluster, broker: int, controller: int) -> None:
     """The LeaderAndIsr that is next on the connection."""
     for sent in _taken(world, controller, broker, LeaderAndIsr, world.grain.in_batches):
         world.hosts[broker].obey(sent)
     world.keep((controller, broker), [*world.connections.get((controller, broker), ())])
 
 
-def _stop_replica_arrives_unmet(world: SteppedState, broker: int, controller: int) -> Unmet:
+def _stop_replica_arrives_unmet(world: SteppedCluster, broker: int, controller: int) -> Unmet:
     unmet = _next_unmet(world, broker, controller, StopReplica)
     if unmet is not None:
         return unmet
@@ -70,12 +70,12 @@ def _stop_replica_arrives_unmet(world: SteppedState, broker: int, controller: in
     return "the UpdateMetadata that was sent before it has arrived" if reported else None
 
 
-def stop_replica_arrives(world: SteppedState, broker: int, controller: int) -> None:
+def stop_replica_arrives(world: SteppedCluster, broker: int, controller: int) -> None:
     """The StopReplica requests that are next; what is to be deleted is, and answered."""
     _stop(world, broker, controller, disk_fails=False)
 
 
-def _stops_fail_unmet(world: SteppedState, broker: int, controller: int) -> Unmet:
+def _stops_fail_unmet(world: SteppedCluster, broker: int, controller: int) -> Unmet:
     reason = _stop_replica_arrives_unmet(world, broker, controller)
     if reason is not None:
         return reason
@@ -87,12 +87,12 @@ def _stops_fail_unmet(world: SteppedState, broker: int, controller: int) -> Unme
     return None if deletes else "a directory is to be deleted"
 
 
-def stops_fail(world: SteppedState, broker: int, controller: int) -> None:
+def stops_fail(world: SteppedCluster, broker: int, controller: int) -> None:
     """KAFKA_STORAGE_ERROR: the directory stays, and the answer says so."""
     _stop(world, broker, controller, disk_fails=True)
 
 
-def _stop(world: SteppedState, broker: int, controller: int, disk_fails: bool) -> None:
+def _stop(world: SteppedCluster, broker: int, controller: int, disk_fails: bool) -> None:
     answered: StopAnswered | None = None
     for sent in _taken(world, controller, broker, StopReplica, True):
         errors = world.hosts[broker].obey(sent, disk_fails)
@@ -106,7 +106,7 @@ def _stop(world: SteppedState, broker: int, controller: int, disk_fails: bool) -
 
 
 def _taken(
-    world: SteppedState, controller: int, broker: int, kind: type[Any], together: bool
+    world: SteppedCluster, controller: int, broker: int, kind: type[Any], together: bool
 ) -> list[RequestInFlight]:
     at = (controller, broker)
     queue = list(world.connections.pop(at))

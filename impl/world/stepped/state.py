@@ -1,4 +1,4 @@
-"""State that the steps of a stepped cluster share: ZooKeeper, controllers, connections, brokers."""
+"""A cluster whose controllers a grain suspends: ZooKeeper, controllers, connections, brokers."""
 
 from __future__ import annotations
 
@@ -40,44 +40,44 @@ Unmet = str | None
 Many = Iterable[tuple[int, ...]]
 
 
-def each_two(world: SteppedState) -> Many:
+def each_two(world: SteppedCluster) -> Many:
     """(one, another), a broker with itself included."""
     return ((one, two) for one in world.brokers for two in world.brokers)
 
 
-def each_list(world: SteppedState) -> Many:
+def each_list(world: SteppedCluster) -> Many:
     """(first, second, third) of each list of replicas, 0 for nobody."""
     return world.lists
 
 
-def each_broker_and_list(world: SteppedState) -> Many:
+def each_broker_and_list(world: SteppedCluster) -> Many:
     """(broker, first, second, third)."""
     return ((broker, *ids) for broker in world.brokers for ids in world.lists)
 
 
-def each_broker_and_partition(world: SteppedState) -> Many:
+def each_broker_and_partition(world: SteppedCluster) -> Many:
     """(broker, partition)."""
     return ((broker, number) for broker in world.brokers for number in world.partitions)
 
 
-def each_connection(world: SteppedState) -> Many:
+def each_connection(world: SteppedCluster) -> Many:
     """(target, controller epoch) of what is under way."""
     return sorted((broker, controller) for controller, broker in world.connections)
 
 
-class SteppedState(HostedWorld[ControllerRun, Host]):
+class SteppedCluster(HostedWorld[ControllerRun, Host]):
     """Brokers 1..N, registered, and no topic; ``partitions`` is how many it may come to have.
 
-    Lists of replicas are of ``most`` at most. ``only`` are the names of the steps that are offered,
-    None for all of them. ``version`` is a release since the grain's first; ValueError if it is
-    older. ``shows_memory``: who looks at a controller sees what it keeps, not what it did.
+    Lists of replicas are of ``most`` at most. ``only`` are the names of the ``kinds`` of steps that
+    are offered, None for all of them. ``version`` is a release since the grain's first; ValueError
+    if it is older. ``shows_memory``: who looks at a controller sees what it keeps, not what it did.
     """
 
     shows_memory = False
-    all_kinds: Mapping[str, StepKind]
 
     def __init__(
         self,
+        kinds: Mapping[str, StepKind],
         brokers: int,
         grain: Grain,
         version: str = DEFAULT,
@@ -97,7 +97,7 @@ class SteppedState(HostedWorld[ControllerRun, Host]):
             for size in range(1, min(most, brokers) + 1)
             for ids in permutations(self.brokers, size)
         )
-        self.kinds = {name: self.all_kinds[name] for name in sorted(only or self.all_kinds)}
+        self.kinds = {name: kinds[name] for name in sorted(only or kinds)}
         self.carried: dict[Connection, tuple[int, int]] = {}
         self.slow: dict[Connection, tuple[RequestInFlight, ...]] = {}
         self.answers: dict[Connection, Any] = {}

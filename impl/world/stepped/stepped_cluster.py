@@ -8,20 +8,25 @@ write by write where a partition moves (`WRITES`), or by registrations and by wh
 
 from __future__ import annotations
 
+from functools import partial
+
 from impl.world.processes import PROCESSES
 from impl.world.stepped import admin, controllers, elections, faults, moves, records, requests
 from impl.world.stepped.batches import BATCHES
 from impl.world.stepped.controller_run import FIRST, TOPIC
 from impl.world.stepped.elections import ELECTIONS
-from impl.world.stepped.state import SteppedState
+from impl.world.stepped.state import SteppedCluster
 from impl.world.stepped.writes import WRITES
 
-__all__ = ["BATCHES", "ELECTIONS", "FIRST", "TOPIC", "WRITES", "SteppedCluster"]
+__all__ = [
+    "BATCHES", "ELECTIONS", "FIRST", "STEPPED_KINDS", "TOPIC", "WRITES", "SteppedCluster",
+    "stepped_cluster",
+]  # fmt: skip
 
-STEPPED = (admin, controllers, elections, faults, moves, records, requests)
+_STEPS = (admin, controllers, elections, faults, moves, records, requests)
 
+STEPPED_KINDS = {one.name: one for part in _STEPS for one in part.KINDS} | PROCESSES
+"""Every step of a stepped cluster by name."""
 
-class SteppedCluster(SteppedState):
-    """Brokers 1..N, the topic t with its partitions, and for moves another topic of one."""
-
-    all_kinds = {one.name: one for part in STEPPED for one in part.KINDS} | PROCESSES
+stepped_cluster = partial(SteppedCluster, STEPPED_KINDS)
+"""A cluster with these steps."""

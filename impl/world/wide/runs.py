@@ -13,7 +13,8 @@ from impl.sim.simulator import Faults, Profiles, SeededSimulator
 from impl.sim.world_of_steps import Step
 from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.rest import is_at_rest, what_goes_on
-from impl.world.wide.wide_world import WIDE_KINDS, WideWorld
+from impl.world.wide.wide_steps import wide_world
+from impl.world.wide.wide_world import WideWorld
 from impl.zookeeper.port import wait
 
 WIDE_PROFILES: dict[str, Faults] = {
@@ -106,7 +107,7 @@ class WideSimulator(SeededSimulator[WideWorld]):
         chosen = WIDE_FAULTS.named(faults, seed)
         super().__init__(world, seed, {
             name: chosen.get(kind.fault, 0) if kind.fault else kind.weight
-            for name, kind in WIDE_KINDS.items()
+            for name, kind in world.kinds.items()
         })  # fmt: skip
 
     def calm_down(self) -> None:
@@ -119,7 +120,7 @@ class WideSimulator(SeededSimulator[WideWorld]):
             if node.up and (node.disk.failing or node.was_denied):
                 self.world.take(Step("broker_crashes", (number,)))
         self.weigh({
-            name: 0 if WIDE_KINDS[name].fault or name in SILENT_WHILE_SETTLING else weight
+            name: 0 if self.world.kinds[name].fault or name in SILENT_WHILE_SETTLING else weight
             for name, weight in self.weights.items()
         })  # fmt: skip
 
@@ -163,7 +164,7 @@ def run_wide(
     """
     if steps < 1:
         raise ValueError(f"a run has 1 step or more, not {steps}")
-    world = world or WideWorld(
+    world = world or wide_world(
         brokers, topics, partitions, release=release, seed=seed, **world_settings(faults, brokers)
     )
     simulator, claims = WideSimulator(world, seed, faults), WideClaims(world)
@@ -192,7 +193,7 @@ def run_wide(
         steps=taken,
         acknowledged=world.client_view.acknowledged,
         controllers=0 if registered is None else registered.epoch,
-        taken={name: simulator.taken[name] for name in WIDE_KINDS},
+        taken={name: simulator.taken[name] for name in world.kinds},
         broken=broken,
         at_rest=rest,
         digest=digest.hexdigest(),

@@ -25,10 +25,6 @@ FIRST_INSTANT_MS = 1_577_836_800_000
 MOST_BROKERS = 9
 
 
-WIDE_KINDS: dict[str, StepKind] = {}
-"""Every step of a wide world by name, sorted; the package fills it from the files of steps."""
-
-
 class Strays:
     """The replicas that moves have left behind, kept up to date by ``look`` after each step: in no
     assignment any more, and never deleted, as in Kafka.
@@ -111,12 +107,12 @@ class WideWorld(SimulatedCluster[WideBroker]):
     replicas, and what ``ghosts`` has.
     """
 
-    kinds = WIDE_KINDS
     first_ms = FIRST_INSTANT_MS
     nodes: dict[int, WideBroker]
 
     def __init__(
         self,
+        kinds: Mapping[str, StepKind],
         brokers: int = 3,
         topics: int = 2,
         partitions: int = 3,
@@ -135,7 +131,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
                 f"a wide world has 1 topic or more, 1 partition or more, and 1 to {brokers} "
                 f"replicas of each, not {topics}, {partitions}, {factor}"
             )
-        super().__init__(Release.of(release), self._store())
+        super().__init__(kinds, Release.of(release), self._store())
         self.topics, self.partitions, self.factor = topics, partitions, factor
         self.folders = tuple(FOLDER + f"-{one}" * (one > 1) for one in range(1, directories + 1))
         self.client_view = Acknowledged({})

@@ -6,10 +6,11 @@ one. All state is plain data; ``snapshot()`` is an immutable, comparable, hashab
 
 from __future__ import annotations
 
+from functools import partial
+
 from impl.sim.world_of_steps import StepKind
 from impl.world import clients, control, isr, replication
 from impl.world.cluster import PartitionCluster
-from impl.world.observation import Observation, observe
 from impl.world.processes import PROCESSES
 
 KINDS: dict[str, StepKind] = {
@@ -27,12 +28,5 @@ KINDS: dict[str, StepKind] = {
 }
 """Every step of the world by name, sorted."""
 
-
-class World(PartitionCluster):
-    """A cluster and its steps; the arguments are those of `PartitionCluster`."""
-
-    kinds = KINDS
-
-    def observe(self) -> Observation:
-        """Every fact of the world as nested dictionaries and lists, fresh for the caller."""
-        return observe(self)
+partition_cluster = partial(PartitionCluster, KINDS)
+"""A world with these steps."""
