@@ -67,13 +67,11 @@ def simulate_cluster(
 def _run(seed: int, steps: int, faults: str, brokers: int, logs: Path | None) -> WideRun:
     if logs is None:
         return run_wide(seed, steps, faults, brokers)
-    from conformance.running.simulated_log_files import LogWritingWorld
+    from conformance.running.simulated_log_files import RunLogger
 
     place = logs / f"seed-{seed}-logs"
-    with closing(
-        LogWritingWorld(place, brokers=brokers, seed=seed, **world_settings(faults, brokers))
-    ) as it:
-        return run_wide(seed, steps, faults, brokers, world=it)
+    with closing(RunLogger(place, brokers=brokers, seed=seed, **world_settings(faults, brokers))) as it:
+        return run_wide(seed, steps, faults, brokers, world=it.world)
 
 
 def _row(run: WideRun) -> dict[str, Any]:

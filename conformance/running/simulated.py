@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -22,16 +23,17 @@ from impl.core.api import PREFERRED_TYPE, ControllerApi
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.fetcher_thread import EARLIEST, LATEST, EpochQuestion
+from impl.core.journal import ControllerJournal
 from impl.core.replica_events import EpochAsked, ProducerAnswered, RecordsAsked
 from impl.core.replica_manager import CONSUMER
 from impl.releases import DEFAULT
 from impl.server.trace import CORRELATIONS_OF_A_START, BrokerTrace, TraceFile
 from impl.server.traced_controller import TracedTerms
 from impl.server.traced_zookeeper import ZooKeeperTrace
-from impl.sim.world_of_steps import Step
+from impl.sim.world_of_steps import Step, StepKind
 from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.ghosts import ConsumerRead
-from impl.world.wide.node import WideBroker
+from impl.world.wide.node import BrokerObserver, WideBroker
 from impl.world.wide.rest import is_at_rest
 from impl.world.wide.runs import WideSimulator
 from impl.world.wide.wide_steps import WIDE_KINDS
@@ -80,124 +82,130 @@ class _TracedStore(ZooKeeper):
         return done
 
 
-class _TracedBroker(WideBroker):
-    """A file a start; its replicas, its controller and its registrations write to it."""
+class _BrokerTracer(BrokerObserver):
+    """A file a start; replicas, controller and registrations write to it."""
 
-    folder: Path
     trace: BrokerTrace
 
-    def _start_process(self) -> None:
-        head = {"version": str(self.release), "settings": {
-            "protocol": str(self.release),
-            "unclean": ControllerConfig().unclean_allowed("", self.release),
+    def __init__(self, node: WideBroker, folder: Path) -> None:
+        super().__init__(node)
+        self.folder = folder
+
+    def starting(self) -> None:
+        """Another file."""
+        release, broker = self.node.release, self.node.broker
+        head = {"version": str(release), "settings": {
+            "protocol": str(release),
+            "unclean": ControllerConfig().unclean_allowed("", release),
         }}  # fmt: skip
-        self.trace = BrokerTrace(TraceFile(self.folder, "broker", self.broker, head))
-        self.correlation = self.started * CORRELATIONS_OF_A_START
-        super()._start_process()
+        self.trace = BrokerTrace(TraceFile(self.folder, "broker", broker, head))
+        self.correlation = self.node.started * CORRELATIONS_OF_A_START
 
-    def _controller_of_session(self) -> EventController:
-        journal = TracedTerms(self.trace)
-        controller = self._controller(journal)
-        journal.controller = controller
-        return controller
+    def journal(self) -> ControllerJournal:
+        """Its part of the trace."""
+        self.terms = TracedTerms(self.trace)
+        return self.terms
 
-    def _registered(self) -> None:
-        fields = {"epoch": self.epoch, "session": self.session.session}
+    def new_controller(self, controller: EventController) -> None:
+        """It has that journal."""
+        self.terms.controller = controller
+
+    def registered(self) -> None:
+        """A line."""
+        fields = {"epoch": self.node.epoch, "session": self.node.session.session}
         self.trace.file.line("registered", fields)
 
-    def observe(self, event: Any) -> None:
-        super().observe(event)
+    def replica_event(self, event: Any) -> None:
+        """A line, for some."""
         self.trace(event)
 
-    def crash(self, power: bool = False) -> None:
+    def crashed(self) -> None:
         """The process ends, and with it its file."""
-        super().crash(power)
         self.trace.close()
 
 
-class TracedWorld(WideWorld):
-    """A wide world that leaves traces in a folder."""
-
-    nodes: dict[int, _TracedBroker]  # type: ignore[assignment]
+class RunTracer:
+    """A wide world that leaves traces in a folder; what the core does not report of a step is
+    reported here."""
 
     def __init__(self, folder: Path, **given: Any) -> None:
-        self.folder = folder
         self.asked: dict[tuple[int, int], tuple[object, int]] = {}
         self.appended_in: dict[tuple[int, TopicPartition, int], int] = {}
-        super().__init__(WIDE_KINDS, **given)
+        self.tracers: dict[int, _BrokerTracer] = {}
 
-    def _store(self) -> ZooKeeper:
-        return _TracedStore(self.folder)
+        def observer(node: WideBroker) -> BrokerObserver:
+            return self.tracers.setdefault(node.broker, _BrokerTracer(node, folder))
 
-    def _broker_type(self) -> type[WideBroker]:
-        return type("TracedBroker", (_TracedBroker,), {"folder": self.folder})
+        self.store = _TracedStore(folder)
+        kinds = {name: self._traced(kind) for name, kind in WIDE_KINDS.items()}
+        self.world = WideWorld(kinds, zookeeper=self.store, observer=observer, **given)
 
-    def take(self, step: Step) -> None:
-        """Take a step; what of it the core does not report is reported here."""
-        if step.name == "preferred_election_is_requested" and self._asks_its_controller():
-            self.clock += 1
-            self.happened.clear()
-            return
-        if step.name == "producer_hears":
-            self._acknowledged(*step.args)
-        with self._asker(step):
-            super().take(step)
-        if step.name == "producer_appends":
-            self._note_who_waits(*step.args)
-        if step.name == "consumer_reads":
-            self._lists_offsets(*step.args)
-        for broker, happened in self.happened:
-            if isinstance(happened, ConsumerRead):
-                self._read(broker, happened)
-        self._note_questions()
+    def _traced(self, kind: StepKind) -> StepKind:
+        def act(world: WideWorld, *args: int) -> None:
+            if kind.name == "preferred_election_is_requested" and self._asks_its_controller():
+                return
+            if kind.name == "producer_hears":
+                self._acknowledged(*args)
+            with self._asker(kind.name, args):
+                kind.act(world, *args)
+            if kind.name == "producer_appends":
+                self._note_who_waits(*args)
+            if kind.name == "consumer_reads":
+                self._lists_offsets(*args)
+            for broker, happened in world.happened:
+                if isinstance(happened, ConsumerRead):
+                    self._read(broker, happened)
+            self._note_questions()
+
+        return replace(kind, act=act)
 
     @contextmanager
-    def _asker(self, step: Step) -> Iterator[None]:
+    def _asker(self, step: str, args: tuple[int, ...]) -> Iterator[None]:
         """Whose question a leader answers."""
-        if step.name != "leader_answers":
+        if step != "leader_answers":
             yield
             return
-        follower, leader = step.args
+        follower, leader = args
         _, number = self.asked[follower, leader]
         head = {"client_id": f"broker-{follower}-fetcher-0", "correlation": number}
-        with self.nodes[leader].trace.on_behalf_of(head):
+        with self.tracers[leader].trace.on_behalf_of(head):
             yield
 
     def _note_who_waits(self, broker: int, topic: int, partition: int) -> None:
         """In which leader epoch its record was taken."""
         one = TopicPartition(f"t{topic}", partition)
-        awaited = self.nodes[broker].waiting[one][-1].awaited
+        awaited = self.world.nodes[broker].waiting[one][-1].awaited
         self.appended_in[broker, one, awaited.end] = awaited.replica.leader_epoch
 
     def _acknowledged(self, broker: int, topic: int, partition: int) -> None:
-        node, one = self.nodes[broker], TopicPartition(f"t{topic}", partition)
-        awaited = node.waiting[one][0].awaited
+        one = TopicPartition(f"t{topic}", partition)
+        awaited = self.world.nodes[broker].waiting[one][0].awaited
         epoch, end = self.appended_in[broker, one, awaited.end], awaited.end
-        node.trace(ProducerAnswered(one, epoch, -1, end - 1, end, NONE))
+        self.tracers[broker].trace(ProducerAnswered(one, epoch, -1, end - 1, end, NONE))
 
     def _read(self, broker: int, done: ConsumerRead) -> None:
-        node = self.nodes[broker]
-        replica, first = node.replicas.partitions[done.partition], min(done.records)
+        replica = self.world.nodes[broker].replicas.partitions[done.partition]
+        first = min(done.records)
         reply = {"error": NONE, "high_watermark": replica.hw, "log_start": replica.log_start,
                  "diverging": None, "end": max(done.records) + 1}  # fmt: skip
         asked = {"leader_epoch": None, "offset": first, "last_fetched_epoch": None}
-        node.trace.file.line("fetch_served", {
+        self.tracers[broker].trace.file.line("fetch_served", {
             "partition": str(done.partition), "reader": CONSUMER, "asked": asked, "reply": reply,
             "waited": False,
         })  # fmt: skip
 
     def _lists_offsets(self, broker: int, topic: int, partition: int) -> None:
         """Clients and followers ask where a log ends, in right and in wrong leader epochs."""
-        node, one = self.nodes[broker], TopicPartition(f"t{topic}", partition)
+        node, one = self.world.nodes[broker], TopicPartition(f"t{topic}", partition)
         replica = node.replicas.partitions[one]
         epoch = replica.leader_epoch
         for timestamp, for_consumer, asked in (
             (LATEST, True, None), (LATEST, True, epoch - 1), (LATEST, True, epoch + 1),
             (LATEST, False, epoch), (EARLIEST, True, None), (0, True, None),
-            (self.now_ms() + 1, True, epoch),
+            (self.world.now_ms() + 1, True, epoch),
         ):  # fmt: skip
             found = wait(node.replicas.list_offset(one, timestamp, for_consumer, asked))
-            node.trace.file.line("offset_listed", {
+            self.tracers[broker].trace.file.line("offset_listed", {
                 "partition": str(one), "timestamp": timestamp, "for_consumer": for_consumer,
                 "leader_epoch": asked, "error": found.error, "offset": found.offset,
                 "log_start": replica.log_start,
@@ -208,20 +216,21 @@ class TracedWorld(WideWorld):
 
         Now and then it is a broker that is not the controller, and a topic that does not exist.
         """
-        running = [self.nodes[broker] for broker, _ in self.running()]
+        world, before = self.world, self.world.clock - 1
+        running = [node for _, node in world.running()]
         active = [node for node in running if node.controller.active]
-        if not self.release.since("2.4") or self.clock % 2 or not active:
+        if not world.release.since("2.4") or before % 2 or not active:
             return False
-        node = running[0] if self.clock % 5 == 0 else active[-1]
+        node = running[0] if before % 5 == 0 else active[-1]
         every = [TopicPartition(NOWHERE, 0)]
         preferred: dict[str, int] = {}
-        for topic in range(self.topics):
-            there = wait(self.admin.topic(f"t{topic}"))
+        for topic in range(world.topics):
+            there = wait(world.admin.topic(f"t{topic}"))
             for number, assignment in there.partitions.items() if there else ():
                 every.append(TopicPartition(f"t{topic}", number))
                 preferred[str(every[-1])] = assignment.replicas[0]
-        some = None if self.clock % 4 else every
-        trace = node.trace
+        some = None if before % 4 else every
+        trace = self.tracers[node.broker].trace
 
         async def elect(controller: EventController) -> None:
             epoch = controller.core.context.epoch
@@ -236,36 +245,28 @@ class TracedWorld(WideWorld):
 
     def _note_questions(self) -> None:
         """Fetchers that have asked anew."""
-        for follower, node in self.nodes.items():
+        for follower, node in self.world.nodes.items():
+            tracer = self.tracers[follower]
             for leader, connection in node.connections.items():
                 exchange = connection.exchange
                 if exchange is None or not exchange.is_under_way:
                     continue
                 if self.asked.get((follower, leader), (None, 0))[0] is exchange.questions:
                     continue
-                node.correlation += 1
-                self.asked[follower, leader] = exchange.questions, node.correlation
+                tracer.correlation += 1
+                self.asked[follower, leader] = exchange.questions, tracer.correlation
                 if exchange.kind in UNTRACED:
                     continue
                 for one, question in exchange.questions.items():
                     is_epoch = isinstance(question, EpochQuestion)
                     event = (EpochAsked if is_epoch else RecordsAsked)(one, leader, question)
-                    node.trace.fetcher_request(event, node.correlation)
+                    tracer.trace.fetcher_request(event, tracer.correlation)
 
     def close(self) -> None:
         """Every process ends."""
-        for node in self.nodes.values():
-            node.trace.close()
-        assert isinstance(self.zookeeper, _TracedStore)
-        self.zookeeper.trace.file.close()
-
-
-class _Simulator(WideSimulator):
-    """Runs in which a step may cease to be taken."""
-
-    def without(self, name: str) -> None:
-        """It is taken no more."""
-        self.weigh({**self.weights, name: 0})
+        for tracer in self.tracers.values():
+            tracer.trace.close()
+        self.store.trace.file.close()
 
 
 class TracedRun(NamedTuple):
@@ -292,11 +293,12 @@ def traced_run(
 
     With ``settles`` it is left alone after that, until it rests.
     """
-    world = TracedWorld(
+    tracer = RunTracer(
         folder, brokers=brokers, topics=1, partitions=partitions, factor=min(3, brokers),
         release=release, seed=seed,
     )  # fmt: skip
-    simulator, taken, broken = _Simulator(world, seed, faults), 0, ""
+    world = tracer.world
+    simulator, taken, broken = WideSimulator(world, seed, faults), 0, ""
     claims = WideClaims(world)
 
     def held(look: Callable[[], None]) -> None:
@@ -327,27 +329,27 @@ def traced_run(
             taken += 1
         return TracedRun(taken, _at_rest(world), broken)
     finally:
-        world.close()
+        tracer.close()
 
 
-def _controller_dies(simulator: _Simulator) -> bool:
+def _controller_dies(simulator: WideSimulator) -> bool:
     """It goes for good: others must notice. False if there is none, or others are needed too."""
     world = simulator.world
     held = [number for number, node in world.running() if node.controller.active and node.alive]
     if not held or len(world.running()) < len(world.nodes):
         return False
     world.take(Step("broker_crashes", (held[-1],)))
-    simulator.without("broker_starts")
+    simulator.weigh({**simulator.weights, "broker_starts": 0})
     return True
 
 
-def _all_is_committed(world: TracedWorld) -> bool:
+def _all_is_committed(world: WideWorld) -> bool:
     """Followers learn a high watermark from the next fetch response."""
     held = [one for node in world.nodes.values() for one in node.replicas.partitions.values()]
     return all(one.hw == one.log_end for one in held)
 
 
-def _at_rest(world: TracedWorld) -> AtRest:
+def _at_rest(world: WideWorld) -> AtRest:
     replicas: dict[str, dict[int, ReplicaAtRest]] = {}
     for broker, node in world.nodes.items():
         for one, replica in node.replicas.partitions.items():

@@ -9,8 +9,9 @@ model about each write, request and epoch of it.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,16 +20,17 @@ from conformance.ingest.files import discover
 from conformance.pipeline.corpus import Corpus, Judged
 from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.rules import BREAKS, Finding, FindingKind
-from impl.core.event_controller import EventController
+from impl.core.journal import ControllerJournal
 from impl.core.replica_events import LogTruncating, ReplicaEvent
+from impl.log import Log
 from impl.releases import DEFAULT
 from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import Log4jFiles
 from impl.server.replica_lines import ReplicaLines
-from impl.sim.world_of_steps import Step
+from impl.sim.world_of_steps import StepKind
 from impl.world.simulated_broker import FOLDER
 from impl.world.simulated_cluster import STEP_MS as WIDE_STEP_MS
-from impl.world.wide.node import WideBroker
+from impl.world.wide.node import BrokerObserver, WideBroker
 from impl.world.wide.runs import run_wide, world_settings
 from impl.world.wide.wide_steps import WIDE_KINDS
 from impl.world.wide.wide_world import FIRST_INSTANT_MS, WideWorld
@@ -43,110 +45,117 @@ STEP_MS = 200
 in order in its several files, and lines of different terms are not close by."""
 
 
-class _LoggingBroker(WideBroker):
-    """Writes its lines to ``brokerN`` in a folder."""
+class _BrokerLogger(BrokerObserver):
+    """Writes the lines of one broker, to its own folder."""
 
-    folder: Path
-    files: Log4jFiles
-    written = 0, 0
-    """The step in which it wrote last, and how many lines."""
-    log_starts: dict[tuple[str, int, str], int]
-    """By partition and directory, as they were."""
+    def __init__(self, node: WideBroker, folder: Path) -> None:
+        super().__init__(node)
+        self.files = Log4jFiles(folder, node.broker, node.release, self.stamped_ms)
+        self.lines = ReplicaLines(self.files)
+        self.written = 0, 0  # the step in which it wrote last, and how many lines
+        self.log_starts: dict[tuple[str, int, str], int] = {}  # by partition and directory
 
     def stamped_ms(self) -> int:
         """When its next line is written."""
-        step, lines = (self.now_ms() - FIRST_INSTANT_MS) // WIDE_STEP_MS, self.written[1]
+        step, lines = (self.node.now_ms() - FIRST_INSTANT_MS) // WIDE_STEP_MS, self.written[1]
         self.written = step, lines + 1 if step == self.written[0] else 0
         return FIRST_INSTANT_MS + step * STEP_MS + min(self.written[1], STEP_MS - 1)
 
-    def _start_process(self) -> None:
-        if not self.started:
-            place = self.folder / f"broker{self.broker}"
-            self.files = Log4jFiles(place, self.broker, self.release, self.stamped_ms)
-            self.lines = ReplicaLines(self.files)
+    def _logs(self) -> Iterator[tuple[TopicPartition, Log]]:
+        for partition in self.node.logs.partitions:
+            log = self.node.logs.log(partition)
+            assert log is not None, "a partition that is listed has a log"
+            yield TopicPartition(*partition), log
+
+    def starting(self) -> None:
+        """The lines before a start."""
         self.log_starts = {}
         self.files.startup_lines()
-        super()._start_process()
-        for partition in self.logs.partitions:
-            log = self.logs.log(partition)
-            assert log is not None, "a partition that is listed has a log"
-            named, segments = TopicPartition(*partition), len(log.segments)
+
+    def loaded(self) -> None:
+        """A line for each log."""
+        for partition, log in self._logs():
             folder = log.directory.rpartition("/")[0]
-            self.files.loaded(named, folder, segments, log.log_start, log.log_end)
+            self.files.loaded(partition, folder, len(log.segments), log.log_start, log.log_end)
 
-    def _controller_of_session(self) -> EventController:
-        return self._controller(ControllerLines(self.files))
+    def journal(self) -> ControllerJournal:
+        """A controller's lines."""
+        return ControllerLines(self.files)
 
-    def register(self, earlier: int = 0) -> None:
-        """Up, or up again in another session."""
-        is_start = not self.up
+    def registering(self) -> None:
+        """A line before it registers."""
         self.files.broker_registering()
-        super().register(earlier)
-        if is_start:
-            self.files.server("started")
 
-    def _registered(self) -> None:
-        self.files.broker_registered(f"b{self.broker}", PORT, self.epoch)
+    def registered(self) -> None:
+        """A line when it has."""
+        self.files.broker_registered(f"b{self.node.broker}", PORT, self.node.epoch)
 
-    def reconnect(self) -> None:
-        """A new session."""
+    def started(self) -> None:
+        """The last line of a start."""
+        self.files.server("started")
+
+    def session_expired(self) -> None:
+        """A line before it registers again."""
         self.files.session_expired()
-        super().reconnect()
 
-    def observe(self, event: ReplicaEvent) -> None:
-        super().observe(event)
+    def replica_event(self, event: ReplicaEvent) -> None:
+        """The lines of a replica."""
         if isinstance(event, LogTruncating):
-            replica = self.replicas.partitions.get(event.partition)
+            replica = self.node.replicas.partitions.get(event.partition)
             leader = -1 if replica is None or replica.leader is None else replica.leader
             place = FOLDER if replica is None else replica.log.directory
             self.lines.truncating(event, place, leader, 0)
         else:
             self.lines(event)
 
-    def note_log_starts(self) -> None:
-        """Lines of logs that begin later than they did."""
-        for partition in self.logs.partitions:
-            log = self.logs.log(partition)
-            assert log is not None, "a partition that is listed has a log"
-            before = self.log_starts.get((*partition, log.directory), log.log_start)
-            self.log_starts[(*partition, log.directory)] = log.log_start
-            if before < log.log_start:
-                self.lines.log_start_raised(partition, log.log_start, log.directory)
-
-    def _event_failed(self, name: str, error: Exception) -> None:
-        super()._event_failed(name, error)
+    def event_failed(self, name: str, error: Exception) -> None:
+        """A line of the controller's event thread."""
         why = f"{type(error).__name__}: {error}"
         wait(ControllerLines(self.files).event_failed(name, why))
 
+    def note_log_starts(self) -> None:
+        """Lines of logs that begin later than they did."""
+        for partition, log in self._logs():
+            at = (*partition, log.directory)
+            before = self.log_starts.get(at, log.log_start)
+            self.log_starts[at] = log.log_start
+            if before < log.log_start:
+                self.lines.log_start_raised(partition, log.log_start, log.directory)
 
-class LogWritingWorld(WideWorld):
+
+class RunLogger:
     """A wide world whose brokers write Kafka's log lines into a folder."""
 
-    nodes: dict[int, _LoggingBroker]  # type: ignore[assignment]
-
     def __init__(self, folder: Path, **given: Any) -> None:
-        self.folder = folder
-        super().__init__(WIDE_KINDS, **given)
+        self.loggers: dict[int, _BrokerLogger] = {}
 
-    def _broker_type(self) -> type[WideBroker]:
-        return type("LoggingBroker", (_LoggingBroker,), {"folder": self.folder})
+        def observer(node: WideBroker) -> BrokerObserver:
+            logger = _BrokerLogger(node, folder / f"broker{node.broker}")
+            return self.loggers.setdefault(node.broker, logger)
 
-    def take(self, step: Step) -> None:
-        """Take a step; a broker that goes by itself says so."""
-        leaves = self.nodes[step.args[0]].files if step.name == "broker_shuts_down" else None
-        if leaves is not None:
-            leaves.server("shutting down")
-        super().take(step)
-        if leaves is not None:
-            leaves.server("shut down completed")
-        for node in self.nodes.values():
-            if node.up:
-                node.note_log_starts()
+        kinds = {name: self._logged(kind) for name, kind in WIDE_KINDS.items()}
+        self.world = WideWorld(kinds, observer=observer, **given)
+
+    def _logged(self, kind: StepKind) -> StepKind:
+        """A step of which the core does not report all: a broker that goes by itself says so."""
+
+        def act(world: WideWorld, *args: int) -> None:
+            leaves = self.loggers[args[0]].files if kind.name == "broker_shuts_down" else None
+            if leaves is not None:
+                leaves.server("shutting down")
+            kind.act(world, *args)
+            if leaves is not None:
+                leaves.server("shut down completed")
+            for number, node in world.nodes.items():
+                if node.up:
+                    self.loggers[number].note_log_starts()
+
+        return replace(kind, act=act)
 
     def close(self) -> None:
         """No more lines."""
-        for node in self.nodes.values():
-            node.files.close()
+        for logger in self.loggers.values():
+            logger.files.close()
 
 
 def run_with_log_files(
@@ -159,16 +168,16 @@ def run_with_log_files(
     and with ``settles``, for which faults end then, all brokers are alive, and it is left alone,
     which of the model's claims about what happens in the end.
     """
-    world = LogWritingWorld(
+    logger = RunLogger(
         folder, brokers=brokers, topics=topics, partitions=partitions, release=release, seed=seed,
         **world_settings(faults, brokers),
     )  # fmt: skip
-    with closing(world):
-        run = run_wide(seed, steps, faults, brokers, settle=settles, world=world)
-        return run.steps, run.broken or _unfinished(world, run.goes_on)
+    with closing(logger):
+        run = run_wide(seed, steps, faults, brokers, settle=settles, world=logger.world)
+        return run.steps, run.broken or _unfinished(logger.world, run.goes_on)
 
 
-def _unfinished(world: LogWritingWorld, goes_on: str) -> str:
+def _unfinished(world: WideWorld, goes_on: str) -> str:
     """Which of the model's claims does not hold of a cluster that does not come to rest."""
     nodes = world.zookeeper.nodes
     if not goes_on:

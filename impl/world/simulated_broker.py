@@ -196,7 +196,7 @@ class BrokerWithDisk(SimulatedBroker):
     """One whose logs are in files."""
 
     config: LogConfig
-    folders: Sequence[str] = (FOLDER,)
+    folders: Sequence[str]
     disk: MemoryDisk
     names = 0
 

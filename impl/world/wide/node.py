@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import NamedTuple
@@ -60,10 +60,50 @@ class IsrRequest:
     answers: AlteredIsrs | None = None
 
 
+class BrokerObserver:
+    """Who looks on at a broker, and leaves lines or a trace of it; this one leaves none."""
+
+    def __init__(self, node: WideBroker) -> None:
+        self.node = node
+
+    def starting(self) -> None:
+        """A process begins; nothing is loaded yet."""
+
+    def loaded(self) -> None:
+        """Its logs are loaded."""
+
+    def journal(self) -> ControllerJournal | None:
+        """What a controller reports to, None if nobody reads that."""
+
+    def new_controller(self, controller: EventController) -> None:
+        """The controller of another session, which knows nothing yet."""
+
+    def registering(self) -> None:
+        """It is about to register."""
+
+    def registered(self) -> None:
+        """It has registered, and has not run for controller yet."""
+
+    def started(self) -> None:
+        """A process has done all that it does at its start."""
+
+    def session_expired(self) -> None:
+        """It has noticed that its session is over."""
+
+    def replica_event(self, event: ReplicaEvent) -> None:
+        """Something happened to one of its replicas."""
+
+    def event_failed(self, name: str, error: Exception) -> None:
+        """An event of its controller ended in an error of ZooKeeper."""
+
+    def crashed(self) -> None:
+        """Its process has ended."""
+
+
 class WideBroker(BrokerWithDisk):
     """A broker whose controller handles an event at once; its disk may be lost, or its power.
 
-    ``happened`` is called with what its replicas do, for those who look on.
+    ``happened`` gets what its replicas do, for the claims; ``observer`` is who else looks on.
     """
 
     lag_ms = 3_000
@@ -71,10 +111,13 @@ class WideBroker(BrokerWithDisk):
 
     def __init__(
         self, broker: int, zookeeper: ZooKeeper, release: Release, now_ms: Callable[[], int],
-        seed: int, happened: list[tuple[int, object]], settings: ControllerConfig | None = None,
+        seed: int, happened: list[tuple[int, object]], folders: Sequence[str],
+        observer: Callable[[WideBroker], BrokerObserver], settings: ControllerConfig | None,
     ) -> None:  # fmt: skip
         super().__init__(broker, zookeeper, release, now_ms)
         self.happened = happened
+        self.folders = folders
+        self.observer = observer(self)
         self.seed = seed
         self.settings = settings
         self.disks = 0
@@ -103,6 +146,7 @@ class WideBroker(BrokerWithDisk):
 
     def _start_process(self) -> None:
         """What is in memory at a start: nothing but what the disk holds."""
+        self.observer.starting()
         self.started += 1
         self.was_denied = False
         self.numbers.clear()
@@ -114,6 +158,7 @@ class WideBroker(BrokerWithDisk):
         if self.release.since("2.7"):
             self.replicas.isr_requests = self.alter_isr
         self.open_session()
+        self.observer.loaded()
 
     def _has_controller(self, controller: EventController) -> None:
         """A process that keeps running keeps its queue of events."""
@@ -125,15 +170,18 @@ class WideBroker(BrokerWithDisk):
             super()._has_controller(controller)
 
     def _controller_of_session(self) -> EventController:
-        return self._controller()
-
-    def _controller(self, journal: ControllerJournal | None = None) -> EventController:
         """Brokers speak the protocol of their release."""
         self.state_changes = StateChanges()
-        return EventController(
+        controller = EventController(
             self.broker, self.session, self.release, self._send, self.settings,
-            journal or self.state_changes, self.release,
+            self.observer.journal() or self.state_changes, self.release,
         )  # fmt: skip
+        self.observer.new_controller(controller)
+        return controller
+
+    def _event_failed(self, name: str, error: Exception) -> None:
+        super()._event_failed(name, error)
+        self.observer.event_failed(name, error)
 
     async def _send(self, requests: Round) -> None:
         epochs = self.controller.core.context.broker_epochs
@@ -145,13 +193,19 @@ class WideBroker(BrokerWithDisk):
 
     def register(self, earlier: int = 0) -> None:
         """Up: registered, and a candidate for controller (``KafkaServer.startup``)."""
+        is_start = not self.up
+        self.observer.registering()
         super().register(earlier)
-        self._registered()
+        self.observer.registered()
         self.put("Startup", lambda controller: controller.elect(self.now_ms()))
         self.handle_next()
+        if is_start:
+            self.observer.started()
 
-    def _registered(self) -> None:
-        """Those who look on may note it."""
+    def reconnect(self) -> None:
+        """A new session."""
+        self.observer.session_expired()
+        super().reconnect()
 
     def start(self) -> None:
         """A new process: disks that failed are replaced, logs are loaded, then it registers."""
@@ -164,6 +218,7 @@ class WideBroker(BrokerWithDisk):
         super().crash(power)
         self.waiting.clear()
         self.isr_request = None
+        self.observer.crashed()
 
     def holds_another_topics(self, partition: TopicPartition) -> bool:
         """A log was left behind when its topic went, and one of that name came: its replica had
@@ -186,3 +241,4 @@ class WideBroker(BrokerWithDisk):
         if isinstance(event, LogCreated):
             self.made[event.partition, event.directory] = self.born(event.partition.topic)
         self.happened.append((self.broker, event))
+        self.observer.replica_event(event)

@@ -5,7 +5,7 @@ Every step that is listed may be taken, so there is nothing to be refused but a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from impl.core.controller_parts import ControllerConfig
@@ -15,7 +15,7 @@ from impl.sim.world_of_steps import Step, StepKind
 from impl.world.fetches import MOST_BYTES
 from impl.world.simulated_broker import FOLDER
 from impl.world.simulated_cluster import SimulatedCluster
-from impl.world.wide.node import WideBroker
+from impl.world.wide.node import BrokerObserver, WideBroker
 from impl.znodes import TopicPartition, paths
 from impl.znodes.topics import decode_topic
 from impl.zookeeper.port import wait
@@ -102,9 +102,9 @@ class WideWorld(SimulatedCluster[WideBroker]):
 
     ``factor``: replicas of each partition, at most as many as there are brokers. ``seed`` only
     decides what a disk that loses power keeps; ``config`` is the controllers'. Brokers have so many
-    log ``directories``; a follower asks for ``fetch_bytes``. ValueError for numbers that make no
-    sense. ``happened``: what the last step did, by broker, for those who look on: events of
-    replicas, and what ``ghosts`` has.
+    log ``directories``; a follower asks for ``fetch_bytes``. ``observer`` makes who looks on at a
+    broker. ValueError for numbers that make no sense. ``happened``: what the last step did, by
+    broker, for the claims: events of replicas, and what ``ghosts`` has.
     """
 
     first_ms = FIRST_INSTANT_MS
@@ -123,6 +123,8 @@ class WideWorld(SimulatedCluster[WideBroker]):
         directories: int = 1,
         fetch_bytes: int = MOST_BYTES,
         first_broker: int = 1,
+        zookeeper: ZooKeeper | None = None,
+        observer: Callable[[WideBroker], BrokerObserver] = BrokerObserver,
     ) -> None:
         if not 1 <= brokers <= MOST_BROKERS:
             raise ValueError(f"a wide world has 1 to {MOST_BROKERS} brokers, not {brokers}; try 3")
@@ -131,9 +133,9 @@ class WideWorld(SimulatedCluster[WideBroker]):
                 f"a wide world has 1 topic or more, 1 partition or more, and 1 to {brokers} "
                 f"replicas of each, not {topics}, {partitions}, {factor}"
             )
-        super().__init__(kinds, Release.of(release), self._store())
+        super().__init__(kinds, Release.of(release), zookeeper or ZooKeeper())
         self.topics, self.partitions, self.factor = topics, partitions, factor
-        self.folders = tuple(FOLDER + f"-{one}" * (one > 1) for one in range(1, directories + 1))
+        folders = tuple(FOLDER + f"-{one}" * (one > 1) for one in range(1, directories + 1))
         self.client_view = Acknowledged({})
         self.happened: list[tuple[int, object]] = []
         self._running: list[tuple[int, WideBroker]] | None = None
@@ -148,10 +150,17 @@ class WideWorld(SimulatedCluster[WideBroker]):
         follower keep records of an epoch that it never had (up to 1.1, KAFKA-6361)."""
         self.consumed: dict[TopicPartition, int] = {}  # where consumers read on
         self.moves = 0
-        kind = type("Broker", (self._broker_type(),), {"folders": self.folders})
         self.nodes = {
-            number: kind(
-                number, self.zookeeper, self.release, self.now_ms, seed, self.happened, config
+            number: WideBroker(
+                number,
+                self.zookeeper,
+                self.release,
+                self.now_ms,
+                seed,
+                self.happened,
+                folders,
+                observer,
+                config,
             )
             for number in range(first_broker, first_broker + brokers)
         }
@@ -160,12 +169,6 @@ class WideWorld(SimulatedCluster[WideBroker]):
             node.register()
         for topic in range(topics):
             self.create_topic(topic)
-
-    def _store(self) -> ZooKeeper:
-        return ZooKeeper()
-
-    def _broker_type(self) -> type[WideBroker]:
-        return WideBroker
 
     # Topics
 
