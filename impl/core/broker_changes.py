@@ -150,10 +150,10 @@ class BrokerChanges:
         StaleBrokerEpoch, BrokerNotAvailable.
         """
         core, context = self.core, self.core.context
-        if core.release.since("2.2") and -1 < epoch < context.broker_epochs.get(broker, -1):
-            raise StaleBrokerEpoch(f"Broker {broker} has registered anew since epoch {epoch}.")
         if broker not in context.live_or_shutting_down:
             raise BrokerNotAvailable(f"Broker id {broker} does not exist.")
+        if core.release.since("2.2") and -1 < epoch < context.broker_epochs[broker]:
+            raise StaleBrokerEpoch(f"Broker {broker} has registered anew since epoch {epoch}.")
         await context.journal.log_line(f"Shutting down broker {broker}")
         await context.journal.shutdown_begun(broker)
         context.shutting_down.add(broker)

@@ -154,10 +154,7 @@ class ClusterContext:
             self.offline_partitions += (state is PartitionState.OFFLINE) - (
                 before is PartitionState.OFFLINE
             )
-        if state is PartitionState.NON_EXISTENT:
-            self.partition_states.pop(partition, None)
-        else:
-            self.partition_states[partition] = state
+        self.partition_states[partition] = state
 
     def replica_state(self, replica: Replica) -> ReplicaState:
         """NonExistent unless it is known."""

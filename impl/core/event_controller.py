@@ -507,8 +507,9 @@ class EventController:
         failed = await self.core.partitions.handle(known, PartitionState.ONLINE, PREFERRED)
         for one in known:
             if one in context.leadership:
-                preferred, leader = context.replicas(one)[0], context.leadership[one].leader
-                await self.journal.preferred_wanted(one, preferred, leader)
+                await self.journal.preferred_wanted(
+                    one, context.replicas(one)[0], context.leadership[one].leader
+                )
         return failed
 
     async def rebalance(self) -> None:

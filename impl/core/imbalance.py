@@ -13,7 +13,7 @@ def is_imbalanced(led_by_others: int, preferred: int, percentage: int) -> bool:
 
     The comparison is strict: exactly the percentage is still fine.
     """
-    return preferred > 0 and led_by_others / preferred > percentage / 100
+    return led_by_others / preferred > percentage / 100
 
 
 def by_preferred_leader(context: ClusterContext) -> dict[int, list[TopicPartition]]:

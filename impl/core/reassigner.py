@@ -124,7 +124,6 @@ class Reassigner:
         except SessionExpired:
             raise
         except (StateChangeFailed, ZooKeeperError) as error:
-            self.core.batch.clear()
             await self.core.context.journal.reassignment_failed(partition, str(error))
             return False
         return True
@@ -242,8 +241,7 @@ class Reassigner:
         self, partition: TopicPartition, target: Sequence[int], both: Sequence[int]
     ) -> None:
         context = self.core.context
-        known = context.leadership.get(partition)
-        leader = -1 if known is None else known.leader
+        leader = context.leadership[partition].leader
         if leader in target and context.is_replica_online(leader, partition):
             everybody = tuple(dict.fromkeys((*both, *target)))
             await self.core.update_leader_epoch_and_send(partition, everybody, target)
