@@ -100,14 +100,9 @@ class Channels(Generic[Item]):
                     self.orphans[broker] = channel
 
     def busy(self) -> list[tuple[int, Channel[Item]]]:
-        """Every channel with a request in flight, by broker, orphans last."""
-        found = [(broker, one) for broker, one in self.open.items() if one.under_way is not None]
-        for broker, one in [*self.orphans.items()]:
-            if one.under_way is None:
-                del self.orphans[broker]
-            elif broker not in self.open:
-                found.append((broker, one))
-        return sorted(found, key=lambda entry: entry[0])
+        """Every channel with a request in flight, by broker; an orphan where none is open."""
+        channels = sorted({**self.orphans, **self.open}.items())
+        return [(broker, one) for broker, one in channels if one.under_way is not None]
 
     def to(self, broker: int) -> Channel[Item]:
         """The channel to a broker that ``busy`` names."""

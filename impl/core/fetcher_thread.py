@@ -393,10 +393,8 @@ class FetcherThread(Generic[Key]):
 
     def _is_fetched_again(self, error: Exception) -> bool:
         """What came was corrupt: the next answer may be whole."""
-        if isinstance(error, InvalidBatch):
-            invalid = error.code == "INVALID_RECORD" and self.release.since("2.4")
-            return invalid or error.code == "CORRUPT_MESSAGE"
-        return isinstance(error, CorruptRecord)
+        is_altered = isinstance(error, InvalidBatch) and error.code == "CORRUPT_MESSAGE"
+        return is_altered or isinstance(error, CorruptRecord)
 
     async def _truncate_while_fetching(self, key: Key, diverging: EpochEnd) -> None:
         await self._truncate_to_epoch_end(key, diverging)
