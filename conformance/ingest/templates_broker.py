@@ -19,6 +19,7 @@ FAILURES = "kafka.server.LogDirFailureChannel"
 SERVER = "kafka.server.KafkaServer"
 CONFIG = "kafka.server.KafkaConfig"
 ZK = "kafka.zk.KafkaZkClient"
+ZK_CLIENT = "kafka.zookeeper.ZooKeeperClient"
 APP_INFO = "org.apache.kafka.common.utils.AppInfoParser"
 
 REPLICAS = (
@@ -248,7 +249,7 @@ REPLICAS = (
         "log_created",
         "log_created",
         LOG_MANAGER,
-        "Created log for partition {tp} in {...}",
+        "Created log for partition {tp} in {detail} with properties {...}",
         "Created log for partition orders-0 in /data/orders-0 with properties {}",
     ),
     Template(
@@ -302,6 +303,20 @@ PROCESS = (
         "{offset}",
         "Registered broker 5 at path /brokers/ids/5 with addresses: PLAINTEXT://host5:9092, czxid "
         "(broker epoch): 48",
+    ),
+    Template(
+        "session_begins",
+        "session_begun",
+        ZK_CLIENT,
+        "Initializing a new session to {detail}.",
+        "[ZooKeeperClient Kafka server] Initializing a new session to host5:2181.",
+    ),
+    Template(
+        "session_expired",
+        "session_expired",
+        ZK_CLIENT,
+        "Session expired.",
+        "[ZooKeeperClient Kafka server] Session expired.",
     ),
     Template(
         "controller_epoch_created",

@@ -84,7 +84,7 @@ TEMPLATES = (
         "leader_epoch_raised",
         "leader_epoch_raised",
         CONTROLLER,
-        "Updated leader epoch for partition {tp} to {detail}",
+        "Updated leader epoch for partition {tp} to {leader_epoch}{...}",
         "[Controller id=4] Updated leader epoch for partition orders-0 to 3",
     ),
     Template(

@@ -61,6 +61,7 @@ def judge(
     rules_brokers.check(context)
     rules_truncation.check(context)
     rules_deletion.check_names(context)
+    rules_deletion.check_made_again(context)
     rules_deletion.check_topics(context)
     release = oldest_release(context)
     rules_data_plane.check(context, fences_sessions(release))

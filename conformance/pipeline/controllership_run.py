@@ -323,9 +323,15 @@ class ControllershipRun:
         while True:
             self._settle()
             following = self._next_epoch()
-            if following is not None and self._advance(following):
+            refused = None
+            if following is not None and not self._is_logged(following):
+                # What its winner did before comes first: an election would be held against it.
+                winner = self.lines.threads.get((self.lines.owners[following], ""))
+                if winner is not None:
+                    refused = self._refused_for_good(following, winner.heads())
+            if refused is None and following is not None and self._advance(following):
                 continue
-            refused = self._refused_for_good(following, self._heads())
+            refused = refused or self._refused_for_good(following, self._heads())
             if refused is None and following is not None and self._is_logged(following):
                 # Its line stands behind others of its broker, which can wait no longer.
                 thread = self.lines.threads[self.lines.owners[following], ""]

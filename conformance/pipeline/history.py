@@ -35,7 +35,9 @@ from conformance.pipeline.rules import OF_CLUSTERS
 from conformance.pipeline.znodes import in_zxid_order
 
 _ELECTED = frozenset(("partition_changed", "isr_removed"))
-_NAMELESS = frozenset(("process_starting", "cluster_id", "zookeeper_is_new", "release"))
+_NAMELESS = frozenset(
+    ("process_starting", "cluster_id", "zookeeper_is_new", "release", "session_expired")
+)
 _NAMING = frozenset(("configuration", "process_started", "broker_registered"))
 PROCESS = frozenset(
     (

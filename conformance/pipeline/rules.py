@@ -152,11 +152,12 @@ STARTS_FROM_LOG = Rule(
 )
 RENAMED = Rule(
     "a_deleted_log_is_renamed",
-    "a log that is deleted has a new name, under which its files are removed later; where it "
-    "cannot be renamed, its directory is offline and nothing was deleted",
-    "LogManager.asyncDelete",
+    "a log that is deleted has a new name, under which its files are removed later, before a log "
+    "of its partition is made again; where it cannot be renamed, its directory is offline and "
+    "nothing was deleted",
+    "LogManager.asyncDelete, getOrCreateLog",
     "another name than the partition's own",
-    "logs that are renamed (server.log, 0.10 and newer)",
+    "logs that are made or renamed (server.log, 0.10 and newer)",
 )
 DELETED_IN_FULL = Rule(
     "topic_deletion_ends_after_all_logs_are_deleted",
@@ -314,7 +315,8 @@ HOLDS_AS_RECEIVED = Rule(
 )
 EPOCH_AS_REGISTERED = Rule(
     "a_broker_has_the_epoch_of_its_registration",
-    "the epoch that a controller knows of a broker is the czxid under which that broker registered",
+    "the epoch that a controller knows of a broker is the czxid under which that broker "
+    "registered, which it does once in a session",
     "KIP-380; KafkaZkClient.registerBroker, ControllerContext.liveBrokerIdAndEpochs",
     "the czxid of the registration",
     "registrations (server.log) and caches of broker epochs (controller.log), since 2.2",

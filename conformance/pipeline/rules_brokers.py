@@ -39,6 +39,7 @@ _STARTED = frozenset(("leader_started", "follower_started"))
 _NOT_TAKEN = "leader_unavailable"
 """Prefix of the templates for a leader that is not available."""
 _FETCHING = "fetchers_added"
+_SESSIONS = frozenset(("session_begun", "session_expired"))
 _APPLYING = frozenset(("leader_and_isr_received", "leader_and_isr_handling"))
 
 
@@ -54,6 +55,7 @@ def check(context: RuleContext) -> None:
 def _registered(context: RuleContext) -> None:
     """Compare the broker epochs that controllers log with those in the brokers' own registration
     lines."""
+    _registers_once(context)
     _goes_back(context)
     sightings = [
         each
@@ -85,6 +87,32 @@ def _registered(context: RuleContext) -> None:
         before = [other for other in own[each.broker] if other.event.at <= each.event.at]
         if before:
             _epoch_differs(context, each, max(before, key=lambda one: one.event.at), seen)
+
+
+def _registers_once(context: RuleContext) -> None:
+    """A process registers again in a new session only, which its client logs (1.1 and later)."""
+    history = context.history
+    session: dict[str, Event] = {}
+    last: dict[tuple[str, int | None], Event] = {}
+    for event in history.events:
+        stream = history.places[event.file].stream
+        if event.kind in _SESSIONS:
+            session[stream] = event
+        elif event.kind == "broker_registered":
+            before, begun = last.get((stream, event.broker)), session.get(stream)
+            last[stream, event.broker] = event
+            if before is None or begun is None or not history.contiguous(begun, event):
+                continue  # what hides the first session may hide another
+            context.looked(EPOCH_AS_REGISTERED)
+            if history.key(begun) < history.key(before) and not history.restarted(before, event):
+                context.report(
+                    FindingKind.VIOLATION,
+                    EPOCH_AS_REGISTERED,
+                    event,
+                    f"broker {event.broker} registers here, and did at {before.where}; the last "
+                    f"session of its client began before, at {begun.where}",
+                    "one registration in a session of ZooKeeper",
+                )
 
 
 def _goes_back(context: RuleContext) -> None:

@@ -51,6 +51,38 @@ def check_names(context: RuleContext) -> None:
             )
 
 
+def check_made_again(context: RuleContext) -> None:
+    """A log is made where there is none: after one of the same process it was renamed.
+
+    Between directories a log is moved without its renaming's being logged.
+    """
+    history = context.history
+    logs: dict[tuple[str, int | None, str | None, int | None], Event] = {}
+    for event in history.events:
+        if event.kind not in ("log_created", "log_removed"):
+            continue
+        key = history.places[event.file].stream, event.broker, event.topic, event.partition
+        before, logs[key] = logs.get(key), event
+        if before is None or not before.kind == event.kind == "log_created":
+            continue
+        context.looked(RENAMED)
+        if (
+            before.detail == event.detail
+            and history.contiguous(before, event)
+            and not history.restarted(before, event)
+            and context.lacks(event, before.where)
+        ):
+            old = history.oldest_release < (0, 10)  # or no line says which
+            context.report(
+                FindingKind.INCOMPLETE if old else FindingKind.VIOLATION,
+                RENAMED,
+                event,
+                f"{event.tp_name}: its log is made in {event.detail} here, and was at "
+                f"{before.where}; no line in between says that it was renamed",
+                "the log that is there",
+            )
+
+
 def check_topics(context: RuleContext) -> None:
     """Each log that could not be renamed, beside the end of its topic's deletion."""
     failures: dict[str, list[Event]] = defaultdict(list)

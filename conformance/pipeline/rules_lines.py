@@ -23,7 +23,7 @@ from model.topics.tables import PARTITION_TABLE, REPLICA_TABLE
 
 _OF_ITS_OWN = frozenset(("controller_elected", "controller_ready", "change_failed"))
 """Kinds in which a controller logs of itself, with its own number in the text."""
-_NAMED_BY_OTHERS = frozenset(("process_starting", "cluster_id", "release"))
+_NAMED_BY_OTHERS = frozenset(("process_starting", "cluster_id", "release", "session_expired"))
 """Kinds that name no writer: `History` takes it from the next line that does."""
 _COMES_OF = {"topics_changed": "partitions_created", "brokers_changed": "broker_startup"}
 """By template: what a controller's next line is, if there is something new."""

@@ -196,7 +196,7 @@ def _leaders_are_the_elected(context: RuleContext) -> None:
         states = [
             state
             for state in written.get(here, ())
-            if state.leader != -2
+            if state.leader not in (None, -2)
             and history.topic_began(state, event) is None
             and history.topic_began(event, state) is None
             and (
@@ -245,33 +245,43 @@ def _fetched_from_the_leader(context: RuleContext) -> None:
             leaders[*event.tp, event.leader_epoch].append((event.broker, event))
         elif event.kind in _STATES and (event.leader or 0) >= 0:
             leaders[*event.tp, event.leader_epoch].append((event.leader, event))
+    writers = {e.broker for e in history.events if e.kind == "leader_started"}
     for topic, partition in sorted({(topic, partition) for topic, partition, _ in leaders}):
         for fetcher in history.fetchers((topic, partition)):
             some = leaders.get((topic, partition, fetcher.leader_epoch or 0), [])
             known = []
             for leader, event in some:
-                a, b = (event, fetcher) if event.at <= fetcher.at else (fetcher, event)
+                a, b = _by_time(event, fetcher)
                 if a.broker == b.broker:
                     anew = another_life(history, a, b)
                 else:  # a follower makes its log when the leader has started
                     anew = bool(history.reset(a, b) or history.topic_began(a, b))
                 if not anew and same_life(history, a, b):
                     known.append((leader, event))
-            if not known:
+            if not known and (not some or fetcher.leader not in writers):
                 continue
             context.looked(ONE_LEADER)
-            if any(leader == fetcher.leader for leader, _ in some):
+            if any(
+                leader == fetcher.leader
+                and not (known and another_life(history, *_by_time(event, fetcher)))
+                for leader, event in some
+            ):
                 continue
-            leader, event = known[0]
+            leader, event = (known or some)[0]
             context.report(
-                FindingKind.VIOLATION,
+                FindingKind.VIOLATION if known else FindingKind.INCOMPLETE,
                 ONE_LEADER,
                 fetcher,
                 f"{fetcher.tp_name}: broker {fetcher.broker} fetches from broker {fetcher.leader} "
                 f"in leader epoch {fetcher.leader_epoch}, in which broker {leader} leads, by "
-                f"{event.where}",
+                f"{event.where}"
+                + ("" if known else "; lines of another topic of that name may be missing"),
                 f"broker {leader} in leader epoch {fetcher.leader_epoch}",
             )
+
+
+def _by_time(a: Event, b: Event) -> tuple[Event, Event]:
+    return (a, b) if a.at <= b.at else (b, a)
 
 
 def _joined(context: RuleContext) -> Callable[[Event, Event], bool]:

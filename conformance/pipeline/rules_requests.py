@@ -80,6 +80,7 @@ def check(context: RuleContext) -> None:
         _starts_as_received(context, context.innocent(every))
         _starts_as_written(context, context.innocent(every))
         _starts_from_the_write(context, context.innocent(every))
+        _starts_as_raised(context, context.innocent(every))
         _version_as_received(context, context.innocent(every))
     _batches(context)
     _handled_for_the_obeyed(context)
@@ -688,6 +689,32 @@ def _starts_from_the_write(context: RuleContext, events: list[Event]) -> None:
             "as the leader that was written",
             f"leader epoch {other.leader_epoch}",
         )
+
+
+def _starts_as_raised(context: RuleContext, events: list[Event]) -> None:
+    """The leader epoch that a controller raises for a move is the one that its leader starts in."""
+    starts = [e for e in events if e.kind == "leader_started" and e.leader_epoch is not None]
+    for event in events:
+        if event.kind != "leader_epoch_raised" or event.leader_epoch is None:
+            continue
+        near = [each for each in starts if -_AT_ONCE <= each.at - event.at <= _ONE_REQUEST]
+        if not near:
+            continue  # up to 2.3 it may have been sent the epoch before (KAFKA-9212)
+        context.looked(HOLDS_AS_RECEIVED)
+        if event.leader_epoch in {each.leader_epoch for each in near}:
+            continue
+        if context.lacks(event, near[0].where) and not another_life(
+            context.history, *sorted((event, near[0]), key=lambda each: each.at)
+        ):
+            context.report(
+                FindingKind.INCOMPLETE,
+                HOLDS_AS_RECEIVED,
+                event,
+                f"{event.tp_name}: leader epoch {event.leader_epoch} is written here for a move, "
+                f"and its leader starts in leader epoch {near[0].leader_epoch} then, at "
+                f"{near[0].where}; another start may be missing",
+                f"leader epoch {near[0].leader_epoch}",
+            )
 
 
 def _starts_with_the_isr(

@@ -193,6 +193,7 @@ def test_of_two_leader_epochs_of_a_replica_the_one_that_other_lines_have_is_righ
 # --- the epoch of a registration
 
 EPOCHS = "a_broker_has_the_epoch_of_its_registration"
+ZK_CLIENT = "kafka.zookeeper.ZooKeeperClient"
 
 
 def registered(second: int, broker: int, czxid: int) -> str:
@@ -295,3 +296,19 @@ def test_an_epoch_of_another_zookeeper_is_none_under_which_a_broker_registered(t
                                 knows(3003, "Initialized", "1 -> 24")]}  # fmt: skip
 
     assert violations(checked(write(tmp_path, files))) == [(EPOCHS, "server.log", 3)]
+
+
+@pytest.mark.parametrize("client", ["Session expired.", "Initializing a new session to h:2181."])
+def test_a_process_registers_once_in_a_session(tmp_path: Path, client: str):
+    begins, began = starting(0, 2)
+    names = "[ZooKeeperClient Kafka server] "
+    first = line(1, f"{names}Initializing a new session to h:2181.", ZK_CLIENT)
+    again = line(20, f"{names}{client}", ZK_CLIENT)
+    log = [begins, first, registered(2, 2, 20), began, registered(21, 2, 31)]
+
+    twice = checked(write(tmp_path / "twice", {"b2/server.log": log}))
+    anew = checked(write(tmp_path / "anew", {"b2/server.log": [*log[:4], again, log[4]]}))
+    quiet = checked(write(tmp_path / "quiet", {"b2/server.log": [begins, *log[2:]]}))
+
+    assert violations(twice) == [(EPOCHS, "server.log", 5)]
+    assert violations(anew) == violations(quiet) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -131,6 +132,24 @@ def test_no_two_logs_are_renamed_to_one_name(tmp_path: Path):
 
     assert same == [(NAMED, "server.log", 4)]
     assert right == []
+
+
+def test_a_log_is_made_again_only_after_it_was_renamed(tmp_path: Path):
+    def made(second: int, folder: str) -> str:
+        text = f"Created log for partition orders-0 in {folder} with properties {{}}."
+        return line(second, text, "kafka.log.LogManager")
+
+    def judged(name: str, *between: str) -> Any:
+        lines = [made(5, "/data"), *between, made(25, "/data")]
+        return found(tmp_path / name, lines, [])
+
+    release = line(6, "Kafka version: 2.3.1", "org.apache.kafka.common.utils.AppInfoParser")
+
+    assert judged("twice", release) == ([(NAMED, "server.log", 5)], [])
+    assert judged("perhaps in 0.9") == ([], [(NAMED, "server.log", 4)])
+    assert judged("deleted", release, renamed(9, "/data/orders-0.8f-delete")) == ([], [])
+    assert judged("anew", release, *starting(20, 5)) == ([], [])
+    assert judged("moved", release, made(15, "/more")) == ([], [])
 
 
 def test_a_deletion_that_ends_again_was_started_again(tmp_path: Path):

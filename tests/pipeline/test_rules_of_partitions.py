@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -382,3 +383,31 @@ def test_a_follower_fetches_from_the_leader_of_the_epoch_and_in_no_older_one(
     assert found((3, 5)) == [("one_leader_per_leader_epoch", "server.log", 3)]
     assert found((2, 9)) == [("a_line_agrees_with_itself", "server.log", 3)]
     assert found((3, 7), (3, 6)) == [("no_older_leader_epoch_is_applied", "server.log", 4)]
+
+
+def test_in_a_topic_that_lived_twice_the_leader_of_its_other_life_is_none(tmp_path: Path):
+    """Nor is one that leads in that epoch in no life of it."""
+
+    def fetched(second: int, leader: int) -> str:
+        said = f"BrokerEndPoint(id={leader}, host=h:9092) for partitions Map(orders-0 -> "
+        head = "[ReplicaFetcherManager on broker 2] Added fetcher to broker "
+        return line(second, f"{head}{said}(offset=0, leaderEpoch=5))", FETCHERS)
+
+    renamed = line(30, "Log for partition orders-0 is renamed to /d/orders-0.8f-delete and is "
+                   "scheduled for deletion", "kafka.log.LogManager")  # fmt: skip
+    made = line(31, "Created log for partition orders-0 in /d with properties {}",
+                "kafka.log.LogManager")  # fmt: skip
+
+    def found(folder: str, *lines: str) -> Any:
+        files = {"b1/state-change.log": [leads(10, 1, 5, 4)], "b1/server.log": starting(0, 1),
+                 "b2/state-change.log": [leads(40, 2, 5, 4)],
+                 "b3/state-change.log": [leads(10, 3, 9, 8, tp="logs-0")],
+                 "b2/server.log": [*starting(0, 2), *lines]}  # fmt: skip
+        return checked(write(tmp_path / folder, files))
+
+    other = found("other", renamed, made, fetched(45, 1))
+    nobody = found("nobody", fetched(11, 3), renamed, made)
+
+    assert ("one_leader_per_leader_epoch", "server.log", 5) in violations(other)
+    assert ("one_leader_per_leader_epoch", "server.log", 3) in incomplete(nobody)
+    assert violations(nobody) == []

@@ -602,3 +602,20 @@ def test_a_refusal_names_an_epoch_between_two_starts_of_the_replica(
     expected = [(HOLDS, "state-change.log", 2 if in_step else 1)] if wrong else []
     assert violations(found) == (expected if in_step else [])
     assert incomplete(found) == ([] if in_step else expected)
+
+
+@pytest.mark.parametrize("raised, wrong", [(5, False), (8, True), (4, True)])
+@pytest.mark.parametrize("more", ["", ", zkVersion=6"])
+def test_a_leader_starts_in_the_epoch_that_is_raised_for_a_move(
+    tmp_path: Path, raised: int, wrong: bool, more: str
+):
+    said = f"[Controller id=4] Updated leader epoch for partition orders-0 to {raised}{more}"
+    starts = [line(second, f"[Partition orders-0 broker=5] orders-0 starts at Leader Epoch {epoch} "
+                   f"from offset 0. Previous Leader Epoch was: {epoch - 1}", PARTITION)
+              for second, epoch in ((4, 4), (31, 5))]  # fmt: skip
+    files = {"b4/controller.log": [elected(0, 4, 7), line(30, said, CONTROLLER)],
+             "b5/server.log": [*starting(0, 5), *starts]}  # fmt: skip
+
+    found = incomplete(checked(write(tmp_path, files)))
+
+    assert found == ([(HOLDS, "controller.log", 2)] if wrong else [])

@@ -319,6 +319,19 @@ def test_where_logs_begin_late_or_have_a_hole_nothing_is_called_impossible(tmp_p
     assert found(tmp_path, **lines) == []
 
 
+def test_an_act_in_anothers_epoch_does_not_spoil_the_elections_after_it(tmp_path: Path):
+    """Where no line tells of elections, those come after what their winner did before."""
+    lines: dict[str, Any] = {
+        "b1__state": [changed(15, (1, 7), 1, 6, "1,2"), changed(25, (1, 8), 1, 7, "1"),
+                      changed(40, (1, 9), 1, 8, "1"), changed(60, (1, 10), 1, 9, "1")],
+        "b2__controller": [elected(20, 2, 8), resigned(30, 2)],
+        "b3__state": [obeys(21, 3, 2, 8), obeys(22, 3, 2, 8), obeys(41, 3, 1, 9),
+                      obeys(61, 3, 1, 10)],
+    }  # fmt: skip
+
+    assert found(tmp_path, **lines) == [("impossible", "b1", 2)]
+
+
 def test_an_epoch_that_is_read_may_be_one_of_which_no_other_line_tells(tmp_path: Path):
     reads = "[Controller id=1] Initialized controller epoch to 8 and zk version 7"
     lines: dict[str, Any] = {
