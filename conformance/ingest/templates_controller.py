@@ -127,6 +127,17 @@ CONTROLLERSHIP = (
     ),
 )
 
+CHANNELS = (
+    Template(
+        "channel_connected",
+        "channel_connected",
+        "kafka.controller.RequestSendThread",
+        "Controller {controller} connected to {detail} for sending state change requests",
+        "[RequestSendThread controllerId=4] Controller 4 connected to h5:9092 (id: 5 rack: null) "
+        "for sending state change requests",
+    ),
+)
+
 TOPICS = (
     Template(
         "topics_changed",
@@ -355,4 +366,4 @@ REQUESTS = (
     ),
 )
 
-TEMPLATES = CONTROLLERSHIP + TOPICS + CHANGES + REQUESTS
+TEMPLATES = CONTROLLERSHIP + CHANNELS + TOPICS + CHANGES + REQUESTS

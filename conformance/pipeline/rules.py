@@ -269,11 +269,13 @@ STATES_FOLLOW = Rule(
 STEPS_FOLLOW = Rule(
     "steps_are_logged_in_their_order",
     "a process logs each step after the one that it takes before: a request is received before it "
-    "is handled, completed or refused; a replica changes from the state that it was moved into",
-    "ReplicaManager.becomeLeaderOrFollower; ReplicaStateMachine.doHandleStateChanges",
+    "is handled, completed or refused; a replica changes from the state that it was moved into; a "
+    "controller's callback is for what it has just found",
+    "ReplicaManager.becomeLeaderOrFollower; ReplicaStateMachine.doHandleStateChanges; "
+    "KafkaController.processBrokerChange, processTopicChange",
     "the line of the step before",
     "requests that are received and handled, changes of replicas' states (state-change.log at "
-    "TRACE)",
+    "TRACE), callbacks of controllers (controller.log)",
 )
 BEGINS_AS_ASSIGNED = Rule(
     "new_partition_is_led_by_its_first_live_replica",

@@ -13,7 +13,7 @@ from collections import defaultdict
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.history import History
+from conformance.pipeline.history import PROCESS, History
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import DELETED_IN_FULL, RENAMED, FindingKind
 
@@ -57,12 +57,15 @@ def check_made_again(context: RuleContext) -> None:
     Between directories a log is moved without its renaming's being logged.
     """
     history = context.history
-    logs: dict[tuple[str, int | None, str | None, int | None], Event] = {}
+    logs: dict[tuple[int | None, tuple[str, int] | None], Event] = {}
+    stream = ""
     for event in history.events:
+        here = history.places[event.file].stream
+        if event.kind in PROCESS or here != stream:
+            logs, stream = {}, here  # the process may be any one's that writes this log
         if event.kind not in ("log_created", "log_removed"):
             continue
-        key = history.places[event.file].stream, event.broker, event.topic, event.partition
-        before, logs[key] = logs.get(key), event
+        before, logs[event.broker, event.tp] = logs.get((event.broker, event.tp)), event
         if before is None or not before.kind == event.kind == "log_created":
             continue
         context.looked(RENAMED)

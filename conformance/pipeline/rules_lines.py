@@ -18,15 +18,34 @@ from conformance.ingest.templates_broker import FETCHER
 from conformance.pipeline.history import numbers
 from conformance.pipeline.places import Place, cover
 from conformance.pipeline.rule_context import RuleContext, as_set
-from conformance.pipeline.rules import BEGINS_AS_ASSIGNED, LINE_AGREES, OWN_LOG, FindingKind
+from conformance.pipeline.rules import (
+    BEGINS_AS_ASSIGNED,
+    LINE_AGREES,
+    OWN_LOG,
+    STEPS_FOLLOW,
+    FindingKind,
+)
 from model.topics.tables import PARTITION_TABLE, REPLICA_TABLE
 
-_OF_ITS_OWN = frozenset(("controller_elected", "controller_ready", "change_failed"))
+_OF_ITS_OWN = frozenset(
+    ("controller_elected", "controller_ready", "change_failed", "channel_connected")
+)
 """Kinds in which a controller logs of itself, with its own number in the text."""
 _NAMED_BY_OTHERS = frozenset(("process_starting", "cluster_id", "release", "session_expired"))
 """Kinds that name no writer: `History` takes it from the next line that does."""
 _COMES_OF = {"topics_changed": "partitions_created", "brokers_changed": "broker_startup"}
 """By template: what a controller's next line is, if there is something new."""
+_CAUSES = frozenset((*_COMES_OF, "partitions_added"))
+_EFFECTS = {
+    "partitions_created": frozenset(("topics_changed", "partitions_added")),
+    "broker_startup": frozenset(("brokers_changed",)),
+    "broker_failure": frozenset(("brokers_changed",)),
+}
+"""By template: what lines a controller's callback comes of, which name what it is for."""
+_NAMES = re.compile(r"[\w.-]+")
+_OLD_NAME = re.compile(r"\[([\w.-]+), ?(\d+)\]")
+"""A partition as it is written in such lists up to 0.11."""
+_ASSIGNED = re.compile(r"([\w.-]+) -> ")
 _NEW_TOPICS = re.compile(r"\w*\([^)]")
 _NEW_BROKERS = re.compile(r"\d[\d,]*, deleted brokers: *,")
 _RENAMED = re.compile(r"(?:.*[/\\])?([^/\\]+)-(\d+)\.[0-9a-f]{32}-(?:delete|stray)")
@@ -36,12 +55,15 @@ _BROKERS = re.compile(
 )
 _HELD = re.compile(r"(\d+) -> \d+")
 _AT_ONCE = 1000  # milliseconds between two such lines
+_FEW = 5  # names that a finding shows
 
 
 def check(context: RuleContext) -> None:
     """Each line of the protocol."""
     owners = _owners(context)
     _one_change(context)
+    _callbacks(context)
+    _starts_as_registered(context)
     for event in context.history.events:
         _agrees(context, event)
         if event.from_state == "NewPartition" and event.isr and event.leader is not None:
@@ -234,6 +256,74 @@ def _one_change(context: RuleContext) -> None:
                 f"{most.where}, broker {most.broker}: one controller writes both",
                 f"a line of broker {most.broker}",
             )
+
+
+def _callbacks(context: RuleContext) -> None:
+    """A controller's callback is for what the line before it shows as new, or gone.
+
+    A broker that has bounced fails and starts, each by a callback of its own.
+    """
+    history = context.history
+    causes: dict[tuple[str, int | None], Event] = {}
+    for event in context.innocent(history.events):
+        key = history.places[event.file].stream, event.broker
+        if event.template in _CAUSES:
+            causes[key] = event
+        cause = causes.get(key)
+        if cause is None or cause.template not in _EFFECTS.get(event.template, ()):
+            continue
+        if not history.contiguous(cause, event):
+            continue
+        if cause.template == "brokers_changed":
+            shown = [_NAMES.findall(each) for each in (cause.detail or "").split(":")[:-1]]
+            named = [{each for each in some if each.isdigit()} for some in shown]
+        else:
+            named = [set(_ASSIGNED.findall(_OLD_NAME.sub(r"\1-\2", cause.detail or "")))]
+        said = set(_NAMES.findall(_OLD_NAME.sub(r"\1-\2", event.detail or "")))
+        context.looked(STEPS_FOLLOW)
+        if said not in named and context.lacks(event, cause.where):
+            context.report(
+                FindingKind.VIOLATION,
+                STEPS_FOLLOW,
+                event,
+                f"broker {event.broker} acts as the controller on {_some(said)} here, and the line "
+                f"before, at {cause.where}, shows {' and '.join(_some(each) for each in named)}",
+                "what the line before shows as new, or gone",
+            )
+
+
+def _starts_as_registered(context: RuleContext) -> None:
+    """A process starts as the broker that it registered as, where no other starts beside it."""
+    history = context.history
+    stream = ""
+    begun: list[Event] = []
+    registered: list[Event] = []
+    for event in history.events:
+        here = history.places[event.file].stream
+        if here != stream or event.kind == "process_stopped":
+            stream, begun, registered = here, [], []
+        if event.kind == "process_starting":
+            begun.append(event)
+        elif event.kind == "broker_registered":
+            registered.append(event)
+        elif event.kind == "process_started":
+            if len(begun) == len(registered) == 1 and history.contiguous(begun[0], event):
+                context.looked(OWN_LOG)
+                if event.broker != registered[0].broker:
+                    context.report(
+                        FindingKind.VIOLATION,
+                        OWN_LOG,
+                        event,
+                        f"broker {event.broker} has started here, and the process had registered "
+                        f"as broker {registered[0].broker}, at {registered[0].where}",
+                        f"broker {registered[0].broker}",
+                    )
+            begun, registered = [], []
+
+
+def _some(names: set[str]) -> str:
+    """Names as a finding shows them: not more than a few."""
+    return ", ".join(sorted(names)[:_FEW]) + ("" if len(names) <= _FEW else ", ...") or "nothing"
 
 
 def _of_one(event: Event, cause: Event, effect: Event) -> bool:

@@ -248,7 +248,11 @@ def _fetched_from_the_leader(context: RuleContext) -> None:
     writers = {e.broker for e in history.events if e.kind == "leader_started"}
     for topic, partition in sorted({(topic, partition) for topic, partition, _ in leaders}):
         for fetcher in history.fetchers((topic, partition)):
-            some = leaders.get((topic, partition, fetcher.leader_epoch or 0), [])
+            some = leaders[topic, partition, fetcher.leader_epoch or 0]
+            leaders[topic, partition, fetcher.leader_epoch or 0] = [
+                *some,
+                (fetcher.leader, fetcher),
+            ]
             known = []
             for leader, event in some:
                 a, b = _by_time(event, fetcher)

@@ -381,6 +381,7 @@ def test_a_follower_fetches_from_the_leader_of_the_epoch_and_in_no_older_one(
 
     assert found((1, 5)) == found((3, 6), (3, 7)) == []
     assert found((3, 5)) == [("one_leader_per_leader_epoch", "server.log", 3)]
+    assert found((3, 6), (4, 6)) == [("one_leader_per_leader_epoch", "server.log", 4)]
     assert found((2, 9)) == [("a_line_agrees_with_itself", "server.log", 3)]
     assert found((3, 7), (3, 6)) == [("no_older_leader_epoch_is_applied", "server.log", 4)]
 

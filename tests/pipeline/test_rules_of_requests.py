@@ -17,6 +17,7 @@ from tests.pipeline.written import (
     CONTROLLER,
     PARTITION,
     SERVER,
+    ZK,
     checked,
     elected,
     incomplete,
@@ -439,6 +440,59 @@ def test_what_is_new_and_what_is_done_of_it_are_of_one_controller(
 
     rule = "a_process_writes_its_own_log"
     assert violations(result) == ([] if wrong is None else [(rule, "controller.log", wrong + 2)])
+
+
+@pytest.mark.parametrize("found, acted", [
+    (NEWS[0], "New partition creation callback for orders-{}"),
+    ("New topics: [Set(orders)], deleted topics: [Set()], new partition replica assignment "
+     "[Map([orders,0] -> List(1, 2))]", "New partition creation callback for [orders,{}]"),
+    ("Newly added brokers: 2, deleted brokers: 0, bounced brokers: 3, all live brokers: 1,2,3",
+     "Broker failure callback for {}"),
+    ("Newly added brokers: 0, deleted brokers: , all live brokers: 0,1",
+     "New broker startup callback for {}"),
+])  # fmt: skip
+def test_a_callback_is_for_what_the_controller_has_just_found(
+    tmp_path: Path, found: str, acted: str
+):
+    def wrong(named: int) -> list[tuple[str, str, int]]:
+        lines = [line(3, f"[Controller id=1] {text}", CONTROLLER)
+                 for text in (found, acted.format(named))]  # fmt: skip
+        log = {"b1/controller.log": [elected(1, 1, 4), *lines]}
+        return violations(checked(write(tmp_path / str(named), log)))
+
+    assert wrong(0) == []
+    assert wrong(7) == [("steps_are_logged_in_their_order", "controller.log", 3)]
+
+
+@pytest.mark.parametrize("beside, wrong", [(False, True), (True, False)])
+def test_a_process_starts_as_the_broker_that_it_registered_as(
+    tmp_path: Path, beside: bool, wrong: bool
+):
+    """In a log that two brokers share another one may have started beside it."""
+
+    def registered(second: int, broker: int) -> str:
+        return line(second, f"Registered broker {broker} at path /brokers/ids/{broker} with "
+                    "addresses: PLAINTEXT://h:9092, czxid (broker epoch): 2", ZK)  # fmt: skip
+
+    begins, one = starting(2, 1)
+    begins_too, other = starting(3, 7)
+    lines = [begins, *([begins_too] if beside else []), registered(3, 1), other]
+    whole = [*starting(0, 1)[:1], registered(0, 1), one]
+
+    result = checked(write(tmp_path, {"server.log": [*whole, *lines]}))
+
+    rule = ("a_process_writes_its_own_log", "server.log", len(whole) + 3)
+    assert violations(result) == ([rule] if wrong else [])
+
+
+def test_a_controllers_channel_names_the_controller_twice(tmp_path: Path):
+    lines = [line(3, f"[RequestSendThread controllerId=1] Controller {each} connected to h:9092 "
+                  "(id: 2 rack: null) for sending state change requests",
+                  "kafka.controller.RequestSendThread") for each in (1, 7)]  # fmt: skip
+
+    result = checked(write(tmp_path, {"b1/controller.log": [elected(1, 1, 4), *lines]}))
+
+    assert violations(result) == [(TWICE, "controller.log", 3)]
 
 
 def test_two_controllers_that_share_a_log_may_both_tell_of_a_change(tmp_path: Path):
