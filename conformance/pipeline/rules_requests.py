@@ -39,7 +39,6 @@ _RECEIVED = frozenset(("leader_and_isr_received", "metadata_cached"))
 _HEARD = _RECEIVED | _STARTED
 _ARRIVES = {"leader_and_isr_received": "leader_and_isr_sent", "metadata_cached": "metadata_sent"}
 _CONTENT = ("leader", "leader_epoch", "isr", "version", "replicas", "is_new", "state_epoch")
-_ISR = frozenset(("isr_shrunk", "isr_expanded", "isr_updated", "isr_refused"))
 _NOT_TAKEN = ("leader_unavailable", "step_skipped", "follower_skipped", "become_skipped")
 """Templates, or their beginnings, of what a broker says where it may not take a leader epoch."""
 _BATCH = "leader_and_isr_batch_handled"
@@ -56,7 +55,7 @@ Partition = tuple[str, int]
 def check(context: RuleContext) -> None:
     """Each partition by itself: request by request, then what was received and held."""
     partitions: dict[Partition, list[Event]] = defaultdict(list)
-    kinds = _STEPS | _REFUSED | _STARTED | _RECEIVED | {*_ARRIVES.values(), *_WRITES} | _ISR
+    kinds = _STEPS | _REFUSED | _STARTED | _RECEIVED | {*_ARRIVES.values(), *_WRITES}
     for event in context.history.events:
         if (event.kind in kinds or _is_not_taken(event.template)) and event.tp is not None:
             partitions[event.tp].append(event)
@@ -81,7 +80,6 @@ def check(context: RuleContext) -> None:
         _starts_as_written(context, context.innocent(every))
         _starts_from_the_write(context, context.innocent(every))
         _starts_as_raised(context, context.innocent(every))
-        _version_as_received(context, context.innocent(every))
     _batches(context)
     _handled_for_the_obeyed(context)
 
@@ -746,63 +744,6 @@ def _starts_with_the_isr(
     )
 
 
-def _writes_between(tries: list[tuple[int, int]], since: int, until: int) -> int:
-    """How many writes of the ISR succeeded at the most: `tries` has 1 of each that is begun, and -1
-    of each that is refused."""
-    return max(0, sum(step for at, step in tries if since <= at <= until))
-
-
-def _version_as_received(context: RuleContext, events: list[Event]) -> None:
-    """The zkVersion that a leader has when its write is refused: it was sent it, or wrote it.
-
-    Up to 2.3 what it wrote is logged at TRACE, and that it is about to write always.
-    """
-    history = context.history
-    received: dict[int | None, list[Event]] = defaultdict(list)
-    tries: dict[int | None, list[tuple[int, int]]] = defaultdict(list)
-    for event in events:
-        if event.kind in ("isr_shrunk", "isr_expanded", "isr_refused"):
-            tries[event.broker].append((event.at, -1 if event.kind == "isr_refused" else 1))
-        if event.kind in ("leader_and_isr_received", "isr_updated") and event.version is not None:
-            received[event.broker].append(event)
-    for event in events:
-        if event.kind != "isr_refused" or event.version is None or id(event) in context.blamed:
-            continue
-        before = [
-            each
-            for each in received.get(event.broker, ())
-            if each.at <= event.at and each.kind == "leader_and_isr_received"
-        ]
-        last = max(before, key=lambda each: (each.at, history.key(each)), default=None)
-        if last is None or another_life(history, last, event) or history.restarted(last, event):
-            continue
-        if not (
-            history.log_covers(last, event.at)
-            and history.same_process(last, event)
-            and history.server_log_covers(last, event)
-            and not history.clock_was_set(last, event)
-        ):
-            continue  # what it was sent, or wrote, may be missing
-        context.looked(HOLDS_AS_RECEIVED)
-        own = tries[event.broker]
-        if any(
-            0 <= event.version - (each.version or 0) <= _writes_between(own, each.at, event.at)
-            for each in received[event.broker]
-        ):
-            continue
-        if not context.lacks(event, _LAST_RECEIVED):
-            continue
-        context.report(
-            FindingKind.INCOMPLETE,
-            HOLDS_AS_RECEIVED,
-            event,
-            f"{event.tp_name}: broker {event.broker} has zkVersion {event.version} here, which it "
-            f"was never sent, and did not write; {last.version} was sent at {last.where}; the "
-            "logger's level may have been changed since",
-            f"zkVersion {last.version}, or one that it wrote",
-        )
-
-
 # -- between logs ---------------------------------------------------------------------------------
 
 
@@ -876,17 +817,6 @@ def _one_channel(context: RuleContext, channel: _Channel, events: list[Event]) -
         wrong, right = event, near
         if sure and _attested(events, near, event):
             wrong, right = near, event
-        elsewhere = _sent_elsewhere(event, events)
-        if sure and elsewhere is not None:
-            context.report(
-                FindingKind.VIOLATION,
-                REQUEST_AS_SENT,
-                elsewhere,
-                f"{event.tp_name}: this state is sent to broker {elsewhere.replica} here, which is "
-                f"none of its replicas, and came to broker {event.broker}, at {event.where}",
-                f"a request to broker {event.broker}",
-            )
-            continue
         context.report(
             FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             REQUEST_AS_SENT,
@@ -897,19 +827,6 @@ def _one_channel(context: RuleContext, channel: _Channel, events: list[Event]) -
             + ("" if sure else "; another request of that controller may be missing"),
             f"what was sent, {_text(right)}",
         )
-
-
-def _sent_elsewhere(came: Event, events: Iterable[Event]) -> Event | None:
-    """A line that shows what came, sent to a broker that has no replica."""
-    for each in events:
-        if (
-            each.kind == "leader_and_isr_sent"
-            and (each.controller, each.controller_epoch) == (came.controller, came.controller_epoch)
-            and each.replica not in (came.broker, *(came.replicas or (each.replica,)))
-            and _alike(each, came)
-        ):
-            return each
-    return None
 
 
 def _state(event: Event) -> object:

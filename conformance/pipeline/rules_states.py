@@ -69,7 +69,7 @@ def check(context: RuleContext) -> None:
     for (topic, _), every in sorted(partitions.items()):
         events = context.innocent(every)
         _members_are_replicas(context, events)
-        _elected_are_alive(context, context.innocent(events))
+        _members_are_brokers(context, context.innocent(events))
         _versions_grow(context, every)
         _sent_versions_grow(context, context.innocent(every))
         _removals_keep_the_leader(context, every)
@@ -110,7 +110,6 @@ def _members_are_replicas(context: RuleContext, events: list[Event]) -> None:
         assigned = {broker for event in inside for broker in event.replicas or ()}
         with_isr = [event for event in inside if event.isr is not None]
         if not assigned:
-            _members_are_brokers(context, with_isr)
             continue
         assigned |= {b for _, some in history.assigned(inside[0].tp or ("", 0)) for b in some}
         context.looked(ISR_OF_REPLICAS, len(with_isr))
@@ -131,7 +130,6 @@ def _members_are_replicas(context: RuleContext, events: list[Event]) -> None:
                 for a, b in _ends_of_logs(history, wrong)
             )
             if sure is None and not lasts:
-                _is_a_broker(context, broker, wrong[0])
                 continue  # an assignment that no line shows may have had it
             event = sure or wrong[0]
             more = f" and in {len(wrong) - 1} other lines" if len(wrong) > 1 else ""
@@ -220,68 +218,43 @@ def _as_announced(context: RuleContext, made: Event, first: Event) -> None:
 
 
 def _members_are_brokers(context: RuleContext, events: list[Event]) -> None:
-    """Where no line shows the replicas: a broker enters the ISR that no line knows as a broker.
+    """Doubt a member of an ISR that no line knows as a broker, and none as a replica.
 
-    It may fetch without being registered, if its session ended before the first line. That is not
-    counted as a comparison: whether members are replicas was not seen, and the report says so.
+    It may have been in it before the first line, and may fetch without being registered, if its
+    session ended then; but a controller elects for an offline partition, or a new one, with an ISR
+    of live brokers.
     """
     history = context.history
-    known = history.live_brokers
-    if not known or not events:
-        return
-    members = {broker for event in events for broker in event.isr or ()}
-    for broker in sorted(members - known - history.writers):
-        wrong = [event for event in events if broker in (event.isr or ())]
-        others = [event for event in events if broker not in (event.isr or ()) and event.isr]
-        if not others or min(each.at for each in others) > wrong[0].at:
-            continue  # it may have been in it before the first line
-        context.beside += [(event, "replicas") for event in wrong[:_MARKED]]
-        context.report(
-            FindingKind.INCOMPLETE,
-            ISR_OF_REPLICAS,
-            wrong[0],
-            f"{wrong[0].tp_name}: broker {broker} is in the ISR {as_set(wrong[0].isr)} here, and "
-            f"no line knows such a broker: controllers count {as_set(sorted(known))} among the "
-            "live ones; no line shows the replicas",
-            f"an ISR out of {as_set(sorted(known))}",
-        )
-
-
-def _elected_are_alive(context: RuleContext, events: list[Event]) -> None:
-    """A controller elects for an offline partition, or a new one, with an ISR of live brokers."""
-    history = context.history
     known = history.live_brokers | history.writers
-    for event in events:
-        if not history.live_brokers or event.from_state not in ("OfflinePartition", "NewPartition"):
+    with_isr = [event for event in events if event.isr]
+    if not history.live_brokers or not with_isr:
+        return
+    replicas = {broker for event in events for broker in event.replicas or ()}
+    for broker in sorted({b for event in with_isr for b in event.isr or ()} - known - replicas):
+        wrong = [event for event in with_isr if broker in (event.isr or ())]
+        before = [each for each in with_isr if broker not in (each.isr or ())]
+        elected = [
+            event
+            for event in wrong
+            if event.from_state in ("OfflinePartition", "NewPartition")
+            and event.to_state == "OnlinePartition"
+        ]
+        if (
+            not (elected or replicas)
+            and min((e.at for e in before), default=wrong[0].at) >= wrong[0].at
+        ):
             continue
-        strangers = sorted(set(event.isr or ()) - known)
-        if event.to_state != "OnlinePartition" or not strangers or id(event) in context.blamed:
-            continue
-        context.beside.append((event, "replicas"))
+        context.beside += [(event, "replicas") for event in wrong[:_MARKED]]
+        event = elected[0] if elected else wrong[0]
         context.report(
             FindingKind.INCOMPLETE,
             ISR_OF_REPLICAS,
             event,
-            f"{event.tp_name}: the ISR {as_set(event.isr)} is elected here, of live brokers alone, "
-            f"and controllers count {as_set(sorted(history.live_brokers))} among them",
+            f"{event.tp_name}: broker {broker} is in the ISR {as_set(event.isr)} here, no line has "
+            "it among the replicas, and controllers count "
+            f"{as_set(sorted(history.live_brokers))} among the live brokers",
             f"an ISR out of {as_set(sorted(known))}",
         )
-
-
-def _is_a_broker(context: RuleContext, broker: int, event: Event) -> None:
-    """Doubt a member that no line knows as a broker, and none as a replica."""
-    history = context.history
-    known = history.live_brokers
-    if not known or broker in known or broker in history.writers:
-        return
-    context.report(
-        FindingKind.INCOMPLETE,
-        ISR_OF_REPLICAS,
-        event,
-        f"{event.tp_name}: broker {broker} is in the ISR {as_set(event.isr)} here, no line has it "
-        f"among the replicas, and controllers count {as_set(sorted(known))} among the live brokers",
-        f"an ISR out of {as_set(sorted(known))}",
-    )
 
 
 def _never_a_replica(history: History, inside: list[Event], event: Event) -> bool:

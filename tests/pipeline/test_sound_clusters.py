@@ -169,31 +169,6 @@ def test_a_new_controller_has_not_read_what_the_deposed_one_wrote_after(
     assert ("leader_epochs_never_go_back" in rules) is broken
 
 
-def test_up_to_2_3_a_leader_tells_at_info_only_that_it_will_write_the_isr(tmp_path: Path):
-    def of_partition(second: int, text: str) -> str:
-        return line(second, f"[Partition orders-0 broker=1] {text}", PARTITION)
-
-    def refused(folder: str, *writes: str) -> list[tuple[str, str, int]]:
-        server = [
-            of_release("1.1.1"), *starting(0, 1), *writes,
-            of_partition(30, "Shrinking ISR from 1,2,3 to 1"),
-            of_partition(31, "Cached zkVersion [2] not equal to that in zookeeper, skip updating "
-                             "ISR"),
-            line(90, "[KafkaServer id=1] x", SERVER),
-        ]  # fmt: skip
-        state = [received(3, 1, 1, 5, "1", 0, "1,2,3"),
-                 received(80, 1, 1, 6, "1", 9, "1,2,3")]  # fmt: skip
-        files = {"server.log": server, "state-change.log": state}
-        return incomplete(checked(write(tmp_path / folder, files)))
-
-    expanding = [of_partition(10, "Expanding ISR from 1 to 1,2"),
-                 of_partition(12, "Expanding ISR from 1,2 to 1,2,3")]  # fmt: skip
-
-    assert refused("written", *expanding) == []
-    rule = "replica_has_the_epoch_of_its_last_request"
-    assert refused("unwritten", *expanding[:1]) == [(rule, "server.log", 6)]
-
-
 def test_a_leader_that_is_cached_in_0_11_names_its_partition_in_brackets():
     text = (
         "[Partition state machine on Controller 1]: After leader election, leader cache for "
