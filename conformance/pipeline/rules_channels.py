@@ -4,7 +4,8 @@ At INFO both sides log each request in a line without partitions: how many it is
 comes, its number. A controller has one channel to a broker, in which each request gets the next
 number (RequestSendThread, NetworkClient.newClientRequest), so that where the requests around one go
 together, that one is the same on both sides too, whatever the clocks say. A request that was sent
-again has taken one number more: nothing is said where the numbers around do not go on alike.
+again has taken one number more: nothing is said where the numbers around do not go on alike. The
+model's requests have no number, and tell of one partition each.
 """
 
 from __future__ import annotations

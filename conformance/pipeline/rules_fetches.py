@@ -8,7 +8,8 @@ another request came is not above what this one was answered; values that this d
 come in any order.
 
 Partition by partition that is a partial trace of `replication`: its steps are known by what they
-answered, in the order that connections tell. A value that no such order explains is broken.
+answered, in the order that connections tell. A value that no such order explains is broken. A step
+of the model needs the leader's whole log, of which a row tells one offset.
 """
 
 from __future__ import annotations

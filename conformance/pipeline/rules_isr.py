@@ -4,6 +4,8 @@ Source: Partition.maybeShrinkIsr, maybeExpandIsr and updateIsr, which hold one l
 lines of one change no other line of that partition's ISR is written. Since KIP-497 the answer comes
 later, and other changes are refused meanwhile with the same lines: what was announced is not judged
 in that form. In both a leader changes the ISR that it wrote last, until it receives another state.
+
+The model writes an ISR in one step and does not announce it, so that lines are compared.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Rules about a single line: it contradicts itself.
+"""Rules about a single line, and the one of its thread before it: they do not contradict.
 
 A line names some things twice: its writer in its head and in its text, a partition in its head and
 in the request that it shows, a change beside what it was before. And it stands in the log of the
-process that wrote it: a process writes a logger's lines to one log.
+process that wrote it: a process writes a logger's lines to one log. The model has steps, and not
+the lines that log them.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ says so. Two lines of one thread that stand in the other order are the same: eac
 
 Which lines go together is read off Kafka's code, from 0.9 to 3.9; what a release, or a level, does
 not log is in no pair, and nothing is said of it. Where more than a few lines lack another, lines
-were left out.
+were left out. The model has no lines that could be missing.
 
 Sources: `ReplicaManager.becomeLeaderOrFollower`, `makeLeaders`, `makeFollowers`; `Partition
 .maybeShrinkIsr`, `maybeExpandIsr`, `updateIsr`, `createLogIfNotExists`; `KafkaController.elect`,

@@ -2,7 +2,8 @@
 
 A broker receives what the controller sent, carries it out, and holds the last leader epoch sent.
 All of that is compared by values in the lines: by the number of the request within one log, by
-controller epochs between logs, never by two brokers' clocks.
+controller epochs between logs, never by two brokers' clocks. The model's requests have no number:
+in it any that was sent may come, so that what came is compared with what was sent.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 Members of an ISR are replicas, versions of the znode grow, a controller moves a partition out of
 the state that it moved it into, who follows changes no ISR, who leads starts once in an epoch.
+
+A step of the model needs the states before and after it, which neighbouring versions have
+(`rules_model`). Here one of the two is not logged, or the line does not tell it.
 """
 
 from __future__ import annotations

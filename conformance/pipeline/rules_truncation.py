@@ -6,7 +6,8 @@ starts again may have less than the one before, and know less: it reads its chec
 whose own log ended below (its disk lost what was never forced to it, or it was elected out of the
 ISR) makes its followers cut as well: the protocol was obeyed, and records are lost all the same.
 What a leader answers to a follower that asks where an epoch ends, no release logs; so its log's end
-at the start of its epoch is taken.
+at the start of its epoch is taken. The model truncates by the epochs of both logs; lines at INFO
+tell where logs end and high watermarks alone, so that these are compared.
 """
 
 from __future__ import annotations

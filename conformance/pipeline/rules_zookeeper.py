@@ -22,6 +22,8 @@ The moves themselves may wait for replicas as long as they like.
 writes of a partition carries the epoch that is registered there. Up to 2.0 nothing kept a deposed
 controller from writing (KAFKA-6082).
 
+The model's events have no zxid: which of two was queued first, only this log tells.
+
 Sources: `KafkaController.processPartitionReassignment`, `maybeTriggerPartitionReassignment`,
 `removePartitionsFromReassignedPartitions`, `processTopicChange`, `processIsrChangeNotification`,
 `ControllerEventManager`, `ZooKeeperClient.shouldWatch` at 1.1.1, 2.3.1, 2.8.2; `ZkClient` and the
