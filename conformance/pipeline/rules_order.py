@@ -55,6 +55,8 @@ def check(context: RuleContext) -> None:
             whole[stream] += _replicas(history, some, torn[stream])
     for stream, found in sorted(torn.items()):
         context.looked(STEPS_FOLLOW, whole[stream] + len(found))
+        if not whole[stream] and not history.reduced:
+            continue  # a level hides the steps before: nor is it suspect among other partitions
         found = [each for each in found if context.lacks(each[0], _WHAT)]
         few = len(found) <= _FEW and (history.reduced or whole[stream] >= _MANY * len(found))
         for event, why, allowed in found:

@@ -156,6 +156,7 @@ def screen(
     rules_brokers.check(context)
     rules_truncation.check(context)
     rules_deletion.check_names(context)
+    rules_deletion.check_made_again(context)
     rules_data_plane.check(context, all(map(fences_sessions, releases)))
     rules_states.check_versions(context)
     rules_states.check(context)

@@ -130,3 +130,18 @@ def test_a_part_knows_of_its_topics_deletion(tmp_path: Path):
 
     assert found == whole
     assert "partition_state_changes_are_valid" in {each.rule for each in whole}
+
+
+def test_at_info_the_steps_before_a_refusal_are_in_no_part(tmp_path: Path):
+    """That most lines of the log lack them is not known where only suspects are handed on."""
+
+    def refused(second: int, tp: str) -> str:
+        text = "Ignoring LeaderAndIsr request from controller 1 with correlation id"
+        return line(second, f"[Broker id=2] {text} {second} epoch 5 for partition {tp} since its "
+                    "associated leader epoch 3 matches the current leader epoch")  # fmt: skip
+
+    files = {"b2/state-change.log": [refused(n, f"orders-{n % 2}") for n in range(2, 5)],
+             "b2/server.log": starting(0, 2)}  # fmt: skip
+    whole, found, _, _ = both(write(tmp_path, files), 100, known=True)
+
+    assert whole == found == []
