@@ -35,8 +35,9 @@ from specs.finding.observed import (
     ClauseGeneraliser,
     SliceSample,
     StateRows,
+    chosen_values,
 )
-from specs.finding.reasons import reasons
+from specs.finding.reasons import ViolationReason, reasons
 from specs.finding.vocabulary import (
     Definitions,
     Literal,
@@ -108,7 +109,7 @@ class ClauseMaker:
         instance: Instance | None,
         state: State,
         level: int,
-    ) -> Iterator[tuple[SliceVariables, tuple[Literal, ...]]]:
+    ) -> Iterator[ClauseOfReason]:
         """Clauses that the reason of a counterexample breaks, and nothing that was reached: of each
         reason the plainest first.
 
@@ -127,7 +128,9 @@ class ClauseMaker:
             seen: set[tuple[int, ...]] = set()
             for _ in range(CORRECTED):
                 refuted = 0
-                for parts in ClauseGeneraliser(*sample.columns(facts)).against(truth, facts):
+                for parts in ClauseGeneraliser.of_columns(*sample.columns(facts)).against(
+                    truth, facts
+                ):
                     if parts in seen:
                         continue
                     seen.add(parts)
@@ -137,7 +140,7 @@ class ClauseMaker:
                         if refuted == REFUTED:
                             break
                     else:
-                        yield over_its_variables(one, clause)
+                        yield ClauseOfReason(reason, parts)
                 if refuted < REFUTED:
                     break
 
@@ -152,6 +155,21 @@ class ClauseMaker:
                 for part in self._wider[few]:
                     found.setdefault(part.term, part)
         return list(found.values())
+
+
+@dataclass(frozen=True)
+class ClauseOfReason:
+    """Some facts of a reason, by their positions, that no state has together."""
+
+    reason: ViolationReason
+    parts: tuple[int, ...]
+
+    @property
+    def clause(self) -> tuple[SliceVariables, tuple[Literal, ...]]:
+        """It over its variables."""
+        return over_its_variables(
+            self.reason.slice, [self.reason.facts[at].negated for at in self.parts]
+        )
 
 
 @dataclass(frozen=True)
@@ -236,30 +254,66 @@ class GuidedSearch:
         before = sum(number == one.goal.number for _, number in self._against_what)
         level = before // FEW_TIMES % (FARTHEST + 1)
         self._against_what.append((one.state, one.goal.number))
-        kept = left = looked_at = 0
-        for slice_, clause in self._make.by_reason(
-            self._scope, one.goal, one.instance, one.state, level
-        ):
-            if frozenset((part.term, part.holds) for part in clause) in self._numbers:
+        kept = left = looked_at = weakened = 0
+        for made in self._make.by_reason(self._scope, one.goal, one.instance, one.state, level):
+            slice_, clause = made.clause
+            is_known = frozenset((part.term, part.holds) for part in clause) in self._numbers
+            looked_at += not is_known
+            spoken_against = self._spoken_against(InvariantCandidate(BEGIN, slice_, clause))
+            if spoken_against.any() and weakened < WEAKENED:
+                weakened += sum(self._add_candidate(*weaker.clause)
+                                for weaker in self._weaker(made, spoken_against))  # fmt: skip
+            if is_known:
                 continue
-            looked_at += 1
-            if not self._spoken_against(InvariantCandidate(BEGIN, slice_, clause)):
+            if not spoken_against.any():
                 kept += self._add_candidate(slice_, clause)
             elif left < SPOKEN_AGAINST:
                 left += self._add_candidate(slice_, clause)
             if kept == PLAINEST or looked_at == LOOKED_AT:
                 break
-        return kept + left
+        return kept + left + weakened
 
-    def _spoken_against(self, one: InvariantCandidate) -> bool:
-        """Is there a known step from a state that breaks nothing that steps keep, nor this, to one
-        that breaks it?"""
+    def _spoken_against(self, one: InvariantCandidate) -> npt.NDArray[np.bool_]:
+        """Which of the known steps, from states that break nothing that steps keep, lead from where
+        this holds to where it does not."""
         if not self._before.count:
-            return False
+            return np.zeros(0, bool)
         term = one.closed
-        holds, after = (rows.wide(rows.of(self._scope.grounded.ground(term, {})))
+        holds, after = (rows.wide(rows.of(self._scope.grounded.ground(term, {}))).astype(bool)
                         for rows in (self._before, self._after))  # fmt: skip
-        return bool((holds & ~after).any())
+        spoken: npt.NDArray[np.bool_] = holds & ~after
+        return spoken
+
+    def _weaker(
+        self, made: ClauseOfReason, by: npt.NDArray[np.bool_]
+    ) -> Iterator[ClauseOfReason]:  # fmt: skip
+        """The clause with more of its reason's facts, such that the steps which spoke against it
+        keep it: where what was reached is too small, the plainest clause says too much."""
+        one, parts = made.reason.slice, made.parts
+        facts = [made.reason.facts[at] for at in parts]
+        used = frozenset[str]().union(*(part.term.free for part in facts))
+        more = [at for at, part in enumerate(made.reason.facts)
+                if at not in parts and part.term.free <= used]  # fmt: skip
+        if not more:
+            return
+        few = SliceVariables(tuple(v for v in one.variables if v.args[0] in used))
+        rows, ground, found = self._after, self._scope.grounded.ground, []
+        for chosen in chosen_values(few, self._scope.grounded.bounds):
+            left = by
+            for part in facts:
+                left = left & (rows.wide(rows.of(ground(part.atom, chosen))) == part.holds)
+                if not left.any():
+                    break
+            else:
+                found.append(np.stack([
+                    rows.wide(rows.of(ground(made.reason.facts[at].atom, chosen)))[left]
+                    for at in more
+                ], axis=1).astype(bool))  # fmt: skip
+        literals = [made.reason.facts[at] for at in more]
+        against = ClauseGeneraliser(np.unique(np.concatenate(found), axis=0)).against(
+            np.array([part.holds for part in literals], bool), literals)  # fmt: skip
+        for added in itertools.islice(against, WEAKER):
+            yield ClauseOfReason(made.reason, tuple(sorted((*parts, *(more[at] for at in added)))))
 
     def _answered(
         self, lost: Sequence[LostGoal], killers: Mapping[int, tuple[State, Instance]]
@@ -474,6 +528,12 @@ PLAINEST = 5
 
 SPOKEN_AGAINST = 5
 """Of these besides, though a known step does not keep them."""
+
+WEAKENED = 6
+"""Clauses besides, made of those that known steps do not keep."""
+
+WEAKER = 2
+"""Of each of these."""
 
 LOOKED_AT = 150
 """Clauses of which these are chosen."""

@@ -370,8 +370,14 @@ class ClauseGeneraliser:
     them. So the row that lacks the fewest says what the next literal is, one of these.
     """
 
-    def __init__(self, columns: Sequence[Column], real: Column) -> None:
-        self._rows = _different_rows(columns, real)
+    def __init__(self, rows: npt.NDArray[np.bool_]) -> None:
+        """Rows of literals by position, each row once."""
+        self._rows = rows
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[Column], real: Column) -> ClauseGeneraliser:
+        """Rows as a column of bits for each literal, and which of them are rows."""
+        return cls(_different_rows(columns, real))
 
     def against(
         self, truth: npt.NDArray[np.bool_], literals: Sequence[Literal]
