@@ -529,10 +529,10 @@ PLAINEST = 5
 SPOKEN_AGAINST = 5
 """Of these besides, though a known step does not keep them."""
 
-WEAKENED = 6
+WEAKENED = 12
 """Clauses besides, made of those that known steps do not keep."""
 
-WEAKER = 2
+WEAKER = 4
 """Of each of these."""
 
 LOOKED_AT = 150

@@ -447,6 +447,19 @@ def test_the_reason_of_a_counterexample_is_so_in_it_and_in_no_reached_state_at_a
     assert made
 
 
+def test_what_has_no_index_is_said_of_the_variables_of_a_reason():
+    recorded = HISTORY.recorded()
+    goal_of = next(o for o in NO_MESSAGE_LOSS.invariants if o.name == "leaders_are_in_their_isr")
+    term = record_condition(goal_of.function, recorded.system.state, recorded.switches)
+    scope = BoundedSteps(recorded, small(recorded), [], [term, *all_fields(recorded)])
+    goal = InvariantCandidate(0, SliceVariables(()), (), term)
+
+    instance, state = next(counterexamples(scope, goal))
+    reason = next(reasons(scope, goal, instance, state, lambda one: []))
+
+    assert "newest = e" in {t.show(fact.term) for fact in reason.facts}
+
+
 def test_of_facts_beside_a_reason_those_are_kept_that_say_more_of_what_it_reads(monkeypatch):
     scope, goal = scope_of_one()
     version = t.get("zk.epoch_version", (), scope.grounded.recorded.fields["zk.epoch_version"].sort)
