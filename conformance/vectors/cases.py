@@ -228,6 +228,16 @@ _SYNONYMS = {
     "setOrCreatePartitionReassignment": "setReassignment",
     "conditionalUpdatePath": "conditionalUpdate",
     "maybeUpdateMetadataCache": "updateMetadata",
+    "partitionReassignmentDuringDelete": "reassignDuringDelete",
+    "partitionReplicaAssignment": "assignmentOf",
+    "partitionReplicaAssignmentForTopic": "assignmentOf",
+    "assignmentForTopic": "assignmentOf",
+    "generateBrokerSequenceId": "brokerSequenceId",
+    "createTopicPartitionStatesRaw": "createStates",
+    "createTopicPartitionStates": "createStates",
+    "createPartitionStates": "createStates",
+    "deleteLogDirEvents": "deleteNotifications",
+    "deleteIsrChanges": "deleteNotifications",
 }
 """Names of Kafka's methods and near words -> the operations that they are."""
 

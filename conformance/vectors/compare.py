@@ -16,6 +16,7 @@ from typing import Any
 from conformance.vectors.cases import Case
 from conformance.vectors.meanings import meaning, meant
 from conformance.vectors.releases import NoRange, bounds
+from conformance.vectors.words import Left
 from impl.releases import Release
 
 FOR_READERS = frozenset({"note", "why", "events"})
@@ -56,12 +57,15 @@ def agrees(expected: Any, got: Any, case: Case, name: str = "") -> bool:
     """The answer is what a case expects; ``name`` is the field that both stand in."""
     if isinstance(expected, str) and expected in ANYTHING:
         return True
+    if isinstance(expected, str) and isinstance(got, Left):
+        return got.agrees(expected)
     if isinstance(expected, dict) and isinstance(got, list):
         return _epoch_and_offset(expected) == got
     if isinstance(expected, dict):
         return isinstance(got, Mapping) and _object_agrees(expected, got, case, name)
     if isinstance(expected, list) and isinstance(got, Mapping):
-        got = list(got)  # names alone are expected
+        # Names alone are expected, in any order.
+        expected, got = sorted(expected, key=str), sorted(got)
     if isinstance(expected, list):
         return isinstance(got, list | tuple) and _list_agrees(expected, list(got), case, name)
     if name in ("error", "exception", "result") and _is_none(expected):
@@ -132,6 +136,9 @@ def _field_agrees(key: str, value: Any, got: Mapping[str, Any], case: Case) -> b
             value, message = _QUOTED.sub("''", value), _QUOTED.sub("''", message)
         return message.startswith(value) if key.endswith("StartsWith") else value in message
     said = meant(key, got) if key not in got else key
+    if said is None and isinstance(value, str):  # a time, and what is left then in words
+        when = "before" if key.lower().startswith(("before", "while", "until")) else "eventually"
+        return isinstance(got.get(when), Left) and agrees(value, got[when], case, key)
     if said is None and key == "final" and got.get("rows"):
         return agrees(value, got["rows"][-1], case)
     if said is None and isinstance(value, dict) and value:

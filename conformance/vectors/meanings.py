@@ -96,6 +96,8 @@ _SAID_SHORTER = {
     "leader and isrs": "leadership",
     "failed partitions": "failed",
     "diverging epoch": "diverging",
+    "reassignment started": "started",
+    "deletion events": "deletion event partitions",
 }
 """Words in a row -> the one that says the same. Applied in this order."""
 

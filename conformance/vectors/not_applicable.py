@@ -48,6 +48,7 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
         ("producer_state", "appends"): _RECORDS,
         ("log_cleaner", "compacted"): _RECORDS,
         ("reassignment", "moveMap"): _TOOLS,
+        ("controller_flow", "alterIsr"): _ONE_STEP,
         **{
             (file, operation): _TEXTS
             for file, operations in {
@@ -71,7 +72,10 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
             for file, operations in {
                 "topic_deletion": ("completionZkOrder",),
                 "truncation": ("fetchOffsetOutOfRange",),
-                "zk_store": ("setReassignment", "conditionalUpdate", "deleteController"),
+                "zk_store": (
+                    "setReassignment", "conditionalUpdate", "deleteController",
+                    "deleteTopicDeletions", "createStates", "brokerSequenceId",
+                ),
             }.items()
             for operation in operations
         },
@@ -109,6 +113,10 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
                lambda given: any(given.get(name, "exception") != "exception"
                                  for name in ("zkReadResult", "zkSetResult")),
                "the model's ZooKeeper has the state, and refuses a write once at most"),
+        *(Except(f"{one}_state_machine", "effects",
+                 lambda given: bool(given.get("zkStateAfterConflict")),
+                 "who writes a state before the model's controller leaves it as it was")
+          for one in ("partition", "replica")),
         Except("replica_state_machine", "effects",
                lambda given: given["target"] == "NewReplica"
                and (given.get("zkState") or given.get("leadership")) is not None,

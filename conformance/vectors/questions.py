@@ -65,6 +65,18 @@ def refused_truncation(question: Question, fetch_state: Answer) -> dict[str, Any
     return {"truncateTo": seen["truncateTo"] if completed else None, "completed": completed}
 
 
+def moving_a_deleted_topic(guard: Answer, validate: Answer) -> Answer:
+    """What comes of a request, by znode and since 2.4 by the API, to move a topic in deletion."""
+
+    def ask(question: Question) -> dict[str, Any]:
+        seen = guard(question)
+        left = None if seen["removedFromZk"] else "present"
+        answer = {**seen, "reassignZnode": left, "reassignZnodeEntry": left}
+        return answer | validate(question) if release(question).since("2.4") else answer
+
+    return ask
+
+
 def under(file: str, **named: Answer) -> dict[tuple[str, str], Answer]:
     """A file's answers by operation."""
     return {(file, operation): answer for operation, answer in named.items()}

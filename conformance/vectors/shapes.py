@@ -349,7 +349,10 @@ def _assignment_of(asked: Fields) -> None:
     asked.fill("known", "assignments", default=list)
     if not isinstance(asked["known"], Mapping):
         asked["known"] = {name: [1, 2, 3] for name in asked["known"]}
-    asked.fill("query", default=list(asked["known"]) or None)
+    asked.fill("query", "topic", default=list(asked["known"]) or None)
+    if isinstance(asked.get("query"), str):  # a topic, of which all partitions are looked up
+        topic = asked["query"]
+        asked["query"] = [one for one in asked["known"] if one.rpartition("-")[0] == topic]
 
 
 def _replica_online(asked: Fields) -> None:
@@ -450,6 +453,25 @@ def _flow_reassign(asked: Fields) -> None:
     came = [int(word) for word in str(asked.get("then", "")).split() if word.isdecimal()]
     everybody = [one for one in _named(asked["from"], asked["to"]) if one not in came]
     asked.fill("live", "brokers", default=everybody)
+
+
+def _alter_isr(asked: Fields) -> None:
+    _flag(asked, "exists", "exist", default=True)
+    _flag(asked, "active", "active", default=True)
+    asked.fill("state", "zkState", "current", "registered", "leadership", default=asked)
+    asked.fill("request", "requested", "wanted", default={})
+    asked.fill("assignment", "replicas")
+    _state(asked["state"], asked.get("assignment", ()))
+    asked.fill("assignment", default=list(asked["state"]["isr"]))
+    request = asked["request"]
+    for name, value in asked["state"].items():  # what it does not say is as it was
+        if name in ("leader", "isr", "leaderEpoch", "zkVersion"):
+            request.fill(name, f"request{name[0].upper()}{name[1:]}", default=value)
+    request.fill("broker", "brokerId", default=request["leader"])
+    asked.fill("brokers", "live", default=_named(asked["assignment"], request["broker"]))
+    asked.fill("controller", "controllerId", default=min(asked["brokers"], default=0))
+    sent, known = request.get("brokerEpoch", 0), asked.get("brokerEpoch", 0)
+    asked["epochsBehind"] = known - sent if "brokerEpoch" in request else 0
 
 
 _EVENTS = {
@@ -679,6 +701,9 @@ def _place(asked: Fields) -> None:
         _state(state, asked["assignment"])
     if asked.part("leadership") is not None:  # what it knows is what is registered
         asked.setdefault("zkState", asked["leadership"])
+    meanwhile = asked.fill("zkStateAfterConflict", "zkStateAfter").part("zkStateAfterConflict")
+    if meanwhile is not None:
+        _state(meanwhile, asked["assignment"])
 
 
 def _partition_effects(asked: Fields) -> None:
@@ -855,6 +880,12 @@ def _api(asked: Fields) -> None:
     asked.fill("queuedForDeletion")
 
 
+def _moved_while_deleted(asked: Fields) -> None:
+    _guard(asked)
+    _api(asked)
+    asked["queuedForDeletion"] = True
+
+
 def _fetcher(asked: Fields) -> None:
     topic, _, number = str(asked.get("topicPartition", "-0")).rpartition("-")
     asked.fill("topic", default=topic or None).fill("partition", default=int(number))
@@ -961,8 +992,29 @@ def _deletion(asked: Fields) -> None:
     back = asked.get("thenStart", asked.get("then", []))
     if isinstance(back, str):
         back = [int(one) for one in back.split() if one.isdecimal()]
-    asked["thenStart"] = _named(back)
-    asked.fill("assignment", "replicas", "live").fill("live", "brokers", "assignment")
+    asked.fill("assignment", "replicas", "live", default=[0, 1, 2])
+    if isinstance(asked["assignment"], list):
+        asked["assignment"] = Fields({"0": asked["assignment"]}, asked.where)
+    every = _named(*asked["assignment"].values())
+    asked.fill("live", "brokers", default=[one for one in every if one not in _named(back)])
+    asked["thenStart"] = [one for one in _named(back) if one not in asked["live"]]
+    _flag(asked, "failsOver", "fail", default=False)
+    asked.fill("again", "recreate", default="recreate" in asked.get("op", ""))
+    # Partitions whose znodes are gone before the deletion is asked for.
+    _flag(asked, "lost", "partial")
+    begun = [one for one in asked if re.search("missing|partial", one)]
+    asked.fill("lost", *begun, default=list)
+    asked["lost"] = [0] if asked["lost"] is True else _named(asked["lost"])
+    asked.fill("added", "addedPartitions", "newPartitions", default={})
+
+
+def _grown_deletion(asked: Fields) -> None:
+    """While a follower is down a topic is to be deleted, and grows; then the follower is back."""
+    _deletion(asked)
+    every = _named(*asked["assignment"].values())
+    if asked["live"] == every:
+        asked["live"], asked["thenStart"] = every[:-1], every[-1:]
+    asked["added"] = asked["added"] or Fields({"1": every}, asked.where)
 
 
 def _deletion_scenario(asked: Fields) -> None:
@@ -1160,6 +1212,13 @@ def _update_states(asked: Fields) -> None:
     asked.fill("expectedVersions", default=dict(asked["znodes"]))
 
 
+def _created_states(asked: Fields) -> None:
+    asked.fill("states", "partitions", default={"t-0": {"leader": 1, "isr": [1]}})
+    for state in asked.rows("states"):
+        _state(state)
+    asked.knows("twice")
+
+
 def _encode(asked: Fields) -> None:
     aside = ("op", "znode", "path", "versions")
     said = {name: one for name, one in asked.items() if name not in aside}
@@ -1175,6 +1234,10 @@ def _encode(asked: Fields) -> None:
         what = {"partitions": what}
     elif isinstance(what, Mapping) and what and all(map(_numbered, what)):
         what = {"partitions": {one.rpartition("-")[2]: ids for one, ids in what.items()}}
+    elif isinstance(what, Mapping) and len(what) == 1:  # named by its kind
+        ((kind, one),) = what.items()
+        if kind == "logDirEvent":
+            what = one if isinstance(one, Mapping) else {"broker": one}
     asked["encode"] = what = _read(what, f"{asked.where}.encode")
     if not isinstance(what, Fields):
         return
@@ -1210,7 +1273,8 @@ def _whole_assignments(topic: Fields) -> None:
 
 
 def _log_dir_events(asked: Fields) -> None:
-    asked.fill("brokers", default=_named(asked.get("broker")) or None)
+    asked.fill("brokers", "events", default=_named(asked.get("broker")) or None)
+    asked.fill("delete", "handled", "sequenceNumbers")
 
 
 def _notifications(asked: Fields) -> None:
@@ -1242,6 +1306,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("controller_flow", "imbalance"): _rebalance,
     ("controller_flow", "leaders"): _leaders,
     ("controller_flow", "moved"): _moved,
+    ("controller_flow", "alterIsr"): _alter_isr,
     ("controller_flow", "reassign"): _flow_reassign,
     ("controller_flow", "registerController"): _register,
     ("controller_flow", "isrPropagation"): _filled(
@@ -1311,6 +1376,9 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("topic_admin", "validateName"): _name,
     ("topic_deletion", "completionZkOrder"): _filled('topic<requested,name="test"'),
     ("topic_deletion", "delete"): _deletion,
+    ("topic_deletion", "reassignDuringDelete"): _moved_while_deleted,
+    ("topic_deletion", "recreateAfterDelete"): _deletion,
+    ("topic_deletion", "addPartitionsDuringDelete"): _grown_deletion,
     ("topic_deletion", "deleteDisabled"): _filled('topic<requested,name="test"'),
     ("topic_deletion", "deleteZnodeForMissingTopic"): _filled(
         'requested<topic="missing" existing<topics=["test"]'
@@ -1335,6 +1403,9 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("zk_store", "setReassignment"): _filled("map<targets,target,reassignment"),
     ("zk_store", "conditionalUpdate"): _filled("calls<steps"),
     ("zk_store", "deleteNotifications"): _notifications,
+    ("zk_store", "deleteTopicDeletions"): _filled('topics=["t"]'),
+    ("zk_store", "createStates"): _created_states,
+    ("zk_store", "brokerSequenceId"): _filled("times<count,calls=1"),
     ("zk_store", "propagateIsr"): _isr_changes,
     ("zk_store", "propagateLogDir"): _log_dir_events,
     ("zk_store", "readNotifications"): _notifications,

@@ -132,10 +132,8 @@ class Broker:
         """A broker id of its own: the version of ``/brokers/seqid``, above the reserved ones."""
         if not self.config.truth("broker.id.generation.enable"):
             raise WrongProperties("broker.id is missing, and broker.id.generation.enable is false")
-        version = wait(
-            client.retry(lambda: client.port.set_data(paths.BROKER_SEQUENCE, ""))
-        ).version
-        number = self.config.whole_number("reserved.broker.max.id") + version
+        generated = wait(client.generate_broker_id())
+        number = self.config.whole_number("reserved.broker.max.id") + generated
         self.logs.adopt(number, self.cluster_id if self.release.since("2.4") else None)
         return number
 

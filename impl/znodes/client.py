@@ -54,6 +54,10 @@ class ZnodeClient(ControllerZnodes):
                 found[broker] = (decode_broker(broker, node.data), node.czxid)
         return found
 
+    async def generate_broker_id(self) -> int:
+        """A number that no broker has got before, from 1 on: the version of ``/brokers/seqid``."""
+        return (await self.retry(lambda: self.port.set_data(paths.BROKER_SEQUENCE, ""))).version
+
     async def topics(self, watch: bool = False) -> list[str]:
         """The names of the topics, sorted."""
         return await self.names(paths.TOPICS, watch)

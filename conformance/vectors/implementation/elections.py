@@ -72,18 +72,15 @@ def _shown(assignment: ReplicaAssignment) -> dict[str, Any]:
         "replicas": list(assignment.replicas),
         "adding": list(assignment.adding),
         "removing": list(assignment.removing),
+        "target": list(assignment.target),
+        "origin": list(assignment.origin),
         "isBeingReassigned": assignment.is_being_reassigned,
     }
 
 
 def target(question: Question) -> dict[str, Any]:
     """Where a reassignment leads, and where it came from."""
-    assignment = _assignment(given(question)["assignment"])
-    return {
-        "target": list(assignment.target),
-        "origin": list(assignment.origin),
-        "isBeingReassigned": assignment.is_being_reassigned,
-    }
+    return _shown(_assignment(given(question)["assignment"]))
 
 
 def reassign_to(question: Question) -> dict[str, Any]:
@@ -100,7 +97,8 @@ def assignment_of(question: Question) -> dict[str, Any]:
     found = [context.assignment(TopicPartition.of(name)) for name in asked["query"]]
     if "full" in str(asked.get("op")).lower():
         return {"results": [_shown(one) for one in found]}
-    return {"results": [list(one.replicas) for one in found]}
+    replicas = [list(one.replicas) for one in found]
+    return {"results": replicas, "result": dict(zip(asked["query"], replicas, strict=True))}
 
 
 def is_replica_online(question: Question) -> dict[str, Any]:

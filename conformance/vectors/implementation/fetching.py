@@ -236,7 +236,8 @@ def _follows_anew_meanwhile(question: Question) -> dict[str, Any]:
     """While the follower's question is on its way it begins to follow in a newer epoch."""
     scene = FetchScene(question)
     first, second = scene.asked["followerEpochs"]
-    scene.leader.logs[PARTITION] = log_of({"log": [[0, 0, 1], [1, 1, 1]], "hw": 2})
+    theirs = scene.asked.get("leader") or {"log": [[0, 0, 1], [1, 1, 1]], "hw": 2}
+    scene.leader.logs[PARTITION] = log_of(theirs)
     scene.fetcher.remove([PARTITION])
     scene.add(0, first)
     scene.leader.meanwhile = lambda: scene.add(0, second)
@@ -245,8 +246,9 @@ def _follows_anew_meanwhile(question: Question) -> dict[str, Any]:
     scene.leader.epoch = second  # the controller has sent it by then
     wanted = scene.leader.logs[PARTITION].batches
     scene.rounds_until(lambda: scene.log.batches == wanted)
-    equal = scene.log.batches == wanted
-    return {"afterRound1": after, "afterRound2": "logs equal" if equal else "logs differ"}
+    equal, final = scene.log.batches == wanted, scene.observe()
+    words = "logs equal" if equal else "logs differ"
+    return {**final, "afterRound1": after, "afterRound2": words, "finalLog": final["log"]}
 
 
 def _removed_meanwhile(question: Question, on_fetch: bool | None = None) -> dict[str, Any]:

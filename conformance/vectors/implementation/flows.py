@@ -7,8 +7,14 @@ from typing import Any
 
 from conformance.vectors.implementation.hosted import HostedBroker
 from conformance.vectors.implementation.reassigns import MoveByStep
-from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
+from conformance.vectors.implementation.stage import (
+    NOW_MS,
+    ControllerStage,
+    shown_state,
+    state_of,
+)
 from conformance.vectors.questions import Answer, Question, given, release
+from impl.core.api import AlteredIsrs, ControllerApi
 from impl.core.cluster_context import ClusterContext
 from impl.core.controller_parts import ControllerConfig
 from impl.core.imbalance import candidates
@@ -267,6 +273,34 @@ def reassign(question: Question) -> dict[str, Any]:
     return _observed(stage) | {"assignment": move.look()["assignment"], **znode}
 
 
+def alter_isr(question: Question) -> dict[str, Any]:
+    """A leader asks the controller for another ISR (2.7)."""
+    asked, stage = given(question), ControllerStage(release(question))
+    known, wanted = asked["state"], asked["request"]
+    epochs = {one: stage.start_broker(one) for one in asked["brokers"]}
+    stage.create_topic("t", {0: asked["assignment"]})
+    if asked["exists"]:
+        stage.put_state(PARTITION, state_of(known, 1))
+    controller = stage.controller(asked["controller"])
+    if not asked["active"]:
+        wait(controller.resign())
+    answered: list[tuple[str, AlteredIsrs]] = []
+    epoch = epochs[wanted["broker"]] - asked["epochsBehind"]
+    asks = {PARTITION: state_of(wanted, 1)}
+    wait(ControllerApi(controller).alter_isr(
+        wanted["broker"], epoch, asks, lambda error, found: answered.append((error, found))
+    ))  # fmt: skip
+    [(top, found)] = answered
+    error = found[PARTITION].error if PARTITION in found else None
+    now = stage.state(PARTITION)
+    return {
+        "topError": top,
+        "partitionError": error,
+        "error": top if error is None else error,
+        **(shown_state(now) if now is not None else {}),
+    }
+
+
 # Controllership
 
 
@@ -388,6 +422,7 @@ ANSWERS: dict[tuple[str, str], Answer] = {
     ("controller_flow", "creation"): creation,
     ("controller_flow", "leaders"): leaders,
     ("controller_flow", "reassign"): reassign,
+    ("controller_flow", "alterIsr"): alter_isr,
     ("controller_flow", "restarts"): restarts,
     ("controller_flow", "moved"): moved,
     ("controller_flow", "bounce"): bounce,

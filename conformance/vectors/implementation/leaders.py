@@ -75,6 +75,7 @@ class LeaderScenario:
         self._leads(asked["leaderEpoch"], asked["isr"])
         self.last: RemoteReplica | None = None
         self.offsets: list[int | str] = []
+        self.answered: dict[str, Any] = {}  # to what was asked of it last
 
     def _leads(self, epoch: int, isr: Sequence[int]) -> None:
         """A controller registers it as leader, and says so."""
@@ -88,7 +89,7 @@ class LeaderScenario:
 
     def do(self, step: dict[str, Any], fails: bool = False) -> None:
         """One step; ``fails``: what it writes to ZooKeeper is refused, as another has written."""
-        partition = self.partition
+        partition, self.answered = self.partition, {}
         if fails:
             text = wait(self.registered.admin.port.get(paths.state(*T0))).data
             wait(self.registered.admin.port.set_data(paths.state(*T0), text))
@@ -98,6 +99,8 @@ class LeaderScenario:
             case "leaderAppend":
                 partition.log.log_end += step["count"]
                 partition.advance(self.now_ms)
+            case "followerFetch" if (error := self._refusal(step)) != answers.NONE:
+                self.answered = {"error": error}
             case "followerFetch":
                 replica, offset = step["replica"], step["offset"]
                 wait(
@@ -120,12 +123,23 @@ class LeaderScenario:
                 partition.make_follower(step["leader"], step["leaderEpoch"])
             case "listOffset":
                 consumer = step["isolation"] != "none"
-                self.offsets.append(partition.list_offset(step["what"] == "earliest", consumer))
+                found = partition.list_offset(step["what"] == "earliest", consumer)
+                self.offsets.append(found)
+                self.answered = {"error": found}
+                if isinstance(found, int):
+                    self.answered = {"offset": found, "leaderEpoch": partition.leader_epoch}
             case other:
                 raise ValueError(f"no step of a leader's life is called {other!r}")
 
+    def _refusal(self, step: dict[str, Any]) -> str:
+        """Why a request is refused that names the leader epoch it is of."""
+        current, asked = self.partition.leader_epoch, step.get("leaderEpoch")
+        return answers.current_leader_epoch_error(
+            current, asked, True, False, self.partition.release
+        )
+
     def observe(self) -> dict[str, Any]:
-        """The leader as it is now, with the follower that fetched last."""
+        """The leader as it is now, what it has just answered, and who fetched last."""
         partition = self.partition
         remote = self.last or next(iter(partition.remotes.values()), RemoteReplica())
         return {
@@ -140,6 +154,7 @@ class LeaderScenario:
             "expands": partition.expands,
             "shrinks": partition.shrinks,
             "failures": partition.failures,
+            **self.answered,
         }
 
 

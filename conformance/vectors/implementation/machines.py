@@ -25,7 +25,7 @@ from impl.core.states import (
     partition_may_go,
     replica_may_go,
 )
-from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, encode_state, paths
 from impl.zookeeper.errors import NoNode, ZooKeeperError
 from impl.zookeeper.port import OpOutcome, wait
 from impl.zookeeper.session import EmbeddedSession
@@ -94,13 +94,20 @@ def offline_count(question: Question) -> dict[str, Any]:
     return {"counts": counts}
 
 
-class _Faulty(EmbeddedSession):
-    """A session that answers reads of one znode with an error."""
+_READ_RESULTS = {"exception": ZooKeeperError("the read failed"), "NONODE": NoNode("no such znode")}
 
-    def __init__(self, zookeeper: ZooKeeper, path: str, error: ZooKeeperError | None) -> None:
+
+class _Faulty(EmbeddedSession):
+    """A session that answers reads of a partition's state with an error, or refuses writes of it,
+    as a question says."""
+
+    def __init__(self, zookeeper: ZooKeeper, asked: dict[str, Any]) -> None:
         super().__init__(zookeeper)
-        self.path, self.error = path, error
-        self.refusals: list[str] = []
+        self.path = paths.state(*TopicPartition.of(asked["partition"]))
+        self.error = _READ_RESULTS.get(asked.get("zkReadResult", ""))
+        written = asked.get("zkSetResult", asked.get("zkCreateResult", []))
+        self.refusals = list(written) if isinstance(written, list) else [written]
+        self.meanwhile = asked.get("zkStateAfterConflict")
 
     async def get(self, path: str, watch: bool = False) -> Znode:
         """As ZooKeeper does, but for that znode."""
@@ -118,11 +125,9 @@ class _Faulty(EmbeddedSession):
                     self.zookeeper.delete(self.path)
                 case "BADVERSION":
                     node = await super().get(self.path)
-                    await self.set_data(self.path, node.data)
+                    meanwhile = self.meanwhile and encode_state(state_of(self.meanwhile, 1))
+                    await self.set_data(self.path, meanwhile or node.data)
         return await super().multi(ops)
-
-
-_READ_RESULTS = {"exception": ZooKeeperError("the read failed"), "NONODE": NoNode("no such znode")}
 
 
 def partition_effects(question: Question) -> dict[str, Any]:
@@ -132,12 +137,7 @@ def partition_effects(question: Question) -> dict[str, Any]:
     partition = TopicPartition.of(asked["partition"])
     config = ControllerConfig(unclean_leader_election=asked.get("unclean", False))
     core = stage.core(asked["self"], asked["controllerEpoch"], config)
-    error = _READ_RESULTS.get(asked.get("zkReadResult", ""))
-    path = paths.state(*partition)
-    port = _Faulty(stage.zookeeper, path, error)
-    written = asked.get("zkSetResult", asked.get("zkCreateResult", []))
-    port.refusals = list(written) if isinstance(written, list) else [written]
-    core.client.port = port
+    core.client.port = _Faulty(stage.zookeeper, asked)
     _set_up(core, stage, asked, partition)
     core.context.put_partition_state(partition, PartitionState(asked["state"]))
     if asked.get("zkCreateResult") == "NODEEXISTS":
@@ -217,6 +217,7 @@ def replica_effects(question: Question) -> dict[str, Any]:
     core = stage.core(asked.get("self", 5), asked["controllerEpoch"], config, refused)
     partition, broker = TopicPartition.of(asked["partition"]), asked["replica"]
     replica = Replica(partition, broker)
+    core.client.port = _Faulty(stage.zookeeper, asked)
     _set_up(core, stage, asked, partition)
     before_state = ReplicaState(asked["state"])
     if before_state is not ReplicaState.NON_EXISTENT:

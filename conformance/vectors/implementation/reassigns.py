@@ -7,7 +7,15 @@ from itertools import repeat
 from typing import Any
 
 from conformance.vectors.implementation.stage import ControllerStage
-from conformance.vectors.questions import Answer, Question, given, or_refusal, release, under
+from conformance.vectors.questions import (
+    Answer,
+    Question,
+    given,
+    moving_a_deleted_topic,
+    or_refusal,
+    release,
+    under,
+)
 from impl.admin import reassign_json, reassign_lines
 from impl.admin.reassign_by_brokers import proposed_moves, throttled_by
 from impl.admin.reassign_lines import MoveState
@@ -413,7 +421,9 @@ def api_validate(question: Question) -> dict[str, Any]:
     return {"error": Reassigner(core).validate(PARTITION, target)}
 
 
-ANSWERS: dict[tuple[str, str], Answer] = under(
+ANSWERS: dict[tuple[str, str], Answer] = {
+    ("topic_deletion", "reassignDuringDelete"): moving_a_deleted_topic(guard, api_validate)
+} | under(
     "reassignment",
     moveMap=move_map,
     currentAssignmentToString=current_assignment_to_string,

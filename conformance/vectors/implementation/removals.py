@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from conformance.vectors import words
 from conformance.vectors.questions import Answer, Question, given, release, under
+from conformance.vectors.words import Left
 from impl.core.controller_parts import ControllerConfig
 from impl.sim.world_of_steps import Step
-from impl.world.wide import WideWorld
-from impl.world.wide.wide_steps import wide_world
+from impl.world.wide import WIDE_KINDS, WideWorld
 from impl.znodes import ReplicaAssignment, TopicPartition, TopicZnode, encode_topic, paths
 from impl.znodes.topics import topic_version
 from impl.zookeeper.port import wait
@@ -22,12 +24,36 @@ QUIET = ("hw_is_checkpointed", "logs_are_kept_small", "producer_appends",
 STANDS_FOR_TIME = ("broker_starts", "dead_session_expires")
 
 
-def deleting(question: Question, brokers: int) -> WideWorld:
-    """A cluster with one partition on all of its brokers, in which topics may be deleted."""
+def deleting(question: Question) -> WideWorld:
+    """A cluster with the topic that a question is about, in which topics may be deleted.
+
+    The brokers that it names are numbered from 1 on (``places``).
+    """
+    assignment = given(question)["assignment"]
+    place = places(question)
+
+    class WorldOfOneTopic(WideWorld):
+        """Whose topic has the replicas that the question says."""
+
+        def create_topic(self, topic: int) -> None:
+            """Create the topic."""
+            replicas = {int(at): [place[one] for one in ids] for at, ids in assignment.items()}
+            self.to_be_deleted.discard(TOPIC)
+            wait(self.admin.create_topic(TOPIC, replicas))
+
+    factor = max(len(ids) for ids in assignment.values())
     config = ControllerConfig(delete_topics=True)
-    world = wide_world(brokers, 1, 1, brokers, str(release(question)), config=config)
+    world = WorldOfOneTopic(
+        WIDE_KINDS, len(place), 1, len(assignment), factor, str(release(question)), config=config
+    )
     settle(world)
     return world
+
+
+def places(question: Question) -> dict[int, int]:
+    """By broker of a question its number in the world."""
+    every = [one for ids in given(question)["assignment"].values() for one in ids]
+    return {one: number for number, one in enumerate(dict.fromkeys(every), 1)}
 
 
 def settle(world: WideWorld) -> None:
@@ -45,18 +71,17 @@ def settle(world: WideWorld) -> None:
                     world.do(step)
 
 
-def still_there(world: WideWorld) -> list[str]:
-    """What is left of the topic, named as the cases name it."""
+def left(world: WideWorld) -> Left:
+    """What is left of the topic."""
     nodes = world.zookeeper.nodes
-    logs = {one for node in world.nodes.values() for one in node.logs.partitions}
-    left = []
-    if paths.topic(TOPIC) in nodes:
-        left.append("topic znode")
-    if paths.deletion(TOPIC) in nodes:
-        left.append("delete znode")
-    if any(topic == TOPIC for topic, _ in logs):
-        left.append("logs")
-    return left
+    held = {one for node in world.nodes.values() for one in node.logs.partitions}
+    logs = {number for topic, number in held if topic == TOPIC}
+    return Left({
+        words.TOPIC: paths.topic(TOPIC) in nodes,
+        words.REQUEST: paths.deletion(TOPIC) in nodes,
+        words.LOGS: bool(logs),
+        words.ADDED_LOGS: any(number >= world.partitions for number in logs),
+    })  # fmt: skip
 
 
 def stop(world: WideWorld, broker: int) -> None:
@@ -66,48 +91,73 @@ def stop(world: WideWorld, broker: int) -> None:
     settle(world)
 
 
+def start(world: WideWorld, broker: int) -> None:
+    """A broker is back."""
+    world.do(Step("broker_starts", (broker,)))
+    settle(world)
+
+
 def delete(question: Question) -> dict[str, Any]:
-    """A topic on some brokers, those in ``live`` up, is deleted: what is gone when all is still."""
-    asked = given(question)
-    ids = list(asked["assignment"])
-    world = deleting(question, len(ids))
-    for place, broker in enumerate(ids, 1):
-        if broker not in asked["live"]:
-            stop(world, place)
+    """A topic is deleted, with those up that are said to be: what is left while some are down, and
+    what in the end.
+    """
+    asked, place = given(question), places(question)
+    world = deleting(question)
+    down = [number for one, number in place.items() if one not in asked["live"]]
+    for number in place.values() if asked["lost"] else down:
+        stop(world, number)
+    for number in asked["lost"]:  # an earlier controller has begun to remove the topic's znodes
+        _remove(world, paths.partition(TOPIC, number))
     world.do(Step("topic_is_deleted", (0,)))
     settle(world)
-    for place, broker in enumerate(ids, 1):
-        if broker in asked["thenStart"] and broker not in asked["live"]:
-            world.do(Step("broker_starts", (place,)))
-            settle(world)
-    left = still_there(world)
-    if not left:
-        return {"eventually": "topic znode, delete znode and all logs gone"}
-    return {"eventually": f"{', '.join(left)} stay"}
+    if asked["added"]:
+        _grow(world, [[place[one] for one in ids] for ids in asked["added"].values()])
+    if asked["failsOver"]:
+        active = next(number for number, node in world.running() if node.controller.active)
+        stop(world, active)
+        start(world, active)
+    for number in place.values() if asked["lost"] else ():
+        if number not in down:
+            start(world, number)
+    before = left(world)
+    for number in [place[one] for one in asked["thenStart"] if one in place]:
+        start(world, number)
+    answer = {"eventually": left(world), "before": before}
+    return answer | _created_again(world) if asked["again"] else answer
 
 
-def add_partitions_during_delete(question: Question) -> dict[str, Any]:
-    """While a follower is down a topic is to be deleted, and grows; then the follower is back."""
-    world = deleting(question, 3)
-    follower = 3
-    stop(world, follower)
-    world.do(Step("topic_is_deleted", (0,)))
+def _remove(world: WideWorld, path: str) -> None:
+    below = [one for one in world.zookeeper.nodes if one.startswith(f"{path}/")]
+    for one in (*sorted(below, key=len, reverse=True), path):
+        wait(world.admin.port.delete(one))
+
+
+def _grow(world: WideWorld, added: Sequence[Sequence[int]]) -> None:
+    """The topic's znode is rewritten with more partitions, if it is there."""
+    topic = wait(world.admin.topic(TOPIC))
+    if topic is not None:
+        more = dict(enumerate(map(ReplicaAssignment, map(tuple, added)), len(topic.partitions)))
+        grown = TopicZnode({**topic.partitions, **more})
+        text = encode_topic(grown, min(topic_version(world.release), 2))
+        wait(world.admin.port.set_data(paths.topic(TOPIC), text))
+        settle(world)
+
+
+def _created_again(world: WideWorld) -> dict[str, Any]:
+    """A topic of that name is created: the state of its first partition."""
+    world.do(Step("topic_is_created", (0,)))
     settle(world)
-    grown = TopicZnode({number: ReplicaAssignment((1, 2, 3)) for number in range(2)})
-    text = encode_topic(grown, min(topic_version(world.release), 2))
-    wait(world.admin.port.set_data(paths.topic(TOPIC), text))
-    settle(world)
-    world.do(Step("broker_starts", (follower,)))
-    settle(world)
-    added = TopicPartition(TOPIC, 1)
-    held = any(added in node.logs.partitions for node in world.nodes.values())
-    deleted = "topic fully deleted" if not still_there(world) else "topic still there"
-    logs = "logs of the added partition" if held else "no logs of the added partition"
-    return {"afterRestart": f"{deleted}, {logs}"}
+    state = wait(world.admin.state(TopicPartition(TOPIC, 0)))
+    if state is None:
+        return {"recreated": False}
+    logs = left(world)[words.LOGS]
+    shown = {"leader": state.leader, "isr": list(state.isr), "leaderEpoch": state.leader_epoch}
+    return {"recreated": True, "logsCreated": logs, **shown}
 
 
 ANSWERS: dict[tuple[str, str], Answer] = under(
     "topic_deletion",
     delete=delete,
-    addPartitionsDuringDelete=add_partitions_during_delete,
+    addPartitionsDuringDelete=delete,
+    recreateAfterDelete=delete,
 )

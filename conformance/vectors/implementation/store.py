@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from conformance.vectors.implementation.stage import ControllerStage, shown_state
+from conformance.vectors.implementation.stage import ControllerStage, shown_state, state_of
 from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.releases import Release
 from impl.znodes import (
@@ -181,11 +181,56 @@ def delete_notifications(question: Question) -> dict[str, Any]:
     else:
         parent, made = paths.LOG_DIR_EVENTS, _failed(stage, asked["brokers"])
     names = [one.rpartition("/")[2] for one in made]
+    handled = asked.get("delete", [sequence_number(one) for one in names])
+    names = [one for one in names if sequence_number(one) in handled]
     fenced = _fenced(
         stage, asked, lambda epoch: stage.admin.delete_notifications(parent, names, epoch)
     )
-    left = wait(stage.admin.names(parent))
-    return fenced | {"left": sorted(left), "znodesStay": bool(left)}
+    left = sorted(wait(stage.admin.names(parent)))
+    numbers = [sequence_number(one) for one in left]
+    return fenced | {"left": left, "remaining": numbers, "znodesStay": bool(left)}
+
+
+def delete_deletions(question: Question) -> dict[str, Any]:
+    """A controller takes requests of deletions away, fenced by its epoch."""
+    asked, stage = given(question), ControllerStage(release(question))
+    for topic in asked["topics"]:
+        wait(stage.admin.request_deletion(topic))
+
+    async def remove(epoch: int) -> None:
+        for topic in asked["topics"]:
+            await stage.admin.fenced_delete(paths.deletion(topic), epoch)
+
+    fenced, left = _fenced(stage, asked, remove), wait(stage.admin.deletions())
+    return fenced | {"left": left, "remaining": left, "znodeStays": bool(left)}
+
+
+def create_states(question: Question) -> dict[str, Any]:
+    """A controller creates states, and perhaps once more, fenced by its epoch."""
+    asked, stage = given(question), ControllerStage(release(question))
+    states = {TopicPartition.of(name): state_of(one, 1) for name, one in asked["states"].items()}
+    for topic in {one.topic for one in states}:
+        wait(stage.admin.make_path(paths.topic(topic)))
+    made: list[dict[str, str]] = []
+
+    async def create(epoch: int) -> None:
+        outcome = await stage.admin.create_states(states, epoch)
+        made.append({
+            str(one): "OK" if error is None else _NAMES[type(error)]
+            for one, error in outcome.items()
+        })  # fmt: skip
+
+    fenced = _fenced(stage, asked, create)
+    if made:
+        _fenced(stage, asked, create)
+    return fenced | {"first": made[0], "results": made[0], "second": made[1]} if made else fenced
+
+
+def broker_sequence_id(question: Question) -> dict[str, Any]:
+    """Broker ids that ZooKeeper generates: versions of a znode, counted from 1."""
+    stage = ControllerStage(release(question))
+    ids = [wait(stage.admin.generate_broker_id()) for _ in range(given(question)["times"])]
+    return {"ids": ids, "results": ids}
 
 
 def _fenced(
@@ -285,18 +330,19 @@ def _encoded(what: Any, under: Release) -> str:
         info = BrokerInfo(
             tuple(what["endpoints"]), what["timestamp"], what.get("jmx", -1), what.get("rack"),
             security=dict(what.get("securityProtocolMap") or {}),
+            features=dict(what.get("features") or {}),
         )  # fmt: skip
         # Version 5 is written under the inter-broker protocol 2.7, and then with features.
         newest = broker_version(under) if "features" in named else min(4, broker_version(under))
         return encode_broker(info, what.get("version", newest))
+    if "broker" in named and named <= {"broker", "event", "version"}:
+        return encode_log_dir_event(what["broker"])
     if isinstance(what.get("partitions"), list):  # an election, or a change of ISRs, of these
         return encode_partition_set(TopicPartition.of(one) for one in what["partitions"])
     if "partitions" in named:
         return _encoded_topic(what, under)
     if {"brokerId", "timestamp"} <= named:
         return encode_controller(what["brokerId"], what["timestamp"])
-    if "event" in named or "logDirEvent" in named:
-        return encode_log_dir_event(what.get("broker", what.get("logDirEvent")))
     if named == {"id"} or "clusterId" in named:
         return encode_cluster_id(what.get("id", what.get("clusterId")))
     if "block_start" in named:
@@ -388,6 +434,9 @@ ANSWERS: dict[tuple[str, str], Answer] = under(
     propagateIsr=propagate_isr,
     readNotifications=read_notifications,
     deleteNotifications=delete_notifications,
+    deleteTopicDeletions=delete_deletions,
+    createStates=create_states,
+    brokerSequenceId=broker_sequence_id,
     configChange=config_change,
     createPreferredElection=create_preferred,
     deletePreferredElection=delete_preferred,

@@ -31,6 +31,7 @@ from conformance.vectors.model import (
     transitions,
 )
 from conformance.vectors.placements import Place, Placement, brokers_of, by_number, numbered
+from conformance.vectors.questions import moving_a_deleted_topic
 from conformance.vectors.shapes import reading
 from impl.releases import Release
 from model.protocol import assignment
@@ -208,8 +209,12 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("topic_admin", "alter"): admin.alter,
         ("topic_admin", "create"): admin.create,
         ("topic_admin", "delete"): admin.delete_request,
-        ("topic_deletion", "addPartitionsDuringDelete"): admin.add_partitions_during_delete,
+        ("topic_deletion", "addPartitionsDuringDelete"): admin.delete,
+        ("topic_deletion", "recreateAfterDelete"): admin.delete,
         ("topic_deletion", "delete"): admin.delete,
+        ("topic_deletion", "reassignDuringDelete"): moving_a_deleted_topic(
+            reassigns.guard, rules.api_validate
+        ),
         ("topic_deletion", "deleteTwice"): admin.delete_twice,
         ("topic_deletion", "resumeDecision"): topics.resume_decision,
         ("topic_deletion", "scenario"): topics.scenario,

@@ -8,15 +8,18 @@ written under `/admin`, `/brokers/ids` and a partition's state is asked of `clus
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from conformance.plain_rules import topic_names
+from conformance.vectors import words
 from conformance.vectors.compare import ByRule
 from conformance.vectors.model.stage import ModelStage, Place, Ranks
 from conformance.vectors.model.topics import CONTROLLER, DELETION, HEARS, TASKS, Topic
+from conformance.vectors.model.topics import create as first_state
 from conformance.vectors.placements import brokers_of
 from conformance.vectors.questions import NotInModel
+from conformance.vectors.words import Left
 from impl.releases import Release
 from model.protocol.assignment import AssignmentRefused, assign_replicas
 
@@ -26,6 +29,9 @@ CREATES, ADDS, DELETES = "admin_creates_topic", "admin_adds_partition", "admin_d
 OBEYS = ("broker_obeys_leader_and_isr", "broker_stops_replicas")
 RETURNS = ("controller_sees_start", "controller_elects_for_started")
 GROWS = ("controller_sees_partitions", "controller_undoes_addition", "controller_skips_addition")
+FAILOVER = (
+    "controller_reads_context", "replica_state_machine_starts", "partition_state_machine_starts",
+)  # fmt: skip
 MOST_ROUNDS = 12
 
 
@@ -38,14 +44,15 @@ def create(question: Question) -> dict[str, Any]:
     """A topic is created, where there is none of that name, or of one too like it."""
     asked = question["input"]
     name = asked["topic"]
-    alike = [one for one in asked.get("existing", ()) if topic_names.collide(one, name)]
+    known = asked.get("existing", ())
+    alike = [one for one in known if one != name and topic_names.collide(one, name)]
     try:
         assign_replicas(brokers_of(asked), asked["nPartitions"], asked["rf"], 0, 0)
     except AssignmentRefused as unplaced:
         return ByRule(error=unplaced.exception)
     if not topic_names.is_allowed(name) or alike:
         return ByRule(error="InvalidTopicException")
-    tool = _tool(question, 1 if asked.get("exists") else 0, CREATES)
+    tool = _tool(question, 1 if asked.get("exists") or name in known else 0, CREATES)
     created = tool.does(CREATES, 1)
     refused = not created and not asked.get("ifNotExists")
     return {"error": "TopicExistsException" if refused else None}
@@ -93,22 +100,35 @@ class NotQuiescent(AssertionError):
 
 
 class TopicDeletion:
-    """A topic with one partition on some brokers, and everything that its deletion sets going."""
+    """A topic on some brokers, and everything that its deletion sets going.
 
-    def __init__(
-        self, question: Question, replicas: Sequence[int], live: Sequence[int], *grows: str
-    ) -> None:
+    Partitions that are ``lost`` have no znodes any more.
+    """
+
+    def __init__(self, question: Question) -> None:
+        asked = question["input"]
+        replicas = list(asked["assignment"].values())
+        self.added, lost = len(asked["added"]), asked["lost"]
+        self.existing, self.partitions = len(replicas), len(replicas) + self.added
+        grows = (ADDS, *GROWS) if self.added else ()
         self.topic = topic = Topic(
-            question, [replicas], live, *DELETION, *TASKS, *OBEYS, *RETURNS, DELETES, *grows,
-            may_grow=bool(grows), delete_topic_enable=True,
+            question, replicas, asked["live"], *DELETION, *TASKS, *OBEYS, *RETURNS, DELETES,
+            CREATES, *FAILOVER, *grows, may_grow=self.added > 0, delete_topic_enable=True,
         )  # fmt: skip
-        self.partitions = 1 + bool(grows)
-        topic.registered(0, live[0], live)
-        topic.partition(0, "OnlinePartition")
-        for broker in replicas:
-            topic.replica(0, broker, "OnlineReplica" if broker in live else "OfflineReplica")
-            at = topic.ids[broker]
-            topic.put({("replica.directory", (at, 0)): "current", ("up", (at,)): broker in live})
+        for number, ids in enumerate(replicas):
+            live = [one for one in ids if one in asked["live"]]
+            if number not in lost:
+                topic.registered(number, next(iter(live), None), live)
+                topic.partition(number, "OnlinePartition")
+            for broker in ids:
+                topic.replica(
+                    number, broker, "OnlineReplica" if broker in live else "OfflineReplica"
+                )
+                at = topic.ids[broker]
+                directory: Place = ("replica.directory", (at, number))
+                topic.put({directory: "current", ("up", (at,)): broker in live})
+        if lost:
+            self.fails_over()
         self.run_until_quiescent()
 
     def run_until_quiescent(self) -> None:
@@ -135,6 +155,20 @@ class TopicDeletion:
         self.topic.take("controller_sees_start", number)
         self.run_until_quiescent()
 
+    def fails_over(self) -> None:
+        """A new controller reads what there is."""
+        self.topic.remember(task="reads_zookeeper")
+        for step in FAILOVER:
+            self.topic.take(step)
+            self.topic.goes_on()
+        self.run_until_quiescent()
+
+    def grows(self) -> None:
+        """Partitions are added to the topic, if it is there."""
+        for number in range(self.existing, self.partitions):
+            self.topic.does(ADDS, number, *self.topic.ids.values())
+        self.run_until_quiescent()
+
     def holds(self, number: int) -> bool:
         """A broker has a directory of a partition."""
         read, state = self.topic.stage.read, self.topic.state
@@ -142,44 +176,41 @@ class TopicDeletion:
             read(state, "replica.directory", at, number) != "none" for at in self.topic.ids.values()
         )
 
-    def left(self) -> list[str]:
-        """What is still there, as the cases call it."""
-        topic = self.topic
-        there = {
-            "topic znode": topic.has("zk.assignment", 0, 0),
-            "delete znode": topic.has("zk.requested"),
-            "logs": any(self.holds(number) for number in range(self.partitions)),
-        }
-        return [name for name, is_there in there.items() if is_there]
+    def left(self) -> Left:
+        """What is still there."""
+        held = [self.holds(number) for number in range(self.partitions)]
+        return Left({
+            words.TOPIC: self.topic.has("zk.assignment", 0, 0),
+            words.REQUEST: self.topic.has("zk.requested"),
+            words.LOGS: any(held),
+            words.ADDED_LOGS: any(held[self.existing :]),
+        })  # fmt: skip
 
 
 def delete(question: Question) -> dict[str, Any]:
     """A topic is deleted while some brokers are away, and perhaps come back."""
     asked = question["input"]
-    live = [one for one in asked["assignment"] if one in asked["live"]]
-    deletion = TopicDeletion(question, asked["assignment"], live)
+    deletion = TopicDeletion(question)
     deletion.topic.does(DELETES)
     deletion.run_until_quiescent()
+    deletion.grows()
+    if asked["failsOver"]:
+        deletion.fails_over()
+    before = deletion.left()
     for broker in asked["thenStart"]:
         deletion.starts(broker)
-    left = deletion.left()
-    if not left:
-        return {"eventually": "topic znode, delete znode and all logs gone"}
-    return {"eventually": f"{', '.join(left)} stay"}
+    answer = {"eventually": deletion.left(), "before": before}
+    return answer | _created_again(question, deletion) if asked["again"] else answer
 
 
-def add_partitions_during_delete(question: Question) -> dict[str, Any]:
-    """While a follower is away its topic is to be deleted, and grows; then the follower is back."""
-    deletion = TopicDeletion(question, [0, 1], [0], ADDS, *GROWS)
-    deletion.topic.does(DELETES)
-    deletion.run_until_quiescent()
-    deletion.topic.does(ADDS, 1, *deletion.topic.ids.values())
-    deletion.run_until_quiescent()
-    deletion.starts(1)
-    gone = "topic still there" if deletion.left() else "topic fully deleted"
-    return {
-        "afterRestart": f"{gone}, {'' if deletion.holds(1) else 'no '}logs of the added partition"
-    }
+def _created_again(question: Question, deletion: TopicDeletion) -> dict[str, Any]:
+    """A topic of that name is created: the state of its first partition."""
+    replicas = question["input"]["assignment"]["0"]
+    ids = [deletion.topic.ids[one] for one in replicas[:3]]
+    if not deletion.topic.does(CREATES, *[*ids, None, None][:3], 1):
+        return {"recreated": False}
+    first = first_state(question, replicas, question["input"]["live"])
+    return {"recreated": True, **(first or {})}
 
 
 # Znodes

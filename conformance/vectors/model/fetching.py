@@ -41,7 +41,7 @@ _BOTH_SIDES = {
     "readdWithFetchOffset", "offsetErrors",
 }  # fmt: skip
 _ALONE = {"op", "follower", "offsetErrors"}
-_ANEW = {"op", "followerEpochs", "leaderEpoch", "offsetErrors"}
+_ANEW = {"op", "followerEpochs", "leaderEpoch", "leader", "offsetErrors"}
 ASKS_NOBODY = "up to 0.10 followers send no OffsetForLeaderEpoch"
 BEYOND = "a follower of the model that is beyond its leader's log asks again, and does not cut it"
 REMOVED = {
@@ -353,7 +353,7 @@ def _follows_anew_meanwhile(question: Question) -> dict[str, Any]:
     is in flight."""
     asked = question["input"]
     first, second = asked["followerEpochs"]
-    leader = {"log": [[0, 0, 1], [1, 1, 1]], "hw": 2}
+    leader = asked.get("leader") or {"log": [[0, 0, 1], [1, 1, 1]], "hw": 2}
     epoch = asked.get("leaderEpoch", first)
     fetcher = ModelFetcher(question, {"epoch": first}, leader, [epoch, second])
     fetcher.ask()
@@ -364,7 +364,9 @@ def _follows_anew_meanwhile(question: Question) -> dict[str, Any]:
     for _ in range(MOST_ROUNDS):
         fetcher.round()
     equal = fetcher.log() == fetcher.leader_log
-    return {"afterRound1": after, "afterRound2": "logs equal" if equal else "logs differ"}
+    words = "logs equal" if equal else "logs differ"
+    final = {**fetcher.observe(), "finalLog": fetcher.log()}
+    return {**final, "afterRound1": after, "afterRound2": words}
 
 
 REFUSALS = {"FENCED_LEADER_EPOCH": "newer", "UNKNOWN_LEADER_EPOCH": "older"}

@@ -102,6 +102,7 @@ class LeaderAndFollowers:
         self.requests: list[list[int]] = []
         self.expands = self.shrinks = self.failures = 0
         self.found: list[Any] = []
+        self.answered: dict[str, Any] = {}  # to what was asked of it last
         self.leads(asked["leaderEpoch"], asked["isr"])
 
     # Single steps
@@ -172,6 +173,10 @@ class LeaderAndFollowers:
 
     def fetched(self, step: Mapping[str, Any], fails: bool) -> None:
         """A follower fetches; its end is known, it may come back, and more may be committed."""
+        error = self._refusal(step)
+        if error != answers.NONE:
+            self.answered = {"error": error}
+            return
         follower, end = self.ids[step["replica"]], step["offset"]
         self.last = follower
         self.put({
@@ -259,6 +264,7 @@ class LeaderAndFollowers:
 
     def do(self, step: Mapping[str, Any], fails: bool) -> None:
         """One step; `fails`: the ISR that it writes is refused."""
+        self.answered = {}
         match step["do"]:
             case "sleep":
                 self.now_ms += step["ms"]
@@ -291,9 +297,22 @@ class LeaderAndFollowers:
                     self.ids[step["leader"]], step["leaderEpoch"], (), "broker_becomes_follower"
                 )
             case "listOffset":
-                self.found.append(self._offset(step["what"], step["isolation"]))
+                found = self._offset(step["what"], step["isolation"])
+                self.found.append(found)
+                self.answered = {"error": found}
+                if isinstance(found, int):
+                    self.answered = {"offset": found, "leaderEpoch": self.epoch}
             case other:
                 raise ValueError(f"no step of a leader's life is called {other!r}")
+
+    @property
+    def epoch(self) -> int:
+        """The leader epoch that it is in."""
+        return self.epochs.value(self.read("replica.epoch", LEADER))
+
+    def _refusal(self, step: Mapping[str, Any]) -> str:
+        """Why a request is refused that names the leader epoch it is of."""
+        return answers.of_leader_epoch(step.get("leaderEpoch"), self.epoch, True, False, "")
 
     def _offset(self, what: str, isolation: str) -> int | str:
         hw, end = self.read("replica.hw", LEADER), self.read("log.end", LEADER)
@@ -320,6 +339,7 @@ class LeaderAndFollowers:
             "expands": self.expands,
             "shrinks": self.shrinks,
             "failures": self.failures,
+            **self.answered,
         }
 
 

@@ -210,15 +210,18 @@ def _assignment(fields: Mapping[str, Any]) -> Assignment:
 
 def target(question: Question) -> dict[str, Any]:
     """Where a move leads, and where it came from."""
-    moving = _assignment(question["input"]["assignment"])
-    return {"target": moving.target, "origin": moving.origin, "isBeingReassigned": moving.moves}
+    return _shown(_assignment(question["input"]["assignment"]))
 
 
 def reassign_to(question: Question) -> dict[str, Any]:
     """An assignment on its way to another target."""
     asked = question["input"]
-    goal = _assignment(asked["assignment"]).towards(asked["target"])
-    return {**goal._asdict(), "isBeingReassigned": goal.moves}
+    return _shown(_assignment(asked["assignment"]).towards(asked["target"]))
+
+
+def _shown(one: Assignment) -> dict[str, Any]:
+    ends = {"target": one.target, "origin": one.origin}
+    return {**one._asdict(), **ends, "isBeingReassigned": one.moves}
 
 
 def assignment_of(question: Question) -> dict[str, Any]:
@@ -227,7 +230,7 @@ def assignment_of(question: Question) -> dict[str, Any]:
     found = [list(asked["known"].get(name, ())) for name in asked["query"]]
     if "full" in str(asked.get("op")).lower():
         return {"results": [{"replicas": one, "adding": [], "removing": []} for one in found]}
-    return {"results": found}
+    return {"results": found, "result": dict(zip(asked["query"], found, strict=True))}
 
 
 def is_replica_online(question: Question) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import pytest
 
 from conformance.vectors.case_results import SIDES, answers_of
 from conformance.vectors.shapes import NotUnderstood
+from conformance.vectors.words import ADDED_LOGS, LOGS, REQUEST, TOPIC, Left
 
 CHANGED = {"now": 9_000, "lastChange": 1_000, "lastPropagation": 0, "leaderFailed": True}
 BEGINS = {"epochCache": [[0, 5]], "leo": 9, "logBegin": 5, "lastFetchedEpoch": 0, "fetchOffset": 4}
@@ -35,3 +36,21 @@ def test_an_answer_that_stumbles_over_a_field_names_it():
 
 def _question(given: dict[str, Any]) -> dict[str, Any]:
     return {"input": given, "release": "2.7", "versions": "2.7"}
+
+
+@pytest.mark.parametrize(
+    ("words", "agrees"),
+    [
+        ("topic znode, logs gone but delete znode stays", True),
+        ("all logs deleted", True),
+        ("the deletion completes", False),
+        ("no logs of the added partition", True),
+        ("logs not deleted", False),
+        ("delete znode", False),
+        ("everybody is content", False),
+    ],
+)
+def test_what_a_case_says_in_words_is_compared_thing_by_thing(words, agrees):
+    found = Left({TOPIC: False, REQUEST: True, LOGS: False, ADDED_LOGS: False})
+
+    assert found.agrees(words) is agrees
