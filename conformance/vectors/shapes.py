@@ -681,9 +681,14 @@ def _produce(asked: Fields) -> None:
 
 def _epoch_fetches(asked: Fields) -> None:
     if "ibp" in asked:
-        protocol = Release.of(str(asked["ibp"]))
-        asked.fill("truncationOnFetch", default=protocol.since("2.7"))
-        asked.fill("epochRequestSupported", default=protocol.since("0.11"))
+        asked.fill("truncationOnFetch", default=Release.of(str(asked["ibp"])).since("2.7"))
+        asked.fill("epochRequestSupported", default=_asks_for_epochs(asked))
+
+
+def _asks_for_epochs(asked: Fields) -> bool:
+    """Its protocol has OffsetForLeaderEpoch, as far as a case says (0.11)."""
+    protocol = str(asked.get("ibp", "0.11"))
+    return bool(asked.get("epochRequestSupported", Release.of(protocol).since("0.11")))
 
 
 def _place(asked: Fields) -> None:
@@ -998,7 +1003,7 @@ def _deletion(asked: Fields) -> None:
     every = _named(*asked["assignment"].values())
     asked.fill("live", "brokers", default=[one for one in every if one not in _named(back)])
     asked["thenStart"] = [one for one in _named(back) if one not in asked["live"]]
-    _flag(asked, "failsOver", "fail", default=False)
+    _flag(asked, "failsOver", "controller", default=False)
     asked.fill("again", "recreate", default="recreate" in asked.get("op", ""))
     # Partitions whose znodes are gone before the deletion is asked for.
     _flag(asked, "lost", "partial")
@@ -1087,6 +1092,8 @@ def _truncation_rounds(asked: Fields) -> None:
     known = {name: epoch if epoch >= 0 else None for name, (epoch, _) in replies.items()}
     asked.fill("partitionsLatestEpoch", "latestEpoch", "partitions", default=known or None)
     names = {*asked["partitionsLatestEpoch"]}
+    if not _asks_for_epochs(asked):  # as without epochs of its own
+        asked["partitionsLatestEpoch"] = dict.fromkeys(names)
     left = [one for one in asked.values() if isinstance(one, list) and one and names >= {*one}]
     asked["left"] = left[0] if left else []  # led here by the time that the answer comes
 
@@ -1236,8 +1243,10 @@ def _encode(asked: Fields) -> None:
         what = {"partitions": {one.rpartition("-")[2]: ids for one, ids in what.items()}}
     elif isinstance(what, Mapping) and len(what) == 1:  # named by its kind
         ((kind, one),) = what.items()
-        if kind == "logDirEvent":
-            what = one if isinstance(one, Mapping) else {"broker": one}
+        if isinstance(one, Mapping) and kind not in ("partitions", "assignment", "replicas"):
+            what = one
+        elif kind == "logDirEvent":
+            what = {"broker": one}
     asked["encode"] = what = _read(what, f"{asked.where}.encode")
     if not isinstance(what, Fields):
         return
@@ -1246,6 +1255,7 @@ def _encode(asked: Fields) -> None:
         what.fill("controllerEpoch", default=0)
     what.fill("jmx", "jmxPort").fill("partitions", "assignment", "replicas")
     what.fill("securityProtocolMap", "listenerSecurityProtocolMap")  # fmt: skip
+    what.fill("block_start").fill("block_end")
     if "timestamp" in what:
         what.fill("brokerId", "brokerid", "controllerId")
     if set(what) == {"epoch"}:

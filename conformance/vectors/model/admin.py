@@ -113,7 +113,7 @@ class TopicDeletion:
         grows = (ADDS, *GROWS) if self.added else ()
         self.topic = topic = Topic(
             question, replicas, asked["live"], *DELETION, *TASKS, *OBEYS, *RETURNS, DELETES,
-            CREATES, *FAILOVER, *grows, may_grow=self.added > 0, delete_topic_enable=True,
+            CREATES, *FAILOVER, *grows, may_grow=self.added, delete_topic_enable=True,
         )  # fmt: skip
         for number, ids in enumerate(replicas):
             live = [one for one in ids if one in asked["live"]]

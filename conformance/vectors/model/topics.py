@@ -40,7 +40,7 @@ class Topic:
         partitions: Sequence[Sequence[int]],
         live: Collection[int],
         *steps: str,
-        may_grow: bool = False,
+        may_grow: int = 0,
         **switches: object,
     ) -> None:
         self.partitions, self.taken = partitions, list[str]()
