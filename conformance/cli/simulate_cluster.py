@@ -70,7 +70,9 @@ def _run(seed: int, steps: int, faults: str, brokers: int, logs: Path | None) ->
     from conformance.running.simulated_log_files import RunLogger
 
     place = logs / f"seed-{seed}-logs"
-    with closing(RunLogger(place, brokers=brokers, seed=seed, **world_settings(faults, brokers))) as it:
+    with closing(
+        RunLogger(place, brokers=brokers, seed=seed, **world_settings(faults, brokers))
+    ) as it:
         return run_wide(seed, steps, faults, brokers, world=it.world)
 
 
