@@ -328,7 +328,7 @@ def _controller(table: FactTable, world: StagedCluster, broker: int, server: Sta
     table.members("cache.live", at, live)
     table.members("cache.reached", at, [
         one for one, epoch in epochs.items()
-        if not fenced or epoch == world.nodes[one].epoch
+        if not fenced or (epoch == world.nodes[one].epoch and one not in now.dead)
     ])  # fmt: skip
     nodes, watching = world.zookeeper.nodes, world.zookeeper.watches.data
     table.members("cache.watched", at, [

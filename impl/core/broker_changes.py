@@ -51,6 +51,8 @@ class BrokerChanges:
             await self.core.context.journal.brokers(new, dead, bounced, sorted(epochs))
         if self.core.release.since("2.2"):
             self.core.context.broker_infos |= {one: infos[one] for one in (*new, *bounced)}
+            # Channels to the dead are removed first: until it is their turn, nothing goes to them.
+            self.core.context.disconnected |= {*dead}
         else:  # liveBrokers is what was read, before anything is done about it
             self._unregister(dead)
             self.core.context.broker_infos |= infos
@@ -87,10 +89,12 @@ class BrokerChanges:
         await self.core.context.journal.live_brokers_added(brokers)
         for broker in brokers:
             self.core.context.broker_epochs[broker] = now[broker]
+            self.core.context.disconnected.discard(broker)
 
     def _unregister(self, brokers: list[int]) -> None:
         for broker in brokers:
             self.core.context.broker_epochs.pop(broker, None)
+            self.core.context.disconnected.discard(broker)
 
     async def started(self, brokers: list[int]) -> None:
         """``onBrokerStartup``."""

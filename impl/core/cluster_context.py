@@ -39,6 +39,7 @@ class ClusterContext:
         self.broker_epochs: dict[int, int] = {}  # registered brokers, the shutting down included
         self.broker_infos: dict[int, BrokerInfo] = {}
         self.shutting_down: set[int] = set()
+        self.disconnected: set[int] = set()  # dead, and not taken for that yet: no channel is left
         self.offline_directories: dict[int, set[TopicPartition]] = {}
         self.assignments: dict[str, dict[int, ReplicaAssignment]] = {}
         self.leadership: dict[TopicPartition, LeaderIsrAndControllerEpoch] = {}
@@ -55,6 +56,11 @@ class ClusterContext:
     def live_or_shutting_down(self) -> set[int]:
         """Every registered broker."""
         return set(self.broker_epochs)
+
+    @property
+    def channel_epochs(self) -> dict[int, int]:
+        """The brokers that a request may be sent to, each by its epoch."""
+        return {one: at for one, at in self.broker_epochs.items() if one not in self.disconnected}
 
     @property
     def live(self) -> set[int]:

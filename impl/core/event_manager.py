@@ -105,6 +105,6 @@ class ControllerEventManager:
     def close_channels(self) -> None:
         """Keep channels to brokers that are registered as they were, while this is controller."""
         if self.controller.active:
-            self.channels.forget_the_gone(self.controller.core.context.broker_epochs)
+            self.channels.forget_the_gone(self.controller.core.context.channel_epochs)
         else:
             self.channels.close()

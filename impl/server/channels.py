@@ -136,7 +136,7 @@ class BrokerChannels(Channels[EncodedRequest]):
             body, number = control_messages.encode(request, live), self.numbers[broker]
             self.numbers[broker] += 1
             sent = EncodedRequest(request, body, number)
-            if not self.send(broker, sent, self.context.broker_epochs):
+            if not self.send(broker, sent, self.context.channel_epochs):
                 head = f"[Channel manager on controller {self.files.broker}]: "
                 text = f"{head}Not sending request {kind_of(request)} to broker {broker}, since it "
                 self.files.line(CONTROLLER, "WARN", f"{text}is offline.", _LOGGER)

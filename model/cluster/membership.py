@@ -95,7 +95,8 @@ def with_change(now, broker, found, done_with=None):
                 all_of(not_(taken_up), known.has(one)),
                 now.zk.endpoints[one], cache.endpoints[one])),
             queue=without_channels(now, broker, found.dead))
-    reached = when(cache.stage == "comparing", cache.reached, cache.reached.joined(found.bounced))
+    reached = when(cache.stage == "comparing", cache.reached, without_brokers(
+        cache.reached.joined(found.bounced), found.dead))
     return cache.but(
         reached=reached, bounced=without_brokers(found.bounced, done_with),
         dead=without_brokers(found.dead, done_with),

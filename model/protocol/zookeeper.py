@@ -1,7 +1,6 @@
 """ZooKeeper expires sessions and removes their ephemeral nodes."""
 
 from model.language import (
-    BLANK,
     NOBODY,
     lam,
     transition,
@@ -29,9 +28,8 @@ def session_expires(now, new, broker):
 
 
 def is_reached_no_longer(now, new, broker):
-    """The broker has registered again: the requests of controllers that know of its last
-    registration name that one, and are refused (KIP-380). Who registers is no controller."""
+    """The broker registers again: the requests of other controllers name its last registration,
+    and are refused (KIP-380)."""
     if version.broker_epoch:                          # else a request reaches who has the id
-        new.cache = lam(BROKERS, lambda other: when(
-            other == broker, BLANK,
-            now.cache[other].but(reached=now.cache[other].reached.without(broker))))
+        new.cache = lam(BROKERS, lambda other: now.cache[other].but(reached=when(
+            other == broker, [], now.cache[other].reached.without(broker))))

@@ -46,15 +46,15 @@ def broker_crashes(now, new, broker):
 def broker_starts(now, new, broker):
     """A process starts and registers; it hosts nothing until it gets a LeaderAndIsr."""
     start(now, new, broker)
+    is_reached_no_longer(now, new, broker)
 
     discard_requests(now, new, broker)
-    is_reached_no_longer(now, new, broker)
 
 
 @transition(ends="lost", broker=BROKERS)
 def broker_reconnects(now, new, broker):
     """A live process whose session expired opens a new one, resigns and registers again."""
     reconnect(now, new, broker)
+    is_reached_no_longer(now, new, broker)
 
     discard_requests(now, new, broker)
-    is_reached_no_longer(now, new, broker)

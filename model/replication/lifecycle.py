@@ -86,11 +86,11 @@ def is_unanswered(slot):
 def broker_starts(now, new, broker):
     """A process starts: it loads its log, takes the checkpoint as high watermark, registers."""
     start(now, new, broker)
+    is_reached_no_longer(now, new, broker)
 
     mine = now.replica[broker]
     new.replica[broker].hw = smaller(mine.checkpoint, now.log[broker].end)
     discard_requests(now, new, broker)
-    is_reached_no_longer(now, new, broker)
 
 
 @transition(ends="lost", only=lambda v: v.disk_lost != "never", broker=BROKERS)
@@ -113,20 +113,20 @@ def broker_starts_empty(now, new, broker):
                                                     "no leader remembers how far it was")
 
     start(now, new, broker)
+    is_reached_no_longer(now, new, broker)
     new.log[broker] = now.log[broker].cut(0)
     new.replica[broker].latest_epoch = None
     new.replica[broker].checkpoint   = 0
     discard_requests(now, new, broker)
-    is_reached_no_longer(now, new, broker)
 
 
 @transition(ends="lost", broker=BROKERS)
 def broker_reconnects(now, new, broker):
     """A live process whose session expired opens a new one, resigns and registers again."""
     reconnect(now, new, broker)
+    is_reached_no_longer(now, new, broker)
 
     discard_requests(now, new, broker)
-    is_reached_no_longer(now, new, broker)
 
 
 @transition(broker=BROKERS)

@@ -59,12 +59,12 @@ def broker_starts(now, new, broker):
     Story: specs/stories/deposed_controller_brings_a_topic_back.story
     """
     start(now, new, broker)
+    is_reached_no_longer(now, new, broker)
 
     if version.controller_epoch_kept:
         new.seen[broker] = now.zk.epoch
     if version.broker_epoch:
         drop_requests(now, new, broker)
-    is_reached_no_longer(now, new, broker)
 
 
 @transition(ends="lost", broker=BROKERS)
@@ -72,10 +72,10 @@ def broker_reconnects(now, new, broker):
     """A live process whose session expired opens another, registers again, and is controller no
     more; what it hosts stays as it is."""
     reconnect(now, new, broker)
+    is_reached_no_longer(now, new, broker)
 
     if version.broker_epoch:
         drop_requests(now, new, broker)
-    is_reached_no_longer(now, new, broker)
 
 
 @transition(only=lambda v: not v.dead_brokers_keep_their_replicas, broker=BROKERS, replica=BROKERS)

@@ -89,7 +89,7 @@ PLANTED = {
     ),
     "a channel to a broker that has gone stays open": Fault(
         ControllerEventManager.close_channels,
-        "self.channels.forget_the_gone(self.controller.core.context.broker_epochs)", "pass",
+        "self.channels.forget_the_gone(self.controller.core.context.channel_epochs)", "pass",
         "has a channel to broker", "crashes",
     ),
     "an answer counts for whoever has sent the request, and is the controller no more": Fault(

@@ -158,7 +158,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
         if sent.request.broker_epoch not in (NO_BROKER_EPOCH, self.nodes[to].epoch):
             return
         node = self.nodes[controller]
-        if node.channels.send(to, sent, node.controller.core.context.broker_epochs):
+        if node.channels.send(to, sent, node.controller.core.context.channel_epochs):
             self.on_request_sent(controller, to, sent)
 
     def queue(self, controller: int, to: int) -> list[SentRequest]:

@@ -190,7 +190,7 @@ class ControllerRun(ControllerThread):
         if self.seen_as.in_batches and writes_state(self.place):
             return
         collected, self.collected = self.collected, ()
-        channels = self.controller.core.context.broker_epochs
+        channels = self.controller.core.context.channel_epochs
         for broker, request in collected:
             if broker in channels:
                 self.send(broker, request)

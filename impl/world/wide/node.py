@@ -184,7 +184,7 @@ class WideBroker(BrokerWithDisk):
         self.observer.event_failed(name, error)
 
     async def _send(self, requests: Round) -> None:
-        epochs = self.controller.core.context.broker_epochs
+        epochs = self.controller.core.context.channel_epochs
         for broker, sent in self.sent(requests):
             wrong = first_wrong(sent_otherwise(self, broker, sent.request))
             self.happened.append((self.broker, RequestSent(broker, sent.request, wrong)))
