@@ -136,6 +136,10 @@ CLAIMED_RUNS = (
     (2, "unclean", "0.10.2"), (1, "unclean", "1.1"), (2, "power", "0.10.2"),
     (200, "denials", "0.10.0"), (203, "denials", "1.0"), (206, "denials", "2.7"),
     (203, "clients", "2.4"), (204, "clients", "2.4"), (205, "clients", "2.7"),
+    *((seed, "races", release) for seed, release in (
+        (3, "2.3"), (4, "2.3"), (1, "2.4"), (13, "2.4"), (34, "2.4"), (4, "2.7"), (5, "2.7"),
+        (7, "2.7"), (22, "2.7"), (30, "2.7"), (0, "2.8"), (1, "2.8"), (6, "2.2"),
+    )),
     (308, "deposed", "2.4"), (311, "deposed", "2.4"), (325, "deposed", "2.4"),
 )  # fmt: skip
 """Runs of whole clusters that are held to the claims of the simulator alone: a second each."""

@@ -7,9 +7,12 @@ from impl.world.wide.runs import WIDE_FAULTS
 TRACED_PROFILES = ("none", "crashes", "sessions", "lossy", "failures")
 """Topics and lists of replicas stay as they are in them: `replication` is of one list."""
 
-LOGGED_PROFILES = tuple(name for name in WIDE_FAULTS.names if name not in ("power", "disks"))
+LOGGED_PROFILES = tuple(
+    name for name in WIDE_FAULTS.names if name not in ("power", "disks", "races")
+)
 """A disk that lost what was written leaves lines that no whole log has: that its broker cut below
-what it had, say, since its leader had less."""
+what it had, say, since its leader had less. Lines of two events that overlap have one time: no
+stamp tells which came first."""
 
 
 def judged_profile(name: str, known: tuple[str, ...]) -> str:

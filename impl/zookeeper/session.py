@@ -46,7 +46,7 @@ class EmbeddedSession:
     def __init__(self, zookeeper: ZooKeeper, timeout_ms: int = 0, now_ms: int = 0) -> None:
         self.zookeeper = zookeeper
         self.session = zookeeper.open_session(timeout_ms, now_ms)
-        self.losses: list[ConnectionFault | None] = []
+        self.losses: list[ConnectionFault | Callable[[], None] | None] = []
 
     @classmethod
     def known(cls, zookeeper: ZooKeeper, session: int) -> Self:
@@ -72,6 +72,10 @@ class EmbeddedSession:
     def deny(self, after: int) -> None:
         """Refuse one operation with NoAuth, after that many others."""
         self.losses += [*[None] * after, ConnectionFault.DENIAL]
+
+    def overtake(self, after: int, by: Callable[[], None]) -> None:
+        """Let something else happen after that many operations, before the next one arrives."""
+        self.losses += [*[None] * after, by]
 
     async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
@@ -142,9 +146,11 @@ class EmbeddedSession:
         return [_outcome(op, result) for op, result in zip(ops, results, strict=True)]
 
     def _ask(self, operation: Callable[[], T]) -> T:
+        loss = self.losses.pop(0) if self.losses else None
+        if callable(loss):
+            loss()
         # A client learns of its expired session before anything else: ZooKeeper checks it first.
         self.zookeeper.require_alive(self.session)
-        loss = self.losses.pop(0) if self.losses else None
         if loss is ConnectionFault.DENIAL:
             raise NoAuth("an ACL does not allow it")
         if loss is ConnectionFault.REQUEST:

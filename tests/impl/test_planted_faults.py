@@ -318,6 +318,10 @@ PLANTED = {
         FetcherThread._append, "min(reply.high_watermark, log.log_end)", "reply.high_watermark",
         "which follows broker ., has the high watermark", "small-fetches",
     ),
+    "a follower gives up where records come altered": Fault(
+        FetcherThread._append, "if not self._is_fetched_again(error):", "if True:",
+        "which follows broker ., has where it goes on in", "races",
+    ),
     "a follower fetches from its high watermark on, though the leader compares epochs (2.8)": Fault(
         FetcherThread.follow, "log.log_end if from_end else log.high_watermark",
         "log.high_watermark", "and begins to follow in", "crashes", "2.8",

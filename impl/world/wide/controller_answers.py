@@ -14,7 +14,7 @@ from typing import Any
 from impl.core.api import PREFERRED_TYPE, AlteredIsrs
 from impl.core.cluster_context import ClusterContext
 from impl.core.event_controller import EventController
-from impl.error_codes import NONE
+from impl.error_codes import NONE, NOT_CONTROLLER
 from impl.world.wide.node import WideBroker
 from impl.world.wide.wide_world import WideWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
@@ -207,7 +207,7 @@ def error_of_request(
     A ``broker`` is to ask in its registration of ``broker_epoch``.
     """
     if not controller.active:
-        return "NOT_CONTROLLER"
+        return NOT_CONTROLLER
     if broker is None:
         return NONE
     known = controller.core.context.broker_epochs.get(broker)
@@ -332,9 +332,9 @@ def wrong_answer(world: WideWorld, node: WideBroker, done: Answered) -> str:
     """What an answer says that is not so; empty if all is.
 
     Of a controller that is deposed and does not know it, or whose memory ZooKeeper has kept from
-    being written, nothing is expected.
+    being written, nothing is expected; nor of one that was elected right after the answer.
     """
-    if done.response_mismatch:
+    if done.response_mismatch or done.whole == NOT_CONTROLLER:
         return done.response_mismatch
     counted = wait(world.admin.controller_epoch())
     newest = counted is not None and node.controller.core.context.epoch == counted.epoch

@@ -25,7 +25,8 @@ from impl.core.fetcher_thread import (
 from impl.core.partition import RemoteReplica
 from impl.core.replica_manager import Replica
 from impl.core.truncation import EpochEnd
-from impl.log.record_batch import batches_in
+from impl.log.errors import CorruptRecord
+from impl.log.record_batch import batches_in, check
 from impl.log.stored_log import StoredLog
 from impl.releases import Release
 from impl.world.fetches import Exchange, FollowerConnection
@@ -378,7 +379,7 @@ def applied_otherwise(
                 wanted = FetchState(
                     cut, was.leader_epoch, phase, _newest(log) if on_fetch else None
                 )
-            elif error is FetcherError.NONE:
+            elif error is FetcherError.NONE and _is_whole(reply.batch or b""):
                 last = [batch.last_offset for _, batch in batches_in(reply.batch or b"")]
                 end = last[-1] + 1 if last else end
                 hw = max(start, min(reply.high_watermark, end))
@@ -393,6 +394,16 @@ def applied_otherwise(
         yield f"where it goes on in {one}", after.get(one), None if failed else wanted
         if failed:
             yield f"that {one} has failed", one in connection.rounds.failed, True
+
+
+def _is_whole(records: bytes) -> bool:
+    """As the leader sent them; else they are fetched again."""
+    try:
+        for at, _ in batches_in(records):
+            check(records, at)
+    except CorruptRecord:
+        return False
+    return True
 
 
 def _next_asked(

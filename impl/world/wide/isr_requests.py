@@ -66,16 +66,19 @@ def isr_request_arrives(world: WideWorld, broker: int) -> None:
     asked.is_handled = True
     changes = {one.partition: one.state for one in asked.changes}
 
-    def answer(error: str, answers: AlteredIsrs) -> None:
-        asked.error, asked.answers = error, answers
-
     async def alter(controller: EventController) -> None:
+        was_active = list[bool]()
+
+        def answer(error: str, answers: AlteredIsrs) -> None:
+            asked.error, asked.answers = error, answers
+            was_active.append(controller.active)  # what moves goes on after the answer
+
         whole = error_of_request(controller, broker, asked.broker_epoch)
         context = controller.core.context
         wanted = {**_never_granted(context, changes), **changes}
         needed = refused_isrs(context, wanted)
         await ControllerApi(controller).alter_isr(broker, asked.broker_epoch, wanted, answer)
-        if whole == NONE and not controller.active:  # it was deposed, or its session is over
+        if whole == NONE and was_active == [False]:  # it was deposed, or its session is over
             whole = "UNKNOWN_SERVER_ERROR"
         done = AlterIsrAnswered(wanted, asked.error, asked.answers or {}, whole, needed)
         world.happened.append((asked.controller, done))

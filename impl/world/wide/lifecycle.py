@@ -26,6 +26,9 @@ One = Iterable[tuple[int, ...]]
 BROKER = "broker"
 MOST_DENIED = 13
 """The operation that is refused is one of the first so many."""
+LAST_OVERTAKEN = 7, 6
+"""The operation that something comes before is one of the first, or up to the 31st: so many, and
+more, has a controller that has just been elected."""
 
 
 def power_fails(world: WideWorld, broker: int) -> None:
@@ -158,8 +161,11 @@ def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
     }
     with contextlib.suppress(NotAssignedReplica):
         wait(replicas.maybe_shrink_isrs(now))
-        shrinking = [one for _, one in world.happened[before:] if isinstance(one, IsrShrinking)]
-        said = {one.partition: [member for member, _ in one.late] for one in shrinking}
+        said = {
+            its.partition: [member for member, _ in its.late]
+            for one, its in world.happened[before:]
+            if one == broker and isinstance(its, IsrShrinking)
+        }
         world.happened.append((broker, IsrsShrunk(late, said)))
     if not replicas.has_isr_changes_to_propagate(now):
         changed = {*replicas.isr_changes}
@@ -211,6 +217,35 @@ def _denied(name: str, candidates: Candidates, act: Act, fault: str) -> StepKind
     return offered(name, "broker", candidates, is_refused, 0, fault)
 
 
+def happens_meanwhile(world: WideWorld, broker: int, other: int) -> None:
+    """What may happen in the middle of a broker's work: its session ends, or that of another one;
+    members that lag leave the other's ISRs, or its controller handles its next event."""
+    if other == broker or world.moves % 3 == 0:
+        world.expire(other)
+    elif (other,) in with_lagging(world):
+        leader_shrinks_isrs(world, other)
+    elif (other,) in messages.with_events(world):
+        messages.event_is_handled(world, other)
+
+
+def _overtaken(name: str, candidates: Candidates, act: Act) -> StepKind:
+    """The step, and before one of its operations arrives at ZooKeeper, if it has so many, something
+    else (``happens_meanwhile``)."""
+
+    def pairs(world: WideWorld) -> One:
+        return [(one, other) for (one,) in candidates(world) for other in world.nodes]
+
+    def is_overtaken(world: WideWorld, broker: int, other: int) -> None:
+        session = world.nodes[broker].session
+        world.moves += 1
+        after = world.moves % LAST_OVERTAKEN[0] * (world.moves % LAST_OVERTAKEN[1])
+        session.overtake(after, lambda: happens_meanwhile(world, broker, other))
+        act(world, broker)
+        session.losses.clear()
+
+    return offered(name, "broker other", pairs, is_overtaken, 0, "races")
+
+
 KINDS = (
     offered("power_fails", BROKER, brokers_that(lambda one: one.up), power_fails, 0, "power"),
     offered(
@@ -245,4 +280,6 @@ KINDS = (
     _denied("event_is_denied", messages.with_events, messages.event_is_handled, "denials"),
     _denied("isr_write_is_denied", with_lagging, leader_shrinks_isrs, "isr_denials"),
     _denied("isr_news_are_denied", with_news, isr_changes_are_propagated, "isr_denials"),
+    _overtaken("event_is_overtaken", messages.with_events, messages.event_is_handled),
+    _overtaken("isr_write_is_overtaken", with_lagging, leader_shrinks_isrs),
 )  # fmt: skip

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from impl.core.answers import NONE
+from impl.core.fetcher_thread import FetchReply
 from impl.core.requests import LeaderAndIsr
 from impl.sim.world_of_steps import offered
 from impl.world.fetches import answer
 from impl.world.wide.controller_requests import Before, first_wrong, obeyed_otherwise
 from impl.world.wide.fetch_rounds import (
+    RECORDS,
     FollowerBefore,
     LeaderBefore,
     answered_otherwise,
@@ -26,6 +29,7 @@ from impl.world.wide.ghosts import (
 )
 from impl.world.wide.state_writes import StatesBefore, written_otherwise
 from impl.world.wide.wide_world import WideWorld
+from impl.znodes import TopicPartition
 
 Two = Iterable[tuple[int, ...]]
 TO = "controller broker"
@@ -209,6 +213,33 @@ def follower_applies(world: WideWorld, follower: int, leader: int) -> None:
         node.connections.pop(leader, None)
 
 
+def _with_records(world: WideWorld) -> Two:
+    return [
+        (follower, leader)
+        for follower, leader in _answered_fetches(world)
+        if _records_for(world, follower, leader)
+    ]
+
+
+def _records_for(world: WideWorld, follower: int, leader: int) -> dict[TopicPartition, FetchReply]:
+    """The answers on their way that have records."""
+    exchange = world.nodes[follower].connections[leader].exchange
+    if exchange is None or exchange.kind != RECORDS:
+        return {}
+    return {one: reply for one, reply in (exchange.replies or {}).items() if reply.batch}
+
+
+def records_are_altered(world: WideWorld, follower: int, leader: int) -> None:
+    """The last byte of an answer's records is another one when they come."""
+    connection = world.nodes[follower].connections[leader]
+    assert connection.exchange is not None, "there is an answer"
+    replies = dict(connection.exchange.replies or {})
+    one, reply = next(iter(_records_for(world, follower, leader).items()))
+    last = bytes([reply.batch[-1] ^ 1])
+    replies[one] = reply._replace(batch=reply.batch[:-1] + last)
+    connection.exchange = replace(connection.exchange, replies=replies)
+
+
 def _under_way(world: WideWorld) -> Two:
     return [
         (follower, leader)
@@ -234,4 +265,5 @@ KINDS = (
     offered("leader_answers", BY, _asked, leader_answers, 100),
     offered("follower_applies", BY, _answered_fetches, follower_applies, 100),
     offered("fetch_is_lost", BY, _under_way, fetch_is_lost, 0, "losses"),
+    offered("records_are_altered", BY, _with_records, records_are_altered, 0, "alterations"),
 )

@@ -55,6 +55,10 @@ WIDE_PROFILES: dict[str, Faults] = {
         "clients": 12, "crashes": 1, "sessions": 1, "pauses": 1, "losses": 4, "shutdowns": 1,
         "directories": 4, "record_deletions": 1,
     },
+    "races": {
+        "races": 100, "sessions": 2, "pauses": 2, "controllers": 3, "deletions": 2, "moves": 1,
+        "losses": 2, "crashes": 1, "directories": 1, "requests": 4, "denials": 2, "alterations": 4,
+    },
     "no-deletion": {
         "deletions": 6, "controllers": 2, "crashes": 1, "moves": 1, "unknown_moves": 2,
     },
@@ -67,6 +71,7 @@ _WORLDS: dict[str, dict[str, Any]] = {
     "one-replica": {"factor": 1, "first_broker": 0},
     "small-fetches": {"fetch_bytes": 1},
     "requests": {"first_broker": 0},
+    "races": {"first_broker": 0, "directories": 2},
     "moves": {"first_broker": 0},
     "retention": {"first_broker": 0},
     "everything": {"first_broker": 0},

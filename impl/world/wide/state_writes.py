@@ -34,6 +34,8 @@ class StatesBefore:
         self.texts = _texts(world)
         self.may_be_refused = bool(node.session.losses)
         """ZooKeeper is about to refuse an operation of the event, if it has so many."""
+        self.is_overtaken = any(map(callable, node.session.losses))
+        """Somebody else writes in the middle of it."""
         wanted = None
         if self.name == paths.PREFERRED_ELECTION and node.controller.active:
             wanted = wait(world.admin.preferred_election())
@@ -43,6 +45,7 @@ class StatesBefore:
         context = node.controller.core.context
         self.leaders = {one: state.leader for one, state in context.leadership.items()}
         self.live = {*context.broker_epochs} - context.shutting_down
+        self.failed = {broker: {*lost} for broker, lost in context.offline_directories.items()}
 
 
 def _imbalanced(node: BrokerWithDisk) -> list[TopicPartition]:
@@ -88,6 +91,8 @@ def written_otherwise(
     world: WideWorld, node: BrokerWithDisk, before: StatesBefore
 ) -> Iterator[Difference]:
     """What the event that was just handled wrote, beside what it should have."""
+    if before.is_overtaken:
+        return
     context, after = node.controller.core.context, _texts(world)
     acts = node.controller.active and node.alive and not before.may_be_refused
     for one, (text, version) in after.items():
@@ -133,7 +138,8 @@ def _changed(
         return
     yield f"the leader epoch of {one}", epochs, writes
     if world.release.since("0.11"):  # unclean elections were allowed up to 0.10
-        is_clean = {*new.isr} <= {*old.isr} or not before.live & {*old.isr}
+        failed = {broker for broker, lost in before.failed.items() if one in lost}
+        is_clean = {*new.isr} <= {*old.isr} or not before.live & {*old.isr} - failed
         yield f"the ISR of {one} as one of members of {old.isr}", is_clean, True
 
 
@@ -187,6 +193,8 @@ def _preferred(
         if one.topic in context.queued_for_deletion or one not in context.leadership:
             continue
         first, old = assignment.replicas[0], decode_state(*one, *was)
+        if old.controller_epoch > context.epoch:  # a newer controller has elected: it gives up
+            continue
         offline = one in context.offline_directories.get(first, ())
         known = before.leaders.get(one) if release.since("1.1") else old.leader
         if first in before.live and first in old.isr and not offline and known != first:
