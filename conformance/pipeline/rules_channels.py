@@ -30,7 +30,7 @@ _CAME = {"handling_batch": "LeaderAndIsr", "metadata_batch_cached": "UpdateMetad
          "stop_replica_batch": "StopReplica"}  # fmt: skip
 _FINISHED = "finished_batch"
 _SAMPLED = 300  # of one channel, by which is found where its numbers begin
-_LEAST = 4  # requests that have to go together
+_LEAST = 3  # requests that have to go together
 _WRONG = 2  # that may not, of one channel
 _AROUND = 2  # requests before, and after, one whose line is missing where it was sent
 _NUMBER = re.compile(r"\d+")
@@ -274,8 +274,10 @@ def channels(context: RuleContext) -> Iterator[ChannelLines]:
                 if _is_new_channel(history, part[begins[-1]], one, other, around):
                     begins.append(number)
             for low, high in pairwise([*begins, len(part)]):
-                if lines and high - low >= _LEAST:
-                    yield ChannelLines(lines, part[low:high])
+                since, until = part[low].at - CLOCKS_APART, part[high - 1].at + CLOCKS_APART
+                near = [each for each in lines if since <= each.at <= until]
+                if near and high - low >= _LEAST:
+                    yield ChannelLines(near, part[low:high])
 
 
 def _is_new_channel(
