@@ -326,9 +326,9 @@ class ControllershipRun:
             refused = None
             if following is not None and not self._is_logged(following):
                 # What its winner did before comes first: an election would be held against it.
-                winner = self.lines.threads.get((self.lines.owners[following], ""))
-                if winner is not None:
-                    refused = self._refused_for_good(following, winner.heads())
+                owner = self.lines.owners[following]
+                acts = [h for h in self._heads() if h.broker == owner and h.what is What.ACTS]
+                refused = self._refused_for_good(following, acts)
             if refused is None and following is not None and self._advance(following):
                 continue
             refused = refused or self._refused_for_good(following, self._heads())

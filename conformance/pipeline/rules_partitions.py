@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.history import numbers
+from conformance.pipeline.history import History, numbers
 from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext, as_set
 from conformance.pipeline.rules import (
@@ -253,16 +253,9 @@ def _fetched_from_the_leader(context: RuleContext) -> None:
                 *some,
                 (fetcher.leader, fetcher),
             ]
-            known = []
-            for leader, event in some:
-                a, b = _by_time(event, fetcher)
-                if a.broker == b.broker:
-                    anew = another_life(history, a, b)
-                else:  # a follower makes its log when the leader has started
-                    anew = bool(history.reset(a, b) or history.topic_began(a, b))
-                if not anew and same_life(history, a, b):
-                    known.append((leader, event))
-            if not known and (not some or fetcher.leader not in writers):
+            one_life = [each for each in some if not _lived_again(history, each[1], fetcher)]
+            known = [each for each in one_life if same_life(history, *_by_time(each[1], fetcher))]
+            if not known and (not one_life or fetcher.leader not in writers):
                 continue
             context.looked(ONE_LEADER)
             if any(
@@ -271,7 +264,7 @@ def _fetched_from_the_leader(context: RuleContext) -> None:
                 for leader, event in some
             ):
                 continue
-            leader, event = (known or some)[0]
+            leader, event = (known or one_life)[0]
             context.report(
                 FindingKind.VIOLATION if known else FindingKind.INCOMPLETE,
                 ONE_LEADER,
@@ -282,6 +275,15 @@ def _fetched_from_the_leader(context: RuleContext) -> None:
                 + ("" if known else "; lines of another topic of that name may be missing"),
                 f"broker {leader} in leader epoch {fetcher.leader_epoch}",
             )
+
+
+def _lived_again(history: History, leads: Event, fetches: Event) -> bool:
+    """Whether a line shows a new topic, or ZooKeeper, between two: a follower makes its log when
+    the leader has started, which shows none."""
+    a, b = _by_time(leads, fetches)
+    if a.broker == b.broker:
+        return another_life(history, a, b)
+    return bool(history.reset(a, b) or history.topic_began(a, b))
 
 
 def _by_time(a: Event, b: Event) -> tuple[Event, Event]:
