@@ -428,6 +428,22 @@ def test_a_larger_scope_judges_again_what_steps_keep_in_a_smaller_one():
     assert kept_beyond == []
 
 
+def test_a_step_of_a_smaller_scope_that_breaks_a_candidate_is_known_in_a_larger_one():
+    scope, goal = scope_of_one()
+    fields = all_fields(scope.grounded.recorded)
+    larger_bounds = {name: size + 1 for name, size in scope.grounded.bounds.items()}
+    larger = BoundedSteps(scope.grounded.recorded, larger_bounds, [], [goal.matrix, *fields])
+
+    steps = [(state, instance.number) for instance, state in counterexamples(scope, goal)]
+    same = larger.same_steps(scope, steps)
+
+    assert len(same) == len(steps) > 0
+    for state, number in same:
+        after = larger.step(state, larger.grounded.instances[number])
+        assert larger.rows([state]).breaking(goal.closed) is None
+        assert larger.rows([after]).breaking(goal.closed) is not None
+
+
 def test_the_reason_of_a_counterexample_is_so_in_it_and_in_no_reached_state_at_all():
     scope, goal = scope_of_one()
     recorded = scope.grounded.recorded
