@@ -97,6 +97,7 @@ FILES: dict[str, tuple[Rule, ...]] = {
         ("reassign", {"from", "to"}),
         ("restarts", {"steps"}),
         ("creation", {"assignment"}),
+        ("shutdownRequest", {"broker"}),
     ),
     "election": (("elect", {"strategy"}), ("elect", {"assignment"}), ("elect", {"isr"})),
     "leader_epoch_cache": (("epochCache", {"ops"}),),
@@ -236,6 +237,8 @@ _SYNONYMS = {
     "createTopicPartitionStatesRaw": "createStates",
     "createTopicPartitionStates": "createStates",
     "createPartitionStates": "createStates",
+    "getTopicPartitionStates": "readStates",
+    "getTopicPartitionStatesRaw": "readStates",
     "deleteLogDirEvents": "deleteNotifications",
     "deleteIsrChanges": "deleteNotifications",
 }

@@ -48,7 +48,6 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
         ("producer_state", "appends"): _RECORDS,
         ("log_cleaner", "compacted"): _RECORDS,
         ("reassignment", "moveMap"): _TOOLS,
-        ("controller_flow", "alterIsr"): _ONE_STEP,
         **{
             (file, operation): _TEXTS
             for file, operations in {
@@ -70,11 +69,12 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
         **{
             (file, operation): _ONE_STEP
             for file, operations in {
+                "controller_flow": ("alterIsr", "shutdownRequest"),
                 "topic_deletion": ("completionZkOrder",),
                 "truncation": ("fetchOffsetOutOfRange",),
                 "zk_store": (
                     "setReassignment", "conditionalUpdate", "deleteController",
-                    "deleteTopicDeletions", "createStates", "brokerSequenceId",
+                    "deleteTopicDeletions", "createStates", "readStates", "brokerSequenceId",
                 ),
             }.items()
             for operation in operations

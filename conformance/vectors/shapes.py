@@ -455,6 +455,12 @@ def _flow_reassign(asked: Fields) -> None:
     asked.fill("live", "brokers", default=everybody)
 
 
+def _controlled_shutdown(asked: Fields) -> None:
+    asked.fill("broker", "id").fill("live", "brokers", default=_named(asked.get("broker")))
+    asked.fill("requestBrokerEpoch", "brokerEpoch", default=-1)
+    asked.fill("currentBrokerEpoch", default=asked["requestBrokerEpoch"])
+
+
 def _alter_isr(asked: Fields) -> None:
     _flag(asked, "exists", "exist", default=True)
     _flag(asked, "active", "active", default=True)
@@ -741,6 +747,10 @@ def _replica_effects(asked: Fields) -> None:
 def _replica_startup(asked: Fields) -> None:
     _place(asked)
     asked.fill("replica", "broker", default=_first(asked["assignment"]))
+    off = [one for one in asked if "offline" in one.lower()]
+    asked.fill("offlineDir", *off, default=False)
+    found = asked["offlineDir"]
+    asked["offlineDir"] = asked["replica"] in found if isinstance(found, list) else bool(found)
     asked.fill("live", "brokers", default=list(asked["assignment"]))
 
 
@@ -1226,6 +1236,13 @@ def _created_states(asked: Fields) -> None:
     asked.knows("twice")
 
 
+def _read_states(asked: Fields) -> None:
+    asked.fill("znodes", "states", "partitions", default={})
+    for state in asked.rows("znodes"):
+        _state(state)
+    asked.fill("query", "topicPartitions", default=list(asked["znodes"]))
+
+
 def _encode(asked: Fields) -> None:
     aside = ("op", "znode", "path", "versions")
     said = {name: one for name, one in asked.items() if name not in aside}
@@ -1317,6 +1334,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("controller_flow", "leaders"): _leaders,
     ("controller_flow", "moved"): _moved,
     ("controller_flow", "alterIsr"): _alter_isr,
+    ("controller_flow", "shutdownRequest"): _controlled_shutdown,
     ("controller_flow", "reassign"): _flow_reassign,
     ("controller_flow", "registerController"): _register,
     ("controller_flow", "isrPropagation"): _filled(
@@ -1415,6 +1433,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("zk_store", "deleteNotifications"): _notifications,
     ("zk_store", "deleteTopicDeletions"): _filled('topics=["t"]'),
     ("zk_store", "createStates"): _created_states,
+    ("zk_store", "readStates"): _read_states,
     ("zk_store", "brokerSequenceId"): _filled("times<count,calls=1"),
     ("zk_store", "propagateIsr"): _isr_changes,
     ("zk_store", "propagateLogDir"): _log_dir_events,

@@ -15,6 +15,7 @@ from conformance.vectors.implementation.stage import (
 )
 from conformance.vectors.questions import Answer, Question, given, release
 from impl.core.api import AlteredIsrs, ControllerApi
+from impl.core.broker_changes import BrokerNotAvailable, StaleBrokerEpoch
 from impl.core.cluster_context import ClusterContext
 from impl.core.controller_parts import ControllerConfig
 from impl.core.imbalance import candidates
@@ -273,6 +274,23 @@ def reassign(question: Question) -> dict[str, Any]:
     return _observed(stage) | {"assignment": move.look()["assignment"], **znode}
 
 
+def controlled_shutdown(question: Question) -> dict[str, Any]:
+    """A broker that leads nothing asks to go, or is refused."""
+    asked, stage = given(question), ControllerStage(release(question))
+    keeper = max(asked["live"], default=0) + 1
+    for one in (*asked["live"], keeper):
+        stage.start_broker(one)
+    controller = stage.controller(keeper)
+    epochs = controller.core.context.broker_epochs
+    if asked["broker"] in epochs:
+        epochs[asked["broker"]] = asked["currentBrokerEpoch"]
+    asks = controller.brokers.shut_down(asked["broker"], asked["requestBrokerEpoch"])
+    try:
+        return {"error": None, "remaining": list(map(str, wait(asks)))}
+    except (BrokerNotAvailable, StaleBrokerEpoch) as refused:
+        return {"error": type(refused).__name__, "message": str(refused)}
+
+
 def alter_isr(question: Question) -> dict[str, Any]:
     """A leader asks the controller for another ISR (2.7)."""
     asked, stage = given(question), ControllerStage(release(question))
@@ -423,6 +441,7 @@ ANSWERS: dict[tuple[str, str], Answer] = {
     ("controller_flow", "leaders"): leaders,
     ("controller_flow", "reassign"): reassign,
     ("controller_flow", "alterIsr"): alter_isr,
+    ("controller_flow", "shutdownRequest"): controlled_shutdown,
     ("controller_flow", "restarts"): restarts,
     ("controller_flow", "moved"): moved,
     ("controller_flow", "bounce"): bounce,

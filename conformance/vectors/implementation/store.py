@@ -226,6 +226,16 @@ def create_states(question: Question) -> dict[str, Any]:
     return fenced | {"first": made[0], "results": made[0], "second": made[1]} if made else fenced
 
 
+def read_states(question: Question) -> dict[str, Any]:
+    """The states of partitions; one that has none is left out."""
+    asked, stage = given(question), ControllerStage(release(question))
+    for name, one in asked["znodes"].items():
+        stage.put_state(TopicPartition.of(name), state_of(one, 1))
+    found = {name: stage.state(TopicPartition.of(name)) for name in asked["query"]}
+    states = {name: shown_state(one) for name, one in found.items() if one is not None}
+    return {"states": states, "result": states, **states}
+
+
 def broker_sequence_id(question: Question) -> dict[str, Any]:
     """Broker ids that ZooKeeper generates: versions of a znode, counted from 1."""
     stage = ControllerStage(release(question))
@@ -436,6 +446,7 @@ ANSWERS: dict[tuple[str, str], Answer] = under(
     deleteNotifications=delete_notifications,
     deleteTopicDeletions=delete_deletions,
     createStates=create_states,
+    readStates=read_states,
     brokerSequenceId=broker_sequence_id,
     configChange=config_change,
     createPreferredElection=create_preferred,

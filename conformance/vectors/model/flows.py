@@ -55,7 +55,8 @@ class Flow:
             self.live.discard(broker)
             if self.leader == broker:
                 self._elect("Offline")
-            self._take(self._scene().remove(broker))
+            if broker in self.assignment:
+                self._take(self._scene().remove(broker))
         elif word == "start":
             self.live.add(broker)
             if self.leader == NOBODY:
