@@ -62,7 +62,6 @@ class Lockstep:
     def __init__(
         self,
         bounds: Mapping[str, int] | None = None,
-        world: Any = None,
         about: SystemMap = MAP,
         version: str | None = None,
         watcher: Watcher | None = None,
@@ -71,7 +70,7 @@ class Lockstep:
         self.bounds = dict(bounds or BOUNDS)
         self.about = about
         self.model = ModelStepper.of(self.bounds, about, version)
-        self.world: Any = world or about.world(self.bounds, version)
+        self.world: Any = about.world(self.bounds, version)
         self.state: Any = self.model.code.initial
         self._candidates: dict[Step, list[Key]] = {}
         self.history: list[Step] = []

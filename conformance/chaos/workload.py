@@ -117,18 +117,18 @@ class Workload:
 
     # What is seen in between and at the end
 
-    def await_records(self, count: int = 10, patience_s: float = 20.0) -> None:
-        """Until so many were acknowledged, and some of each client; or the time is up."""
+    def await_records(self) -> None:
+        """Until ten were acknowledged, and some of each client; or the time is up."""
         self._await(
             lambda found: (
-                self.acknowledged >= count and all(one["acknowledged_by_all"] for one in found)
+                self.acknowledged >= 10 and all(one["acknowledged_by_all"] for one in found)
             ),
-            patience_s,
+            20.0,
         )
 
-    def await_reads(self, patience_s: float = 30.0) -> None:
+    def await_reads(self) -> None:
         """Until each client has read some; or the time is up. A busy machine lets groups wait."""
-        self._await(lambda found: all(one["read"] for one in found), patience_s)
+        self._await(lambda found: all(one["read"] for one in found), 30.0)
 
     def _await(
         self, enough: Callable[[Collection[Mapping[str, int]]], bool], patience_s: float

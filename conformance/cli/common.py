@@ -242,15 +242,14 @@ class Progress:
     Use as a context manager, so that the line is wiped when the work ends, however it ends.
     """
 
-    def __init__(self, every_seconds: float = 0.1) -> None:
+    def __init__(self) -> None:
         self._shown = sys.stderr.isatty()
-        self._every = every_seconds
         self._next = 0.0
 
     def __call__(self, text: str) -> None:
-        """Show `text`, at most once per interval."""
+        """Show `text`, at most ten times a second."""
         if self._shown and time.monotonic() >= self._next:
-            self._next = time.monotonic() + self._every
+            self._next = time.monotonic() + 0.1
             self._write(text)
 
     def wipe(self) -> None:

@@ -37,11 +37,10 @@ class StepForcer:
     """The levers of one lab; `do` takes a step of the model on it."""
 
     def __init__(
-        self, run: ModelRun, lab: Lab, proxies: Proxies, controller: LabController, topic: str,
-        patience_s: float = PATIENCE_S,
-    ) -> None:  # fmt: skip
+        self, run: ModelRun, lab: Lab, proxies: Proxies, controller: LabController, topic: str
+    ) -> None:
         self.lab, self.proxies, self.controller, self.topic = lab, proxies, controller, topic
-        self.gate, self.patience_s = proxies.gate, patience_s
+        self.gate = proxies.gate
         self.slots: dict[tuple[int, int], HeldMessage] = {}
         self.sessions: dict[int, tuple[int, bytes]] = {}
         self.due: set[int] = set()
@@ -147,7 +146,7 @@ class StepForcer:
                 return False
             return codes[0] in (0, 5)  # 5: it leads, below the start of its epoch (KIP-207)
 
-        if not self.gate.wait_for(serves, self.patience_s):
+        if not self.gate.wait_for(serves, PATIENCE_S):
             raise KafkaDiffers(f"broker {broker} does not lead: it answers {error_name(codes[0])}")
 
     # Messages between replicas
@@ -173,7 +172,7 @@ class StepForcer:
                 lost.extend(self._lose_others(step, follower, leader))
             return False
 
-        self.gate.wait_for(arrived, self.patience_s)
+        self.gate.wait_for(arrived, PATIENCE_S)
         waiting = self._waiting(which)
         found = next((one for one in reversed(waiting) if self._is_asked(one, step)), None)
         if found is None:
@@ -282,7 +281,7 @@ class StepForcer:
         self.gate.settle(slot, "pass")
         found = self.gate.await_held(
             MessageFilter(message.api, ANSWER, sender=str(follower), to=str(leader)),
-            self.patience_s, lambda one: (one.connection, one.correlation)
+            PATIENCE_S, lambda one: (one.connection, one.correlation)
             == (message.connection, message.correlation),
         )  # fmt: skip
         if found is None:
@@ -338,7 +337,7 @@ class StepForcer:
                 return False
             return bool(seen[0] >= expected)
 
-        if not self.gate.wait_for(reached, self.patience_s):
+        if not self.gate.wait_for(reached, PATIENCE_S):
             why = f" ({error_name(seen[1])})" if seen[1] else ""
             raise KafkaDiffers(f"the high watermark of broker {broker} is {seen[0]}{why}")
         if seen[0] > expected:
@@ -352,7 +351,7 @@ class StepForcer:
         wanted = set(step.after.broker_set("zk.isr"))
         # A leader expands while it handles the fetch, and shrinks when its own clock says so.
         expands = step.name == "leader_expands_isr"
-        patience_s = EXPANDS_S if expands else self.patience_s
+        patience_s = EXPANDS_S if expands else PATIENCE_S
         if not self.gate.wait_for(lambda: set(self.controller.read().isr) == wanted, patience_s):
             what = f"the registered ISR is {list(self.controller.read().isr)}"
             raise KafkaDiffers(what) if expands else StepNotForced(what)
@@ -394,7 +393,7 @@ class StepForcer:
                             self.gate.settle(one, "pass")
             return time.monotonic() - self.led_since.get(leader, 0.0) > self.lag_s - 1.0
 
-        self.gate.wait_for(is_due, self.lag_s + self.patience_s)
+        self.gate.wait_for(is_due, self.lag_s + PATIENCE_S)
 
     def appends_for_all(self, step: ReplayStep) -> str:
         """A producer writes one record with acks=all, and waits for its answer meanwhile."""
@@ -421,7 +420,7 @@ class StepForcer:
         thread, answer = self.writers.get(record, (None, []))
         if thread is None:
             return "acks=1: answered when it was appended"
-        if not self.gate.wait_for(lambda: bool(answer), self.patience_s):
+        if not self.gate.wait_for(lambda: bool(answer), PATIENCE_S):
             raise KafkaDiffers(f"the producer of r{record} has no answer")
         if not isinstance(answer[0], tuple) or answer[0][0]:
             raise KafkaDiffers(f"the producer of r{record} was answered {answer[0]}")
@@ -440,7 +439,7 @@ class StepForcer:
         broker = step.argument("broker")
         data, wanted = self.lab.data(broker), step.after.at("replica.checkpoint", broker)
         if not self.gate.wait_for(
-            lambda: disk.checkpoint_of(data, self.topic) == wanted, self.patience_s
+            lambda: disk.checkpoint_of(data, self.topic) == wanted, PATIENCE_S
         ):
             raise KafkaDiffers(f"the checkpoint says {disk.checkpoint_of(data, self.topic)}")
         return f"the checkpoint says {wanted}"
@@ -506,9 +505,7 @@ class StepForcer:
             return
         if broker in self.sessions:
             self.controller.expire(self.sessions[broker])
-        if not self.gate.wait_for(
-            lambda: broker not in self.controller.registered(), self.patience_s
-        ):
+        if not self.gate.wait_for(lambda: broker not in self.controller.registered(), PATIENCE_S):
             raise StepNotForced(f"/brokers/ids/{broker} is still there")
 
     def reconnects(self, step: ReplayStep) -> str:
@@ -521,7 +518,7 @@ class StepForcer:
             self.controller.expire(self.sessions[broker])
         if not self.gate.wait_for(
             lambda: self.controller.registered().get(broker) not in (None, before),
-            2 * self.patience_s,
+            2 * PATIENCE_S,
         ):
             raise StepNotForced(f"broker {broker} does not register again")
         return f"/brokers/ids/{broker} is there, of another session"

@@ -287,16 +287,13 @@ WITHOUT_ONE_STEPS = 900
 
 def traced_run(
     folder: Path, seed: int, steps: int, faults: str = "failures", release: str = DEFAULT,
-    brokers: int = 3, partitions: int = 2, settles: bool = False,
+    settles: bool = False,
 ) -> TracedRun:  # fmt: skip
-    """Run a cluster, and leave its traces in ``folder``.
+    """Run a cluster of three brokers, and leave its traces in ``folder``.
 
     With ``settles`` it is left alone after that, until it rests.
     """
-    tracer = RunTracer(
-        folder, brokers=brokers, topics=1, partitions=partitions, factor=min(3, brokers),
-        release=release, seed=seed,
-    )  # fmt: skip
+    tracer = RunTracer(folder, topics=1, partitions=2, release=release, seed=seed)
     world = tracer.world
     simulator, taken, broken = WideSimulator(world, seed, faults), 0, ""
     claims = WideClaims(world)

@@ -160,7 +160,7 @@ class RunLogger:
 
 def run_with_log_files(
     folder: Path, seed: int, steps: int, faults: str = "everything", release: str = DEFAULT,
-    brokers: int = 4, topics: int = 2, partitions: int = 2, settles: bool = False,
+    topics: int = 2, settles: bool = False,
 ) -> tuple[int, str]:  # fmt: skip
     """Run a cluster, and leave its logs in ``folder``; how many steps it took.
 
@@ -169,11 +169,11 @@ def run_with_log_files(
     which of the model's claims about what happens in the end.
     """
     logger = RunLogger(
-        folder, brokers=brokers, topics=topics, partitions=partitions, release=release, seed=seed,
-        **world_settings(faults, brokers),
+        folder, brokers=4, topics=topics, partitions=2, release=release, seed=seed,
+        **world_settings(faults, 4),
     )  # fmt: skip
     with closing(logger):
-        run = run_wide(seed, steps, faults, brokers, settle=settles, world=logger.world)
+        run = run_wide(seed, steps, faults, settle=settles, world=logger.world)
         return run.steps, run.broken or _unfinished(logger.world, run.goes_on)
 
 

@@ -38,20 +38,17 @@ Moves = Mapping[TopicPartition, tuple[set[int], set[int]]]
 class ReassignByBrokers:
     """The tool's actions by requests to brokers: generate, execute, verify, cancel, list.
 
-    ``chance`` draws where a proposal begins; within ``patience_s`` moves have to start; ``release``
-    is the tool's.
+    ``chance`` draws where a proposal begins; ``release`` is the tool's.
     """
 
     def __init__(
         self,
         admin: Admin,
         chance: random.Random | None = None,
-        patience_s: float = 10.0,
         release: Release = WORDS,
     ) -> None:
         self.admin = admin
         self.chance = chance or random.Random()
-        self.patience_s = patience_s
         self.release = release
 
     def generate(self, brokers: str, text: str, rack_aware: bool = True) -> list[str]:
@@ -97,7 +94,7 @@ class ReassignByBrokers:
 
     def _move_directories(self, directories: log_dir_moves.Directories) -> list[str]:
         started, late = log_dir_moves.request_moves_until_started(
-            self.admin, directories, self.patience_s
+            self.admin, directories, patience_s=10.0
         )
         if late:
             raise TerseReassignmentFailure(

@@ -90,7 +90,7 @@ class Client:
         """The connection to a broker."""
         return self._open.setdefault(address, Connection(address, self.timeout_s, self.client_id))
 
-    def refresh(self, patience_s: float = 3.0) -> Any:
+    def refresh(self) -> Any:
         """Ask a broker for metadata, the known ones first; ClientError if none answers.
 
         The answer of Metadata, version 1 or later.
@@ -98,7 +98,7 @@ class Client:
         known = [*self.addresses.values(), *self.bootstrap]
         for address in dict.fromkeys(known):
             try:
-                found = self.metadata(address, patience_s)
+                found = self.metadata(address)
             except (Disconnected, UnsupportedVersion):
                 continue
             if not found.brokers:

@@ -310,9 +310,9 @@ class Cluster(Processes):
             self.end([ZOOKEEPER], signal.SIGTERM, patience_s)
         return running
 
-    def stop_one(self, process: int | str, patience_s: float = 30.0) -> None:
+    def stop_one(self, process: int | str) -> None:
         """End one process cleanly."""
-        self.end([self.living(process)], signal.SIGTERM, patience_s)
+        self.end([self.living(process)], signal.SIGTERM, 30.0)
 
     def name_of(self, process: int | str) -> str:
         """The name of a process by what users call it: a broker's id, or ``zookeeper``.

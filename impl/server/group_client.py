@@ -152,7 +152,7 @@ class GroupConsumer(Consumer):
 
     # Reading
 
-    def poll_group(self, wait_ms: int = 50) -> Iterator[PollResult]:
+    def poll_group(self) -> Iterator[PollResult]:
         """What came of each partition that is assigned, in turn; joins if need be. ClientError.
 
         A position is beyond what was handed over, and nothing else, if the next partition fails.
@@ -165,7 +165,7 @@ class GroupConsumer(Consumer):
             self._next_beat = time.monotonic() + self.session.total_seconds() / 10
         for partition, position in list(self.positions.items()):
             try:
-                records, following = self.poll(self.topic, partition, position, wait_ms)
+                records, following = self.poll(self.topic, partition, position, 50)
                 found = PollResult(self.joins, partition, position, records)
             except ClientError as error:
                 if error.code != OUT_OF_RANGE:

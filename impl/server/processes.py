@@ -161,9 +161,9 @@ def lock_folder(folder: Path) -> Iterator[None]:
         yield
 
 
-def _try_lock(file: IO[str], patience_s: float = 1.0) -> bool:
+def _try_lock(file: IO[str]) -> bool:
     """Take a lock; whoever only looks whether it is held holds it for a moment himself."""
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + 1.0
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

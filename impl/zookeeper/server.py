@@ -33,6 +33,10 @@ JVM = ("-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.fo
 LOOPBACK = "127.0.0.1"
 
 
+TICK_MS = 200
+PATIENCE_S = 30
+
+
 class NoServer(Exception):
     """A ZooKeeper server cannot be started here; the message says what is missing."""
 
@@ -40,19 +44,17 @@ class NoServer(Exception):
 class ZooKeeperServer:
     """A running server; ``hosts`` is where it listens. Use as a context manager.
 
-    ``tick_ms`` is its clock tick: sessions expire a tick late at most. NoServer if there is no
-    Java, if there are no jars, or if it does not come up within ``patience_s`` seconds.
+    Sessions expire a tick late at most. NoServer if there is no Java, if there are no jars, or if
+    it does not come up in time.
     """
 
-    def __init__(
-        self, jars: Path | None = None, tick_ms: int = 200, patience_s: float = 30.0
-    ) -> None:
-        java, class_path = find_java(), ":".join(str(jar) for jar in find_jars(jars))
+    def __init__(self) -> None:
+        java, class_path = find_java(), ":".join(str(jar) for jar in find_jars())
         self.folder = Path(tempfile.mkdtemp(prefix="insync-zookeeper-"))
         self.port = free_port()
         self.hosts = f"{LOOPBACK}:{self.port}"
         settings = self.folder / "zoo.cfg"
-        settings.write_text(self._settings(tick_ms), encoding="utf-8")
+        settings.write_text(self._settings(), encoding="utf-8")
         with (self.folder / "server.out").open("wb") as out:
             self._process = subprocess.Popen(
                 [java, *JVM, "-cp", class_path, MAIN, str(settings)],
@@ -62,26 +64,26 @@ class ZooKeeperServer:
                 cwd=self.folder,
             )
         try:
-            self._wait(patience_s)
+            self._wait()
         except BaseException:
             self.stop()
             raise
 
-    def _settings(self, tick_ms: int) -> str:
+    def _settings(self) -> str:
         lines = {
             "dataDir": self.folder / "data",
             "clientPort": self.port,
             "clientPortAddress": LOOPBACK,
-            "tickTime": tick_ms,
-            "minSessionTimeout": tick_ms,
+            "tickTime": TICK_MS,
+            "minSessionTimeout": TICK_MS,
             "maxClientCnxns": 0,
             "admin.enableServer": "false",
             "4lw.commands.whitelist": "ruok,conf",
         }
         return "".join(f"{name}={value}\n" for name, value in lines.items())
 
-    def _wait(self, patience_s: float) -> None:
-        deadline = time.monotonic() + patience_s
+    def _wait(self) -> None:
+        deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             if self._process.poll() is not None:
                 said = (self.folder / "server.out").read_text(errors="replace").strip()
@@ -90,7 +92,7 @@ class ZooKeeperServer:
             if four_letters(self.port, "ruok") == "imok" and self.is_ours():
                 return
             time.sleep(0.1)
-        raise NoServer(f"the ZooKeeper server did not come up within {patience_s:.0f} s")
+        raise NoServer(f"the ZooKeeper server did not come up within {PATIENCE_S} s")
 
     def is_ours(self) -> bool:
         """Whoever listens on the port keeps its data in the folder that was made here."""

@@ -155,8 +155,6 @@ def run_wide(
     steps: int,
     faults: str = "everything",
     brokers: int = 3,
-    topics: int = 2,
-    partitions: int = 3,
     release: str = DEFAULT,
     settle: bool = True,
     world: WideWorld | None = None,
@@ -170,7 +168,7 @@ def run_wide(
     if steps < 1:
         raise ValueError(f"a run has 1 step or more, not {steps}")
     world = world or wide_world(
-        brokers, topics, partitions, release=release, seed=seed, **world_settings(faults, brokers)
+        brokers, release=release, seed=seed, **world_settings(faults, brokers)
     )
     simulator, claims = WideSimulator(world, seed, faults), WideClaims(world)
     claims.keeps_committed = keeps_records(faults)

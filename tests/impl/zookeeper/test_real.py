@@ -27,9 +27,9 @@ class Recovering(ZooKeeperServer):
         self.ours = ours
         super().__init__()
 
-    def _settings(self, tick_ms: int) -> str:
+    def _settings(self) -> str:
         shutil.copytree(self.ours, self.folder / "data" / "version-2")
-        return super()._settings(tick_ms) + "snapshot.trust.empty=true\n"
+        return super()._settings() + "snapshot.trust.empty=true\n"
 
 
 @pytest.mark.deep
