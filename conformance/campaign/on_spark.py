@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from conformance.campaign import run_one as one
+from conformance.campaign.campaign_folder import CELLS, SMALL, TRACES, VERDICTS
 from conformance.campaign.plan import CampaignPlan, CampaignRun
 from conformance.campaign.run_campaign import cells_as_table
-from conformance.campaign.schema import CELLS, SMALL, TRACES, VERDICTS
 from conformance.pipeline.session import spark_session
 
 if TYPE_CHECKING:

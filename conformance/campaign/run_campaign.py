@@ -12,9 +12,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from conformance.campaign import run_one as one
-from conformance.campaign.campaign_folder import CampaignFolder
+from conformance.campaign.campaign_folder import TRACES, VERDICTS, CampaignFolder
 from conformance.campaign.plan import CampaignPlan, CampaignRun
-from conformance.campaign.schema import TRACES, VERDICTS
 
 PART = 128
 """Runs a part: what an interruption costs at most."""

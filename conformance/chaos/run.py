@@ -25,8 +25,7 @@ from conformance.chaos.client_anomalies import (
     find_anomalies,
     verdict_on,
 )
-from conformance.chaos.client_threads import at_work
-from conformance.chaos.clients import OURS
+from conformance.chaos.clients import OURS, at_work
 from conformance.chaos.history import ClientHistory
 from conformance.chaos.schedule import ChaosFault
 from conformance.chaos.workload import TOPIC, Workload

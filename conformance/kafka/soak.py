@@ -26,8 +26,7 @@ from typing import Any
 
 from conformance.chaos import workload as chaos
 from conformance.chaos.client_anomalies import ClientAnomalies, find_anomalies, verdict_on
-from conformance.chaos.client_threads import at_work
-from conformance.chaos.clients import OURS
+from conformance.chaos.clients import OURS, at_work
 from conformance.chaos.history import ClientHistory
 from conformance.chaos.run import OF_GROUPS
 from conformance.kafka import requests, zookeeper_client

@@ -193,7 +193,7 @@ class SimulatedBroker(SimulatedFetchers, ABC):
 
 
 class BrokerWithDisk(SimulatedBroker):
-    """One whose logs are in files."""
+    """One whose logs are in files; the checks of requests and fetches look at no more of it."""
 
     config: LogConfig
     folders: Sequence[str]
