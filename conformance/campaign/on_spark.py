@@ -13,11 +13,10 @@ from conformance.campaign import run_one as one
 from conformance.campaign.campaign_folder import CELLS, SMALL, TRACES, VERDICTS
 from conformance.campaign.plan import CampaignPlan, CampaignRun
 from conformance.campaign.run_campaign import cells_as_table
-from conformance.pipeline.session import spark_session
+from conformance.pipeline.session import spark_schema, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
 Step = Callable[["DataFrame"], "DataFrame"]
 
@@ -31,7 +30,7 @@ def record_runs(steps: int, brokers: int) -> Step:
                 lines = one.recorded(CampaignRun(**row), steps, brokers)
                 yield pa.RecordBatch.from_pylist(lines, TRACES)
 
-    return lambda cells: cells.mapInArrow(record, schema=_spark_schema(TRACES))
+    return lambda cells: cells.mapInArrow(record, schema=spark_schema(TRACES))
 
 
 def judge_runs(traces: DataFrame) -> DataFrame:
@@ -40,7 +39,7 @@ def judge_runs(traces: DataFrame) -> DataFrame:
     def judge(table: pa.Table) -> pa.Table:
         return pa.Table.from_pylist([one.judged(table.to_pylist())], VERDICTS)
 
-    return traces.groupBy("number").applyInArrow(judge, schema=_spark_schema(VERDICTS))
+    return traces.groupBy("number").applyInArrow(judge, schema=spark_schema(VERDICTS))
 
 
 def shrink_runs(steps: int, brokers: int) -> Step:
@@ -51,7 +50,7 @@ def shrink_runs(steps: int, brokers: int) -> Step:
             rows = [one.made_small(CampaignRun(**row), steps, brokers) for row in batch.to_pylist()]
             yield pa.RecordBatch.from_pylist(rows, SMALL)
 
-    return lambda cells: cells.mapInArrow(small, schema=_spark_schema(SMALL))
+    return lambda cells: cells.mapInArrow(small, schema=spark_schema(SMALL))
 
 
 class SparkCampaign:
@@ -72,7 +71,7 @@ class SparkCampaign:
         where = folder.absolute()
         traces = self._frame(cells).transform(record_runs(plan.steps, plan.brokers))
         traces.write.parquet(str(where / "traces"))
-        kept = self._session.read.schema(_spark_schema(TRACES)).parquet(str(where / "traces"))
+        kept = self._session.read.schema(spark_schema(TRACES)).parquet(str(where / "traces"))
         kept.transform(judge_runs).write.parquet(str(where / "verdicts"))
 
     def make_small(self, cells: Sequence[CampaignRun], plan: CampaignPlan) -> list[dict[str, Any]]:
@@ -83,10 +82,4 @@ class SparkCampaign:
     def _frame(self, cells: Sequence[CampaignRun]) -> DataFrame:
         rows = cells_as_table(cells)
         slices = min(len(rows), 4 * self._session.sparkContext.defaultParallelism)
-        return self._session.createDataFrame(rows, schema=_spark_schema(CELLS)).repartition(slices)
-
-
-def _spark_schema(schema: pa.Schema) -> StructType:
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return from_arrow_schema(schema)
+        return self._session.createDataFrame(rows, schema=spark_schema(CELLS)).repartition(slices)

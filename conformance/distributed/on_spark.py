@@ -13,10 +13,10 @@ import pyarrow as pa
 from conformance.distributed import task
 from conformance.distributed.segments import Segments
 from conformance.distributed.task import ExplorationTask, OpenClaims
+from conformance.pipeline.session import spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
 FRONTIER = pa.schema([("shard", pa.int32())])
 CANDIDATES = pa.schema([("shard", pa.int32()), ("block", pa.binary())])
@@ -65,10 +65,3 @@ def merge(question: ExplorationTask, segments: Segments, asked: OpenClaims) -> S
     return lambda candidates: candidates.groupBy("shard").applyInArrow(
         run, schema=spark_schema(MERGED)
     )
-
-
-def spark_schema(schema: pa.Schema) -> StructType:
-    """The same for Spark."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return from_arrow_schema(schema)

@@ -15,6 +15,7 @@ import numpy as np
 from conformance.distributed import on_spark, task
 from conformance.distributed.segments import Segments
 from conformance.distributed.task import ExplorationTask, OpenClaims
+from conformance.pipeline.session import spark_schema
 from model.language import ProtocolError
 from model.language.properties import DEADLOCK
 from specs.exploration import EngineRun, Exploration, Report, SearchTally, settling_truths
@@ -106,7 +107,7 @@ class _DistributedSearch:
         level, asked = len(self.levels) - 1, self._asked
         shards = self.session.createDataFrame(
             [(shard,) for shard in range(self.question.shards)],
-            on_spark.spark_schema(on_spark.FRONTIER),
+            spark_schema(on_spark.FRONTIER),
         ).repartition(self.question.shards)
         rows = (
             shards.transform(on_spark.expand(self.question, self.segments, level, asked))

@@ -36,7 +36,7 @@ from impl.releases import Release
 from impl.server.cluster import free_ports
 from impl.server.processes import ClusterError, Processes
 from impl.znodes.paths import BROKER_IDS as IDS
-from impl.zookeeper.server import four_letters
+from impl.zookeeper.server import four_letters, listens
 
 STATE = "lab.json"
 FORMAT = "insync.kafka_lab/1"
@@ -172,10 +172,6 @@ class Lab(Processes):
     def names(self) -> list[str]:
         """Its processes, in the order in which they start."""
         return [ZOOKEEPER, PROXIES, *(f"broker{one}" for one in self.brokers)]
-
-    def running(self) -> list[str]:
-        """The processes that live."""
-        return [name for name in self.names() if self.pid(name) is not None]
 
     def proxied(self) -> dict[int, tuple[int, int, int]]:
         """Broker -> port of its proxy, its own, and that of its way to ZooKeeper."""
@@ -353,14 +349,14 @@ class Lab(Processes):
     def _has_started(self, number: int) -> bool:
         """The last that the server's log says of starting and ending is that it started."""
         path = self.logs(number) / "server.log"
-        if not path.exists() or not _listens(self.own_port(number)):
+        if not path.exists() or not listens(self.own_port(number)):
             return False
         text = path.read_text(errors="replace")
         return text.rfind(f"started {_SERVER}") > text.rfind(f"starting {_SERVER}")
 
     def _await_port(self, name: str, port: int, patience_s: float) -> None:
         deadline = time.monotonic() + patience_s
-        while not _listens(port):
+        while not listens(port):
             self._wait_or_fail(name, deadline, patience_s)
 
     def _wait_or_fail(self, name: str, deadline: float, patience_s: float) -> None:
@@ -443,14 +439,6 @@ def _ours_know(release: KafkaRelease, ours: Sequence[int]) -> None:
         Release.published(release.text)
     except ValueError as error:
         raise ClusterError(f"our own brokers are of another release: {error}") from None
-
-
-def _listens(port: int) -> bool:
-    try:
-        with socket.create_connection((LOOPBACK, port), timeout=1):
-            return True
-    except OSError:
-        return False
 
 
 @contextlib.contextmanager

@@ -36,7 +36,7 @@ from conformance.pipeline.cycles import few_cycles
 from conformance.pipeline.history import History
 from conformance.pipeline.places import Place
 from conformance.pipeline.rules import FINDINGS, OF_CLUSTERS, ONE_CLUSTER
-from conformance.pipeline.spark_steps import spark_schema
+from conformance.pipeline.session import spark_schema
 from conformance.pipeline.suspect_lines import Screened, screen
 
 if TYPE_CHECKING:

@@ -20,7 +20,9 @@ from conformance.pipeline.class_archive import ClassArchive
 from conformance.pipeline.java import ensure_java
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
 LOCAL = "local[2]"
 SHUFFLED = 4  # tasks after a shuffle; what is large asks for more
@@ -234,6 +236,13 @@ def _end(session: SparkSession, home: Path, archive: ClassArchive | None) -> Non
         if not left and process.poll() is None:
             process.kill()
     shutil.rmtree(home, ignore_errors=True)
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """An Arrow schema as Spark has it."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)
 
 
 @contextlib.contextmanager

@@ -30,10 +30,10 @@ from conformance.pipeline.kernels import judge_cluster
 from conformance.pipeline.places import Place
 from conformance.pipeline.repeats import merge_repeats
 from conformance.pipeline.rules import FINDINGS
+from conformance.pipeline.session import spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
 Step = Callable[["DataFrame"], "DataFrame"]
 
@@ -113,10 +113,3 @@ def count_lines(lines: DataFrame) -> DataFrame:
 def count_clusters(events: DataFrame) -> DataFrame:
     """Lines by cluster."""
     return events.groupBy("cluster").count()
-
-
-def spark_schema(schema: pa.Schema) -> StructType:
-    """An Arrow schema as Spark has it."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return from_arrow_schema(schema)

@@ -29,9 +29,8 @@ from impl.server.connection import Disconnected, UnsupportedVersion
 from impl.server.processes import ClusterError, Processes, lock_folder
 from impl.server.sessions import EMBEDDED, open_session
 from impl.zookeeper.port import Port
-from impl.zookeeper.server import JVM, MAIN, find_jars, find_java, four_letters
+from impl.zookeeper.server import JVM, LOOPBACK, MAIN, find_jars, find_java, four_letters, listens
 
-LOOPBACK = "127.0.0.1"
 ZOOKEEPER = "zookeeper"
 KINDS = ("embedded", "real")
 STATE = "cluster.json"
@@ -136,10 +135,6 @@ class Cluster(Processes):
         """Its processes, in the order in which they start."""
         brokers = [f"broker{one}" for one in self.brokers]
         return [ZOOKEEPER, *brokers] if self.has_own_zookeeper else brokers
-
-    def running(self) -> list[str]:
-        """The processes that live."""
-        return [name for name in self.names() if self.pid(name) is not None]
 
     def addresses(self) -> list[tuple[str, int]]:
         """The advertised addresses of its brokers."""
@@ -257,7 +252,7 @@ class Cluster(Processes):
                     f"ZooKeeper ended at once; it said: {self.last_printed(ZOOKEEPER)}"
                 )
             if self.state.zookeeper == "embedded":
-                if _listens(port):
+                if listens(port):
                     return
             elif f"dataDir={self.folder / ZOOKEEPER / 'data'}" in four_letters(port, "conf"):
                 return
@@ -371,11 +366,3 @@ def free_ports(count: int) -> list[int]:
         for probe in probes:
             probe.bind((LOOPBACK, 0))
         return [int(probe.getsockname()[1]) for probe in probes]
-
-
-def _listens(port: int) -> bool:
-    try:
-        with socket.create_connection((LOOPBACK, port), timeout=1):
-            return True
-    except OSError:
-        return False

@@ -17,7 +17,7 @@ from impl.core.states import (
 )
 from impl.releases import Release
 from impl.server.log4j_files import CONTROLLER, SERVER, STATE_CHANGE, Log4jFiles
-from impl.server.state_texts import ids, metadata, sent_state_text
+from impl.server.state_texts import ids, metadata, sent_state_text, short
 from impl.znodes import (
     BrokerInfo,
     LeaderIsrAndControllerEpoch,
@@ -206,7 +206,7 @@ class ControllerLines(ControllerJournal):
             )
         self.files.controller_state_change(
             self.epoch,
-            f"Sent LeaderAndIsr request {_state(state)} with new {written} "
+            f"Sent LeaderAndIsr request {short(state)} with new {written} "
             f"to leader {state.leader} for partition being reassigned {self.files.name(partition)}",
             "INFO" if self.release.since("2.6") else "TRACE",
         )
@@ -486,7 +486,7 @@ class ControllerLines(ControllerJournal):
         if self.release.since("2.7"):
             self.files.controller_state_change(
                 self.epoch,
-                f"Partition {partition} state changed to {_state(state)} after removing replica "
+                f"Partition {partition} state changed to {short(state)} after removing replica "
                 f"{broker} from the ISR as part of transition to OfflineReplica",
             )
             return
@@ -725,13 +725,6 @@ def _event(name: str) -> str:
     if name.endswith("/state"):
         return "PartitionReassignmentIsrChange"
     return f"{_OF_NODES[parent]}({last})" if parent in _OF_NODES else "PartitionModifications"
-
-
-def _state(state: LeaderIsrAndControllerEpoch) -> str:
-    return (
-        f"(Leader:{state.leader},ISR:{ids(state.isr)},LeaderEpoch:{state.leader_epoch},"
-        f"ControllerEpoch:{state.controller_epoch})"
-    )
 
 
 def _invalid_previous_states(

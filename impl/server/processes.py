@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -21,7 +22,7 @@ class ClusterError(Exception):
     """Something that cannot be done with this directory; the message says what to do instead."""
 
 
-class Processes:
+class Processes(ABC):
     """The processes of one directory, by name; ``run/NAME.pid`` is held by each that lives."""
 
     start_command = "insync cluster start"
@@ -29,6 +30,14 @@ class Processes:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Its processes, in the order in which they start."""
+
+    def running(self) -> list[str]:
+        """The processes that live."""
+        return [name for name in self.names() if self.pid(name) is not None]
 
     def name_of(self, process: int | str) -> str:
         """The name of a process by what users call it: a broker's id, or a name as it is."""

@@ -17,7 +17,7 @@ def ids(values: Iterable[int], by: str = ",") -> str:
 
 
 def short(state: LeaderIsrAndControllerEpoch) -> str:
-    """Up to 0.11: leader, ISR and the two epochs."""
+    """Leader, ISR and the two epochs; up to 0.11 requests show no more."""
     return (
         f"(Leader:{state.leader},ISR:{ids(state.isr)},LeaderEpoch:{state.leader_epoch},"
         f"ControllerEpoch:{state.controller_epoch})"

@@ -158,6 +158,15 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def listens(port: int) -> bool:
+    """Whether a process of this machine takes connections there."""
+    try:
+        with socket.create_connection((LOOPBACK, port), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
 def four_letters(port: int, word: str) -> str:
     """What the server answers to a four-letter word; empty if nobody does."""
     try:
