@@ -10,7 +10,8 @@ from conformance.vectors.questions import Answer, Question, given, release, unde
 from conformance.vectors.words import Left
 from impl.core.controller_parts import ControllerConfig
 from impl.sim.world_of_steps import Step
-from impl.world.wide import WIDE_KINDS, WideWorld
+from impl.world.wide import WideWorld
+from impl.world.wide.wide_steps import wide_world
 from impl.znodes import ReplicaAssignment, TopicPartition, TopicZnode, encode_topic, paths
 from impl.znodes.topics import topic_version
 from impl.zookeeper.port import wait
@@ -29,23 +30,14 @@ def deleting(question: Question) -> WideWorld:
 
     The brokers that it names are numbered from 1 on (``places``).
     """
-    assignment = given(question)["assignment"]
     place = places(question)
-
-    class WorldOfOneTopic(WideWorld):
-        """Whose topic has the replicas that the question says."""
-
-        def create_topic(self, topic: int) -> None:
-            """Create the topic."""
-            replicas = {int(at): [place[one] for one in ids] for at, ids in assignment.items()}
-            self.to_be_deleted.discard(TOPIC)
-            wait(self.admin.create_topic(TOPIC, replicas))
-
-    factor = max(len(ids) for ids in assignment.values())
-    config = ControllerConfig(delete_topics=True)
-    world = WorldOfOneTopic(
-        WIDE_KINDS, len(place), 1, len(assignment), factor, str(release(question)), config=config
-    )
+    assignment = {
+        int(at): [place[one] for one in ids] for at, ids in given(question)["assignment"].items()
+    }
+    world = wide_world(
+        len(place), 1, len(assignment), max(map(len, assignment.values())), str(release(question)),
+        config=ControllerConfig(delete_topics=True), assignment=assignment,
+    )  # fmt: skip
     settle(world)
     return world
 

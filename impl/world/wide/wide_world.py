@@ -5,7 +5,7 @@ Every step that is listed may be taken, so there is nothing to be refused but a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from impl.core.controller_parts import ControllerConfig
@@ -100,11 +100,12 @@ class WideWorld(SimulatedCluster[WideBroker]):
     """Brokers 1..N, or from ``first_broker`` on, and topics ``t0``, ``t1``, …, each of so many
     partitions, created at the start.
 
-    ``factor``: replicas of each partition, at most as many as there are brokers. ``seed`` only
-    decides what a disk that loses power keeps; ``config`` is the controllers'. Brokers have so many
-    log ``directories``; a follower asks for ``fetch_bytes``. ``observer`` makes who looks on at a
-    broker. ValueError for numbers that make no sense. ``happened``: what the last step did, by
-    broker, for the claims: events of replicas, and what ``ghosts`` has.
+    ``factor``: replicas of each partition, at most as many as there are brokers, round robin unless
+    ``assignment`` says which. ``seed`` only decides what a disk that loses power keeps; ``config``
+    is the controllers'. Brokers have so many log ``directories``; a follower asks for
+    ``fetch_bytes``. ``observer`` makes who looks on at a broker. ValueError for numbers that make
+    no sense. ``happened``: what the last step did, by broker, for the claims: events of replicas,
+    and what ``ghosts`` has.
     """
 
     first_ms = FIRST_INSTANT_MS
@@ -123,6 +124,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
         directories: int = 1,
         fetch_bytes: int = MOST_BYTES,
         first_broker: int = 1,
+        assignment: Mapping[int, Sequence[int]] | None = None,
         zookeeper: ZooKeeper | None = None,
         observer: Callable[[WideBroker], BrokerObserver] = BrokerObserver,
     ) -> None:
@@ -135,6 +137,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
             )
         super().__init__(kinds, Release.of(release), zookeeper or ZooKeeper())
         self.topics, self.partitions, self.factor = topics, partitions, factor
+        self.assignment = assignment
         folders = tuple(FOLDER + f"-{one}" * (one > 1) for one in range(1, directories + 1))
         self.client_view = Acknowledged({})
         self.happened: list[tuple[int, object]] = []
@@ -177,7 +180,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
         topic.
         """
         ids = sorted(self.nodes)
-        assignment = {
+        assignment = self.assignment or {
             number: [ids[(topic + number + one) % len(ids)] for one in range(self.factor)]
             for number in range(self.partitions)
         }
