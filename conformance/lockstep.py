@@ -51,7 +51,6 @@ class WalkProgress:
 
     steps: int = 0
     silent: int = 0
-    driven: int = 0
     fired: dict[str, int] = field(default_factory=dict)
 
 
@@ -399,7 +398,6 @@ class Lockstep:
                 self.history,
                 key,
             )
-        self.progress.driven += 1
         return True
 
 

@@ -120,14 +120,12 @@ class LabController:
         """The lab as the controller of an epoch."""
         return RequestSender(LAB, epoch, self.topic, self.replicas)
 
-    def inform(
-        self, broker: int, epoch: int, state: PartitionStateNode, is_new: bool = False
-    ) -> int:
+    def inform(self, broker: int, epoch: int, state: PartitionStateNode) -> int:
         """Send a broker LeaderAndIsr, as the controller of an epoch; the error code."""
         leader_port = self.ports[state.leader][1] if state.leader in self.ports else 0
         return requests.leader_and_isr(
             self.release, self.ports[broker][0], self.sender(epoch), state,
-            self._broker_epoch(broker), leader_port, is_new,
+            self._broker_epoch(broker), leader_port,
         )  # fmt: skip
 
     def announce(self, broker: int, state: PartitionStateNode) -> int:

@@ -19,10 +19,10 @@ class DiskRecord(NamedTuple):
     epoch: int | None
 
 
-def log_of(data: Path, topic: str, partition: int = 0) -> list[DiskRecord]:
-    """The records of a partition's segments, as far as they can be read."""
+def log_of(data: Path, topic: str) -> list[DiskRecord]:
+    """The records of partition 0, as far as they can be read."""
     found: list[DiskRecord] = []
-    for segment in sorted((data / f"{topic}-{partition}").glob("*.log")):
+    for segment in sorted((data / f"{topic}-0").glob("*.log")):
         content = segment.read_bytes()
         try:
             for at, batch in batches_in(content):
@@ -36,9 +36,9 @@ def log_of(data: Path, topic: str, partition: int = 0) -> list[DiskRecord]:
     return found
 
 
-def cut_log(data: Path, topic: str, end: int, partition: int = 0) -> None:
+def cut_log(data: Path, topic: str, end: int) -> None:
     """Take what is from an offset on off the segments: a tail that was never flushed."""
-    for segment in sorted((data / f"{topic}-{partition}").glob("*.log")):
+    for segment in sorted((data / f"{topic}-0").glob("*.log")):
         content = segment.read_bytes()
         for at, batch in batches_in(content):
             if batch.last_offset >= end:

@@ -73,14 +73,13 @@ class RequestSender(NamedTuple):
 
 def leader_and_isr(
     release: KafkaRelease, port: int, sender: RequestSender, state: PartitionStateNode,
-    broker_epoch: int,
-    leader_port: int, is_new: bool = False,
+    broker_epoch: int, leader_port: int,
 ) -> int:  # fmt: skip
     """Send LeaderAndIsr; the error code of the partition, or of the request if it has one."""
     partition = Fields(
         topic_name=sender.topic, partition_index=0, controller_epoch=state.controller_epoch,
         leader=state.leader, leader_epoch=state.leader_epoch, isr=state.isr,
-        partition_epoch=state.version, replicas=sender.replicas, is_new=is_new,
+        partition_epoch=state.version, replicas=sender.replicas, is_new=False,
         adding_replicas=(), removing_replicas=(),
     )  # fmt: skip
     live = (Fields(broker_id=state.leader, host_name=LOOPBACK, port=leader_port),)

@@ -95,14 +95,14 @@ def run_in_threads(
 
 
 @contextmanager
-def written_to(cluster: Cluster, seed: int = 0, every_s: float = 0.03) -> Iterator[list[int]]:
+def written_to(cluster: Cluster) -> Iterator[list[int]]:
     """Records are written and read all the while; the list counts those that were acknowledged."""
     ended, acknowledged = threading.Event(), [0]
 
     def write() -> None:
-        chance = random.Random(seed)
+        chance = random.Random(0)
         with Producer(cluster.addresses(), timeout_s=2) as producer:
-            while not ended.wait(every_s):
+            while not ended.wait(0.03):
                 producer.acks = chance.choice((-1, -1, 1))
                 with contextlib.suppress(ClientError, OSError):
                     sent = producer.send(TOPIC, [b"v"] * chance.choice((1, 3)))
@@ -110,7 +110,7 @@ def written_to(cluster: Cluster, seed: int = 0, every_s: float = 0.03) -> Iterat
 
     def read() -> None:
         with Consumer(cluster.addresses(), timeout_s=2) as consumer:
-            while not ended.wait(every_s * 5):
+            while not ended.wait(0.15):
                 with contextlib.suppress(ClientError, OSError):
                     for partition in consumer.partitions(TOPIC, time.monotonic() + 1):
                         end = consumer.offset(TOPIC, partition, -1)
