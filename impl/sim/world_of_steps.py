@@ -32,7 +32,10 @@ class StepNotPossible(Exception):
         self.reason = reason
 
 
-Candidates = Callable[[Any], Iterable[tuple[int, ...]]]
+Arguments = Iterable[tuple[int, ...]]
+"""Those with which a step may be taken, or that are worth asking about."""
+
+Candidates = Callable[[Any], Arguments]
 """The arguments worth asking about, sorted."""
 
 UnmetCondition = Callable[..., str | None]

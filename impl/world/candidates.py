@@ -6,45 +6,42 @@ the first condition of whatever step it is for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from impl.sim.world_of_steps import Arguments
 from impl.world.cluster import PartitionCluster
 
-Many = Iterable[tuple[int, ...]]
 
-
-def each_controller(world: PartitionCluster) -> Many:
+def each_controller(world: PartitionCluster) -> Arguments:
     """(broker,) for whoever believes that it is the controller."""
     return [(one,) for one, its in world.controllers.items() if its.belief is not None]
 
 
-def each_candidate(world: PartitionCluster) -> Many:
+def each_candidate(world: PartitionCluster) -> Arguments:
     """(broker,) for whoever is about to be one."""
     return [(one,) for one, its in world.controllers.items() if its.candidacy is not None]
 
 
-def each_controller_and_broker(world: PartitionCluster) -> Many:
+def each_controller_and_broker(world: PartitionCluster) -> Arguments:
     """(controller, broker), itself included."""
     return [(one, two) for (one,) in each_controller(world) for two in world.brokers]
 
 
-def each_leader(world: PartitionCluster) -> Many:
+def each_leader(world: PartitionCluster) -> Arguments:
     """(broker,) for whoever believes that it leads."""
     return [(one,) for one, host in world.hosts.items() if host.partition.leads]
 
 
-def each_leader_and_other(world: PartitionCluster) -> Many:
+def each_leader_and_other(world: PartitionCluster) -> Arguments:
     """(leader, another broker)."""
     return [(one, two) for (one,) in each_leader(world) for two in world.brokers if one != two]
 
 
-def each_isr_writer(world: PartitionCluster) -> Many:
+def each_isr_writer(world: PartitionCluster) -> Arguments:
     """(broker,) for every leader whose ISR write is under way."""
     hosts = world.hosts.items()
     return [(one,) for one, host in hosts if host.partition.isr_write is not None]
 
 
-def each_connection(world: PartitionCluster) -> Many:
+def each_connection(world: PartitionCluster) -> Arguments:
     """(follower, leader) of every connection that is in use."""
     return [
         (one, to)
@@ -54,7 +51,7 @@ def each_connection(world: PartitionCluster) -> Many:
     ]
 
 
-def each_question(world: PartitionCluster) -> Many:
+def each_question(world: PartitionCluster) -> Arguments:
     """(leader, follower) of every connection on which an answer is awaited."""
     return sorted(
         (to, one)

@@ -7,11 +7,10 @@ of what is under way to it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from typing import Any, Protocol
 
 from impl.releases import Release
-from impl.sim.world_of_steps import StepKind, WorldOfSteps, refusable
+from impl.sim.world_of_steps import Arguments, StepKind, WorldOfSteps, refusable
 from impl.znodes import paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import EmbeddedSession, ZooKeeper
@@ -92,12 +91,12 @@ def administrator(zookeeper: ZooKeeper, release: Release) -> ZnodeClient:
     return client
 
 
-def each_broker(world: Any) -> Iterable[tuple[int, ...]]:
+def each_broker(world: Any) -> Arguments:
     """(broker,) for every broker."""
     return [(broker,) for broker in world.brokers]
 
 
-def once(world: Any) -> Iterable[tuple[int, ...]]:
+def once(world: Any) -> Arguments:
     """The one choice of no arguments."""
     return [()]
 

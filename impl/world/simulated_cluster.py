@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from impl.core.event_controller import EventController
 from impl.releases import Release
-from impl.sim.world_of_steps import Step, StepKind, offered
+from impl.sim.world_of_steps import Arguments, Step, StepKind, offered
 from impl.world.processes import (
     PROCESSES,
     Process,
@@ -30,7 +30,6 @@ STEP_MS = 20
 REBALANCE = "AutoPreferredReplicaLeaderElection"
 """The event that leaders are balanced."""
 
-One = Iterable[tuple[int, ...]]
 Broker = TypeVar("Broker", bound=SimulatedBroker, covariant=True)
 
 
@@ -105,7 +104,7 @@ class SimulatedCluster(WorldOfProcesses, Generic[Broker]):
 Cluster = SimulatedCluster[SimulatedBroker]
 
 
-def brokers_that(rule: Callable[[SimulatedBroker], object]) -> Callable[[Cluster], One]:
+def brokers_that(rule: Callable[[SimulatedBroker], object]) -> Callable[[Cluster], Arguments]:
     """Steps of one broker, where a rule holds of it."""
     return lambda world: [(number,) for number, node in world.nodes.items() if rule(node)]
 
@@ -138,7 +137,7 @@ async def _rebalances(controller: EventController) -> None:
     await controller.guarded(controller.rebalance)
 
 
-def _unasked(world: Cluster) -> One:
+def _unasked(world: Cluster) -> Arguments:
     return [] if paths.PREFERRED_ELECTION in world.zookeeper.nodes else [()]
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from impl.core.replica_manager import Replica
-from impl.sim.world_of_steps import StepKind, offered
+from impl.sim.world_of_steps import Arguments, StepKind, offered
 from impl.world.simulated_cluster import STEP_MS
 from impl.world.staged.server import LAG_MS, StagedBroker, StagedPartition
 from impl.world.staged.staged_cluster import TOPIC, StagedCluster
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
-
-One = Iterable[tuple[int, ...]]
 
 
 def at(number: int) -> TopicPartition:
@@ -46,7 +42,7 @@ def has_all(world: StagedCluster, broker: int, partition: TopicPartition) -> boo
     return all(offset < len(ids) and ids[offset] == one for offset, one in committed)
 
 
-def _committing(world: StagedCluster) -> One:
+def _committing(world: StagedCluster) -> Arguments:
     found = []
     for server, replica, number in leading(world):
         one = at(number)
@@ -80,7 +76,7 @@ def leader_commits(world: StagedCluster, leader: int, partition: int) -> None:
         world.committed[one][offset] = record
 
 
-def _behind(world: StagedCluster) -> One:
+def _behind(world: StagedCluster) -> Arguments:
     return [
         (other.broker, server.broker, number)
         for server, replica, number in leading(world)
@@ -95,7 +91,7 @@ def follower_catches_up(world: StagedCluster, follower: int, leader: int, partit
     world.nodes[follower].catches_up(at(partition), world.nodes[leader])
 
 
-def _with_members(world: StagedCluster) -> One:
+def _with_members(world: StagedCluster) -> Arguments:
     return [
         (server.broker, member, number)
         for server, replica, number in leading(world)
@@ -122,7 +118,7 @@ def leader_maybe_shrinks_isr(
         wait(mine.shrink([replica], world.now_ms()))
 
 
-def _fetching(world: StagedCluster) -> One:
+def _fetching(world: StagedCluster) -> Arguments:
     found = []
     for server, replica, number in leading(world):
         one = at(number)
@@ -150,7 +146,7 @@ def leader_maybe_expands_isr(
     mine.joining = None
 
 
-def _with_news(world: StagedCluster) -> One:
+def _with_news(world: StagedCluster) -> Arguments:
     return [
         (broker, one.partition)
         for broker, server in world.nodes.items()

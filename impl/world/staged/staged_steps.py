@@ -4,7 +4,7 @@ operators and timers ask for; sessions and log directories that end."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -13,7 +13,7 @@ from impl.core.answers import NONE
 from impl.core.broker_changes import BrokerNotAvailable, StaleBrokerEpoch
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
-from impl.sim.world_of_steps import offered
+from impl.sim.world_of_steps import Arguments, offered
 from impl.world import simulated_cluster
 from impl.world.processes import broker_reconnects, session_expires
 from impl.world.simulated_cluster import broker_stops, brokers_that, leaders_are_rebalanced
@@ -24,8 +24,7 @@ from impl.world.staged.staged_cluster import StagedCluster
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import broker_version, encode_broker
 
-One = Iterable[tuple[int, ...]]
-Candidates = Callable[[StagedCluster], One]
+Candidates = Callable[[StagedCluster], Arguments]
 
 
 def _staged_that(
@@ -62,7 +61,7 @@ def controller_continues_event(world: StagedCluster, broker: int) -> None:
     world.nodes[broker].thread.resume()
 
 
-def _next_event(world: StagedCluster) -> One:
+def _next_event(world: StagedCluster) -> Arguments:
     return [
         (broker,)
         for broker, server in world.nodes.items()
@@ -82,8 +81,8 @@ def controller_handles_event(world: StagedCluster, broker: int) -> None:
 # Requests
 
 
-def _arriving(*kinds: type) -> Callable[[StagedCluster], One]:
-    def candidates(world: StagedCluster) -> One:
+def _arriving(*kinds: type) -> Callable[[StagedCluster], Arguments]:
+    def candidates(world: StagedCluster) -> Arguments:
         found: list[tuple[int, ...]] = []
         for sender, to, queue in world.queues():
             if not world.nodes[to].up or not isinstance(queue[0].request, kinds):
@@ -134,7 +133,7 @@ def request_arrives(world: StagedCluster, broker: int, sender: int) -> None:
     server.handle_request(sent)
 
 
-def _orphaned(world: StagedCluster) -> One:
+def _orphaned(world: StagedCluster) -> Arguments:
     return [
         (to, sender)
         for sender, server in world.nodes.items()
@@ -180,7 +179,7 @@ def log_directory_fails(world: StagedCluster, broker: int, partition: int) -> No
     world.nodes[broker].lose(at(partition))
 
 
-def _may_fail_alone(world: StagedCluster) -> One:
+def _may_fail_alone(world: StagedCluster) -> Arguments:
     """Up to 0.11 a broker halts whose log directory fails: it crashes (KIP-112, 1.0)."""
     if not world.release.since("1.0"):
         return []
@@ -235,7 +234,7 @@ def broker_changes_endpoints(world: StagedCluster, broker: int) -> None:
     world.zookeeper.set_data(paths.broker(broker), encode_broker(server.info(), version))
 
 
-def _repeatable(world: StagedCluster) -> One:
+def _repeatable(world: StagedCluster) -> Arguments:
     return [
         (to, sender)
         for sender, to, queue in world.queues()
@@ -249,7 +248,7 @@ def stop_replica_is_sent_again(world: StagedCluster, broker: int, sender: int) -
     world.late[broker] = world.queue(sender, broker)[0]
 
 
-def _late(world: StagedCluster) -> One:
+def _late(world: StagedCluster) -> Arguments:
     return [(broker,) for broker in sorted(world.late) if world.nodes[broker].up]
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from impl.sim.world_of_steps import refusable
+from impl.sim.world_of_steps import Arguments, refusable
 from impl.world.processes import once
 from impl.world.stepped.controller_run import TOPIC
-from impl.world.stepped.state import Many, SteppedCluster, Unmet, each_list
+from impl.world.stepped.state import SteppedCluster, Unmet, each_list
 from impl.znodes import paths
 from impl.znodes.topics import ReplicaAssignment, TopicZnode, encode_topic, topic_version
 from impl.zookeeper.port import wait
 
 
-def each_list_and_count(world: SteppedCluster) -> Many:
+def each_list_and_count(world: SteppedCluster) -> Arguments:
     """(first, second, third, partitions)."""
     counts = range(1, len(world.partitions) + 1)
     return ((*ids, count) for ids in each_list(world) for count in counts)
 
 
-def each_partition_and_list(world: SteppedCluster) -> Many:
+def each_partition_and_list(world: SteppedCluster) -> Arguments:
     """(partition, first, second, third)."""
     return ((number, *ids) for number in world.partitions for ids in each_list(world))
 

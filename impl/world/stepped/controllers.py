@@ -5,12 +5,11 @@ from __future__ import annotations
 from impl.core.partition_machine import PREFERRED
 from impl.sim.event_run import as_watch_event
 from impl.sim.suspension_points import is_registered
-from impl.sim.world_of_steps import StepKind, refusable
+from impl.sim.world_of_steps import Arguments, StepKind, refusable
 from impl.world.processes import PROCESS_IS_UP, each_broker
 from impl.world.stepped.batches import is_deleting_partition_znodes
 from impl.world.stepped.controller_run import TOPIC
 from impl.world.stepped.state import (
-    Many,
     SteppedCluster,
     Unmet,
     each_broker_and_partition,
@@ -24,7 +23,7 @@ from impl.zookeeper.znode import WatchEvent as Notification
 CHANGED = Notification(EventType.CHILDREN_CHANGED, paths.BROKER_IDS)
 
 
-def each_answer(world: SteppedCluster) -> Many:
+def each_answer(world: SteppedCluster) -> Arguments:
     """(broker, who answered its controller)."""
     epochs = {broker: world.context(broker).epoch for broker in world.brokers}
     return sorted(

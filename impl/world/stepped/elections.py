@@ -18,11 +18,11 @@ from impl.core.request_batch import NO_BROKER_EPOCH
 from impl.sim.effects import ZkOperation
 from impl.sim.event_run import SuspensionPoint
 from impl.sim.suspension_points import is_claim, is_registered, registered_epoch
-from impl.sim.world_of_steps import refusable
+from impl.sim.world_of_steps import Arguments, refusable
 from impl.world.processes import each_broker
 from impl.world.stepped.controller_run import FIRST, ControllerRun, Grain, is_to_write
 from impl.world.stepped.replica import SteppedReplica
-from impl.world.stepped.state import Many, SteppedCluster, Unmet
+from impl.world.stepped.state import SteppedCluster, Unmet
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
 from impl.zookeeper import Op
@@ -63,7 +63,7 @@ ELECTIONS = Grain(
 """Who is the controller."""
 
 
-def each_arrival(world: SteppedCluster) -> Many:
+def each_arrival(world: SteppedCluster) -> Arguments:
     """(broker, controller, its epoch) of what was sent, wherever it may come."""
     return sorted(
         (broker, sender, epoch) for broker in world.brokers for epoch, sender in world.sent

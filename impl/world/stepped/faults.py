@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from impl.core.requests import LeaderAndIsr
 from impl.sim.suspension_points import is_lost, registered_epoch
-from impl.sim.world_of_steps import refusable
+from impl.sim.world_of_steps import Arguments, refusable
 from impl.world.processes import PROCESS_IS_UP, each_broker
-from impl.world.stepped.state import Many, SteppedCluster, Unmet
+from impl.world.stepped.state import SteppedCluster, Unmet
 
 
-def each_sender(world: SteppedCluster) -> Many:
+def each_sender(world: SteppedCluster) -> Arguments:
     """(controller epoch, target) of what is under way, or answered."""
     return sorted({*world.connections, *world.answers})
 
 
-def each_term_and_broker(world: SteppedCluster) -> Many:
+def each_term_and_broker(world: SteppedCluster) -> Arguments:
     """(target, controller epoch) of every controller that there was."""
     epochs = range(1, world.epoch() + 1)
     return [(broker, epoch) for broker in world.brokers for epoch in epochs]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from impl.sim.world_of_steps import refusable
+from impl.sim.world_of_steps import Arguments, refusable
 from impl.world.processes import each_broker
 from impl.world.stepped.controller_run import FIRST, TOPIC, is_to_write
 from impl.world.stepped.requests import unheard_unmet
-from impl.world.stepped.state import Many, SteppedCluster, Unmet, each_two
+from impl.world.stepped.state import SteppedCluster, Unmet, each_two
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
 from impl.zookeeper.port import wait
@@ -17,7 +17,7 @@ MOST_ROUNDS = 8
 """Fetches of a follower until it has everything: it cuts, it fetches, and that is noted."""
 
 
-def each_member(world: SteppedCluster) -> Many:
+def each_member(world: SteppedCluster) -> Arguments:
     """(leader, replica, partition), of who believes that it leads."""
     for leader in world.brokers:
         led = [number for number in world.partitions if world.role(leader, number) == "leader"]
@@ -25,7 +25,7 @@ def each_member(world: SteppedCluster) -> Many:
             yield from ((leader, replica, number) for number in led)
 
 
-def each_member_and_controller(world: SteppedCluster) -> Many:
+def each_member_and_controller(world: SteppedCluster) -> Arguments:
     """(leader, replica, partition, broker)."""
     return ((*one, broker) for one in each_member(world) for broker in world.brokers)
 

@@ -12,7 +12,7 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.event_run import SuspensionPoint, as_watch_event
-from impl.sim.world_of_steps import Step, StepKind
+from impl.sim.world_of_steps import Arguments, Step, StepKind
 from impl.world.hosted_world import Connection, HostedWorld
 from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
 from impl.world.stepped.host import Host, RequestInFlight
@@ -37,30 +37,28 @@ KIND_OF = {one.path: kind for kind, one in NOTIFICATIONS.items()}
 Unmet = str | None
 """The first condition of a step that does not hold, as a positive sentence; None if all hold."""
 
-Many = Iterable[tuple[int, ...]]
 
-
-def each_two(world: SteppedCluster) -> Many:
+def each_two(world: SteppedCluster) -> Arguments:
     """(one, another), a broker with itself included."""
     return ((one, two) for one in world.brokers for two in world.brokers)
 
 
-def each_list(world: SteppedCluster) -> Many:
+def each_list(world: SteppedCluster) -> Arguments:
     """(first, second, third) of each list of replicas, 0 for nobody."""
     return world.lists
 
 
-def each_broker_and_list(world: SteppedCluster) -> Many:
+def each_broker_and_list(world: SteppedCluster) -> Arguments:
     """(broker, first, second, third)."""
     return ((broker, *ids) for broker in world.brokers for ids in world.lists)
 
 
-def each_broker_and_partition(world: SteppedCluster) -> Many:
+def each_broker_and_partition(world: SteppedCluster) -> Arguments:
     """(broker, partition)."""
     return ((broker, number) for broker in world.brokers for number in world.partitions)
 
 
-def each_connection(world: SteppedCluster) -> Many:
+def each_connection(world: SteppedCluster) -> Arguments:
     """(target, controller epoch) of what is under way."""
     return sorted((broker, controller) for controller, broker in world.connections)
 

@@ -6,7 +6,7 @@ watermark, log end. The core is not consulted, so a claim can compare the two (`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from impl.core.fetcher_thread import EARLIEST, LATEST, EpochQuestion, FetcherError, FetchQuestion
@@ -15,7 +15,7 @@ from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, Replica
 from impl.log.record import StoredRecord
 from impl.log.record_batch import batches_in, encode_batch, records_of
 from impl.log.stored_log import StoredLog
-from impl.sim.world_of_steps import offered
+from impl.sim.world_of_steps import Arguments, offered
 from impl.world.fetches import MOST_BYTES
 from impl.world.wide.controller_requests import was_lately_caught_up
 from impl.world.wide.fetch_rounds import refusal
@@ -25,7 +25,6 @@ from impl.world.wide.wide_world import WideWorld
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
-Args = Iterable[tuple[int, ...]]
 AT = "broker topic partition"
 UNASSIGNED = 99
 """A broker that is nobody's replica."""
@@ -33,7 +32,7 @@ UNASSIGNED = 99
 NOT_GIVEN = (-1, -1)
 
 
-def _anywhere(world: WideWorld) -> Args:
+def _anywhere(world: WideWorld) -> Arguments:
     return [
         (number, topic, partition)
         for number, _ in world.running()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
 
 from impl.core.answers import NONE
 from impl.core.api import PREFERRED_TYPE, UNCLEAN_TYPE, ControllerApi
@@ -13,7 +12,7 @@ from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, DelayedProduce
 from impl.log.errors import StorageError
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
-from impl.sim.world_of_steps import offered
+from impl.sim.world_of_steps import Arguments, offered
 from impl.world.fetches import MOST_BYTES
 from impl.world.wide.controller_answers import (
     AlterReassignmentsAnswered,
@@ -30,13 +29,12 @@ from impl.world.wide.wide_world import WideWorld
 from impl.znodes import TopicPartition, encode_reassignment, paths
 from impl.zookeeper.port import wait
 
-Args = Iterable[tuple[int, ...]]
 AT = "broker topic partition"
 ENOUGH_WAITING = 2
 """A leader with so many producers that wait for its ISR gets no more of them."""
 
 
-def _leaders(world: WideWorld) -> Args:
+def _leaders(world: WideWorld) -> Arguments:
     return [
         (number, int(one.topic[1:]), one.partition)
         for number, node in world.running()
@@ -58,7 +56,7 @@ def producer_appends(world: WideWorld, broker: int, topic: int, partition: int) 
     node.waiting.setdefault(one, []).append(Waiting(done.awaited, record))
 
 
-def _answered(world: WideWorld, is_acknowledged: bool) -> Args:
+def _answered(world: WideWorld, is_acknowledged: bool) -> Arguments:
     found = []
     for number, node in world.running():
         for one, waiting in node.waiting.items():
@@ -68,11 +66,11 @@ def _answered(world: WideWorld, is_acknowledged: bool) -> Args:
     return found
 
 
-def _acknowledged(world: WideWorld) -> Args:
+def _acknowledged(world: WideWorld) -> Arguments:
     return _answered(world, is_acknowledged=True)
 
 
-def _refused(world: WideWorld) -> Args:
+def _refused(world: WideWorld) -> Arguments:
     return _answered(world, is_acknowledged=False)
 
 
@@ -104,7 +102,7 @@ def _keep(held: dict[int, int], offset: int, record: int, awaited: DelayedProduc
         del held[next(iter(held))]
 
 
-def _readable(world: WideWorld) -> Args:
+def _readable(world: WideWorld) -> Arguments:
     return [
         (number, int(one.partition.topic[1:]), one.partition.partition)
         for number, node in world.running()
@@ -131,7 +129,7 @@ def consumer_reads(world: WideWorld, broker: int, topic: int, partition: int) ->
 # Operators
 
 
-def _deletable(world: WideWorld) -> Args:
+def _deletable(world: WideWorld) -> Arguments:
     if not world.release.since("0.11"):
         return []
     return [
@@ -151,7 +149,7 @@ def records_are_deleted(world: WideWorld, broker: int, topic: int, partition: in
         log.log_start = log.high_watermark
 
 
-def _missing(world: WideWorld) -> Args:
+def _missing(world: WideWorld) -> Arguments:
     nodes = world.zookeeper.nodes
     return [(one,) for one in range(world.topics) if paths.topic(f"t{one}") not in nodes]
 
@@ -162,7 +160,7 @@ def topic_is_created(world: WideWorld, topic: int) -> None:
     world.create_topic(topic)
 
 
-def _there(world: WideWorld) -> Args:
+def _there(world: WideWorld) -> Arguments:
     return [(one,) for one in world.existing_topics()]
 
 
@@ -205,7 +203,7 @@ def _request_moves(world: WideWorld, targets: dict[TopicPartition, list[int]]) -
     wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment(targets)))
 
 
-def _all_movable(world: WideWorld) -> Args:
+def _all_movable(world: WideWorld) -> Arguments:
     return [()] if _movable(world) else []
 
 
@@ -235,7 +233,7 @@ def _active_controllers(world: WideWorld) -> list[WideBroker]:
     return [max(active, key=lambda node: node.controller.core.context.epoch)]
 
 
-def _to_be_asked(world: WideWorld) -> Args:
+def _to_be_asked(world: WideWorld) -> Arguments:
     return _with_states(world) if _active_controllers(world) else []
 
 
@@ -249,7 +247,7 @@ def controller_is_asked_to_reassign(world: WideWorld, topic: int, partition: int
     _alter(world, TopicPartition(f"t{topic}", partition), _target(world, world.factor - fewer))
 
 
-def _moving(world: WideWorld) -> Args:
+def _moving(world: WideWorld) -> Arguments:
     return [
         (int(one.topic[1:]), one.partition)
         for node in _active_controllers(world)
@@ -316,7 +314,7 @@ def _never_granted(world: WideWorld, one: TopicPartition) -> dict[TopicPartition
     return others if other == one else {other: target, **others}
 
 
-def _anybody(world: WideWorld) -> Args:
+def _anybody(world: WideWorld) -> Arguments:
     return [()] if _active_controllers(world) else []
 
 

@@ -13,7 +13,7 @@ from impl.core.api import AlteredIsrs, ControllerApi
 from impl.core.cluster_context import ClusterContext
 from impl.core.event_controller import EventController
 from impl.error_codes import NONE
-from impl.sim.world_of_steps import offered
+from impl.sim.world_of_steps import Arguments, offered
 from impl.world.wide.controller_answers import AlterIsrAnswered, error_of_request, refused_isrs
 from impl.world.wide.controller_requests import Difference, first_wrong
 from impl.world.wide.ghosts import IsrAnswersTaken, IsrsAsked
@@ -21,13 +21,12 @@ from impl.world.wide.node import IsrRequest, WideBroker
 from impl.world.wide.wide_world import WideWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
-One = Iterable[tuple[int, ...]]
 BROKER = "broker"
 PERMANENT = {"FENCED_LEADER_EPOCH", "INVALID_UPDATE_VERSION", "UNKNOWN_TOPIC_OR_PARTITION"}
 """Errors after which a leader waits for a LeaderAndIsr (``handleAlterIsrResponse``)."""
 
 
-def _with_changes(world: WideWorld) -> One:
+def _with_changes(world: WideWorld) -> Arguments:
     return [
         (number,)
         for number, node in world.running()
@@ -48,7 +47,7 @@ def isr_is_asked_for(world: WideWorld, broker: int) -> None:
     node.isr_request = IsrRequest(changes, node.epoch, controller)
 
 
-def _sent(world: WideWorld) -> One:
+def _sent(world: WideWorld) -> Arguments:
     return [
         (number,)
         for number, node in world.nodes.items()
@@ -100,7 +99,7 @@ def _never_granted(
     return {TopicPartition("t", 0): nowhere, **dict(list(older.items())[:1])}
 
 
-def _answered(world: WideWorld) -> One:
+def _answered(world: WideWorld) -> Arguments:
     return [
         (number,)
         for number, node in world.running()
@@ -150,7 +149,7 @@ def _taken_otherwise(
         yield f"another ISR of {one} to ask for", one in node.alter_isr.waiting, waits
 
 
-def _under_way(world: WideWorld) -> One:
+def _under_way(world: WideWorld) -> Arguments:
     return [(number,) for number, node in world.running() if node.isr_request is not None]
 
 
@@ -159,7 +158,7 @@ def isr_request_is_lost(world: WideWorld, broker: int) -> None:
     world.nodes[broker].isr_request = None
 
 
-def _unanswerable(world: WideWorld) -> One:
+def _unanswerable(world: WideWorld) -> Arguments:
     """Whoever was asked is down, or has dropped the event: the request times out."""
     return [
         (number,)

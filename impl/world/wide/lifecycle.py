@@ -4,13 +4,12 @@ refuses."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
 
 from impl.core.broker_changes import BrokerNotAvailable
 from impl.core.partition import NotAssignedReplica, RemoteReplica
 from impl.core.replica_events import IsrShrinking
 from impl.core.replica_manager import Replica
-from impl.sim.world_of_steps import Act, Candidates, StepKind, offered
+from impl.sim.world_of_steps import Act, Arguments, Candidates, StepKind, offered
 from impl.world.simulated_cluster import (
     broker_stops,
     brokers_that,
@@ -22,7 +21,6 @@ from impl.world.wide.wide_world import WideWorld
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 from impl.zookeeper.port import wait
 
-One = Iterable[tuple[int, ...]]
 BROKER = "broker"
 MOST_DENIED = 13
 """The operation that is refused is one of the first so many."""
@@ -36,7 +34,7 @@ def power_fails(world: WideWorld, broker: int) -> None:
     world.crash(broker, power=True)
 
 
-def _with_disk_to_lose(world: WideWorld) -> One:
+def _with_disk_to_lose(world: WideWorld) -> Arguments:
     nodes = world.nodes.items()
     return [(number,) for number, node in nodes if not node.up and node.disk.changes]
 
@@ -46,7 +44,7 @@ def disk_is_lost(world: WideWorld, broker: int) -> None:
     world.nodes[broker].fresh_disk()
 
 
-def _failing(world: WideWorld) -> One:
+def _failing(world: WideWorld) -> Arguments:
     """One of several log directories, of which one is left."""
     return [
         (number, at)
@@ -62,7 +60,7 @@ def log_directory_fails(world: WideWorld, broker: int, directory: int) -> None:
     node.disk.failing.add(node.folders[directory])
 
 
-def _runs(world: WideWorld) -> One:
+def _runs(world: WideWorld) -> Arguments:
     return [(number,) for number, _ in world.running()]
 
 
@@ -81,7 +79,7 @@ def _active(world: WideWorld) -> int | None:
     return next((number for number, node in world.running() if node.controller.active), None)
 
 
-def _leaving(world: WideWorld) -> One:
+def _leaving(world: WideWorld) -> Arguments:
     active = _active(world)
     return [] if active is None or len(world.running()) < 2 else _runs(world)
 
@@ -122,7 +120,7 @@ def logs_are_kept_small(world: WideWorld, broker: int) -> None:
     logs.checkpoint()
 
 
-def with_lagging(world: WideWorld) -> One:
+def with_lagging(world: WideWorld) -> Arguments:
     """Leaders of whose ISRs a member lags."""
     now = world.now_ms()
     return [
@@ -174,7 +172,7 @@ def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
         world.happened.append((broker, announced))
 
 
-def with_news(world: WideWorld) -> One:
+def with_news(world: WideWorld) -> Arguments:
     """Leaders of changed ISRs that the controller has not been notified of."""
     now = world.now_ms()
     return [
