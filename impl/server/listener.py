@@ -76,7 +76,12 @@ class Listener:
                 finally:
                     listener._quotas.give_back(self.client_address[0])
 
-        class Server(_Server):
+        class Server(socketserver.ThreadingTCPServer):
+            allow_reuse_address = True
+            daemon_threads = True
+            block_on_close = False
+            request_queue_size = 64
+
             def verify_request(self, request: object, client_address: Any) -> bool:
                 try:
                     listener._quotas.take(client_address[0], lambda: listener._stopped)
@@ -178,10 +183,3 @@ def send_pieces(connection: socket.socket, pieces: list[Any]) -> None:
     finally:
         for region in regions:
             region.release()
-
-
-class _Server(socketserver.ThreadingTCPServer):
-    allow_reuse_address = True
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 64
