@@ -230,7 +230,7 @@ def _overtaken(name: str, candidates: Candidates, act: Act) -> StepKind:
     """The step, and before one of its operations arrives at ZooKeeper, if it has so many, something
     else (``happens_meanwhile``)."""
 
-    def pairs(world: WideWorld) -> One:
+    def pairs(world: WideWorld) -> Arguments:
         return [(one, other) for (one,) in candidates(world) for other in world.nodes]
 
     def is_overtaken(world: WideWorld, broker: int, other: int) -> None:
