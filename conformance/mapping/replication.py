@@ -412,8 +412,12 @@ FAMILIES = {
             "leader_acknowledges_acks_all", "consumer_reads",
         ),
     ),
+    "crashes": Family("a process crashes, and starts again", {"crashes": 1}),
+    "sessions": Family(
+        "a session ends: its process goes on, and obeys, until it registers anew", {"expiries": 1}),
+    "lost_answers": Family("a request, or the answer to one, is lost", {"losses": 1}),
 }  # fmt: skip
-"""Two epochs, and all that is not about them left out."""
+"""Two epochs, and all that is not about them left out; and one fault of each kind, whole."""
 
 
 def _may_be_empty(world: PartitionCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
