@@ -1,6 +1,7 @@
-"""Brokers with in-memory disks, one ZooKeeper, and their faults, for several worlds.
+"""Whole brokers, one ZooKeeper, and their faults, for the worlds `staged` and `wide`.
 
-Which other steps there are, and how finely a controller's event is seen, is up to each world.
+What a broker keeps its logs on, which other steps there are, and how finely a controller's event is
+seen, is up to each world.
 """
 
 from __future__ import annotations
