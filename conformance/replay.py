@@ -18,8 +18,7 @@ from typing import Any
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, StepRow, model_arguments
 from conformance.observed import Observed, Place
 from conformance.trace_report import TraceReport, UnknownLeaf, finding, unreadable
-from impl import Trace, TraceError
-from impl.world.trace import TraceEvent, TraceHeader, events_in, opened
+from impl.world.trace import Trace, TraceError, TraceEvent, TraceHeader, events_in, opened
 from model.language.explain import place_and_value
 from model.language.sparse import Index, SparseState
 from model.systems import system

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from impl import TraceError
+from impl.world.trace import TraceError
 from specs.rendering import FLAT, HIDDEN
 from specs.verdict import Finding, FindingKind, Verdict
 

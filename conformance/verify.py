@@ -23,7 +23,7 @@ from conformance.replay import judge
 from conformance.verify_brokers import RowResult, Running, edges_row, lockstep_row, mutants_row
 from conformance.verify_brokers import planned as of_serving_code
 from conformance.walks import walk
-from impl import simulate
+from impl.world.partition_simulator import simulate
 from model.language import RecordedSystem
 from model.replication.alter_isr import SYSTEM as BY_ALTER_ISR
 from model.systems import system

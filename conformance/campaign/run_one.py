@@ -13,10 +13,9 @@ from conformance.diagnosis import diagnose
 from conformance.lockstep import BOUNDS
 from conformance.mutants.planted import PLANTED
 from conformance.replay import judge
-from impl import Trace, TraceError, simulate
 from impl.world.minimize_run import shrink
-from impl.world.partition_simulator import steps_of
-from impl.world.trace import lines_of, parse_trace
+from impl.world.partition_simulator import simulate, steps_of
+from impl.world.trace import Trace, TraceError, lines_of, parse_trace
 from model.replication import SYSTEM as REPLICATION
 from specs.verdict import Verdict
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, show_table, unknown
 from conformance.cli.git_commit import commit_of
-from impl import PROFILES
 from impl.sim.simulator import SWARM
+from impl.world.faults import PROFILES
 from specs.rendering import as_data
 from specs.verdict import combine
 

@@ -27,11 +27,12 @@ from conformance.cli.common import (
 from conformance.cli.git_commit import commit_of
 from conformance.cli.keep_results import keep_trace, open_option, show_file, story_option
 from conformance.cli.simulate_cluster import simulate_cluster
-from impl import KINDS, PROFILES, Trace, read_trace, write_trace
 from impl.sim.simulator import JOINED_BY, SWARM
 from impl.world.cluster import MOST_BROKERS
+from impl.world.faults import PROFILES
 from impl.world.partition_simulator import PartitionSimulator, steps_of
-from impl.world.trace import TraceEvent, TraceHeader, write_events
+from impl.world.partition_steps import KINDS
+from impl.world.trace import Trace, TraceEvent, TraceHeader, read_trace, write_events, write_trace
 from model.faults import FAULTS
 from model.replication import SYSTEM as REPLICATION
 from specs.rendering import as_data

@@ -19,7 +19,6 @@ from conformance.mapping.rows import (
     SystemMap,
     row,
 )
-from impl import Step
 from impl.core.deletion import DeletionManager
 from impl.core.event_controller import EventController
 from impl.core.reassigner import Reassigner
@@ -28,6 +27,7 @@ from impl.releases import DEFAULT, Release
 from impl.sim.effects import JournalReport, SendRequests
 from impl.sim.event_run import ControllerThread
 from impl.sim.suspension_points import is_lost, registered_epoch
+from impl.sim.world_of_steps import Step
 from impl.world.stepped.controller_run import writes_state
 from impl.world.stepped.host import RequestInFlight
 from impl.world.stepped.moves import UNKNOWN, has_news, registered_state, state_known_by

@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from conformance.mapping.rows import Facts, FactTable, Family, PossibleNow, StepRow, SystemMap, row
-from impl import PartitionCluster, Step, observe, partition_cluster
 from impl.core.partition import UNKNOWN_END
 from impl.releases import DEFAULT, Release
+from impl.sim.world_of_steps import Step
+from impl.world.cluster import PartitionCluster
 from impl.world.disk_failures import failing_disk_cluster
+from impl.world.observation import observe
+from impl.world.partition_steps import partition_cluster
 
 _OWN_ELECTION = "reading the epoch before a registration is a step of the system `election`"
 _LOST = "a registration that lost the race changes nothing"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from impl import Step
 from impl.releases import DEFAULT, Release
+from impl.sim.world_of_steps import Step
 
 Arguments = Mapping[str, int]
 

@@ -8,7 +8,7 @@ the topic to be created again and again.
 from __future__ import annotations
 
 from conformance.mapping.rows import Family
-from impl import Step
+from impl.sim.world_of_steps import Step
 
 
 def _steps(text: str) -> tuple[Step, ...]:

@@ -11,7 +11,7 @@ from conformance.partial.laws import CHANGES, find_broken_law
 from conformance.partial.leaves import ObservedLeaves, observed_leaves
 from conformance.partial.read_partial import PartialEvent, PartialTrace, read_partial
 from conformance.trace_report import TraceReport, unreadable
-from impl import TraceError
+from impl.world.trace import TraceError
 from model.language.explain import place_and_value
 from model.systems import system
 from specs.partial.compiled_steps import CompiledSteps, TransitionMove

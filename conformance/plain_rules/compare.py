@@ -16,7 +16,6 @@ from conformance.plain_rules import answers, epoch_cache, moves, request_version
 from conformance.plain_rules import elections as strategies
 from conformance.plain_rules import placement as placement_rules
 from conformance.plain_rules.epoch_cache import End, Entries
-from impl import partition_cluster
 from impl.admin import placement
 from impl.admin import topic_names as impl_names
 from impl.admin.errors import AdminError
@@ -38,6 +37,7 @@ from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from impl.releases import DEFAULT, Release
 from impl.world.broker import PartitionBroker
 from impl.world.fetches import Exchange
+from impl.world.partition_steps import partition_cluster
 from impl.world.stepped.controller_run import FIRST
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.states import NO_LEADER

@@ -21,8 +21,7 @@ from conformance.partial.read_partial import read_partial
 from conformance.replay import REPLAYED, judge
 from conformance.web.played_trace import stepped, system_of
 from conformance.web.replayed_run import NoRunError, ReplayedRun
-from impl import TraceError, read_trace
-from impl.world.trace import opened
+from impl.world.trace import TraceError, opened, read_trace
 from model.language import RecordedSystem
 from model.language.evaluate import SparseState
 from model.language.sorts import Sort

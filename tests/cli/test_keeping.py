@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from conformance.web.findings import of_story_text
-from impl import simulate, write_trace
+from impl.world.partition_simulator import simulate
+from impl.world.trace import write_trace
 from specs.grading import exercises
 from tests.cli.conftest import command as insync
 from tests.planting import commits_alone

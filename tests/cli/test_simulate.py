@@ -9,8 +9,9 @@ import pytest
 import conformance.replay
 from conformance.cli.git_commit import UNKNOWN, commit_of
 from conformance.trace_report import TraceReport
-from impl import KINDS, read_trace
 from impl.world.partition_simulator import steps_of
+from impl.world.partition_steps import KINDS
+from impl.world.trace import read_trace
 from specs.verdict import FindingKind, Verdict
 from tests.planting import commits_alone, takes_anybody
 

@@ -6,8 +6,7 @@ import dataclasses
 import random
 from collections.abc import Callable
 
-from impl import Trace
-from impl.world.trace import TraceEvent, is_end
+from impl.world.trace import Trace, TraceEvent, is_end
 
 
 def _other(value: object) -> object:

@@ -13,9 +13,9 @@ from conformance.edges import walk_edges
 from conformance.lockstep import Lockstep
 from conformance.mapping import MAPPED, map_of
 from conformance.mapping.election import MAP
-from impl import Step
 from impl.core import answers
 from impl.core.event_controller import EventController
+from impl.sim.world_of_steps import Step
 from impl.world.stepped.elections import under_way
 from impl.world.stepped.stepped_cluster import (
     ELECTIONS,

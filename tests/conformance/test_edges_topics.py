@@ -14,13 +14,13 @@ from conformance.lockstep import Lockstep
 from conformance.mapping.topics import LEFT_OUT, MAP, MORE_ROWS
 from conformance.mapping.topics_families import FAMILIES, LARGE
 from conformance.mapping.topics_tasks import task_of
-from impl import Step, StepNotPossible
 from impl.core import answers
 from impl.core.broker_changes import BrokerChanges
 from impl.core.deletion import DeletionManager
 from impl.core.event_controller import EventController
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.replica_manager import ReplicaManager
+from impl.sim.world_of_steps import Step, StepNotPossible
 from impl.world.stepped.stepped_cluster import BATCHES, SteppedCluster, stepped_cluster
 from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient

@@ -11,9 +11,10 @@ from conformance.cli.lockstep import lockstep
 from conformance.effects import EffectsOfOnePartition
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.walks import walk
-from impl import PartitionCluster, Step
 from impl.sim.simulator import SWARM
+from impl.sim.world_of_steps import Step
 from impl.world import control
+from impl.world.cluster import PartitionCluster
 from impl.world.faults import PROFILES
 from impl.world.partition_controller import Requests
 from impl.znodes.client import States, UpdatedStates, ZnodeClient

@@ -9,8 +9,10 @@ from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mapping import AS_RELEASED, ROWS, STEPS_OF, UNOBSERVED
 from conformance.model_stepper import ModelStepper
 from conformance.walks import walk
-from impl import KINDS, PartitionCluster, Step
 from impl.releases import DEFAULT
+from impl.sim.world_of_steps import Step
+from impl.world.cluster import PartitionCluster
+from impl.world.partition_steps import KINDS
 from model.systems import system
 from tests.conformance.machine import InStep, run
 from tests.planting import commits_alone, plant

@@ -18,7 +18,8 @@ from conformance.partial.laws import BY_ONE, CHANGES, NEVER_FALLS, ONE_LEADER, W
 from conformance.partial.leaves import NOT_JUDGED, observed_leaves
 from conformance.partial.read_partial import PartialTrace
 from conformance.trace_report import UnknownLeaf
-from impl import Trace, simulate
+from impl.world.partition_simulator import simulate
+from impl.world.trace import Trace
 from model.language.sorts import Numbers
 from model.systems import system
 from specs.exploration import grounded_for

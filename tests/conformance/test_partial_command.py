@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cli.main import main
-from impl import simulate
+from impl.world.partition_simulator import simulate
 from tests.conformance.test_replay import edited
 from tests.conformance.thinning import LEADER_ISR_EPOCHS, lines_of_partial, thinned
 

@@ -15,7 +15,7 @@ from conformance.partial import judge_partial
 from conformance.partial.leaves import observed_leaves
 from conformance.partial.read_partial import PartialTrace
 from conformance.trace_report import TraceReport
-from impl import simulate
+from impl.world.partition_simulator import simulate
 from model.language.evaluate import Evaluator, SparseState
 from model.systems import system
 from specs.verdict import Verdict

@@ -13,10 +13,10 @@ from conformance.lockstep import Lockstep, Mismatch
 from conformance.mapping.reassignment import MAP, task_of_controller
 from conformance.mapping.rows import Family
 from conformance.walks import walk_part
-from impl import Step, StepNotPossible
 from impl.core.reassigner import Reassigner
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
+from impl.sim.world_of_steps import Step, StepNotPossible
 from impl.world.stepped.stepped_cluster import WRITES, SteppedCluster, stepped_cluster
 from impl.znodes import TopicPartition
 from specs.verdict import Verdict

@@ -13,9 +13,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from conformance.replay import TraceReport, check_trace, judge
-from impl import PROFILES, Trace, simulate, write_trace
-from impl.world.partition_simulator import PartitionSimulator
-from impl.world.trace import TraceEvent, write_events
+from impl.world.faults import PROFILES
+from impl.world.partition_simulator import PartitionSimulator, simulate
+from impl.world.trace import Trace, TraceEvent, write_events, write_trace
 from specs.verdict import Verdict
 from tests.planting import commits_alone
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from conformance.cli.main import main
 from conformance.play_story import replay_story
 from conformance.story_of_run import as_story
-from impl import simulate
+from impl.world.partition_simulator import simulate
 from impl.world.trace import lines_of
 from specs.story import play, read_story
 from specs.story.read import parse

@@ -11,7 +11,8 @@ import pytest
 from conformance.mapping import MAPPED
 from conformance.not_played import ReasonKind
 from conformance.play_story import StoryReplay, replay_story, why_not_applicable
-from impl import KINDS, PartitionCluster
+from impl.world.cluster import PartitionCluster
+from impl.world.partition_steps import KINDS
 from specs.story import Story, parse, read_story
 from specs.verdict import Verdict
 from tests.planting import never_leads, takes_anybody

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from conformance.partial.read_partial import PartialEvent, PartialTrace
-from impl import Trace
-from impl.world.trace import FORMAT, TraceEvent, apply_observation
+from impl.world.trace import FORMAT, Trace, TraceEvent, apply_observation
 
 LEADER_ISR_EPOCHS = (
     "zookeeper.state.leader", "zookeeper.state.leader_epoch", "zookeeper.state.isr",

@@ -147,7 +147,7 @@ def test_the_core_has_no_clock_thread_file_or_socket() -> None:
         "import time", "import datetime", "from threading import Lock", "import asyncio",
         "import sched", "import io", "import os.path", "import http.client", "import random",
         "import sys", "import logging", "import importlib", "import impl.disk",
-        "from impl import server", "from impl.world.candidates import Many",
+        "from impl import server", "from impl.world.candidates import each_leader",
         "from ..server import api",
         "from . import api", "def f() -> object:\n    return open('/x')", "print('x')",
         "t = __import__('time')",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from impl import PartitionCluster
 from impl.sim.world_of_steps import BROKERS, StepKind
+from impl.world.cluster import PartitionCluster
 
 
 def grid(world: PartitionCluster, kind: StepKind) -> Iterable[tuple[int, ...]]:

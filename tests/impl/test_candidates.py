@@ -8,20 +8,15 @@ from typing import Any
 
 import pytest
 
-from impl import (
-    KINDS,
-    PROFILES,
-    PartitionCluster,
-    PartitionSimulator,
-    Step,
-    leaves,
-    observe,
-    partition_cluster,
-)
 from impl.core.partition import RemoteReplica
 from impl.sim.simulator import SWARM
+from impl.sim.world_of_steps import Step
 from impl.world.candidates import each_question
-from impl.world.observation import Changes
+from impl.world.cluster import PartitionCluster
+from impl.world.faults import PROFILES
+from impl.world.observation import Changes, leaves, observe
+from impl.world.partition_simulator import PartitionSimulator
+from impl.world.partition_steps import KINDS, partition_cluster
 from impl.world.trace import apply_observation
 from tests.impl.grid import grid
 

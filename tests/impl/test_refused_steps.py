@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from impl import KINDS, PartitionSimulator, Step, StepNotPossible, partition_cluster
+from impl.sim.world_of_steps import Step, StepNotPossible
 from impl.world.candidates import LEADS
+from impl.world.partition_simulator import PartitionSimulator
+from impl.world.partition_steps import KINDS, partition_cluster
 from tests.impl.grid import grid
 
 REASONS = {

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from conformance.vectors.implementation.batch_log import no_client
-from impl import partition_cluster
 from impl.core.fetcher_thread import (
     FetcherError,
     FetchReply,
@@ -19,6 +18,7 @@ from impl.log import LogConfig, LogManager, LogSettings
 from impl.log.stored_log import StoredLogs
 from impl.releases import Release
 from impl.world.broker import PartitionBroker
+from impl.world.partition_steps import partition_cluster
 from impl.world.stepped.controller_run import FIRST
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from conformance.replay import judge
-from impl import Trace, simulate
 from impl.sim.simulator import SWARM
 from impl.world.faults import LEFT_OUT, REPLICATION_FAULTS
 from impl.world.minimize_run import FAULTS, shrink
-from impl.world.partition_simulator import record, steps_of
+from impl.world.partition_simulator import record, simulate, steps_of
+from impl.world.trace import Trace
 from tests.planting import plant
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from impl import KINDS, PROFILES, PartitionSimulator, simulate
+from impl.world.faults import PROFILES
+from impl.world.partition_simulator import PartitionSimulator, simulate
+from impl.world.partition_steps import KINDS
 from impl.world.trace import lines_of
 
 REPOSITORY = Path(__file__).parents[2]
@@ -18,7 +20,8 @@ REPOSITORY = Path(__file__).parents[2]
 
 def test_the_same_seed_gives_the_same_run_in_another_process() -> None:
     program = (
-        "from impl import simulate; from impl.world.trace import lines_of; import hashlib;"
+        "from impl.world.partition_simulator import simulate;"
+        "from impl.world.trace import lines_of; import hashlib;"
         "print(hashlib.sha256('\\n'.join(lines_of(simulate(11, 400))).encode()).hexdigest())"
     )
 

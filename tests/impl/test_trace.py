@@ -9,22 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from impl import (
-    PartitionSimulator,
-    Step,
+from impl.sim.world_of_steps import Step
+from impl.world.observation import leaves, observe
+from impl.world.partition_simulator import PartitionSimulator, simulate
+from impl.world.partition_steps import partition_cluster
+from impl.world.trace import (
     Trace,
     TraceError,
-    leaves,
-    observe,
-    partition_cluster,
-    read_trace,
-    simulate,
-)
-from impl.world.trace import (
     apply_observation,
     lines_of,
     nested_observation,
     parse_trace,
+    read_trace,
     write_events,
     write_trace,
 )

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from impl import Step, StepNotPossible
 from impl.core import event_controller
 from impl.core.partition import LeaderLog, Partition
 from impl.core.replica_manager import ReplicaManager
 from impl.releases import DEFAULT, PRESETS, Release
 from impl.sim.simulator import SWARM
+from impl.sim.world_of_steps import Step, StepNotPossible
 from impl.world.wide import (
     WIDE_KINDS,
     WIDE_PROFILES,

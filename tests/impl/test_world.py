@@ -8,8 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from impl import PartitionCluster, PartitionSimulator, StepNotPossible, observe, partition_cluster
-from impl.world import KINDS, Step
+from impl.sim.world_of_steps import Step, StepNotPossible
+from impl.world.cluster import PartitionCluster
+from impl.world.observation import observe
+from impl.world.partition_simulator import PartitionSimulator
+from impl.world.partition_steps import KINDS, partition_cluster
 
 
 def after(steps: int, seed: int = 7) -> PartitionCluster:

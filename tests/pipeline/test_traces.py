@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from impl import simulate, write_trace
+from impl.world.partition_simulator import simulate
+from impl.world.trace import write_trace
 from tests.pipeline.written import changed, run_check, write
 
 

@@ -12,7 +12,8 @@ import pytest
 from conformance.web.board import board
 from conformance.web.compare import NoComparisonError, as_text, compared, under
 from conformance.web.run_files import ReplayedRun, read_run
-from impl import Trace, simulate, write_trace
+from impl.world.partition_simulator import simulate
+from impl.world.trace import Trace, write_trace
 from tests.cli.conftest import command as insync
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
