@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 
@@ -95,6 +96,11 @@ def refusable(
     return StepKind(
         name or act.__name__, tuple(parameters.split()), candidates, unmet, act, weight, fault
     )
+
+
+def by_name(*kinds: Iterable[StepKind]) -> dict[str, StepKind]:
+    """Steps by name, sorted."""
+    return {one.name: one for one in sorted(chain(*kinds), key=lambda one: one.name)}
 
 
 BROKERS = frozenset({"broker", "leader", "follower", "replica"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from impl.sim.world_of_steps import StepKind, refusable
+from impl.sim.world_of_steps import by_name, refusable
 from impl.world.cluster import PartitionCluster
 from impl.world.partition_steps import KINDS
 from impl.world.processes import PROCESS_IS_UP, each_broker, start_unmet
@@ -42,15 +42,12 @@ def broker_crashes_losing_unflushed_records(world: PartitionCluster, broker: int
     world.hosts[broker].log.log.truncate_to(end)
 
 
-DISK_FAILURES: dict[str, StepKind] = {
-    kind.name: kind
-    for kind in (
-        refusable(
-            broker_crashes_losing_unflushed_records, each_shorter_end, _loses_unmet, "broker end"
-        ),
-        refusable(broker_starts_empty, each_broker, start_unmet),
-    )
-}
+DISK_FAILURES = (
+    refusable(
+        broker_crashes_losing_unflushed_records, each_shorter_end, _loses_unmet, "broker end"
+    ),
+    refusable(broker_starts_empty, each_broker, start_unmet),
+)
 
-failing_disk_cluster = partial(PartitionCluster, dict(sorted({**KINDS, **DISK_FAILURES}.items())))
+failing_disk_cluster = partial(PartitionCluster, by_name(KINDS.values(), DISK_FAILURES))
 """A world in which disks fail."""

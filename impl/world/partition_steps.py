@@ -8,25 +8,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from impl.sim.world_of_steps import StepKind
+from impl.sim.world_of_steps import by_name
 from impl.world import clients, control, isr, replication
 from impl.world.cluster import PartitionCluster
 from impl.world.processes import PROCESSES
 
-KINDS: dict[str, StepKind] = {
-    kind.name: kind
-    for kind in sorted(
-        (
-            *PROCESSES.values(),
-            *control.KINDS,
-            *replication.KINDS,
-            *isr.KINDS,
-            *clients.KINDS,
-        ),
-        key=lambda kind: kind.name,
-    )
-}
-"""Every step of the world by name, sorted."""
+KINDS = by_name(PROCESSES, control.KINDS, replication.KINDS, isr.KINDS, clients.KINDS)
+"""Every step of the world."""
 
 partition_cluster = partial(PartitionCluster, KINDS)
 """A world with these steps."""

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 from impl.releases import Release
-from impl.sim.world_of_steps import Arguments, StepKind, WorldOfSteps, refusable
+from impl.sim.world_of_steps import Arguments, WorldOfSteps, refusable
 from impl.znodes import paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import EmbeddedSession, ZooKeeper
@@ -156,14 +156,10 @@ def controller_node_is_deleted(world: WorldOfProcesses) -> None:
     world.zookeeper.delete(paths.CONTROLLER)
 
 
-PROCESSES: dict[str, StepKind] = {
-    one.name: one
-    for one in (
-        refusable(broker_crashes, each_broker, _crash_unmet, fault="crashes"),
-        refusable(broker_reconnects, each_broker, _reconnect_unmet, weight=60),
-        refusable(broker_starts, each_broker, start_unmet, weight=60),
-        refusable(controller_node_is_deleted, once, _deleted_unmet, "", fault="controllers"),
-        refusable(session_expires, each_broker, _expire_unmet, fault="sessions"),
-    )
-}  # fmt: skip
-"""By name, sorted."""
+PROCESSES = (
+    refusable(broker_crashes, each_broker, _crash_unmet, fault="crashes"),
+    refusable(broker_reconnects, each_broker, _reconnect_unmet, weight=60),
+    refusable(broker_starts, each_broker, start_unmet, weight=60),
+    refusable(controller_node_is_deleted, once, _deleted_unmet, "", fault="controllers"),
+    refusable(session_expires, each_broker, _expire_unmet, fault="sessions"),
+)

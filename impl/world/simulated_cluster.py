@@ -148,7 +148,7 @@ def preferred_election_is_requested(world: Cluster) -> None:
 
 
 KINDS = (
-    *(one for one in PROCESSES.values() if one.act is not session_expires),
+    *(one for one in PROCESSES if one.act is not session_expires),
     offered("session_expires", "broker",
             brokers_that(lambda one: one.up and one.alive and not one.lingers),
             session_expires, 0, "sessions"),

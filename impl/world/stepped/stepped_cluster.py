@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from impl.sim.world_of_steps import by_name
 from impl.world.processes import PROCESSES
 from impl.world.stepped import admin, controllers, elections, faults, moves, records, requests
 from impl.world.stepped.batches import BATCHES
@@ -23,10 +24,11 @@ __all__ = [
     "stepped_cluster",
 ]  # fmt: skip
 
-_STEPS = (admin, controllers, elections, faults, moves, records, requests)
-
-STEPPED_KINDS = {one.name: one for part in _STEPS for one in part.KINDS} | PROCESSES
-"""Every step of a stepped cluster by name."""
+STEPPED_KINDS = by_name(
+    admin.KINDS, controllers.KINDS, elections.KINDS, faults.KINDS, moves.KINDS, records.KINDS,
+    requests.KINDS, PROCESSES,
+)  # fmt: skip
+"""Every step of a stepped cluster."""
 
 stepped_cluster = partial(SteppedCluster, STEPPED_KINDS)
 """A cluster with these steps."""
