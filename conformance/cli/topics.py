@@ -47,6 +47,8 @@ ACTIONS = ("list", "describe", "create", "alter", "delete")
 @click.option("--disable-rack-aware", is_flag=True, help="Do not look at racks.")
 @click.option("--under-replicated-partitions", "under", is_flag=True, help="Only those.")
 @click.option("--unavailable-partitions", "unavailable", is_flag=True, help="Only those.")
+@click.option("--under-min-isr-partitions", "below", is_flag=True, help="Only those (2.3).")
+@click.option("--at-min-isr-partitions", "at_least", is_flag=True, help="Only those (2.3).")
 @click.option("--topics-with-overrides", "overrides", is_flag=True, help="Only those.")
 @click.option("--exclude-internal", is_flag=True, help="Leave out Kafka's own topics.")
 @click.option("--seed", type=int, metavar="N", help="Draw placements from this seed.")
@@ -71,6 +73,8 @@ def topics(
     disable_rack_aware: bool,
     under: bool,
     unavailable: bool,
+    below: bool,
+    at_least: bool,
     overrides: bool,
     exclude_internal: bool,
     seed: int | None,
@@ -94,11 +98,12 @@ def topics(
         "partitions": partitions is not None, "replication-factor": factor is not None,
         "replica-assignment": by_hand is not None, "under-replicated-partitions": under,
         "unavailable-partitions": unavailable, "topics-with-overrides": overrides,
+        "under-min-isr-partitions": below, "at-min-isr-partitions": at_least,
         "if-exists": if_exists, "if-not-exists": if_not_exists,
         "exclude-internal": exclude_internal,
     }  # fmt: skip
     action = _check(release, options)
-    name, only = topic or "", Filters(under, unavailable, overrides)
+    name, only = topic or "", Filters(under, unavailable, overrides, below, at_least)
     lines: Sequence[str]
     if brokers is not None:
         with refusals(of_topics(release)), admin_at(brokers) as admin:
@@ -163,7 +168,10 @@ def _check(release: Release, given: dict[str, bool]) -> str:
     return action
 
 
-_SINCE = {"bootstrap-server": "2.2", "exclude-internal": "2.1"}
+_BY_MIN_ISR = ("under-min-isr-partitions", "at-min-isr-partitions")
+_SINCE = {
+    "bootstrap-server": "2.2", "exclude-internal": "2.1", **dict.fromkeys(_BY_MIN_ISR, "2.3"),
+}  # fmt: skip
 """By option, the release that brought it, where not every one has it."""
 
 
@@ -188,6 +196,7 @@ _FITS = {
     "replication-factor": ("create",),
     "replica-assignment": ("create", "alter"),
     "under-replicated-partitions": ("describe",),
+    **dict.fromkeys(_BY_MIN_ISR, ("describe",)),
     "unavailable-partitions": ("describe",),
     "topics-with-overrides": ("describe",),
     "if-exists": ("alter", "delete", "describe"),
@@ -195,7 +204,9 @@ _FITS = {
     "exclude-internal": ("list", "describe"),
 }
 """By option, in the order in which they are looked at, the actions that it goes with."""
-_REPORTS = ("under-replicated-partitions", "unavailable-partitions", "topics-with-overrides")
+_REPORTS = (
+    "under-replicated-partitions", *_BY_MIN_ISR, "unavailable-partitions", "topics-with-overrides",
+)  # fmt: skip
 
 
 def _check_combinations(release: Release, action: str, given: dict[str, bool]) -> None:
@@ -213,6 +224,8 @@ def _check_combinations(release: Release, action: str, given: dict[str, bool]) -
             unfit += ["partitions", "replication-factor"]
         if option in _REPORTS:
             unfit += [one for one in _REPORTS if one != option]
+        if option in _BY_MIN_ISR:
+            unfit.append("zookeeper")
         for other in unfit:
             if given[other]:
                 raise ToolRefused(cannot_be_used(option, other, release))

@@ -73,6 +73,9 @@ class TopicAdmin(Protocol):
     def topic_configs(self, topics: Collection[str]) -> dict[str, dict[str, str]]:
         """What is set for topics of their own."""
 
+    def min_isrs(self, topics: Collection[str]) -> dict[str, int]:
+        """``min.insync.replicas`` of topics, set for them or not."""
+
     def create_topic(self, topic: NewTopic) -> None:
         """CreateTopics."""
 

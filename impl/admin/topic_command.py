@@ -55,6 +55,32 @@ class Filters:
     under_replicated: bool = False
     unavailable: bool = False
     with_overrides: bool = False
+    under_min_isr: bool = False
+    at_min_isr: bool = False
+
+    @property
+    def by_min_isr(self) -> bool:
+        """They look at ``min.insync.replicas`` (KIP-351, 2.3)."""
+        return self.under_min_isr or self.at_min_isr
+
+    @property
+    def headed(self) -> bool:
+        """The topics' own lines are printed, with all of their partitions."""
+        return not (self.under_replicated or self.unavailable or self.by_min_isr)
+
+    def keeps(
+        self, row: PartitionLine, live: Collection[int], release: Release,
+        adding: Collection[int] = (), min_isr: int = 0,
+    ) -> bool:  # fmt: skip
+        """A partition is printed: all are where nothing is left out."""
+        lagging = topic_lines.is_under_replicated(row.isr, row.replicas, adding, release)
+        return any([
+            self.headed,
+            self.under_replicated and lagging,
+            self.unavailable and (row.leader is None or row.leader not in live),
+            self.under_min_isr and len(row.isr) < min_isr,
+            self.at_min_isr and len(row.isr) == min_isr,
+        ])  # fmt: skip
 
 
 class TopicCommand:
@@ -185,22 +211,15 @@ class TopicCommand:
         lines = []
         configs = self.configs(topic)
         marked = marked and self.release.since("0.11")
-        headed = not only.unavailable and not only.under_replicated
-        in_rows = marked and (not headed or self.release.since("2.4"))
-        if headed and (configs or not only.with_overrides):
+        in_rows = marked and (not only.headed or self.release.since("2.4"))
+        if only.headed and (configs or not only.with_overrides):
             lines.append(
                 topic_lines.header(topic, rows, configs, self.release, marked, registered.topic_id)
             )
         if only.with_overrides:
             return lines
-        for row in rows:
-            lagging = only.under_replicated and topic_lines.is_under_replicated(
-                row.isr, row.replicas, (), self.release
-            )
-            gone = only.unavailable and (row.leader is None or row.leader not in live)
-            if lagging or gone or not (only.under_replicated or only.unavailable):
-                lines.append(topic_lines.row(topic, row, self.release, in_rows))
-        return lines
+        kept = [row for row in rows if only.keeps(row, live, self.release)]
+        return [*lines, *(topic_lines.row(topic, row, self.release, in_rows) for row in kept)]
 
     def _rows(self, topic: str, registered: TopicZnode) -> Sequence[PartitionLine]:
         rows = []

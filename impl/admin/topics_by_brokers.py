@@ -81,14 +81,14 @@ class TopicsByBrokers:
         topics = self._matching_topics(pattern, exclude_internal, if_exists)
         configs, live = self.admin.topic_configs(topics), set(self.admin.brokers())
         moving = self.admin.list_reassignments() if self.release.since("2.5") else {}
+        least = self.admin.min_isrs(topics) if only.by_min_isr else {}
         lines: list[str] = []
         for topic, partitions in topics.items():
             rows = [
                 PartitionLine(one.number, one.leader, one.replicas, one.isr) for one in partitions
             ]
             own = configs.get(topic, {})
-            headed = not (only.unavailable or only.under_replicated)
-            if headed and (own or not only.with_overrides):
+            if only.headed and (own or not only.with_overrides):
                 lines.append(topic_lines.header(topic, rows, own, self.release))
             if only.with_overrides:
                 continue
@@ -96,11 +96,7 @@ class TopicsByBrokers:
                 adding = next(
                     (found.adding for part, found in moving.items()
                      if part == (topic, row.partition)), ())  # fmt: skip
-                lagging = only.under_replicated and topic_lines.is_under_replicated(
-                    row.isr, row.replicas, adding, self.release
-                )
-                gone = only.unavailable and (row.leader is None or row.leader not in live)
-                if lagging or gone or headed:
+                if only.keeps(row, live, self.release, adding, least.get(topic, 0)):
                     lines.append(topic_lines.row(topic, row, self.release))
         return lines
 

@@ -120,6 +120,12 @@ class AdminClient(Client):
             for topic in sorted(topics)
         }
 
+    def min_isrs(self, topics: Collection[str]) -> dict[str, int]:
+        """``min.insync.replicas`` of topics, set for them or not."""
+        key = "min.insync.replicas"
+        found = {one: self.describe_configs("topics", one, every=True)[key] for one in topics}
+        return {one: int(value or 1) for one, (value, _) in found.items()}
+
     # Topics
 
     def create_topic(self, topic: NewTopic) -> None:
@@ -266,10 +272,11 @@ class AdminClient(Client):
     # Settings
 
     def describe_configs(
-        self, kind: str, name: str
+        self, kind: str, name: str, every: bool = False
     ) -> dict[str, tuple[str | None, list[tuple[str, str, str | None]]]]:
         """What is set for a topic or a broker: its value, and where it has which (0.11).
 
+        ``every``: what nobody has set for it, too.
         Where: the source, the name that the setting has there, the value. The value of a sensitive
         setting is not told: None.
         """
@@ -287,7 +294,7 @@ class AdminClient(Client):
                 for synonym in getattr(one, "synonyms", ())
             ])
             for one in answer.configs
-            if _is_of(kind, name, one)
+            if every or _is_of(kind, name, one)
         }  # fmt: skip
 
     def alter_configs(self, settings: Settings, incremental: bool = True) -> None:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import cast
 
 import pytest
 
 from impl.admin.elect_command import parse_partitions
 from impl.admin.errors import AdminError, AdminOperation
+from impl.admin.port import DescribedPartition, TopicAdmin
 from impl.admin.reassign_command import ReassignCommand
 from impl.admin.topic_command import Filters, TopicCommand
+from impl.admin.topics_by_brokers import TopicsByBrokers
 from impl.releases import Release
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
@@ -117,6 +120,37 @@ def test_filters_leave_out_what_is_well():
             ] == ["Topic:special"]  # fmt: skip
     assert len(command.describe(filters=Filters(unavailable=True))) == 2  # nobody made leaders
     assert len(command.describe()) == 4
+
+
+class _TwoPartitions:
+    """Two partitions of a topic that wants two in sync, and what brokers say of it."""
+
+    def describe_topics(self) -> dict[str, list[DescribedPartition]]:
+        one, two = DescribedPartition(0, 1, (1, 2), (1,)), DescribedPartition(1, 2, (1, 2), (2, 1))
+        return {"t": [one, two]}
+
+    def brokers(self) -> dict[int, str | None]:
+        return {1: None, 2: None}
+
+    def topic_configs(self, topics: Collection[str]) -> dict[str, dict[str, str]]:
+        return {}
+
+    def min_isrs(self, topics: Collection[str]) -> dict[str, int]:
+        return {"t": 2}
+
+
+@pytest.mark.parametrize(
+    ("filters", "partitions"),
+    [(Filters(under_min_isr=True), [0]), (Filters(at_min_isr=True), [1]), (Filters(), [0, 1])],
+)
+def test_partitions_with_too_few_in_sync_or_just_enough_are_described_alone(
+    filters: Filters, partitions: list[int]
+):
+    command = TopicsByBrokers(cast(TopicAdmin, _TwoPartitions()), Release.of("2.3"))
+
+    lines = [line for line in command.describe(filters=filters) if line.startswith("\t")]
+
+    assert [int(line.split("\t")[2].removeprefix("Partition: ")) for line in lines] == partitions
 
 
 @pytest.mark.parametrize(
