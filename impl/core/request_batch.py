@@ -104,6 +104,8 @@ class RequestBatch:
         """Stop a replica; since 2.6 each once, and "delete", once said, stays."""
         stop = PartitionStop(delete, self._stop_epoch(partition))
         for broker in brokers:
+            if broker < 0:
+                continue
             stops = self.stops.setdefault(broker, [])
             if self.release.since("2.6"):
                 said = dict(stops)
@@ -128,7 +130,7 @@ class RequestBatch:
         No partitions at all means all of them up to 2.1, and none since 2.2. Up to 1.1 those of
         topics that are to go are named each time (partitionsToBeDeleted).
         """
-        self.metadata_to |= {*brokers}
+        self.metadata_to |= {broker for broker in brokers if broker >= 0}
         named = list(partitions)
         if not named and not self.release.since("2.2"):
             named = self.context.partitions()
