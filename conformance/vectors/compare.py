@@ -24,7 +24,7 @@ FOR_READERS = frozenset({"note", "why", "events"})
 
 SAME_KEYS = frozenset(
     {
-        "added", "assignment", "entries", "failed", "follower", "leader", "logDirs",
+        "added", "assignment", "cachedAfter", "entries", "failed", "follower", "leader", "logDirs",
         "partitions", "readAfter", "read", "updated",
     }
 )  # fmt: skip

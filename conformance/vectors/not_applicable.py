@@ -69,7 +69,7 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
         **{
             (file, operation): _ONE_STEP
             for file, operations in {
-                "controller_flow": ("alterIsr", "shutdownRequest"),
+                "controller_flow": ("alterIsr", "electLeaders", "shutdownRequest"),
                 "topic_deletion": ("completionZkOrder",),
                 "truncation": ("fetchOffsetOutOfRange",),
                 "zk_store": (

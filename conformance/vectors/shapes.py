@@ -461,14 +461,27 @@ def _controlled_shutdown(asked: Fields) -> None:
     asked.fill("currentBrokerEpoch", default=asked["requestBrokerEpoch"])
 
 
-def _alter_isr(asked: Fields) -> None:
+def _asks_controller(asked: Fields) -> None:
     _flag(asked, "exists", "exist", default=True)
     _flag(asked, "active", "active", default=True)
     asked.fill("state", "zkState", "current", "registered", "leadership", default=asked)
-    asked.fill("request", "requested", "wanted", default={})
     asked.fill("assignment", "replicas")
     _state(asked["state"], asked.get("assignment", ()))
     asked.fill("assignment", default=list(asked["state"]["isr"]))
+
+
+def _elect_leaders(asked: Fields) -> None:
+    _asks_controller(asked)
+    asked.fill("type", "electionType", "kind", default="PREFERRED")
+    live = _named(asked.get("live", asked["assignment"]))
+    keeper = max([*live, *asked["assignment"]], default=0) + 1
+    asked["brokers"] = [*live, keeper]  # the controller may be none of the replicas
+    asked["controller"] = keeper
+
+
+def _alter_isr(asked: Fields) -> None:
+    _asks_controller(asked)
+    asked.fill("request", "requested", "wanted", default={})
     request = asked["request"]
     for name, value in asked["state"].items():  # what it does not say is as it was
         if name in ("leader", "isr", "leaderEpoch", "zkVersion"):
@@ -920,6 +933,15 @@ def _leader_and_isr(asked: Fields) -> None:
         asked.fill("aliveBrokers", default=_named(asked["leader"]))
 
 
+def _metadata(asked: Fields) -> None:
+    asked.fill("knownControllerEpoch", "currentControllerEpoch", default=0)
+    asked.fill("requestControllerEpoch", "controllerEpoch", "knownControllerEpoch")
+    asked.fill("cached", "cache", "known", default={}).fill("partitions", default={})
+    for state in (*asked.rows("cached"), *asked.rows("partitions")):
+        _state(state)
+    asked.fill("live", "brokers", default=[0])
+
+
 def _batch(asked: Fields) -> None:
     calls = asked.rows("calls")
     known = asked.part("leadership") or Fields({}, asked.where)
@@ -1334,6 +1356,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("controller_flow", "leaders"): _leaders,
     ("controller_flow", "moved"): _moved,
     ("controller_flow", "alterIsr"): _alter_isr,
+    ("controller_flow", "electLeaders"): _elect_leaders,
     ("controller_flow", "shutdownRequest"): _controlled_shutdown,
     ("controller_flow", "reassign"): _flow_reassign,
     ("controller_flow", "registerController"): _register,
@@ -1384,9 +1407,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
         "requestControllerEpoch<knownControllerEpoch currentLeaderEpoch<current=0 "
         "delete<deletePartition,deletePartitions=false strayLog ioException partition"
     ),
-    ("replica_manager", "updateMetadata"): _filled(
-        "knownControllerEpoch<currentControllerEpoch=0 requestControllerEpoch<controllerEpoch"
-    ),
+    ("replica_manager", "updateMetadata"): _metadata,
     ("replica_state_machine", "effects"): _replica_effects,
     ("replica_state_machine", "startup"): _replica_startup,
     ("replica_state_machine", "transition"): _whole_names("Replica"),

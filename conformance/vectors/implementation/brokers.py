@@ -7,6 +7,7 @@ from typing import Any
 from conformance.vectors.implementation.batch_log import LogEnds, no_client
 from conformance.vectors.implementation.fetching import fetch_state
 from conformance.vectors.implementation.hosted import DIRECTORY, ME, OTHER, PARTITION, HostedBroker
+from conformance.vectors.implementation.stage import shown_state, state_of
 from conformance.vectors.questions import (
     Answer,
     Question,
@@ -17,7 +18,7 @@ from conformance.vectors.questions import (
 )
 from impl.core import answers
 from impl.core.partition import Partition
-from impl.core.requests import PartitionStop, StopReplica, UpdateMetadata
+from impl.core.requests import PartitionMetadata, PartitionStop, StopReplica, UpdateMetadata
 from impl.core.truncation import (
     EpochEnd,
     FetchOutOfRange,
@@ -96,11 +97,23 @@ def leader_and_isr(question: Question) -> dict[str, Any]:
 
 
 def update_metadata(question: Question) -> dict[str, Any]:
-    """UpdateMetadata, which tells of no partition."""
+    """UpdateMetadata: the live brokers, and the partitions that it tells of."""
     asked, broker = given(question), HostedBroker(release(question))
-    broker.knows(asked["knownControllerEpoch"], [ME])
-    top, _ = broker.hears(UpdateMetadata(0, OTHER, asked["requestControllerEpoch"], -1, {}, (ME,)))
-    return {"topError": top, "knownControllerEpochAfter": broker.manager.controller_epoch}
+    top = ""
+    for epoch, told in (("known", "cached"), ("request", "partitions")):
+        partitions = {
+            TopicPartition.of(name): PartitionMetadata(state_of(one, 1), tuple(one["isr"]), ())
+            for name, one in asked[told].items()
+        }
+        epoch, live = asked[f"{epoch}ControllerEpoch"], tuple(asked["live"])
+        top, _ = broker.hears(UpdateMetadata(0, OTHER, epoch, -1, partitions, live))
+    cache = broker.manager.metadata
+    return {
+        "topError": top,
+        "knownControllerEpochAfter": broker.manager.controller_epoch,
+        "cachedAfter": {str(one): shown_state(of.state) for one, of in cache.partitions.items()},
+        "aliveBrokers": sorted(cache.alive),
+    }
 
 
 _DELETION_CHECKPOINTS = ("recovery-point", "log-start-offset")

@@ -20,6 +20,7 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.controller_parts import ControllerConfig
 from impl.core.imbalance import candidates
 from impl.core.journal import ControllerJournal
+from impl.core.states import PartitionState
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.retrying_client import ControllerMoved
@@ -291,32 +292,54 @@ def controlled_shutdown(question: Question) -> dict[str, Any]:
         return {"error": type(refused).__name__, "message": str(refused)}
 
 
+class AskedController:
+    """A controller that knows of a partition, if there is one, and leads no more if it resigned."""
+
+    def __init__(self, question: Question) -> None:
+        asked = given(question)
+        self.stage = ControllerStage(release(question))
+        self.epochs = {one: self.stage.start_broker(one) for one in asked["brokers"]}
+        self.controller = self.stage.controller(asked["controller"])
+        self.api, context = ControllerApi(self.controller), self.controller.core.context
+        if asked["exists"]:
+            state = state_of(asked["state"], 1)
+            self.stage.create_topic("t", {0: asked["assignment"]})
+            self.stage.put_state(PARTITION, state)
+            context.assign(PARTITION, asked["assignment"])
+            context.leadership[PARTITION] = state
+            context.put_partition_state(PARTITION, PartitionState.ONLINE)
+        if not asked["active"]:
+            wait(self.controller.resign())
+
+    def answer(self, top: str, error: str | None) -> dict[str, Any]:
+        """What it says, and what is registered then."""
+        now = self.stage.state(PARTITION)
+        return {
+            "topError": top,
+            "partitionError": error,
+            "error": top if error is None else error,
+            **(shown_state(now) if now is not None else {}),
+        }
+
+
 def alter_isr(question: Question) -> dict[str, Any]:
     """A leader asks the controller for another ISR (2.7)."""
-    asked, stage = given(question), ControllerStage(release(question))
-    known, wanted = asked["state"], asked["request"]
-    epochs = {one: stage.start_broker(one) for one in asked["brokers"]}
-    stage.create_topic("t", {0: asked["assignment"]})
-    if asked["exists"]:
-        stage.put_state(PARTITION, state_of(known, 1))
-    controller = stage.controller(asked["controller"])
-    if not asked["active"]:
-        wait(controller.resign())
-    answered: list[tuple[str, AlteredIsrs]] = []
-    epoch = epochs[wanted["broker"]] - asked["epochsBehind"]
+    asked, scene = given(question), AskedController(question)
+    wanted, answered = asked["request"], list[tuple[str, AlteredIsrs]]()
+    epoch = scene.epochs[wanted["broker"]] - asked["epochsBehind"]
     asks = {PARTITION: state_of(wanted, 1)}
-    wait(ControllerApi(controller).alter_isr(
+    wait(scene.api.alter_isr(
         wanted["broker"], epoch, asks, lambda error, found: answered.append((error, found))
     ))  # fmt: skip
     [(top, found)] = answered
-    error = found[PARTITION].error if PARTITION in found else None
-    now = stage.state(PARTITION)
-    return {
-        "topError": top,
-        "partitionError": error,
-        "error": top if error is None else error,
-        **(shown_state(now) if now is not None else {}),
-    }
+    return scene.answer(top, found[PARTITION].error if PARTITION in found else None)
+
+
+def elect_leaders(question: Question) -> dict[str, Any]:
+    """An administrator asks the controller for a leader (2.2, unclean since 2.4)."""
+    scene = AskedController(question)
+    top, found = wait(scene.api.elect_leaders(given(question)["type"], [PARTITION]))
+    return scene.answer(top, found.get(PARTITION))
 
 
 # Controllership
@@ -441,6 +464,7 @@ ANSWERS: dict[tuple[str, str], Answer] = {
     ("controller_flow", "leaders"): leaders,
     ("controller_flow", "reassign"): reassign,
     ("controller_flow", "alterIsr"): alter_isr,
+    ("controller_flow", "electLeaders"): elect_leaders,
     ("controller_flow", "shutdownRequest"): controlled_shutdown,
     ("controller_flow", "restarts"): restarts,
     ("controller_flow", "moved"): moved,

@@ -74,10 +74,17 @@ def stop_replica(question: Question) -> dict[str, Any]:
 
 
 def update_metadata(question: Question) -> dict[str, Any]:
-    """UpdateMetadata, refused of an older controller."""
-    known, sent = (question["input"][f"{one}ControllerEpoch"] for one in ("known", "request"))
+    """UpdateMetadata, refused of an older controller: a topic in deletion is forgotten."""
+    asked = question["input"]
+    known, sent = (asked[f"{one}ControllerEpoch"] for one in ("known", "request"))
     top = answers.of_controller_epoch(sent, known)
-    return {"topError": top, "knownControllerEpochAfter": max(known, sent)}
+    cached = dict(asked["cached"]) | (dict(asked["partitions"]) if top == answers.NONE else {})
+    return {
+        "topError": top,
+        "knownControllerEpochAfter": max(known, sent),
+        "cachedAfter": {one: state for one, state in cached.items() if state["leader"] != -2},
+        "aliveBrokers": sorted(asked["live"]),
+    }
 
 
 def refused_leader_and_isr(question: Question) -> dict[str, Any] | None:
