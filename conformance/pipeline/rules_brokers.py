@@ -40,6 +40,8 @@ _NOT_TAKEN = "leader_unavailable"
 """Prefix of the templates for a leader that is not available."""
 _FETCHING = "fetchers_added"
 _SESSIONS = frozenset(("session_begun", "session_expired"))
+_ONCE_REGISTERED = frozenset(("process_started", "process_controller_thread", "process_logger"))
+"""Lines that a process writes of its start when it is registered."""
 _APPLYING = frozenset(("leader_and_isr_received", "leader_and_isr_handling"))
 
 
@@ -104,7 +106,8 @@ def _registers_once(context: RuleContext) -> None:
             if before is None or begun is None or not history.contiguous(begun, event):
                 continue  # what hides the first session may hide another
             context.looked(EPOCH_AS_REGISTERED)
-            if history.key(begun) < history.key(before) and not history.restarted(before, event):
+            began = history.restarted(before, event, but=_ONCE_REGISTERED)
+            if history.key(begun) < history.key(before) and began is None:
                 context.report(
                     FindingKind.VIOLATION,
                     EPOCH_AS_REGISTERED,

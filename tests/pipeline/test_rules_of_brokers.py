@@ -300,7 +300,7 @@ def test_an_epoch_of_another_zookeeper_is_none_under_which_a_broker_registered(t
 
 @pytest.mark.parametrize("client", ["Session expired.", "Initializing a new session to h:2181."])
 def test_a_process_registers_once_in_a_session(tmp_path: Path, client: str):
-    begins, began = starting(0, 2)
+    (begins, _), (_, began) = starting(0, 2), starting(3, 2)
     names = "[ZooKeeperClient Kafka server] "
     first = line(1, f"{names}Initializing a new session to h:2181.", ZK_CLIENT)
     again = line(20, f"{names}{client}", ZK_CLIENT)
