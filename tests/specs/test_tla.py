@@ -184,7 +184,7 @@ def test_no_side_of_a_disjunction_in_an_action_reads_below_the_first_record():
     module = code(export_of(SYSTEMS["classic"], "kip_320_first_try").module)
 
     # In an action TLC evaluates both sides of a disjunction, whatever the first one says.
-    assert r"end # 0 => /\ has(leader, last)" in module
+    assert r"end # 0 => /\ has_record_at(leader, last)" in module
 
 
 def test_what_goes_beyond_a_bound_is_no_step():
