@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, show_table, unknown
-from impl.world.wide import WIDE_KINDS, WideRun, run_wide
-from impl.world.wide.runs import WIDE_FAULTS, world_settings
+from impl.world.wide.runs import WIDE_FAULTS, WideRun, run_wide, world_settings
+from impl.world.wide.wide_steps import WIDE_KINDS
 from specs.verdict import Verdict, combine
 
 COLUMNS = ("seed", "verdict", "steps", "acknowledged", "controllers", "at rest")

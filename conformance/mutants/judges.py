@@ -36,7 +36,7 @@ from conformance.vectors.cases import Case, read_cases
 from conformance.vectors.compare import ByRule
 from conformance.walks import walk, walk_cluster, walk_part
 from impl.releases import Release
-from impl.world.wide import run_wide
+from impl.world.wide.runs import run_wide
 from specs.story import read_story
 from specs.verdict import Verdict
 

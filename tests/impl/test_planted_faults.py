@@ -28,7 +28,8 @@ from impl.core.replica_machine import ReplicaMachine
 from impl.core.replica_manager import DelayedProduce, ReplicaManager
 from impl.core.request_batch import RequestBatch
 from impl.core.truncation import follower_truncation
-from impl.world.wide import claims, run_wide
+from impl.world.wide import claims
+from impl.world.wide.runs import run_wide
 from impl.znodes.controller import ControllerZnodes
 from tests.impl.planted import plant
 

@@ -15,19 +15,13 @@ from impl.core.replica_manager import ReplicaManager
 from impl.releases import DEFAULT, PRESETS, Release
 from impl.sim.simulator import SWARM
 from impl.sim.world_of_steps import Step, StepNotPossible
-from impl.world.wide import (
-    WIDE_KINDS,
-    WIDE_PROFILES,
-    ClusterClaimBroken,
-    WideClaims,
-    WideSimulator,
-    WideWorld,
-    messages,
-    run_wide,
-)
+from impl.world.wide import messages
+from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.ghosts import records_in
 from impl.world.wide.rest import is_at_rest, is_overlooked, leader_of, waits_in_vain
-from impl.world.wide.wide_steps import wide_world
+from impl.world.wide.runs import WIDE_PROFILES, WideSimulator, run_wide
+from impl.world.wide.wide_steps import WIDE_KINDS, wide_world
+from impl.world.wide.wide_world import WideWorld
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
 
@@ -227,7 +221,9 @@ def test_long_runs_break_no_claim_and_take_every_step() -> None:
 
 
 def test_the_same_seed_is_the_same_run_in_another_process() -> None:
-    program = "from impl.world.wide import run_wide; print(run_wide(5, 300, 'everything').digest)"
+    program = (
+        "from impl.world.wide.runs import run_wide; print(run_wide(5, 300, 'everything').digest)"
+    )
 
     digests = {
         subprocess.run(

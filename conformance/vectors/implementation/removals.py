@@ -10,8 +10,8 @@ from conformance.vectors.questions import Answer, Question, given, release, unde
 from conformance.vectors.words import Left
 from impl.core.controller_parts import ControllerConfig
 from impl.sim.world_of_steps import Step
-from impl.world.wide import WideWorld
 from impl.world.wide.wide_steps import wide_world
+from impl.world.wide.wide_world import WideWorld
 from impl.znodes import ReplicaAssignment, TopicPartition, TopicZnode, encode_topic, paths
 from impl.znodes.topics import topic_version
 from impl.zookeeper.port import wait
