@@ -202,7 +202,7 @@ LONG = (
     ("2.7", 900, "directories"), (DEFAULT, 900, "denials"), (DEFAULT, 900, "moves"),
     ("2.7", 900, "retention"), (DEFAULT, 900, "power"), (DEFAULT, 900, "disks"),
     ("2.7", 900, "crashes"), ("2.7", 900, "no-deletion"), ("2.7", 900, "unclean"),
-    ("2.7", 900, "deposed"), ("2.7", 2_000, "requests"),
+    ("2.7", 900, "deposed"), ("2.7", 900, "races"), ("2.7", 2_000, "requests"),
 )  # fmt: skip
 """Release, steps and faults of runs in which everything happens that may."""
 
