@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from impl.core.answers import NONE
 from impl.core.fetcher_thread import FetchReply
 from impl.core.requests import LeaderAndIsr
-from impl.sim.world_of_steps import offered
+from impl.sim.world_of_steps import Arguments, offered
 from impl.world.fetches import answer
 from impl.world.wide.controller_requests import Before, first_wrong, obeyed_otherwise
 from impl.world.wide.fetch_rounds import (
@@ -31,12 +30,11 @@ from impl.world.wide.state_writes import StatesBefore, written_otherwise
 from impl.world.wide.wide_world import WideWorld
 from impl.znodes import TopicPartition
 
-Two = Iterable[tuple[int, ...]]
 TO = "controller broker"
 BY = "follower leader"
 
 
-def _with_notifications(world: WideWorld) -> Two:
+def _with_notifications(world: WideWorld) -> Arguments:
     pending = world.zookeeper.watches.pending
     return [
         (number,) for number, node in world.running() if pending.get(node.session.session)
@@ -53,7 +51,7 @@ def zookeeper_notifies(world: WideWorld, broker: int) -> None:
     node.events.notified(event, world.now_ms())
 
 
-def with_events(world: WideWorld) -> Two:
+def with_events(world: WideWorld) -> Arguments:
     """Brokers whose controller has something to handle."""
     return [(number,) for number, node in world.running() if node.events.waiting]
 
@@ -75,7 +73,7 @@ def event_is_handled(world: WideWorld, broker: int) -> None:
 # Requests of controllers
 
 
-def _arriving(world: WideWorld) -> Two:
+def _arriving(world: WideWorld) -> Arguments:
     return [
         (controller, broker)
         for controller, node in world.nodes.items()
@@ -102,7 +100,7 @@ def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
         channel.under_way = None
 
 
-def _answered(world: WideWorld) -> Two:
+def _answered(world: WideWorld) -> Arguments:
     return [
         (controller, broker)
         for controller, node in world.running()
@@ -127,7 +125,7 @@ def answer_is_lost(world: WideWorld, controller: int, broker: int) -> None:
     world.nodes[controller].channels.to(broker).lose()
 
 
-def _sent(world: WideWorld) -> Two:
+def _sent(world: WideWorld) -> Arguments:
     return [
         (controller, broker)
         for controller, node in world.nodes.items()
@@ -146,7 +144,7 @@ def request_is_lost(world: WideWorld, controller: int, broker: int) -> None:
 # Fetches
 
 
-def _idle(world: WideWorld) -> Two:
+def _idle(world: WideWorld) -> Arguments:
     return [
         (follower, leader)
         for follower, node in world.running()
@@ -163,7 +161,7 @@ def follower_asks(world: WideWorld, follower: int, leader: int) -> None:
     world.happened.append((follower, RoundWentOn(leader, wrong)))
 
 
-def _asked(world: WideWorld) -> Two:
+def _asked(world: WideWorld) -> Arguments:
     return [
         (follower, leader)
         for follower, node in world.nodes.items()
@@ -191,7 +189,7 @@ def leader_answers(world: WideWorld, follower: int, leader: int) -> None:
         known -= {at for at in known if at < start}
 
 
-def _answered_fetches(world: WideWorld) -> Two:
+def _answered_fetches(world: WideWorld) -> Arguments:
     return [
         (follower, leader)
         for follower, node in world.running()
@@ -213,7 +211,7 @@ def follower_applies(world: WideWorld, follower: int, leader: int) -> None:
         node.connections.pop(leader, None)
 
 
-def _with_records(world: WideWorld) -> Two:
+def _with_records(world: WideWorld) -> Arguments:
     return [
         (follower, leader)
         for follower, leader in _answered_fetches(world)
@@ -240,7 +238,7 @@ def records_are_altered(world: WideWorld, follower: int, leader: int) -> None:
     connection.exchange = replace(connection.exchange, replies=replies)
 
 
-def _under_way(world: WideWorld) -> Two:
+def _under_way(world: WideWorld) -> Arguments:
     return [
         (follower, leader)
         for follower, node in world.nodes.items()
