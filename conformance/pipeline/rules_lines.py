@@ -265,32 +265,44 @@ def _callbacks(context: RuleContext) -> None:
     A broker that has bounced fails and starts, each by a callback of its own.
     """
     history = context.history
-    causes: dict[tuple[str, int | None], Event] = {}
-    for event in context.innocent(history.events):
+    last: dict[tuple[str, int | None], Event] = {}
+    of_moment: dict[tuple[str, int | None, int], list[Event]] = defaultdict(list)
+    events = context.innocent(history.events)
+    for event in events:
+        if event.template in _CAUSES:
+            of_moment[history.places[event.file].stream, event.broker, event.at].append(event)
+    for event in events:
         key = history.places[event.file].stream, event.broker
         if event.template in _CAUSES:
-            causes[key] = event
-        cause = causes.get(key)
+            last[key] = event
+        cause = last.get(key)
         if cause is None or cause.template not in _EFFECTS.get(event.template, ()):
             continue
         if not history.contiguous(cause, event):
             continue
-        if cause.template == "brokers_changed":
-            shown = [_NAMES.findall(each) for each in (cause.detail or "").split(":")[:-1]]
-            named = [{each for each in some if each.isdigit()} for some in shown]
-        else:
-            named = [set(_ASSIGNED.findall(_OLD_NAME.sub(r"\1-\2", cause.detail or "")))]
+        # Lines of one millisecond may stand in another order.
+        shown = _shown(cause)
+        shown += [each for beside in of_moment[*key, event.at] for each in _shown(beside)]
         said = set(_NAMES.findall(_OLD_NAME.sub(r"\1-\2", event.detail or "")))
         context.looked(STEPS_FOLLOW)
-        if said not in named and context.lacks(event, cause.where):
+        if said not in shown and context.lacks(event, cause.where):
             context.report(
                 FindingKind.VIOLATION,
                 STEPS_FOLLOW,
                 event,
                 f"broker {event.broker} acts as the controller on {_some(said)} here, and the line "
-                f"before, at {cause.where}, shows {' and '.join(_some(each) for each in named)}",
+                f"before, at {cause.where}, shows "
+                + " and ".join(_some(each) for each in _shown(cause)),
                 "what the line before shows as new, or gone",
             )
+
+
+def _shown(cause: Event) -> list[set[str]]:
+    """What a line shows as new, or gone, each by itself."""
+    if cause.template == "brokers_changed":
+        parts = (cause.detail or "").split(":")[:-1]
+        return [{each for each in _NAMES.findall(part) if each.isdigit()} for part in parts]
+    return [set(_ASSIGNED.findall(_OLD_NAME.sub(r"\1-\2", cause.detail or "")))]
 
 
 def _starts_as_registered(context: RuleContext) -> None:

@@ -454,14 +454,16 @@ def test_what_is_new_and_what_is_done_of_it_are_of_one_controller(
 def test_a_callback_is_for_what_the_controller_has_just_found(
     tmp_path: Path, found: str, acted: str
 ):
-    def wrong(named: int) -> list[tuple[str, str, int]]:
+    def wrong(named: int, *before: str) -> list[tuple[str, str, int]]:
         lines = [line(3, f"[Controller id=1] {text}", CONTROLLER)
-                 for text in (found, acted.format(named))]  # fmt: skip
+                 for text in (*before, acted.format(named), found)]  # fmt: skip
         log = {"b1/controller.log": [elected(1, 1, 4), *lines]}
-        return violations(checked(write(tmp_path / str(named), log)))
+        return violations(checked(write(tmp_path / f"{named}{len(before)}", log)))
 
-    assert wrong(0) == []
-    assert wrong(7) == [("steps_are_logged_in_their_order", "controller.log", 3)]
+    others = found.replace("0", "5").replace("orders", "logs")
+
+    assert wrong(0, found) == wrong(0, others) == []  # of one moment, in any order
+    assert wrong(7, found) == [("steps_are_logged_in_their_order", "controller.log", 3)]
 
 
 @pytest.mark.parametrize("beside, wrong", [(False, True), (True, False)])
