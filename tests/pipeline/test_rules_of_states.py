@@ -213,18 +213,26 @@ def test_a_topic_of_a_name_that_an_elected_controller_finds_has_states_of_its_ow
 
 # --- who changes an ISR
 
+LOG_MADE = line(8, "Created log for partition orders-1 in /d with properties {}",
+                "kafka.log.LogManager")  # fmt: skip
+ITS_ROLE = leads(8, 2, 0, -1, tp="orders-1")
+
 
 def test_an_isr_that_is_shrunk_by_a_broker_that_was_told_to_follow_is_found(tmp_path: Path):
+    """That one of its two logs was not shifted in time, what causes what in both has to tell."""
     roles = [follows(10, 2, 4, 3), follows(500, 2, 5, 4)]
-    quiet = [*starting(0, 2), line(600, "[KafkaServer id=2] hello", SERVER)]
+    quiet = [*starting(0, 2), LOG_MADE, line(600, "[KafkaServer id=2] hello", SERVER)]
+    server = [*quiet[:3], shrinks(60, 2, "1,2,3", "1,2"), quiet[3]]
 
-    wrong = found(tmp_path / "a", b2__state_change=roles,
-                  b2__server=[*quiet[:2], shrinks(60, 2, "1,2,3", "1,2"), quiet[2]])  # fmt: skip
-    right = found(tmp_path / "b", b2__state_change=[leads(10, 2, 4, 3), *roles[1:]],
-                  b2__server=[*quiet[:2], shrinks(60, 2, "1,2,3", "1,2"), quiet[2]])  # fmt: skip
+    wrong = found(tmp_path / "a", b2__state_change=[ITS_ROLE, *roles], b2__server=server)
+    right = found(tmp_path / "b", b2__server=server,
+                  b2__state_change=[ITS_ROLE, leads(10, 2, 4, 3), *roles[1:]])  # fmt: skip
+    perhaps = result(tmp_path / "c", b2__state_change=roles, b2__server=server)["findings"]
 
-    assert wrong == [("only_the_leader_changes_its_isr", "server.log", 3)]
+    rule = "only_the_leader_changes_its_isr"
+    assert wrong == [(rule, "server.log", 4)]
     assert right == []
+    assert [(each["kind"], each["rule"]) for each in perhaps] == [("incomplete", rule)]
 
 
 def test_who_is_sent_a_leader_that_it_does_not_know_goes_on_as_the_leader(tmp_path: Path):
@@ -239,7 +247,8 @@ def test_who_is_sent_a_leader_that_it_does_not_know_goes_on_as_the_leader(tmp_pa
         ((31, 6, "follower", " with leader -1"), (500, 8, "leader", ""))
     ]  # fmt: skip
     quiet = [*starting(0, 2), line(600, "[KafkaServer id=2] hello", SERVER)]
-    server = [*quiet[:2], shrinks(60, 2, "1,2,3", "1,2"), quiet[2]]
+    server = [*quiet[:2], LOG_MADE, shrinks(60, 2, "1,2,3", "1,2"), quiet[2]]
+    completed.insert(0, ITS_ROLE)
 
     wrong = found(tmp_path / "a", b2__state_change=completed, b2__server=server)
     right = found(tmp_path / "b", b2__state_change=[refused, *completed], b2__server=server)
