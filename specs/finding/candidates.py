@@ -182,34 +182,6 @@ class BoundedSteps(GroundedSteps):
             after[number] = int(rows.wide(rows.of(term))[0])
         return tuple(after)
 
-    def same_steps(
-        self, smaller: BoundedSteps, steps: Iterable[tuple[State, int]]
-    ) -> list[tuple[State, int]]:
-        """The steps of a smaller scope, a state before and an instance each, that are steps of this
-        one, from states that obey what is known: what the smaller one has not is blank."""
-        place = {cell.name: cell.number for cell in self.grounded.cells}
-        here = {(one.step.transition.name, one.arguments): one for one in self.grounded.instances}
-        found: list[tuple[State, Instance]] = []
-        for before, number in steps:
-            instance = smaller.grounded.instances[number]
-            same = here.get((instance.step.transition.name, instance.arguments))
-            if same is not None:
-                state = list(self.grounded.initial)
-                for cell in smaller.grounded.cells:
-                    state[place[cell.name]] = before[cell.number]
-                found.append((tuple(state), same))
-        rows = self.rows([state for state, _ in found])
-
-        def is_so(term: Term, at: int) -> bool:
-            return bool(rows.wide(rows.of(term))[at])
-
-        return [
-            (state, same.number) for at, (state, same) in enumerate(found)
-            if all(is_so(term, at) for term in self.known)
-            and all(is_so(condition, at) for condition, _ in same.requires)
-            and all(is_so(check.fine, at) for check in same.checks)
-        ]  # fmt: skip
-
 
 class ClausePool:
     """Candidates by what literals they have, so that one look at a state judges all of them."""

@@ -204,19 +204,17 @@ class GuidedSearch:
         self._numbers: dict[frozenset[tuple[Term, bool]], int] = {}
         self.pool = ClausePool(scope)
         self.rounds = 0
-        self._scope, self._pairs = scope, list[tuple[State, int]]()
-        """Steps that do not keep some candidate: the state before, and the instance."""
         self.look_within(scope, open_ones)
 
     def look_within(
         self, scope: BoundedSteps, open_ones: Sequence[tuple[InvariantCandidate, Instance | None]]
     ) -> None:
-        """Goes on within another scope, with the candidates that there are, and the steps that do
-        not keep some."""
-        self._pairs = scope.same_steps(self._scope, self._pairs)
+        """Goes on within another scope, with the candidates that there are."""
         self._scope, self._open = scope, list(open_ones)
         known, self.pool = self.pool.candidates, ClausePool(scope)
         self.pool.add(known)
+        self._pairs: list[tuple[State, int]] = []
+        """Steps that do not keep some candidate: the state before, and the instance."""
         self._against_what: list[tuple[State, int]] = []
         """States against which clauses were made, and for which goal."""
         self._because: dict[tuple[int, int], frozenset[int]] = {}
@@ -531,10 +529,10 @@ PLAINEST = 5
 SPOKEN_AGAINST = 5
 """Of these besides, though a known step does not keep them."""
 
-WEAKENED = 12
+WEAKENED = 6
 """Clauses besides, made of those that known steps do not keep."""
 
-WEAKER = 4
+WEAKER = 2
 """Of each of these."""
 
 LOOKED_AT = 150

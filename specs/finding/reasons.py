@@ -312,15 +312,9 @@ class _Counterexample:
         return sorted(found, key=lambda pair: pair[0] + pair[1].cost)[:MOST_BESIDE]
 
     def _field_facts(self, one: SliceVariables) -> Iterator[tuple[Term, int]]:
-        """What is said of the same variables by fields of two values, roles and states, and by
-        those that have no index: which epoch is the newest."""
+        """What is said of the same variables by fields of two values, roles and states."""
         for leaf in self._scope.grounded.recorded.fields.values():
-            if leaf.budget is not None:
-                continue
-            if not leaf.dims:
-                path = t.get(leaf.name, (), leaf.sort)
-                for variable in one.variables:
-                    yield from ((term, BESIDE) for term, _ in _comparisons(path, variable))
+            if leaf.budget is not None or not leaf.dims:
                 continue
             choices = [[v for v in one.variables if v.sort.name == sort.name] for sort in leaf.dims]
             for chosen in itertools.product(*choices):
@@ -350,15 +344,11 @@ def _compared(facts: Sequence[Term], one: SliceVariables) -> Iterator[tuple[Term
             if part.op == "get" and isinstance(part.sort, Numbers):
                 values[part] = None
     for left, right in itertools.combinations(values, 2):
-        yield from _comparisons(left, right)
-
-
-def _comparisons(left: Term, right: Term) -> Iterator[tuple[Term, int]]:
-    """Of two values of one sort, with what such a fact costs."""
-    if left.sort.name != right.sort.name:
-        return
-    cost = 1 if left.op == right.op == "var" else 2
-    yield t.eq(left, right), cost
-    if isinstance(left.sort, Numbers):
-        yield t.lt(left, right), cost
-        yield t.lt(right, left), cost
+        alike = left.sort.name == right.sort.name
+        cost = 1 if left.op == right.op == "var" else 2
+        if alike and isinstance(left.sort, Numbers):
+            yield t.eq(left, right), cost
+            yield t.lt(left, right), cost
+            yield t.lt(right, left), cost
+        elif alike:
+            yield t.eq(left, right), cost

@@ -428,22 +428,6 @@ def test_a_larger_scope_judges_again_what_steps_keep_in_a_smaller_one():
     assert kept_beyond == []
 
 
-def test_a_step_of_a_smaller_scope_that_breaks_a_candidate_is_known_in_a_larger_one():
-    scope, goal = scope_of_one()
-    fields = all_fields(scope.grounded.recorded)
-    larger_bounds = {name: size + 1 for name, size in scope.grounded.bounds.items()}
-    larger = BoundedSteps(scope.grounded.recorded, larger_bounds, [], [goal.matrix, *fields])
-
-    steps = [(state, instance.number) for instance, state in counterexamples(scope, goal)]
-    same = larger.same_steps(scope, steps)
-
-    assert len(same) == len(steps) > 0
-    for state, number in same:
-        after = larger.step(state, larger.grounded.instances[number])
-        assert larger.rows([state]).breaking(goal.closed) is None
-        assert larger.rows([after]).breaking(goal.closed) is not None
-
-
 def test_the_reason_of_a_counterexample_is_so_in_it_and_in_no_reached_state_at_all():
     scope, goal = scope_of_one()
     recorded = scope.grounded.recorded
@@ -461,19 +445,6 @@ def test_the_reason_of_a_counterexample_is_so_in_it_and_in_no_reached_state_at_a
 
     assert everything.complete
     assert made
-
-
-def test_what_has_no_index_is_said_of_the_variables_of_a_reason():
-    recorded = HISTORY.recorded()
-    goal_of = next(o for o in NO_MESSAGE_LOSS.invariants if o.name == "leaders_are_in_their_isr")
-    term = record_condition(goal_of.function, recorded.system.state, recorded.switches)
-    scope = BoundedSteps(recorded, small(recorded), [], [term, *all_fields(recorded)])
-    goal = InvariantCandidate(0, SliceVariables(()), (), term)
-
-    instance, state = next(counterexamples(scope, goal))
-    reason = next(reasons(scope, goal, instance, state, lambda one: []))
-
-    assert "newest = e" in {t.show(fact.term) for fact in reason.facts}
 
 
 def test_of_facts_beside_a_reason_those_are_kept_that_say_more_of_what_it_reads(monkeypatch):
