@@ -8,7 +8,7 @@ import pytest
 
 from conformance.mutants.planted import PLANTED
 from impl.core.partition import Partition
-from impl.znodes.controller import ControllerZnodes
+from impl.znodes.client import ZnodeClient
 
 
 def plant(monkeypatch: pytest.MonkeyPatch, entry: str) -> None:
@@ -48,8 +48,8 @@ def never_leads(monkeypatch: pytest.MonkeyPatch) -> None:
 def deletes_any_controller(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who gives the controllership up deletes `/controller`, though it is another's by now."""
 
-    async def deletes(self: ControllerZnodes, version: int) -> None:
+    async def deletes(self: ZnodeClient, version: int) -> None:
         if await self.port.exists("/controller") is not None:
             await self.port.delete("/controller")
 
-    monkeypatch.setattr(ControllerZnodes, "delete_controller", deletes)
+    monkeypatch.setattr(ZnodeClient, "delete_controller", deletes)

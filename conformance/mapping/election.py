@@ -17,8 +17,8 @@ from impl.world.stepped.controller_run import is_to_write
 from impl.world.stepped.elections import under_way
 from impl.world.stepped.stepped_cluster import ELECTIONS, FIRST, SteppedCluster, stepped_cluster
 from impl.znodes import paths
+from impl.znodes.client import ControllerEpoch
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
-from impl.znodes.controller import ControllerEpoch
 from impl.znodes.states import decode_state
 from impl.zookeeper import Check, SetData, Znode
 

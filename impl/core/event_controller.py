@@ -24,7 +24,7 @@ from impl.core.requests import LeaderAndIsr, Request, StopReplica
 from impl.core.states import PartitionState, ReplicaState
 from impl.releases import Release
 from impl.znodes import ReplicaAssignment, TopicPartition, paths
-from impl.znodes.controller import EpochNotCounted
+from impl.znodes.client import EpochNotCounted
 from impl.znodes.retrying_client import ControllerMoved
 from impl.zookeeper.errors import SessionExpired
 from impl.zookeeper.port import Port

@@ -12,9 +12,8 @@ from typing import Any
 from impl.sim.effects import Effect, JournalReport, ZkOperation
 from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.znodes import paths
-from impl.znodes.client import ZnodeClient
+from impl.znodes.client import ControllerEpoch, ZnodeClient
 from impl.znodes.cluster import decode_controller_epoch
-from impl.znodes.controller import ControllerEpoch
 from impl.zookeeper import ConnectionLoss, Create, SetData, Znode, ZooKeeper, ZooKeeperError
 from impl.zookeeper.port import wait
 

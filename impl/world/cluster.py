@@ -24,7 +24,7 @@ from impl.znodes import (
     paths,
     topic_version,
 )
-from impl.znodes.controller import ControllerEpoch
+from impl.znodes.client import ControllerEpoch
 from impl.znodes.states import NO_LEADER, decode_state
 from impl.zookeeper import EmbeddedSession
 

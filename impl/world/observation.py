@@ -39,7 +39,7 @@ from impl.world.fetches import Exchange
 from impl.world.partition_controller import Cached
 from impl.world.stepped.controller_run import FIRST
 from impl.znodes import LeaderIsrAndControllerEpoch
-from impl.znodes.controller import ControllerEpoch
+from impl.znodes.client import ControllerEpoch
 from impl.znodes.states import NO_LEADER
 
 NOT_LEADING = -1

@@ -29,8 +29,7 @@ from impl.znodes import (
     decode_controller_epoch,
     paths,
 )
-from impl.znodes.client import ZnodeClient
-from impl.znodes.controller import ControllerEpoch, EpochNotCounted
+from impl.znodes.client import ControllerEpoch, EpochNotCounted, ZnodeClient
 from impl.znodes.retrying_client import ControllerMoved
 from impl.zookeeper import ConnectionLoss, Created, NoNode, Znode, ZooKeeperError
 from impl.zookeeper.port import wait

@@ -30,7 +30,7 @@ from impl.core.request_batch import RequestBatch
 from impl.core.truncation import follower_truncation
 from impl.world.wide import claims
 from impl.world.wide.runs import run_wide
-from impl.znodes.controller import ControllerZnodes
+from impl.znodes.client import ZnodeClient
 from tests.impl.planted import plant
 
 SEEDS = 12
@@ -387,7 +387,7 @@ def test_a_planted_fault_breaks_a_claim(name: str, monkeypatch: pytest.MonkeyPat
 
 ALONE = {
     "two brokers hold controller epoch": Fault(
-        ControllerZnodes._register_at_once, "wanted = read.epoch + 1", "wanted = read.epoch",
+        ZnodeClient._register_at_once, "wanted = read.epoch + 1", "wanted = read.epoch",
         "two brokers hold controller epoch", "sessions",
     ),
     "two brokers lead": Fault(
