@@ -116,3 +116,14 @@ def test_an_unclean_leader_is_elected_by_request_although_the_topic_forbids_it()
     stage.stop_broker(3)
     stage.run(controller)
     assert wait(api.elect_leaders("UNCLEAN", [T0]))[1] == {T0: "ELIGIBLE_LEADERS_NOT_AVAILABLE"}
+
+
+def test_a_controller_that_is_deposed_before_it_elects_answers_that_it_is_none():
+    stage, controller = a_cluster(2, 3)
+    stage.leader_writes_isr(T0, (2,))
+    stage.stop_broker(2)
+    stage.run(controller)
+    wait(stage.admin.port.set_data(paths.CONTROLLER_EPOCH, "9"))
+
+    assert controller.active
+    assert wait(ControllerApi(controller).elect_leaders("UNCLEAN", [T0])) == ("NOT_CONTROLLER", {})
