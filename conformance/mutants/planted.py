@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from impl.core import answers, fetcher_thread, partition
-from impl.core.fetcher_thread import EpochReply, FetcherError, FetcherThread
+from impl.core.fetcher_thread import EpochReply, FetchErrorCode, FetcherThread
 from impl.core.partition import Partition
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.truncation import EpochEnd, Truncation
@@ -94,7 +94,7 @@ async def _believes_late_answers(
     self: FetcherThread[Any], asked: Any, replies: Mapping[Any, EpochReply]
 ) -> None:
     for key, reply in replies.items():
-        if key in self.states and reply.error is FetcherError.FENCED_LEADER_EPOCH:
+        if key in self.states and reply.error is FetchErrorCode.FENCED_LEADER_EPOCH:
             self.remove([key])
             self.failed.add(key)
     await _on_epoch_ends(self, asked, replies)

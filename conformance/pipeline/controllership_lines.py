@@ -143,7 +143,7 @@ def sighted(event: Event) -> Sight | None:
 
 
 @dataclass
-class Lines:
+class ControllershipLines:
     """All that lines say of the controllers of one ZooKeeper.
 
     `owners`: whose each epoch is, as most lines say. `elections`: by broker, the lines in which
@@ -196,12 +196,12 @@ class Lines:
 def gather(
     history: History, events: Iterable[Event], blamed: set[int], place: Callable[[Event], Any],
     floors: Mapping[int, tuple[int, Event]],
-) -> dict[Any, Lines]:  # fmt: skip
+) -> dict[Any, ControllershipLines]:  # fmt: skip
     """Lines by the ZooKeeper that they belong to, as `place` says; None leaves a line out.
 
     `floors` has, by the identity of a line that shows a write, an epoch that was won before it.
     """
-    found: dict[Any, Lines] = {}
+    found: dict[Any, ControllershipLines] = {}
     sights: list[tuple[Any, str, Sight]] = []
     left: dict[tuple[Any, int], list[int]] = defaultdict(list)
     for event in events:
@@ -216,7 +216,7 @@ def gather(
     for times in left.values():
         times.sort()
     for where, stream, sight in sights:
-        lines = found.setdefault(where, Lines())
+        lines = found.setdefault(where, ControllershipLines())
         sight.term = bisect_right(left.get((where, sight.broker), ()), sight.event.at)
         lines.add(stream, sight, id(sight.event) not in blamed)
     for lines in found.values():

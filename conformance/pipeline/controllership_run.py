@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.controllership_lines import Lines, Sight, What
+from conformance.pipeline.controllership_lines import ControllershipLines, Sight, What
 from conformance.pipeline.controllership_model import MOST_HIDDEN, ControllershipModel, thrown_back
 from conformance.pipeline.history import History
 
@@ -35,10 +35,10 @@ class Refusal:
     switch: str | None = None
 
 
-class ControllershipRun:
+class ControllershipReplay:
     """One run, and how far the lines are taken. `misfits` goes on until nothing is left."""
 
-    def __init__(self, history: History, lines: Lines, preset: str) -> None:
+    def __init__(self, history: History, lines: ControllershipLines, preset: str) -> None:
         self.history, self.lines = history, lines
         self.model = ControllershipModel(len(lines.brokers), preset)
         self._number = {broker: n for n, broker in enumerate(lines.brokers, 1)}
@@ -175,7 +175,7 @@ class ControllershipRun:
         controller reaches a process that is newer than it, which only the broker epoch sees to.
         """
         heard = self.heard.pop(head.broker, None)
-        mark = None if heard is None else self.history.restarted(heard, head.event)
+        mark = None if heard is None else self.history.restart_between(heard, head.event)
         if heard is None or mark is None:
             if heard is not None:
                 self.heard[head.broker] = heard
@@ -280,7 +280,7 @@ class ControllershipRun:
         if held is None or not self.history.contiguous(held, line.event):
             return "controller_resigns_and_deletes_znode"  # in the hole
         last = max((self._held[key] for key in self._held if key[0] == broker), key=_at)
-        crashed = self.history.restarted(last, line.event) is not None
+        crashed = self.history.restart_between(last, line.event) is not None
         return "broker_crashes" if crashed else None
 
     def _unseen(self, broker: int, epoch: int = 0) -> bool:

@@ -17,7 +17,7 @@ from statistics import median
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_broker import PARTITION
 from conformance.ingest.znode_rows import TRANSACTIONS
-from conformance.pipeline.places import Place, cover, follow_on
+from conformance.pipeline.places import Place, files_cover_interval, follow_on
 from conformance.pipeline.request_rows import (
     RequestRow,
     Served,
@@ -189,7 +189,9 @@ class History:
         """
         low, high = _between(a, b)
         streams = self._server_logs.get(b.broker, set())
-        return any(cover(self._rolls[stream], low, high) for stream in sorted(streams))
+        return any(
+            files_cover_interval(self._rolls[stream], low, high) for stream in sorted(streams)
+        )
 
     @cached_property
     def _server_logs(self) -> dict[int | None, set[str]]:
@@ -222,7 +224,10 @@ class History:
             bool(known)
             and all(release_number(each) < (2, 7) for each in known)
             and leader in self._log_isrs
-            and any(cover(self._rolls[log], low, high) for log in self._server_logs[leader])
+            and any(
+                files_cover_interval(self._rolls[log], low, high)
+                for log in self._server_logs[leader]
+            )
             and not self.out_of_step(leader)
         )
 
@@ -247,7 +252,7 @@ class History:
     def log_covers(self, event: Event, until: int) -> bool:
         """Whether the log of this line is here, whole, from it until a time."""
         low, high = min(event.at, until), max(event.at, until)
-        return cover(self._rolls[self.places[event.file].stream], low, high)
+        return files_cover_interval(self._rolls[self.places[event.file].stream], low, high)
 
     def first_stamp(self, event: Event) -> int | None:
         """The first stamp in the log of this line, of the files that are here."""
@@ -515,7 +520,7 @@ class History:
 
     # --- did a process start or end between two lines?
 
-    def restarted(self, a: Event, b: Event, but: Collection[str] = ()) -> Event | None:
+    def restart_between(self, a: Event, b: Event, but: Collection[str] = ()) -> Event | None:
         """A line that shows the process of the broker of `b` start or end between `a` and `b`.
 
         Lines of the kinds `but` are none.
@@ -596,7 +601,7 @@ class History:
             and reset.low < low - _NO_NEW_ZOOKEEPER
             and high + _NO_NEW_ZOOKEEPER < reset.high
             and not self.put_together(a, b)
-            and self.restarted(a, b) is None
+            and self.restart_between(a, b) is None
         )
 
     def age(self, event: Event) -> int | None:

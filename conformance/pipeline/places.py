@@ -224,7 +224,7 @@ def follow_on(files: Sequence[Place]) -> bool:
     )
 
 
-def cover(files: Sequence[Place], low: int, high: int) -> bool:
+def files_cover_interval(files: Sequence[Place], low: int, high: int) -> bool:
     """Whether the files of one log hold all that was written to it from `low` to `high`."""
     begun = [n for n, place in enumerate(files) if place.since is not None and place.since <= low]
     if not begun:

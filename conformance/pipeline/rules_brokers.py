@@ -106,7 +106,7 @@ def _registers_once(context: RuleContext) -> None:
             if before is None or begun is None or not history.contiguous(begun, event):
                 continue  # what hides the first session may hide another
             context.looked(EPOCH_AS_REGISTERED)
-            began = history.restarted(before, event, but=_ONCE_REGISTERED)
+            began = history.restart_between(before, event, but=_ONCE_REGISTERED)
             if history.key(begun) < history.key(before) and began is None:
                 context.report(
                     FindingKind.VIOLATION,
@@ -270,7 +270,7 @@ def _controllers(context: RuleContext) -> None:
     history = context.history
 
     def excuse(a: Event, b: Event) -> str | None:
-        mark = history.restarted(a, b)
+        mark = history.restart_between(a, b)
         if mark is not None:
             return f"the process restarted at {mark.where}"
         reset = history.reset(a, b)
@@ -326,7 +326,7 @@ def _replicas(context: RuleContext) -> None:
         reset = history.reset(a, b)
         if reset is not None:
             return reset.why
-        mark = history.restarted(a, b)
+        mark = history.restart_between(a, b)
         if mark is not None and (b.kind == _FETCHING or history.may_be_passed_on(a, b)):
             return f"the process restarted at {mark.where}, and was sent what the controller kept"
         return None

@@ -288,7 +288,7 @@ def _is_new_channel(
 
     Where no server log shows either, numbers that fall below all `around` and go on there tell.
     """
-    if history.restarted(one, other):
+    if history.restart_between(one, other):
         return True
     number = other.correlation or 0
     if number > (one.correlation or 0):

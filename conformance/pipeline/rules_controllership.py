@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.controllership_lines import Sight, What, gather
-from conformance.pipeline.controllership_run import ControllershipRun, Refusal
+from conformance.pipeline.controllership_run import ControllershipReplay, Refusal
 from conformance.pipeline.history import History
 from conformance.pipeline.model_writes import presets_for
 from conformance.pipeline.rule_context import RuleContext
@@ -38,7 +38,7 @@ def check(context: RuleContext, release: str | None) -> None:
     for _, lines in sorted(found.items()):
         context.sequences += 1
         context.looked(CONTROLLERSHIP_FITS, lines.sighted)
-        run = ControllershipRun(history, lines, preset)
+        run = ControllershipReplay(history, lines, preset)
         for head, refusal in run.misfits():
             kind = _report(context, run, head, refusal)
             if kind is FindingKind.INCOMPLETE and head.what is What.WINS:
@@ -54,7 +54,7 @@ def check(context: RuleContext, release: str | None) -> None:
         _count(context, run)
 
 
-def _count(context: RuleContext, run: ControllershipRun) -> None:
+def _count(context: RuleContext, run: ControllershipReplay) -> None:
     model = run.model
     context.election_steps.update(model.taken)
     context.election_steps.update(
@@ -105,7 +105,7 @@ def _overtaken(history: History) -> dict[int, tuple[int, Event]]:
 
 
 def _report(
-    context: RuleContext, run: ControllershipRun, head: Sight, refusal: Refusal
+    context: RuleContext, run: ControllershipReplay, head: Sight, refusal: Refusal
 ) -> FindingKind:
     why, allowed = _words(run, head, refusal)
     if refusal.switch is not None:
@@ -168,7 +168,7 @@ def _would_show_a_start(history: History, near: Event, event: Event) -> bool:
     )
 
 
-def _words(run: ControllershipRun, head: Sight, refusal: Refusal) -> tuple[str, str]:
+def _words(run: ControllershipReplay, head: Sight, refusal: Refusal) -> tuple[str, str]:
     """What is wrong, and what would have been allowed."""
     broker, epoch, other = head.broker, head.epoch, head.other
     at = "" if refusal.near is None else f", at {refusal.near.where}"
@@ -231,6 +231,6 @@ def _words(run: ControllershipRun, head: Sight, refusal: Refusal) -> tuple[str, 
     )
 
 
-def _holder_note(run: ControllershipRun, epoch: int, at: str) -> str:
+def _holder_note(run: ControllershipReplay, epoch: int, at: str) -> str:
     owner = run.won.get(epoch)
     return "" if owner is None else f": broker {owner} holds it{at}"

@@ -72,7 +72,7 @@ def check_made_again(context: RuleContext) -> None:
         if (
             before.detail == event.detail
             and history.contiguous(before, event)
-            and not history.restarted(before, event)
+            and not history.restart_between(before, event)
             and context.lacks(event, before.where)
         ):
             old = history.oldest_release < (0, 10)  # or no line says which
@@ -147,7 +147,7 @@ def _before(history: History, a: Event, b: Event) -> bool:
 def _ends_without(context: RuleContext, failure: Event, end: Event, sole: bool) -> None:
     """A topic's deletion ends though the log of one replica could not be renamed."""
     history = context.history
-    if history.restarted(end, failure) is not None:
+    if history.restart_between(end, failure) is not None:
         return  # it tried again
     topic, partition = _replica_of(failure)
     rounds = [

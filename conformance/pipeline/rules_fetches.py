@@ -207,7 +207,7 @@ def _report(
 ) -> None:  # fmt: skip
     """Two lines that no order brings together, unless the partition or the process began anew."""
     life = _one_life(context, one, other)
-    if life is None or (forgets and context.history.restarted(one, other)):
+    if life is None or (forgets and context.history.restart_between(one, other)):
         return
     sure = life and (not forgets or context.history.same_process(one, other))
     context.report(

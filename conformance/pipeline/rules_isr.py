@@ -51,7 +51,7 @@ def _one_change(context: RuleContext, said: Event, wrote: Event, before: Event |
     if wrote.detail != _BY_CONDITIONAL_WRITE or said.isr is None or wrote.isr is None:
         return
     near = 0 <= wrote.at - said.at < _AT_ONCE
-    if not near or not history.contiguous(said, wrote) or history.restarted(said, wrote):
+    if not near or not history.contiguous(said, wrote) or history.restart_between(said, wrote):
         return
     if not history.suspects(wrote, said.where) and not history.suspects(said, wrote.where):
         return
@@ -81,7 +81,7 @@ def _goes_on(context: RuleContext, wrote: Event, said: Event, received: list[Eve
     history = context.history
     if wrote.isr is None or not said.detail or said.at == wrote.at:
         return
-    if not history.contiguous(wrote, said) or history.restarted(wrote, said):
+    if not history.contiguous(wrote, said) or history.restart_between(wrote, said):
         return
     if any(wrote.at - _NEAR <= each.at <= said.at + _NEAR for each in received):
         return

@@ -17,7 +17,7 @@ from conformance.ingest.parse import MANY, STRAYED
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_broker import FETCHER
 from conformance.pipeline.history import numbers
-from conformance.pipeline.places import Place, cover
+from conformance.pipeline.places import Place, files_cover_interval
 from conformance.pipeline.rule_context import RuleContext, as_set
 from conformance.pipeline.rules import (
     BEGINS_AS_ASSIGNED,
@@ -391,7 +391,7 @@ def _own_log(context: RuleContext, event: Event, owners: dict[str, dict[int, int
     if owner is None or len(event.positions) > 1:
         return  # a copy of a line of its writer's own log was put in
     own = _own_files(context, event.broker, place)
-    sure = cover(own, event.at, event.at) and not history.clock_was_set(event)
+    sure = files_cover_interval(own, event.at, event.at) and not history.clock_was_set(event)
     more = "" if sure else "; its own log, which would show that it writes elsewhere, is not here"
     context.report(
         FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,

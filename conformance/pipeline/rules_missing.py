@@ -528,7 +528,10 @@ def _ended(history: History, a: Event, b: Event) -> bool:
 
     That it `started` it says when its threads have long begun.
     """
-    return b.kind not in PROCESS and history.restarted(a, b, but=("process_started",)) is not None
+    return (
+        b.kind not in PROCESS
+        and history.restart_between(a, b, but=("process_started",)) is not None
+    )
 
 
 # -- requests of many partitions ------------------------------------------------------------------

@@ -316,7 +316,7 @@ def _handled_for_the_obeyed(context: RuleContext) -> None:
                 continue
             if not history.contiguous(before, after) or not history.same_process(before, after):
                 continue
-            if history.restarted(before, after) or history.reset(before, after):
+            if history.restart_between(before, after) or history.reset(before, after):
                 continue
             context.looked(ONE_OWNER)
             if event.controller == before.controller:
@@ -366,7 +366,11 @@ def _received_epochs_grow(context: RuleContext, events: list[Event]) -> None:
         return  # of one kind alone other rules judge
 
     def excuse(a: Event, b: Event) -> str | None:
-        mark = history.topic_began(a, b) or history.replica_began(a, b) or history.restarted(a, b)
+        mark = (
+            history.topic_began(a, b)
+            or history.replica_began(a, b)
+            or history.restart_between(a, b)
+        )
         if mark is not None:
             return f"the replica began anew at {mark.where}"
         if _was_sent_before(b, a):
@@ -548,7 +552,7 @@ def _starts_as_received(context: RuleContext, events: list[Event]) -> None:
         if not place or id(event) in context.blamed:
             continue
         last = received[event.broker][place - 1]
-        if another_life(history, last, event) or history.restarted(last, event):
+        if another_life(history, last, event) or history.restart_between(last, event):
             continue
         context.looked(HOLDS_AS_RECEIVED)
         if event.leader_epoch in epochs[event.broker] or not context.lacks(event, _LAST_RECEIVED):
@@ -921,7 +925,7 @@ def _no_older_than_written(context: RuleContext, events: list[Event]) -> None:
         if event.kind in _STARTED:
             # The request is of the controller that was obeyed last, or of a newer one.
             last = history.obeyed_before(event)
-            if last is None or history.restarted(last, event) or history.age(last) != age:
+            if last is None or history.restart_between(last, event) or history.age(last) != age:
                 continue
             by = last
         controllers, newest_by = newest_of[age]

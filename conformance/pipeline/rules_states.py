@@ -330,7 +330,7 @@ def _versions_grow(context: RuleContext, events: list[Event]) -> None:
         mark = history.topic_began(a, b) or history.replica_began(a, b)
         if mark is not None:
             return f"the topic was changed at {mark.where}"
-        restart = history.restarted(a, b) if b.kind == "isr_refused" else None
+        restart = history.restart_between(a, b) if b.kind == "isr_refused" else None
         if restart is not None:
             # A restarted leader has its version from a request; a controller that has not heard of
             # the leader's last write sends an older one, and ZooKeeper refuses what is based on it.
@@ -440,7 +440,7 @@ def _writes_again(history: History, last: Event, event: Event) -> bool:
         and event.detail == last.detail
         and event.at > last.at
         and history.same_process(last, event)
-        and history.restarted(last, event) is None
+        and history.restart_between(last, event) is None
     )
 
 
@@ -816,7 +816,7 @@ def _starts_once(context: RuleContext, events: list[Event]) -> None:
                 f"{b.tp_name}: broker {b.broker} starts as {_role(b)} in leader epoch "
                 f"{b.leader_epoch} here again{ends}; it started in it, as {_role(a)}, at {a.where}"
             )
-            mark = history.restarted(a, b)
+            mark = history.restart_between(a, b)
             if mark is not None:
                 if less:
                     why += f", and began anew at {mark.where}: what its disk lost is lost"

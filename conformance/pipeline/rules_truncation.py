@@ -621,7 +621,7 @@ def _leader_of(cut: Event, starts: Iterable[Event]) -> Event | None:
 def _began_anew(context: RuleContext, a: Event, b: Event, but: Collection[str] = ()) -> bool:
     history = context.history
     return bool(
-        history.restarted(a, b, but)
+        history.restart_between(a, b, but)
         or history.reset(a, b)
         or history.topic_began(a, b)
         or history.replica_began(a, b)

@@ -95,13 +95,13 @@ class _OperatorsRequest:
 
     made: Operation
     partitions: dict[str, set[int]]
-    topics: _Rounds
-    notifications: _Rounds
+    topics: _EventsHandledSince
+    notifications: _EventsHandledSince
     is_reported: bool = False
 
 
 @dataclass
-class _Rounds:
+class _EventsHandledSince:
     """Later events that were dealt with one after another: each began when the last was over.
 
     `ahead`: how many of their kind may have been queued before the request's; None if not counted.
@@ -214,7 +214,9 @@ class _Keeper:
             judged = judged and not self.moving & set(partitions)
             since = one.zxid
             if judged:
-                self.request = _OperatorsRequest(one, partitions, _Rounds(since), _Rounds(since))
+                self.request = _OperatorsRequest(
+                    one, partitions, _EventsHandledSince(since), _EventsHandledSince(since)
+                )
             return
         if not own:
             if self.request is not None:
@@ -265,7 +267,7 @@ class _Keeper:
     def _go_on(
         self,
         request: _OperatorsRequest,
-        rounds: _Rounds,
+        rounds: _EventsHandledSince,
         cause: Operation,
         act: Operation,
         ahead: int,

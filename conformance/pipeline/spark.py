@@ -99,7 +99,7 @@ class SparkEngine:
         context = self._session.sparkContext
         context.setJobDescription("check: sizes")
         places = places_of(corpus.logs, corpus.files)
-        events = corpus.events.transform(spark_steps.without_notes)
+        events = corpus.events.transform(spark_steps.protocol_events_only)
         sizes = {row[0]: row[1] for row in events.transform(spark_steps.count_clusters).collect()}
         large = sorted(name for name, size in sizes.items() if size > self.whole)
         small = events if not large else events.where(~events.cluster.isin(large))

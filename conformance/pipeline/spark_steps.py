@@ -83,7 +83,7 @@ def merge(owners: Mapping[str, int | None], folders: Mapping[str, str], buckets:
     return step
 
 
-def without_notes(events: DataFrame) -> DataFrame:
+def protocol_events_only(events: DataFrame) -> DataFrame:
     """The events that mention the protocol."""
     return events.where(events.kind != NOTE)
 

@@ -25,7 +25,7 @@ from conformance.ingest.pieces import ParsedChunk
 from conformance.pipeline.partitions import KeptPartition
 from conformance.pipeline.session import spark_session
 from conformance.pipeline.streaming_state import StreamingState
-from conformance.pipeline.watch_store import Tell, WatchStore, said_of
+from conformance.pipeline.watch_store import Tell, WatchStore, said_from_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ def watch(
         found, books = [], {}
         for row in said.collect():
             books[row["cluster"]] = row["book"]
-            found += [said_of(each) for each in json.loads(row["said"])]
+            found += [said_from_row(each) for each in json.loads(row["said"])]
         found.sort(key=lambda each: each.order)
         store.keep(number, found, books, tell)
 

@@ -85,7 +85,7 @@ class Doubting(History):
         """No line is missing."""
         return True
 
-    def restarted(self, a: Event, b: Event, but: Collection[str] = ()) -> Event | None:
+    def restart_between(self, a: Event, b: Event, but: Collection[str] = ()) -> Event | None:
         """No process began anew."""
         return None
 

@@ -148,14 +148,14 @@ def _renamed(finding: Finding, names: Mapping[str, str]) -> Finding:
     )
 
 
-def said_of(row: dict[str, Any]) -> Said:
+def said_from_row(row: dict[str, Any]) -> Said:
     """What `Said.as_row` has given."""
     finding = {name: value for name, value in row.items() if name != "what"}
     return Said(row["what"], Finding(**finding | {"positions": tuple(row["positions"])}))
 
 
 def _read(path: Path) -> list[Said]:
-    return [said_of(row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    return [said_from_row(row) for row in json.loads(path.read_text(encoding="utf-8"))]
 
 
 def _write(path: Path, content: object) -> None:

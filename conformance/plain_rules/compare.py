@@ -24,7 +24,7 @@ from impl.core import leader_election
 from impl.core.answers import fetcher_id
 from impl.core.fetcher_thread import (
     EpochQuestion,
-    FetcherError,
+    FetchErrorCode,
     FetchQuestion,
     FetchReply,
     FetchState,
@@ -189,7 +189,7 @@ def _answered(leader: PartitionBroker, question: EpochQuestion | FetchQuestion) 
     """The error that broker 2 is answered."""
     replies = leader.answer(2, _under_way(question, FetchState(0, 0, Phase.FETCHING))).replies
     assert replies is not None, "it is answered"
-    error: FetcherError = replies[FIRST].error
+    error: FetchErrorCode = replies[FIRST].error
     return error.name
 
 
@@ -201,7 +201,7 @@ def _appended(size: int, offset: int) -> Iterator[Case]:
     connection = replicas.connections[1]
     connection.rounds.states[FIRST] = FetchState(size, 0, Phase.FETCHING)
     asked = _under_way(FetchQuestion(0, offset, None), FetchState(offset, 0, Phase.FETCHING))
-    reply = FetchReply(FetcherError.NONE, ((9, 0),), 0)
+    reply = FetchReply(FetchErrorCode.NONE, ((9, 0),), 0)
     connection.exchange = replace(asked, replies={FIRST: reply})
     connection.apply()
     grown = size + (offset == size)

@@ -269,7 +269,7 @@ class RunTracer:
         self.store.trace.file.close()
 
 
-class TracedRun(NamedTuple):
+class TracedRunResult(NamedTuple):
     """How many steps it took, how it stands at rest, if it was left alone; and the simulator's
     claim that does not hold, else empty."""
 
@@ -288,7 +288,7 @@ WITHOUT_ONE_STEPS = 900
 def traced_run(
     folder: Path, seed: int, steps: int, faults: str = "failures", release: str = DEFAULT,
     settles: bool = False,
-) -> TracedRun:  # fmt: skip
+) -> TracedRunResult:  # fmt: skip
     """Run a cluster of three brokers, and leave its traces in ``folder``.
 
     With ``settles`` it is left alone after that, until it rests.
@@ -313,7 +313,7 @@ def traced_run(
             held(claims.look)
             taken += 1
         if not settles:
-            return TracedRun(taken, None, broken)
+            return TracedRunResult(taken, None, broken)
         simulator.calm_down()
         dead = _controller_dies(simulator) if seed % 3 == 2 else False
         for number in range(WITHOUT_ONE_STEPS if dead else SETTLING_STEPS):
@@ -324,7 +324,7 @@ def traced_run(
                 break
             held(claims.look)
             taken += 1
-        return TracedRun(taken, _at_rest(world), broken)
+        return TracedRunResult(taken, _at_rest(world), broken)
     finally:
         tracer.close()
 

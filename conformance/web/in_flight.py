@@ -44,14 +44,14 @@ class MessageReader:
         leaf = self._twin.recorded.fields[name]
         return plain(leaf.sort, self._twin.read(self._state, name, keys))
 
-    def cells(self, name: str) -> list[tuple[int, ...]]:
+    def non_blank_indices(self, name: str) -> list[tuple[int, ...]]:
         """The indices at which a field is not blank, in order."""
         return sorted(self._state.get(name, {}))
 
     def members(self, name: str, *keys: int) -> str:
         """A set as `{1,2}`."""
         size = len(keys)
-        found = [index[size] for index in self.cells(name) if index[:size] == keys]
+        found = [index[size] for index in self.non_blank_indices(name) if index[:size] == keys]
         return text(found, is_set=True)
 
     def domain(self, name: str) -> list[int]:
@@ -65,7 +65,7 @@ class MessageReader:
 
 def _registration_reply(now: MessageReader) -> Iterator[MessageInFlight]:
     """The answer to the multi that became controller, until its broker has heard of it."""
-    for (broker,) in now.cells("campaign"):
+    for (broker,) in now.non_blank_indices("campaign"):
         lost = bool(now.value("reply_lost", broker))
         yield MessageInFlight("multi", ZOOKEEPER, str(broker),
                       f"controller epoch {now.value('campaign', broker)} is won", True,
@@ -87,14 +87,14 @@ def _election(now: MessageReader) -> Iterator[MessageInFlight]:
     for broker in now.domain("session"):
         if now.value("read.done", broker) and not now.value("belief.held", broker):
             won = now.value("read.epoch", broker) + 1
-            if (broker, won) in now.cells("won"):
+            if (broker, won) in now.non_blank_indices("won"):
                 yield MessageInFlight("multi", ZOOKEEPER, str(broker),
                                       f"controller epoch {won} is won", True)  # fmt: skip
         if now.value("pending.any", broker):
             label = (f"broker {broker}, state under epoch {now.value('pending.epoch', broker)}, "
                      f"if its version is {now.value('pending.state_version', broker)}")  # fmt: skip
             yield MessageInFlight("setData", CONTROLLERS, ZOOKEEPER, label)
-    for sender, epoch in now.cells("sent"):
+    for sender, epoch in now.non_blank_indices("sent"):
         label = f"of broker {sender}, controller epoch {epoch}"
         for broker in now.domain("seen"):
             seen = now.value("seen", broker)
@@ -104,16 +104,16 @@ def _election(now: MessageReader) -> Iterator[MessageInFlight]:
 
 def _replication(now: MessageReader) -> Iterator[MessageInFlight]:
     yield from _registration_reply(now)
-    for epoch, controller, broker in now.cells("request.in_flight"):
+    for epoch, controller, broker in now.non_blank_indices("request.in_flight"):
         label = (f"leader epoch {epoch}, leader {text(now.value('elected', epoch))}, "
                  f"isr {now.members('request.isr', epoch, controller, broker)}, "
                  f"controller epoch {controller}")  # fmt: skip
         late = now.value("replica.controller_epoch", broker) > controller
         yield MessageInFlight("LeaderAndIsr", CONTROLLERS, str(broker), label, False,
                       "late" if late else "flying")  # fmt: skip
-    for follower, leader in now.cells("fetch.state"):
+    for follower, leader in now.non_blank_indices("fetch.state"):
         yield _fetch(now, follower, leader)
-    for (leader,) in now.cells("isr_write.state"):
+    for (leader,) in now.non_blank_indices("isr_write.state"):
         wrote = f"isr {now.members('isr_write.isr', leader)}"
         done = now.value("isr_write.state", leader) == "applied"
         version = now.value("isr_write.version", leader)
@@ -146,21 +146,21 @@ def _fetch(now: MessageReader, follower: int, leader: int) -> MessageInFlight:
 
 def _reassignment(now: MessageReader) -> Iterator[MessageInFlight]:
     yield from _registration_reply(now)
-    for epoch, controller, broker in now.cells("request.to"):
+    for epoch, controller, broker in now.non_blank_indices("request.to"):
         keys = epoch, controller
         label = (f"leader epoch {epoch}, leader {text(now.value('request.leader', *keys))}, "
                  f"isr {now.members('request.isr', *keys)}, "
                  f"controller epoch {controller}")  # fmt: skip
         yield _of_controller(now, "LeaderAndIsr", controller, broker, label)
-    for controller, broker in now.cells("stop.what"):
+    for controller, broker in now.non_blank_indices("stop.what"):
         deletes = now.value("stop.what", controller, broker) == "delete"
         label = f"{'with delete, ' * deletes}controller epoch {controller}"
         yield _of_controller(now, "StopReplica", controller, broker, label)
-    for controller, broker in now.cells("update.to"):
+    for controller, broker in now.non_blank_indices("update.to"):
         leader = text(now.value("update.leader", controller))
         yield MessageInFlight("UpdateMetadata", CONTROLLERS, str(broker),
                       f"leader {leader}, controller epoch {controller}", False, "late")  # fmt: skip
-    for (unheard,) in now.cells("replica.unheard"):
+    for (unheard,) in now.non_blank_indices("replica.unheard"):
         yield MessageInFlight(
             "setData", ZOOKEEPER, str(unheard), "the ISR is written", True, "lost"
         )
@@ -178,15 +178,15 @@ def _of_controller(
 def _topics(now: MessageReader) -> Iterator[MessageInFlight]:
     yield from _registration_reply(now)
     for what in ("topics", "partitions", "deletions"):
-        for (broker,) in now.cells(f"cache.fired.{what}"):
+        for (broker,) in now.non_blank_indices(f"cache.fired.{what}"):
             yield MessageInFlight("watch", ZOOKEEPER, CONTROLLERS,
                                   f"{what} changed, to broker {broker}", True)  # fmt: skip
-    for controller, broker, partition in now.cells("request.order"):
+    for controller, broker, partition in now.non_blank_indices("request.order"):
         order = now.value("request.order", controller, broker, partition)
         old = ", outdated" * bool(now.value("request.outdated", controller, broker, partition))
         label = f"partition {partition}: {order}{old}, controller epoch {controller}"
         yield _of_controller(now, "LeaderAndIsr", controller, broker, label, "seen")
-    for controller, broker, partition in now.cells("request.stop"):
+    for controller, broker, partition in now.non_blank_indices("request.stop"):
         stop = now.value("request.stop", controller, broker, partition)
         label = f"partition {partition}: {stop}, controller epoch {controller}"
         if stop in ("deleted", "failed"):
@@ -201,7 +201,7 @@ _REQUESTS = {"leader_and_isr": "LeaderAndIsr", "update_metadata": "UpdateMetadat
 
 def _cluster(now: MessageReader) -> Iterator[MessageInFlight]:
     yield from _registration_reply(now)
-    for sender, broker in now.cells("cache.queue.end"):
+    for sender, broker in now.non_blank_indices("cache.queue.end"):
         for slot in range(now.value("cache.queue.end", sender, broker)):
             kind = _REQUESTS[now.value("cache.queue.at.kind", sender, broker, slot)]
             known = {p: now.value("cache.queue.at.about", sender, broker, slot, p)
@@ -210,10 +210,10 @@ def _cluster(now: MessageReader) -> Iterator[MessageInFlight]:
             place = f", no. {slot + 1} in its queue" * (slot > 0)
             label = f"of broker {sender}: {'; '.join(about) or 'no partition'}{place}"
             yield MessageInFlight(kind, CONTROLLERS, str(broker), label)
-    for (broker,) in now.cells("late.held"):
+    for (broker,) in now.non_blank_indices("late.held"):
         label = f"the first of two copies, controller epoch {now.value('late.controller', broker)}"
         yield MessageInFlight("StopReplica", CONTROLLERS, str(broker), label, False, "copy")
-    for (broker,) in now.cells("asked"):
+    for (broker,) in now.non_blank_indices("asked"):
         yield MessageInFlight(
             "ControlledShutdown", str(broker), CONTROLLERS, f"broker {broker} asks to go"
         )

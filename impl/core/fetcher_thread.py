@@ -22,7 +22,7 @@ EARLIEST, LATEST = -2, -1
 """Timestamps of ListOffsets that mean the log's start, and its end."""
 
 
-class FetcherError(Enum):
+class FetchErrorCode(Enum):
     """Kafka's error codes of fetches and of questions about epochs."""
 
     NONE = "NONE"
@@ -37,7 +37,7 @@ class FetcherError(Enum):
     UNKNOWN_SERVER_ERROR = "UNKNOWN_SERVER_ERROR"
 
     @classmethod
-    def _missing_(cls, value: object) -> FetcherError:
+    def _missing_(cls, value: object) -> FetchErrorCode:
         """An unknown code: the request is sent again."""
         return cls.UNKNOWN_SERVER_ERROR
 
@@ -82,7 +82,7 @@ class FetchQuestion(NamedTuple):
 class EpochReply(NamedTuple):
     """An answer about an epoch's end."""
 
-    error: FetcherError
+    error: FetchErrorCode
     end: EpochEnd
 
 
@@ -92,7 +92,7 @@ class FetchReply(NamedTuple):
     ``batch`` is whatever the follower's log appends, None if nothing came.
     """
 
-    error: FetcherError
+    error: FetchErrorCode
     batch: Any = None
     high_watermark: int = 0
     log_start: int = 0
@@ -152,7 +152,7 @@ class UnrequestedPartition(Exception):
 class OffsetUnknown(Exception):
     """The leader did not say where its log begins or ends: ``error`` is its answer."""
 
-    def __init__(self, key: object, error: FetcherError) -> None:
+    def __init__(self, key: object, error: FetchErrorCode) -> None:
         super().__init__(f"the leader does not tell where {key} begins or ends: {error.value}")
         self.error = error
 
@@ -299,9 +299,9 @@ class FetcherThread(Generic[Key]):
             state = self.states.get(key)
             if state is None or not self._is_of(asked[key], state):
                 continue  # removed, or added again, while the request was in flight
-            if reply.error is FetcherError.FENCED_LEADER_EPOCH:
+            if reply.error is FetchErrorCode.FENCED_LEADER_EPOCH:
                 self._fail(key)
-            elif reply.error is FetcherError.NONE:
+            elif reply.error is FetchErrorCode.NONE:
                 await self._truncate_to_epoch_end(key, reply.end)
 
     async def _truncate_to_epoch_end(self, key: Key, reply: EpochEnd) -> None:
@@ -365,13 +365,13 @@ class FetcherThread(Generic[Key]):
                 await self._apply(key, state, reply)
 
     async def _apply(self, key: Key, state: FetchState, reply: FetchReply) -> None:
-        if reply.error is FetcherError.FENCED_LEADER_EPOCH:
+        if reply.error is FetchErrorCode.FENCED_LEADER_EPOCH:
             self._fail(key)
-        elif reply.error is FetcherError.OFFSET_OUT_OF_RANGE:
+        elif reply.error is FetchErrorCode.OFFSET_OUT_OF_RANGE:
             await self._out_of_range(key, state)
-        elif reply.error is FetcherError.NONE and reply.diverging is not None:
+        elif reply.error is FetchErrorCode.NONE and reply.diverging is not None:
             await self._truncate_while_fetching(key, reply.diverging)
-        elif reply.error is FetcherError.NONE:
+        elif reply.error is FetchErrorCode.NONE:
             await self._append(key, state, reply)
 
     async def _append(self, key: Key, state: FetchState, reply: FetchReply) -> None:
@@ -414,7 +414,10 @@ class FetcherThread(Generic[Key]):
         except OffsetUnknown as refused:
             # ListOffsets in a fenced epoch fails the partition, as a fetch does; after any other
             # error it fetches at the same offset again.
-            if refused.error is FetcherError.FENCED_LEADER_EPOCH and self.states.get(key) == state:
+            if (
+                refused.error is FetchErrorCode.FENCED_LEADER_EPOCH
+                and self.states.get(key) == state
+            ):
                 self._fail(key)
             return
         if self.states.get(key) != state:

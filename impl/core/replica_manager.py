@@ -19,7 +19,7 @@ from impl.core.fetcher_thread import (
     LATEST,
     EpochQuestion,
     EpochReply,
-    FetcherError,
+    FetchErrorCode,
     FetchQuestion,
     FetchReply,
 )
@@ -515,7 +515,11 @@ class ReplicaManager:
             return replies
         for partition, reply in replies.items():
             replica = self.partitions.get(partition)
-            if reply.error is FetcherError.NONE and reply.diverging is None and replica is not None:
+            if (
+                reply.error is FetchErrorCode.NONE
+                and reply.diverging is None
+                and replica is not None
+            ):
                 await self.idle(replica)
                 if replica.leads and follower in replica.remotes and follower in replica.replicas:
                     asked = questions[partition]
@@ -560,23 +564,23 @@ class ReplicaManager:
     ) -> FetchReply:
         replica, error = await self._leader(partition, asked.leader_epoch)
         if replica is None:
-            return FetchReply(FetcherError(error), high_watermark=-1, log_start=-1)
+            return FetchReply(FetchErrorCode(error), high_watermark=-1, log_start=-1)
         log, hw, start = replica.log, replica.hw, replica.log_start
-        nothing = FetchReply(FetcherError.NONE, None, hw, start)
+        nothing = FetchReply(FetchErrorCode.NONE, None, hw, start)
         if reader != CONSUMER and (reader not in replica.replicas or held_back(replica, reader)):
             return nothing
         try:
             if asked.last_fetched_epoch is not None:
                 end = divergence(asked.last_fetched_epoch, asked.offset, start, log.end_offset_for)
                 if end is not None:
-                    return FetchReply(FetcherError.NONE, None, hw, start, end)
+                    return FetchReply(FetchErrorCode.NONE, None, hw, start, end)
             up_to = hw if reader == CONSUMER else None
             records = await log.read(asked.offset, max_bytes, up_to, at_least_one)
         except (OffsetOutOfRange, FetchOutOfRange):
-            return FetchReply(FetcherError.OFFSET_OUT_OF_RANGE, None, hw, start)
+            return FetchReply(FetchErrorCode.OFFSET_OUT_OF_RANGE, None, hw, start)
         except StorageError:
-            return FetchReply(FetcherError.KAFKA_STORAGE_ERROR, high_watermark=-1, log_start=-1)
-        return FetchReply(FetcherError.NONE, records, hw, start) if records.length else nothing
+            return FetchReply(FetchErrorCode.KAFKA_STORAGE_ERROR, high_watermark=-1, log_start=-1)
+        return FetchReply(FetchErrorCode.NONE, records, hw, start) if records.length else nothing
 
     async def _leader(
         self, partition: TopicPartition, epoch: int | None
@@ -606,7 +610,7 @@ class ReplicaManager:
             replica, error = await self._leader(partition, asked.leader_epoch)
             epoch, end = (-1, -1) if replica is None else replica.log.end_offset_for(asked.epoch)
             known = epoch if self.release.since("2.0") else -1
-            replies[partition] = EpochReply(FetcherError(error), EpochEnd(known, end))
+            replies[partition] = EpochReply(FetchErrorCode(error), EpochEnd(known, end))
             self.observer(EpochServed(partition, asked, replies[partition]))
         return replies
 

@@ -33,7 +33,7 @@ TEMPORARY = ".tmp"
 
 
 @dataclass
-class Recovery:
+class RecoveryReport:
     """What was found when a log was loaded. ``notes``: everything that was not as it should be."""
 
     directory: str
@@ -54,7 +54,7 @@ def load_log(
     cache: LeaderEpochFileCache | None = None,
     has_epochs: bool = True,
     producers: ProducerRules | None = None,
-) -> tuple[Log, Recovery]:
+) -> tuple[Log, RecoveryReport]:
     """The log of a directory, and what was done to it; a directory without segments is an empty
     log. ``recovery_point`` and ``log_start`` are as checkpointed. Without ``has_epochs`` (0.10) no
     producers are known either. StorageError, OSError.
@@ -63,7 +63,7 @@ def load_log(
     rules = (producers or ProducerRules()) if has_epochs else None
     snapshots = ProducerSnapshots(disk, directory, rules)
     log = Log(disk, directory, config, epochs, snapshots, now_ms)
-    reported = Recovery(directory, clean)
+    reported = RecoveryReport(directory, clean)
     bases = _tidied(log, reported)
     try:
         if log.keeps_epochs:
@@ -92,7 +92,11 @@ def load_log(
 
 
 def _load_segments(
-    log: Log, bases: list[int], recovery_point: int, epochs: LeaderEpochFile, reported: Recovery
+    log: Log,
+    bases: list[int],
+    recovery_point: int,
+    epochs: LeaderEpochFile,
+    reported: RecoveryReport,
 ) -> None:
     """Take up the segments, scanning them from the recovery point on, or from where they err."""
     unsound = len(bases) if reported.clean else max(bisect_right(bases, recovery_point) - 1, 0)
@@ -129,7 +133,7 @@ def has_gap_before(log: Log, base: int) -> bool:
     return bool(log.segments) and base > log.segments[-1].next_offset()
 
 
-def _settle(log: Log, log_start: int, reported: Recovery) -> None:
+def _settle(log: Log, log_start: int, reported: RecoveryReport) -> None:
     """Offsets, the active segment and the epochs agree with the segments that there are."""
     if log.segments:
         log.log_end = log.active.next_offset()
@@ -148,7 +152,7 @@ def _settle(log: Log, log_start: int, reported: Recovery) -> None:
     log.epochs.truncate_from_start(log.log_start)
 
 
-def _believed(segment: Segment, reported: Recovery) -> bool:
+def _believed(segment: Segment, reported: RecoveryReport) -> bool:
     """Take up a segment without a scan; False, with a note, if it has to be scanned."""
     for suffix in (INDEX, TIME_INDEX) if segment.config.time_index else (INDEX,):
         if not segment.disk.exists(segment.path(suffix)):
@@ -167,7 +171,7 @@ def _believed(segment: Segment, reported: Recovery) -> bool:
     return True
 
 
-def _tidied(log: Log, reported: Recovery) -> list[int]:
+def _tidied(log: Log, reported: RecoveryReport) -> list[int]:
     """Base offsets of the segments, once what an interrupted change left behind is gone."""
     disk, directory = log.disk, log.directory
     bases: list[int] = []
@@ -225,7 +229,7 @@ def _finish_swaps(log: Log) -> None:
             disk.remove(f"{directory}/{name}")  # an index: without its segment it is nothing
 
 
-def _drop(log: Log, bases: list[int], reported: Recovery, why: str) -> None:
+def _drop(log: Log, bases: list[int], reported: RecoveryReport, why: str) -> None:
     """Remove segments from the newest on, so that no crash leaves a gap."""
     for base in reversed(bases):
         segment = Segment(log.disk, log.directory, base, log.config, 0)

@@ -17,7 +17,7 @@ from impl.log.config import LogConfig
 from impl.log.directory_names import directory_name, parse_name
 from impl.log.errors import StorageError
 from impl.log.leader_epoch_cache import LeaderEpochFileCache
-from impl.log.loading import Recovery, load_log
+from impl.log.loading import RecoveryReport, load_log
 from impl.log.log import Log
 from impl.log.meta_properties import MetaProperties, read_meta
 from impl.log.producer_state import ProducerRules
@@ -95,7 +95,7 @@ class LogDirectory:
         self.doomed: list[DirectoryToDelete] = []
         self.broken: dict[TopicPartition, StorageError] = {}
         self._kept: dict[TopicPartition, tuple[int, int, int]] = {}
-        self.recoveries: list[Recovery] = []
+        self.recoveries: list[RecoveryReport] = []
         self.notes: list[str] = []
         self.failure = ""
         self.high_watermarks = OffsetCheckpoint(disk, f"{path}/replication-offset-checkpoint")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from impl.core.fetch_sessions import as_kept
-from impl.core.fetcher_thread import FetcherError, FetchQuestion, FetchReply
+from impl.core.fetcher_thread import FetchErrorCode, FetchQuestion, FetchReply
 from impl.error_codes import NONE
 from impl.releases import Release
 
@@ -66,7 +66,7 @@ class _CachedPart:
 
     def renewed(self, reply: FetchReply) -> bool:
         """Whether an answer says anything new, which the fetcher has to hear, and now has."""
-        failed = reply.error is not FetcherError.NONE
+        failed = reply.error is not FetchErrorCode.NONE
         changed = (self.high_watermark, self.log_start) != (reply.high_watermark, reply.log_start)
         self.high_watermark = -1 if failed else reply.high_watermark  # to be sent once it is over
         self.log_start = reply.log_start

@@ -16,8 +16,8 @@ from impl.core import answers
 from impl.core.fetcher_thread import (
     EpochQuestion,
     EpochReply,
-    FetcherError,
     FetcherListener,
+    FetchErrorCode,
     FetcherThread,
     FetchQuestion,
     FetchReply,
@@ -212,11 +212,11 @@ class RemoteLeader:
         )  # fmt: skip
         answer = self._ask("ListOffsets", self.versions.offsets, body, [key])
         if answer is None:
-            raise OffsetUnknown(key, FetcherError.UNKNOWN_SERVER_ERROR)
+            raise OffsetUnknown(key, FetchErrorCode.UNKNOWN_SERVER_ERROR)
         [row] = answer.topics[0].partitions
         if row.error_code:
             self._delay(key)
-            raise OffsetUnknown(key, FetcherError(self._name(row.error_code)))
+            raise OffsetUnknown(key, FetchErrorCode(self._name(row.error_code)))
         return int(row.offset if hasattr(row, "offset") else row.old_style_offsets[0])
 
     def _is_past_backoff(self, partition: TopicPartition) -> bool:
@@ -231,13 +231,13 @@ class RemoteLeader:
         older = name == "NOT_LEADER_OR_FOLLOWER" and not self.manager.release.since("2.6")
         return "NOT_LEADER_FOR_PARTITION" if older else name
 
-    def _error(self, partition: TopicPartition, code: int, offset: int = 0) -> FetcherError:
+    def _error(self, partition: TopicPartition, code: int, offset: int = 0) -> FetchErrorCode:
         error = self._name(code)
-        answer = FetcherError(error)
+        answer = FetchErrorCode(error)
         if answer not in (
-            FetcherError.NONE,
-            FetcherError.FENCED_LEADER_EPOCH,
-            FetcherError.OFFSET_OUT_OF_RANGE,
+            FetchErrorCode.NONE,
+            FetchErrorCode.FENCED_LEADER_EPOCH,
+            FetchErrorCode.OFFSET_OUT_OF_RANGE,
         ):
             self._delay(partition)
             self._tell_of_error(partition, error, offset)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from impl.core.fetcher_thread import EARLIEST, FetcherError, FetchQuestion, FetchReply
+from impl.core.fetcher_thread import EARLIEST, FetchErrorCode, FetchQuestion, FetchReply
 from impl.core.replica_events import FetchServed, ProducerAnswered
 from impl.core.replica_manager import CONSUMER, DelayedProduce, ProduceOutcome, Replica
 from impl.error_codes import NONE
@@ -178,5 +178,7 @@ def _watermarks(replies: Replies) -> list[int]:
 
 def _too_little(replies: Replies, minimum: int) -> bool:
     found = replies.values()
-    troubled = any(one.error is not FetcherError.NONE or one.diverging is not None for one in found)
+    troubled = any(
+        one.error is not FetchErrorCode.NONE or one.diverging is not None for one in found
+    )
     return not troubled and sum(map(_size, found)) < minimum

@@ -14,7 +14,7 @@ from typing import Any
 from impl.core.fetcher_thread import (
     EpochQuestion,
     EpochReply,
-    FetcherError,
+    FetchErrorCode,
     FetchQuestion,
     FetchReply,
     OffsetQuestion,
@@ -200,7 +200,7 @@ class LeaderByEffect:
         """ListOffsets."""
         replies: Mapping[TopicPartition, OffsetFound]
         replies = await AskLeader("ListOffsets", {key: question})
-        error = replies[key].error if key in replies else FetcherError.UNKNOWN_SERVER_ERROR.value
+        error = replies[key].error if key in replies else FetchErrorCode.UNKNOWN_SERVER_ERROR.value
         if error != "NONE":
-            raise OffsetUnknown(key, FetcherError(error))
+            raise OffsetUnknown(key, FetchErrorCode(error))
         return replies[key].offset

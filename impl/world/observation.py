@@ -235,7 +235,7 @@ def _collect(value: Observation, prefix: str, found: dict[str, Any]) -> None:
             found[path] = inner
 
 
-class Changes:
+class ChangeTracker:
     """Which leaves differ from those of the last look, without looking at all of them.
 
     A broker is compared by a key of everything that is seen of it, ZooKeeper by its zxid. A step

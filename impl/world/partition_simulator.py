@@ -13,7 +13,7 @@ from impl.sim.simulator import SeededSimulator
 from impl.sim.world_of_steps import Step
 from impl.world.cluster import PartitionCluster
 from impl.world.faults import REPLICATION_FAULTS, weights_in
-from impl.world.observation import Changes
+from impl.world.observation import ChangeTracker
 from impl.world.partition_steps import KINDS, partition_cluster
 from impl.world.trace import ZOOKEEPER, Trace, TraceEvent, TraceHeader
 
@@ -39,7 +39,7 @@ class PartitionSimulator(SeededSimulator[PartitionCluster]):
         """
         if steps < 1:
             raise ValueError(f"a run has 1 step or more, not {steps}")
-        changes, brokers = Changes(self.world), len(self.world.brokers)
+        changes, brokers = ChangeTracker(self.world), len(self.world.brokers)
         run = f"{self.faults}-{brokers}-{self.seed}-{steps}"
         header = TraceHeader(
             run, self.seed, brokers, VERSION, SYSTEM, self.faults, STRATEGY, changes.initial
@@ -79,7 +79,7 @@ def record(steps: Iterable[Step], like: TraceHeader, brokers: int | None = None)
     """
     brokers = brokers or like.brokers
     world = partition_cluster(brokers, seed=like.seed)
-    changes = Changes(world)
+    changes = ChangeTracker(world)
     header = replace(like, brokers=brokers, initial=changes.initial)
     recorder, events = _CampaignRecorder(like.run, changes), list[TraceEvent]()
     for step in steps:
@@ -98,7 +98,7 @@ def steps_of(trace: Trace) -> list[Step]:
 
 
 class _CampaignRecorder:
-    def __init__(self, run: str, changes: Changes) -> None:
+    def __init__(self, run: str, changes: ChangeTracker) -> None:
         self.run = run
         self.changes = changes
         self.seq: Counter[int | str] = Counter()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.core.fetch_sessions import forgets_epochs
-from impl.core.fetcher_thread import FetcherError
+from impl.core.fetcher_thread import FetchErrorCode
 from impl.sim.world_of_steps import refusable
 from impl.world.candidates import (
     ISR_IS_UNLOCKED,
@@ -119,7 +119,7 @@ def leader_answers(
     answered = world.hosts[leader].answer(follower, connection.exchange, in_session)
     assert answered.replies is not None, "a leader answers"
     connection.exchange = answered
-    if answered.replies[FIRST].error is not FetcherError.NONE:
+    if answered.replies[FIRST].error is not FetchErrorCode.NONE:
         connection.apply()
 
 

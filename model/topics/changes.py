@@ -20,7 +20,7 @@ from model.language import (
 )
 from model.protocol.controllership import require_task
 from model.protocol.state import BROKERS
-from model.topics.elections import at_rest, elect, require_current, task, waits_for_leader
+from model.topics.elections import elect, require_current, task, task_after_event, waits_for_leader
 from model.topics.replicas import (
     going_offline,
     is_assigned,
@@ -112,7 +112,7 @@ def controller_takes_replicas_offline(now, new, broker):
     gone = going_offline(now, broker, lambda p, b: is_of_failed(now, broker, p, b))
     new.zk.state      = states_without(now, broker, gone)
     new.cache[broker] = cache.but(
-        task=at_rest(cache), gone=None,
+        task=task_after_event(cache), gone=None,
         replica=moved_to(now, broker, "OfflineReplica", gone),
         leader=leaders_after_leaving(now, broker, gone))
     send_orders(now, new, broker,

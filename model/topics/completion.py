@@ -10,7 +10,7 @@ from model.language import BLANK, CONTROLLER, any_of, lam, not_, require, some, 
 from model.protocol.controllership import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.topics.deletion import all_deleted, partitions_gone, require_resumed
-from model.topics.elections import at_rest
+from model.topics.elections import task_after_event
 from model.topics.replicas import moved_to
 from model.topics.state import PARTITIONS
 from model.topics.zookeeper import fire, topic_exists
@@ -67,4 +67,4 @@ def request_is_removed(now, new, broker):
 
     new.zk.requested = False
     fire(now, new, "deletions", writer=broker, changed=now.zk.requested,
-         task=at_rest(now.cache[broker]), queued=False, started=False, ineligible=False)
+         task=task_after_event(now.cache[broker]), queued=False, started=False, ineligible=False)

@@ -18,7 +18,7 @@ from model.language import (
 from model.protocol.controllership import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.topics.creation import require_fired
-from model.topics.elections import at_rest, require_current
+from model.topics.elections import require_current, task_after_event
 from model.topics.replicas import (
     any_in,
     deletion_may_start,
@@ -187,7 +187,7 @@ def deletion_waits(now, new, broker):
         all_of(cache.ineligible, not_(any_in(cache, "ReplicaDeletionIneligible")))),
                                                     "it must wait for an answer or a broker")
 
-    new.cache[broker].task = at_rest(now.cache[broker])
+    new.cache[broker].task = task_after_event(now.cache[broker])
 
 
 def is_to_be_deleted(now, broker, partition, replica):
@@ -219,7 +219,8 @@ def controller_deletes_replicas(now, new, broker):
         return all_of(is_to_be_deleted(now, broker, p, b), deletion_may_start(now, broker, p, b))
 
     new.cache[broker] = cache.but(
-        task=at_rest(cache), replica=moved_to(now, broker, "ReplicaDeletionStarted", starts),
+        task=task_after_event(cache),
+        replica=moved_to(now, broker, "ReplicaDeletionStarted", starts),
         ineligible=any_of(cache.ineligible, some_replica(
             cache.known, lambda p, b: is_dead_replica(now, broker, p, b))))
     send_stops(now, new, broker, to=starts, kind="delete")

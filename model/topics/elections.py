@@ -32,7 +32,7 @@ def task(cache, condition, yes, no):
     return when(condition, yes, when(not_(condition), no, cache.task))
 
 
-def at_rest(cache):
+def task_after_event(cache):
     """The task after the last that is done for a broker that failed: a broker that has registered
     again meanwhile is handled as started in the same event."""
     return task(cache, is_none(cache.returns), "waits", "starts_returned")

@@ -189,12 +189,12 @@ class ClausePool:
     def __init__(self, scope: BoundedSteps) -> None:
         self._scope = scope
         self.candidates: list[InvariantCandidate] = []
-        self._parts: dict[SliceVariables, _SliceSearch] = {}
+        self._parts: dict[SliceVariables, _SliceClauses] = {}
 
     def add(self, candidates: Iterable[InvariantCandidate]) -> None:
         """More candidates; the position of one in `candidates` stays."""
         for one in candidates:
-            part = self._parts.setdefault(one.slice, _SliceSearch(one.slice))
+            part = self._parts.setdefault(one.slice, _SliceClauses(one.slice))
             part.add(len(self.candidates), one)
             self.candidates.append(one)
 
@@ -218,7 +218,7 @@ class ClausePool:
 
 
 @dataclass
-class _SliceSearch:
+class _SliceClauses:
     """The candidates of one slice: each as some numbers of literals."""
 
     slice: SliceVariables

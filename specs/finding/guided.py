@@ -182,7 +182,7 @@ class _ToKeepOut:
 
 
 @dataclass(frozen=True)
-class LostGoal:
+class GoalCounterexample:
     """A goal that a step does not keep, or that what is known does not imply; the state before."""
 
     goal: InvariantCandidate
@@ -222,7 +222,7 @@ class GuidedSearch:
         self._before = self._after = scope.rows([])
         """Steps that do not keep some candidate, from states that break none that is left."""
 
-    def run(self, until: Callable[[], bool]) -> tuple[list[int], list[LostGoal]]:
+    def run(self, until: Callable[[], bool]) -> tuple[list[int], list[GoalCounterexample]]:
         """What steps keep, by place in the pool; and what is lost with no way out."""
         if not self.pool.candidates:
             for slice_, clause in self._make.plain(_sorts(self._scope)):
@@ -316,14 +316,14 @@ class GuidedSearch:
             yield ClauseOfReason(made.reason, tuple(sorted((*parts, *(more[at] for at in added)))))
 
     def _answered(
-        self, lost: Sequence[LostGoal], killers: Mapping[int, tuple[State, Instance]]
+        self, lost: Sequence[GoalCounterexample], killers: Mapping[int, tuple[State, Instance]]
     ) -> bool:  # fmt: skip
         """Did new candidates come of it? Twice of what is nearest to the reason, then twice of what
         is farther, and so on."""
         return any(self._add_candidates(lost, killers) for _ in range((FARTHEST + 1) * FEW_TIMES))
 
     def _add_candidates(
-        self, lost: Sequence[LostGoal], killers: Mapping[int, tuple[State, Instance]]
+        self, lost: Sequence[GoalCounterexample], killers: Mapping[int, tuple[State, Instance]]
     ) -> int:  # fmt: skip
         """New candidates against what is lost; and against the states which spoke against the
         plainest of those candidates that would have kept it out, and so on."""
@@ -432,9 +432,9 @@ class GuidedSearch:
 
     # -- what is lost -------------------------------------------------------------------------
 
-    def _lost(self, alive: Sequence[int]) -> list[LostGoal]:
+    def _lost(self, alive: Sequence[int]) -> list[GoalCounterexample]:
         """Some goals that what is known and alive does not keep, each with a state."""
-        found = list[LostGoal]()
+        found = list[GoalCounterexample]()
         left = np.zeros(len(self.pool.candidates), bool)
         left[list(alive)] = True
         for place, (goal, instance) in enumerate(self._open):
@@ -448,7 +448,7 @@ class GuidedSearch:
             if said is not None and "core" in said:
                 self._because[OPEN, place] = frozenset(said["core"])
             elif said is not None:
-                found.append(LostGoal(goal, instance, tuple(said["state"])))
+                found.append(GoalCounterexample(goal, instance, tuple(said["state"])))
         return found
 
 
@@ -569,4 +569,4 @@ def _sorts(scope: BoundedSteps) -> list[Sort]:
     return list(dict.fromkeys(sort for leaf in fields for sort in leaf.dims))
 
 
-__all__ = ["GuidedSearch", "ClauseMaker", "LostGoal"]
+__all__ = ["GuidedSearch", "ClauseMaker", "GoalCounterexample"]

@@ -27,7 +27,7 @@ from model.language.terms import Term
 from specs.finding.answers import Answers
 from specs.finding.candidates import BoundedSteps, InvariantCandidate
 from specs.finding.fewest import Fewest
-from specs.finding.guided import BEGIN, ClauseMaker, GuidedSearch, LostGoal
+from specs.finding.guided import BEGIN, ClauseMaker, GoalCounterexample, GuidedSearch
 from specs.finding.notation import Notation, denied_and_said, triggers_of
 from specs.finding.observed import StateRows, reached, walked
 from specs.finding.result import InvariantSearchResult
@@ -80,7 +80,7 @@ def find_invariants(
     which a search of the same question goes on. Raises ProtocolError where it is of another.
     Z3 looks; what it proves in the end is asked of the other `solvers`, too.
     """
-    found = _Search(proof, recorded, effort, report, resume).run()
+    found = _InvariantSearch(proof, recorded, effort, report, resume).run()
     others = [one for one in solvers if one != "z3"]
     if others and found.result is not None and not found.result.open:
         began = time.perf_counter()
@@ -114,7 +114,7 @@ def larger(recorded: RecordedSystem, beyond: int) -> dict[str, int]:
     return {**bounds, "brokers": 3}
 
 
-class _Search:
+class _InvariantSearch:
     def __init__(
         self, proof: Proof, recorded: RecordedSystem, effort: Effort, report: Report,
         resume: Path | None,
@@ -318,7 +318,7 @@ class _Search:
             return self.open_at[goal.number]
         return [one for one in self.scope.instances if self.scope.concerns(one, goal)]
 
-    def _result_without_proof(self, lost: Sequence[LostGoal]) -> InvariantSearchResult:
+    def _result_without_proof(self, lost: Sequence[GoalCounterexample]) -> InvariantSearchResult:
         """What is known when a goal is not kept: a small state that shows why."""
         made = self._empty_result()
         made.lost = list(dict.fromkeys(self._display_name(one.goal) for one in lost))

@@ -28,7 +28,7 @@ from specs.proofs.topics import (
     failures_and_starts_are_of_what_stays,
     is_at,
     is_newest,
-    known_lists_begin,
+    known_replica_lists_are_not_empty,
     one_winner_per_epoch,
     replicas_are_assigned,
     stops_are_of_who_has_begun,
@@ -178,7 +178,7 @@ def what_is_unknown_has_no_orders(now, newest, b, p, c):
 
 @invariant("and so is every one that a controller would send",
            over=(BROKERS, BROKERS, PARTITIONS, BROKERS), why="or it would be under way")
-def what_is_unknown_has_no_memory(now, newest, b, p, controller):
+def orders_about_unknown_partitions_are_refused(now, newest, b, p, controller):
     return implies(
         all_of(is_unknown(now, newest, p), mentions(now, controller, p, b)),
         refuses(now, b, now.belief[controller]))
@@ -242,19 +242,21 @@ def what_was_heard_is_deleted(now, newest, b, p):
 NOTHING_RISES = as_invariant(deleted_data_is_never_served)
 
 _RESTS_ON: tuple[tuple[Invariant, tuple[Invariant, ...]], ...] = (
-    (lists_begin, (known_lists_begin,)),
+    (lists_begin, (known_replica_lists_are_not_empty,)),
     (partitions_have_no_gap, (the_newest_knows_no_gap, what_is_queued_is_known, lists_begin)),
     (without_a_topic_there_is_no_list, (
-        lists_begin, partitions_have_no_gap, the_newest_knows_the_lists, known_lists_begin,
+        lists_begin, partitions_have_no_gap, the_newest_knows_the_lists,
+        known_replica_lists_are_not_empty,
         what_is_queued_is_known)),
     (the_newest_knows_the_replicas, (
         *CONTROLLERSHIP, partitions_have_no_gap, the_newest_knows_the_lists, lists_begin,
-        known_lists_begin, who_removes_has_forgotten)),
+        known_replica_lists_are_not_empty, who_removes_has_forgotten)),
     (states_are_of_partitions, (
         *CONTROLLERSHIP, partitions_have_no_gap, lists_begin, the_newest_knows_the_replicas,
-        what_is_unknown_has_no_state, what_is_queued_is_known, known_lists_begin,
+        what_is_unknown_has_no_state, what_is_queued_is_known, known_replica_lists_are_not_empty,
         what_is_led_is_known)),
-    (what_is_led_is_known, (*CONTROLLERSHIP, known_lists_begin, states_are_of_partitions)),
+    (what_is_led_is_known, (
+        *CONTROLLERSHIP, known_replica_lists_are_not_empty, states_are_of_partitions)),
     (what_is_followed_is_led, (what_is_followed_is_not_queued,)),
     (seen_epochs_were_won, (
         epochs_were_won, orders_are_of_won_epochs, stops_are_of_who_has_begun)),
@@ -262,7 +264,7 @@ _RESTS_ON: tuple[tuple[Invariant, tuple[Invariant, ...]], ...] = (
     (orders_are_of_the_topic_or_refused, (
         *CONTROLLERSHIP, seen_epochs_were_won, orders_are_of_won_epochs,
         memories_are_of_the_topic_or_refused, the_newest_knows_the_replicas,
-        replicas_are_assigned, known_lists_begin, what_is_unknown_has_no_orders,
+        replicas_are_assigned, known_replica_lists_are_not_empty, what_is_unknown_has_no_orders,
         what_is_queued_is_known, what_is_led_is_known, what_is_followed_is_led, lists_begin,
         who_removes_has_forgotten, without_a_topic_there_is_no_list)),
     (directories_are_of_the_topic, (
@@ -271,25 +273,26 @@ _RESTS_ON: tuple[tuple[Invariant, tuple[Invariant, ...]], ...] = (
         who_removes_has_forgotten, seen_epochs_were_won, without_a_topic_there_is_no_list)),
     (memories_are_of_the_topic_or_refused, (
         *CONTROLLERSHIP, seen_epochs_were_won, the_newest_knows_the_replicas,
-        what_is_led_is_known, lists_begin, known_lists_begin, what_is_unknown_has_no_memory,
+        what_is_led_is_known, lists_begin, known_replica_lists_are_not_empty,
+        orders_about_unknown_partitions_are_refused,
         what_is_queued_is_known, who_removes_has_forgotten, without_a_topic_there_is_no_list)),
     (what_is_unknown_has_no_directory, (
         *CONTROLLERSHIP, directories_are_of_the_topic, what_is_unknown_has_no_orders,
         the_newest_knows_the_replicas, lists_begin, without_a_topic_there_is_no_list)),
     (what_is_unknown_has_no_orders, (
         *CONTROLLERSHIP, seen_epochs_were_won, orders_are_of_won_epochs,
-        what_is_unknown_has_no_memory, orders_are_of_the_topic_or_refused,
+        orders_about_unknown_partitions_are_refused, orders_are_of_the_topic_or_refused,
         the_newest_knows_the_replicas, replicas_are_assigned, what_is_led_is_known,
-        what_is_followed_is_led, known_lists_begin, lists_begin,
+        what_is_followed_is_led, known_replica_lists_are_not_empty, lists_begin,
         without_a_topic_there_is_no_list)),
-    (what_is_unknown_has_no_memory, (
+    (orders_about_unknown_partitions_are_refused, (
         *CONTROLLERSHIP, seen_epochs_were_won, memories_are_of_the_topic_or_refused,
         what_is_unknown_has_no_state, whose_state_is_left_has_seen, what_was_heard_is_deleted,
-        the_newest_knows_the_replicas, what_is_led_is_known, known_lists_begin,
+        the_newest_knows_the_replicas, what_is_led_is_known, known_replica_lists_are_not_empty,
         states_are_of_partitions, lists_begin, without_a_topic_there_is_no_list)),
     (what_is_unknown_has_no_state, (
         *CONTROLLERSHIP, states_are_of_partitions, the_newest_knows_the_replicas,
-        known_lists_begin, lists_begin, without_a_topic_there_is_no_list)),
+        known_replica_lists_are_not_empty, lists_begin, without_a_topic_there_is_no_list)),
     (whose_state_is_left_has_seen, (
         one_winner_per_epoch, epochs_were_won, the_others_know_nothing, seen_epochs_were_won,
         partitions_have_no_gap, lists_begin, states_are_of_partitions, orders_are_of_won_epochs,
@@ -325,9 +328,9 @@ _AT_A_STEP: dict[tuple[str, Invariant], tuple[Invariant, ...]] = {
        for kept, unknown in (
            (orders_are_of_the_topic_or_refused, what_is_unknown_has_no_orders),
            (directories_are_of_the_topic, what_is_unknown_has_no_directory),
-           (memories_are_of_the_topic_or_refused, what_is_unknown_has_no_memory))},
+           (memories_are_of_the_topic_or_refused, orders_about_unknown_partitions_are_refused))},
     **{(step, orders_are_of_the_topic_or_refused): (
-        the_newest_knows_the_lists, known_lists_begin)
+        the_newest_knows_the_lists, known_replica_lists_are_not_empty)
        for step in ("partition_state_machine_starts", "controller_elects_for_failed",
                     "controller_elects_for_started", "controller_brings_partitions_online",
                     "controller_moves_leaders", "controller_elects_preferred")},

@@ -163,7 +163,7 @@ def replicas_are_assigned(now, b, p, replica):
 @invariant("a known replica list is not empty",
            over=(BROKERS, PARTITIONS, PLACES),
            why="a partition without one is unknown, and read from ZooKeeper")
-def known_lists_begin(now, b, p, k):
+def known_replica_lists_are_not_empty(now, b, p, k):
     known = now.cache[b].known
     return implies(not_(has_partition(known, p)), is_none(known[p][k]))
 
@@ -351,7 +351,7 @@ LISTS = (*CONTROLLERSHIP, the_newest_knows_the_lists, the_newest_knows_no_gap,
 DELETIONS = (*LISTS, who_deletes_has_queued_it, who_has_not_read_has_queued_nothing,
              what_is_queued_is_requested, what_is_queued_is_known, deletions_are_of_who_has_read,
              who_waits_for_an_answer_has_queued, who_removes_has_no_replica, replicas_are_assigned,
-             known_lists_begin)
+             known_replica_lists_are_not_empty)
 KNOWN = (*DELETIONS, as_invariant(stopped_brokers_do_nothing), unknown_topics_fire,
          unknown_partitions_fire, requests_fire)
 KNOWN_RESTS_ON: Mapping[str | tuple[str, str], tuple[Invariant, ...]] = {

@@ -14,7 +14,7 @@ from impl.sim.world_of_steps import Step
 from impl.world.candidates import each_question
 from impl.world.cluster import PartitionCluster
 from impl.world.faults import PROFILES
-from impl.world.observation import Changes, leaves, observe
+from impl.world.observation import ChangeTracker, leaves, observe
 from impl.world.partition_simulator import PartitionSimulator
 from impl.world.partition_steps import KINDS, partition_cluster
 from impl.world.trace import apply_observation
@@ -63,7 +63,7 @@ def in_full(changed: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("faults", ["everything", "crashes"])
 def test_the_leaves_that_changed_are_those_that_differ(faults: str) -> None:
     simulator = PartitionSimulator(9, faults)
-    changes = Changes(simulator.world)
+    changes = ChangeTracker(simulator.world)
     before = leaves(observe(simulator.world))
 
     for _ in range(600):
@@ -96,7 +96,7 @@ def change_min_read(world: PartitionCluster) -> None:
 )
 def test_what_changes_in_a_broker_is_seen(change: Callable[[PartitionCluster], None]) -> None:
     world = partition_cluster()
-    changes, before = Changes(world), leaves(observe(world))
+    changes, before = ChangeTracker(world), leaves(observe(world))
 
     change(world)
 

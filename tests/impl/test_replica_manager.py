@@ -8,7 +8,7 @@ import pytest
 
 from conformance.vectors.implementation.batch_log import no_client
 from impl.core.fetcher_thread import (
-    FetcherError,
+    FetchErrorCode,
     FetchReply,
 )
 from impl.core.replica_manager import ReplicaManager
@@ -80,7 +80,7 @@ def test_up_to_2_0_a_fetcher_takes_what_its_leader_answers_in_whatever_epoch_it_
         receives(replicas, leader=2, leader_epoch=3)
         replicas.ask(2)
 
-        reply = FetchReply(FetcherError.NONE, ((7, 1),), 0)
+        reply = FetchReply(FetchErrorCode.NONE, ((7, 1),), 0)
         replicas.connections[2].exchange = replace(asked, replies={FIRST: reply})
         replicas.connections[2].apply()
 

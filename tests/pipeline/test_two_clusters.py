@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from conformance.pipeline.mixed import AS_SHIPPED
-from conformance.pipeline.places import Place, cover
+from conformance.pipeline.places import Place, files_cover_interval
 from tests.pipeline.written import SERVER, ZK, changed, checked, elected, line, starting, write
 
 CONFIG = "kafka.server.KafkaConfig"
@@ -157,5 +157,5 @@ def test_an_older_live_file_is_not_where_a_log_ends_whose_files_overlap():
     rolled = Place("server", "", 0, since=100, until=300, live=False, tangled=True)
     live = Place("server", "", 1, since=0, until=50, tangled=True)
 
-    assert not cover([rolled, live], 60, 90)
-    assert cover([live, rolled], 120, 150)
+    assert not files_cover_interval([rolled, live], 60, 90)
+    assert files_cover_interval([live, rolled], 120, 150)

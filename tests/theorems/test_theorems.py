@@ -353,7 +353,7 @@ def test_what_a_broker_that_starts_is_told_of_a_deleted_topic_it_refuses():
 def test_a_broker_that_starts_without_the_newest_epoch_refuses_nothing():
     found = _open_at(("broker_starts",), directories.DIRECTORIES, directories.RESTS_ON, {})
 
-    assert "broker_starts what_is_unknown_has_no_memory" in found
+    assert "broker_starts orders_about_unknown_partitions_are_refused" in found
     assert "broker_starts memories_are_of_the_topic_or_refused" in found
 
 

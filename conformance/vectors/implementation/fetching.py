@@ -15,7 +15,7 @@ from conformance.vectors.implementation.played import (
 )
 from conformance.vectors.questions import Answer, Question, given, release, under
 from conformance.vectors.releases import bounds
-from impl.core.fetcher_thread import EARLIEST, LATEST, FetcherError, UnrequestedPartition
+from impl.core.fetcher_thread import EARLIEST, LATEST, FetchErrorCode, UnrequestedPartition
 from impl.core.truncation import EpochEnd
 from impl.zookeeper.port import wait
 
@@ -224,7 +224,7 @@ def _refused_offsets(question: Question) -> dict[str, Any]:
     scene = FetchScene(question)
     for which, error in scene.asked["offsetErrors"].items():
         timestamp = EARLIEST if which == "earliest" else LATEST
-        scene.leader.offset_errors[timestamp] = [FetcherError(error)]
+        scene.leader.offset_errors[timestamp] = [FetchErrorCode(error)]
     scene.round()
     first = scene.observe()
     if not first["failed"]:
@@ -322,7 +322,7 @@ def loops(question: Question) -> dict[str, Any]:
     asked = given(question)
     said = {key: EpochEnd(*reply) for key, reply in asked["reply"].items()}
     leader, fetcher = said_pair(release(question), asked["partitionsLatestEpoch"], said, 0)
-    leader.errors = {key: FetcherError(error) for key, error in asked["errors"].items()}
+    leader.errors = {key: FetchErrorCode(error) for key, error in asked["errors"].items()}
     leader.meanwhile = lambda: fetcher.remove(asked["left"])
     epoch_fetches, fetches = [], []
     for _ in range(asked["loops"]):
@@ -342,7 +342,7 @@ def fetch_state(question: Question) -> dict[str, Any]:
     said = {PARTITION: EpochEnd(*asked["reply"])}
     epochs: dict[str, int | None] = {PARTITION: asked["latestEpoch"]}
     leader, fetcher = said_pair(release(question), epochs, said, asked["followerLeo"])
-    leader.error = FetcherError(asked.get("error", "NONE"))
+    leader.error = FetchErrorCode(asked.get("error", "NONE"))
     before = fetcher.states[PARTITION].phase.value
     wait(fetcher.maybe_truncate())
     after = fetcher.states.get(PARTITION)

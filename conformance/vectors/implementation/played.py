@@ -10,7 +10,7 @@ from impl.core.fetcher_thread import (
     EARLIEST,
     EpochQuestion,
     EpochReply,
-    FetcherError,
+    FetchErrorCode,
     FetcherThread,
     FetchQuestion,
     FetchReply,
@@ -36,31 +36,31 @@ class PlayedLeader:
         self.meanwhile: Callable[[], None] | None = None  # happens while a question is on its way
         self.also_about: str | None = None  # a partition that nobody asked about
         self.offset_errors: dict[
-            int, list[FetcherError]
+            int, list[FetchErrorCode]
         ] = {}  # by timestamp, what ListOffsets says first
 
-    def _refusal(self, asked: int | None) -> FetcherError:
+    def _refusal(self, asked: int | None) -> FetchErrorCode:
         if asked is None:
-            return FetcherError.NONE
+            return FetchErrorCode.NONE
         if asked < self.epoch:
-            return FetcherError.FENCED_LEADER_EPOCH
-        return FetcherError.UNKNOWN_LEADER_EPOCH if asked > self.epoch else FetcherError.NONE
+            return FetchErrorCode.FENCED_LEADER_EPOCH
+        return FetchErrorCode.UNKNOWN_LEADER_EPOCH if asked > self.epoch else FetchErrorCode.NONE
 
     async def epoch_ends(self, questions: Mapping[str, EpochQuestion]) -> dict[str, EpochReply]:
         """OffsetForLeaderEpoch."""
         self.epoch_fetches += 1
         replies = {key: self._epoch_end(key, one) for key, one in questions.items()}
         if self.also_about is not None:
-            replies[self.also_about] = EpochReply(FetcherError.NONE, EpochEnd(0, 0))
+            replies[self.also_about] = EpochReply(FetchErrorCode.NONE, EpochEnd(0, 0))
         self._meanwhile()
         return replies
 
     def _epoch_end(self, key: str, question: EpochQuestion) -> EpochReply:
         refusal = self._refusal(question.leader_epoch)
-        if refusal is not FetcherError.NONE:
+        if refusal is not FetchErrorCode.NONE:
             return EpochReply(refusal, _UNKNOWN)
         return EpochReply(
-            FetcherError.NONE, EpochEnd(*self.logs[key].end_offset_for(question.epoch))
+            FetchErrorCode.NONE, EpochEnd(*self.logs[key].end_offset_for(question.epoch))
         )
 
     async def fetch(self, questions: Mapping[str, FetchQuestion]) -> dict[str, FetchReply]:
@@ -72,7 +72,7 @@ class PlayedLeader:
 
     def _fetched(self, key: str, question: FetchQuestion) -> FetchReply:
         refusal, log = self._refusal(question.leader_epoch), self.logs[key]
-        if refusal is not FetcherError.NONE:
+        if refusal is not FetchErrorCode.NONE:
             return FetchReply(refusal)
         epoch = question.last_fetched_epoch
         try:
@@ -81,14 +81,14 @@ class PlayedLeader:
         except FetchOutOfRange:
             parts = None
         if parts:
-            return FetchReply(FetcherError.NONE, diverging=parts)
+            return FetchReply(FetchErrorCode.NONE, diverging=parts)
         if not log.log_start <= question.offset <= log.log_end:
-            return FetchReply(FetcherError.OFFSET_OUT_OF_RANGE)
+            return FetchReply(FetchErrorCode.OFFSET_OUT_OF_RANGE)
         if self.corrupt:
             self.corrupt -= 1
-            return FetchReply(FetcherError.CORRUPT_MESSAGE)
+            return FetchReply(FetchErrorCode.CORRUPT_MESSAGE)
         batch = log.read(question.offset)
-        return FetchReply(FetcherError.NONE, batch, log.high_watermark, log.log_start)
+        return FetchReply(FetchErrorCode.NONE, batch, log.high_watermark, log.log_start)
 
     def _meanwhile(self) -> None:
         if self.meanwhile is not None:
@@ -99,7 +99,7 @@ class PlayedLeader:
         """The log's start, or its end; after the errors that it is to answer first."""
         errors = self.offset_errors.get(question.timestamp, [])
         refusal = errors.pop(0) if errors else self._refusal(question.leader_epoch)
-        if refusal is not FetcherError.NONE:
+        if refusal is not FetchErrorCode.NONE:
             raise OffsetUnknown(key, refusal)
         log = self.logs[key]
         return log.log_start if question.timestamp == EARLIEST else log.log_end
@@ -149,17 +149,17 @@ class SaidLeader(PlayedLeader):
     """A leader whose answers about epochs are given."""
 
     said: Mapping[str, EpochEnd] = {}
-    error = FetcherError.NONE
-    errors: Mapping[str, FetcherError] = {}
+    error = FetchErrorCode.NONE
+    errors: Mapping[str, FetchErrorCode] = {}
 
     def _epoch_end(self, key: str, question: EpochQuestion) -> EpochReply:
         error = self.errors.get(key, self.error)
-        if error is not FetcherError.NONE:
+        if error is not FetchErrorCode.NONE:
             return EpochReply(error, _UNKNOWN)
-        return EpochReply(FetcherError.NONE, self.said.get(key, _UNKNOWN))
+        return EpochReply(FetchErrorCode.NONE, self.said.get(key, _UNKNOWN))
 
     def _fetched(self, key: str, question: FetchQuestion) -> FetchReply:
-        return FetchReply(FetcherError.NONE, None, 0, 0)
+        return FetchReply(FetchErrorCode.NONE, None, 0, 0)
 
 
 def said_pair(

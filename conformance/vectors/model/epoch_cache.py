@@ -23,7 +23,7 @@ KIP_279, RISING_OFFSETS = "2.0", "2.7"
 """Releases: of today's rules; that refuse a negative offset."""
 
 
-def knows_formats(release: Release) -> bool:
+def epoch_cache_respects_message_format(release: Release) -> bool:
     """A cache is of a message format that has epochs, and without one has none, not -1.
 
     KAFKA-7897, 2.1.1.
@@ -61,7 +61,9 @@ class _Cache:
                 return [self._end_of(op["epoch"])]
             case "latestEpoch":
                 latest = epoch_cache.latest(self.entries)
-                none = None if knows_formats(self.release) else epoch_cache.NONE
+                none = (
+                    None if epoch_cache_respects_message_format(self.release) else epoch_cache.NONE
+                )
                 return [none if latest is None else latest]
             case "previousEpoch":
                 return [epoch_cache.previous(self.entries)]
@@ -137,7 +139,7 @@ def old_format(question: Question) -> dict[str, Any]:
     entries: Entries = ()
     if has_epochs and log["records"]:
         entries = ((min(log.get("epoch", 0), max(0, epoch - 1)), 0),)
-    if release.since("2.0.1") and (has_epochs or not knows_formats(release)):
+    if release.since("2.0.1") and (has_epochs or not epoch_cache_respects_message_format(release)):
         entries = epoch_cache.assigned(entries, epoch, log["records"])
     end = epoch_cache.end_of(entries, asked["query"], log["records"])
     return ByRule(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from impl.core.fetcher_thread import EARLIEST, LATEST, EpochQuestion, FetcherError, FetchQuestion
+from impl.core.fetcher_thread import EARLIEST, LATEST, EpochQuestion, FetchErrorCode, FetchQuestion
 from impl.core.replica_events import RecordsAppended
 from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, Replica
 from impl.log.record import StoredRecord
@@ -156,7 +156,7 @@ def _of_records(
                     marks = log.high_watermark, log.log_start
                     is_there = reader == UNASSIGNED or log.log_start <= offset <= log.log_end
                     wanted = (
-                        "NONE" if is_there else FetcherError.OFFSET_OUT_OF_RANGE.value,
+                        "NONE" if is_there else FetchErrorCode.OFFSET_OUT_OF_RANGE.value,
                         marks,
                         reader == CONSUMER and is_there and offset < log.high_watermark,
                     )

@@ -19,7 +19,7 @@ from impl.world.wide.controller_answers import (
     ElectLeadersAnswered,
     ListReassignmentsAnswered,
     able_to_lead,
-    error_of_request,
+    expected_controller_error,
     needed,
     refused_moves,
 )
@@ -269,14 +269,16 @@ def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> N
         error, answers = await ControllerApi(controller).alter_reassignments(targets)
         failed = {*world.nodes[controller.broker].state_changes.failed_moves}
         done = AlterReassignmentsAnswered(
-            targets, error, error_of_request(controller), wanted, answers, failed
+            targets, error, expected_controller_error(controller), wanted, answers, failed
         )
         world.happened.append((controller.broker, done))
         if error == NONE:
             _list_moves(world, controller, one)
         for other in _no_controllers(world):
             error, answers = await ControllerApi(other).alter_reassignments(targets)
-            done = AlterReassignmentsAnswered(targets, error, error_of_request(other), {}, answers)
+            done = AlterReassignmentsAnswered(
+                targets, error, expected_controller_error(other), {}, answers
+            )
             world.happened.append((other.broker, done))
             _list_moves(world, other, one)
 
@@ -293,7 +295,9 @@ def _list_moves(world: WideWorld, controller: EventController, one: TopicPartiti
     """ListPartitionReassignments: of all partitions, and of one and another that is not there."""
     for asked in (None, (one, TopicPartition("t", 0))):
         error, moving = ControllerApi(controller).list_reassignments(asked)
-        listed = ListReassignmentsAnswered(asked, error, error_of_request(controller), moving)
+        listed = ListReassignmentsAnswered(
+            asked, error, expected_controller_error(controller), moving
+        )
         world.happened.append((controller.broker, listed))
 
 
@@ -337,12 +341,12 @@ def controller_is_asked_for_leaders(world: WideWorld) -> None:
             world.misled |= {(one, world.born(one.topic)) for one in due}
         able = able_to_lead(controller.core.context, wanted)
         error, answers = await ControllerApi(controller).elect_leaders(kind, asked)
-        whole = error_of_request(controller)
+        whole = expected_controller_error(controller)
         done = ElectLeadersAnswered(kind, error, whole, wanted, answers, able)
         world.happened.append((controller.broker, done))
         for other in _no_controllers(world):
             error, answers = await ControllerApi(other).elect_leaders(kind, asked)
-            done = ElectLeadersAnswered(kind, error, error_of_request(other), {}, answers)
+            done = ElectLeadersAnswered(kind, error, expected_controller_error(other), {}, answers)
             world.happened.append((other.broker, done))
 
     for node in _active_controllers(world):

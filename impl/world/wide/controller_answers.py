@@ -28,7 +28,8 @@ NOT_DONE = "UNKNOWN_SERVER_ERROR"
 class AlterIsrAnswered:
     """AlterIsr: what a leader wanted, the error of it all (None: no answer), and the answers.
 
-    ``whole``: what the error has to be, by what the controller knew (``error_of_request``).
+    ``whole``: what the error has to be, by what the controller knew
+    (``expected_controller_error``).
     ``needed``: what each is to be refused with, see ``refused_isrs``.
     """
 
@@ -199,7 +200,7 @@ class ElectLeadersAnswered:
 _NO_ELECTION = ("UNKNOWN_TOPIC_OR_PARTITION", "INVALID_TOPIC_EXCEPTION", "ELECTION_NOT_NEEDED")
 
 
-def error_of_request(
+def expected_controller_error(
     controller: EventController, broker: int | None = None, broker_epoch: int = 0
 ) -> str:
     """What a request is to be answered as a whole, NONE if it is carried out.

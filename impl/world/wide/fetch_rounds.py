@@ -16,7 +16,7 @@ from impl.core.fetcher_thread import (
     EARLIEST,
     LATEST,
     EpochQuestion,
-    FetcherError,
+    FetchErrorCode,
     FetchQuestion,
     FetchState,
     OffsetQuestion,
@@ -208,11 +208,11 @@ def _fetched(
     epoch, end = before.ends[one]
     if before.follower in known.replica.replicas:
         if last is not None and (end < 0 or offset < known.log_start):
-            error = FetcherError.OFFSET_OUT_OF_RANGE.value
+            error = FetchErrorCode.OFFSET_OUT_OF_RANGE.value
         elif last is not None and (epoch < last or end < offset):
             diverging = EpochEnd(epoch, end)
         elif not is_in:
-            error = FetcherError.OFFSET_OUT_OF_RANGE.value
+            error = FetchErrorCode.OFFSET_OUT_OF_RANGE.value
         else:
             has_records = offset < known.log_end
     said = reply.error.value, marks, reply.diverging
@@ -241,7 +241,7 @@ def _noted(
         return
     its, release = known.replica, before.node.release
     remote = its.remotes.get(before.follower)
-    is_read = reply.error is FetcherError.NONE and reply.diverging is None
+    is_read = reply.error is FetchErrorCode.NONE and reply.diverging is None
     if known.follower is None or not is_read or before.follower not in its.replicas:
         yield f"and knows of it in {one}", remote, known.follower
         yield f"and has as ISR of {one}", (its.isr, its.pending), (known.isr, known.pending)
@@ -322,7 +322,7 @@ class FollowerBefore:
     def first_out_of_range(self) -> TopicPartition | None:
         """The first that is refused what it asked for: where the leader's log ends comes next."""
         for one, reply in self.replies.items() if self.done.kind == RECORDS else ():
-            if reply.error is FetcherError.OFFSET_OUT_OF_RANGE and self.fits(one):
+            if reply.error is FetchErrorCode.OFFSET_OUT_OF_RANGE and self.fits(one):
                 return one
         return None
 
@@ -367,9 +367,9 @@ def applied_otherwise(
         reply, wanted = before.replies.get(one), was
         marks, failed = (hw, start, end), False
         if reply is not None and before.fits(one):
-            error = FetcherError(reply.error)
-            failed = error is FetcherError.FENCED_LEADER_EPOCH
-            if error is FetcherError.NONE and (
+            error = FetchErrorCode(reply.error)
+            failed = error is FetchErrorCode.FENCED_LEADER_EPOCH
+            if error is FetchErrorCode.NONE and (
                 before.done.kind == EPOCHS or reply.diverging is not None
             ):
                 cut, done = before.cuts[one]
@@ -379,7 +379,7 @@ def applied_otherwise(
                 wanted = FetchState(
                     cut, was.leader_epoch, phase, _newest(log) if on_fetch else None
                 )
-            elif error is FetcherError.NONE and _is_whole(reply.batch or b""):
+            elif error is FetchErrorCode.NONE and _is_whole(reply.batch or b""):
                 last = [batch.last_offset for _, batch in batches_in(reply.batch or b"")]
                 end = last[-1] + 1 if last else end
                 hw = max(start, min(reply.high_watermark, end))
@@ -428,7 +428,7 @@ def _placed_otherwise(
     if is_told and asks_for_end and at >= end:
         yield from _next_asked(connection, one, OffsetQuestion(asked.leader_epoch, EARLIEST))
     elif wanted is not None and wanted == before.done.began.get(one):
-        failed = reply is not None and reply.error == FetcherError.FENCED_LEADER_EPOCH.value
+        failed = reply is not None and reply.error == FetchErrorCode.FENCED_LEADER_EPOCH.value
         if is_told:
             if asks_for_end:
                 hw, start, end = max(min(start, at), min(hw, at)), min(start, at), at

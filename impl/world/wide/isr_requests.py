@@ -14,7 +14,11 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.event_controller import EventController
 from impl.error_codes import NONE
 from impl.sim.world_of_steps import Arguments, offered
-from impl.world.wide.controller_answers import AlterIsrAnswered, error_of_request, refused_isrs
+from impl.world.wide.controller_answers import (
+    AlterIsrAnswered,
+    expected_controller_error,
+    refused_isrs,
+)
 from impl.world.wide.controller_requests import Difference, first_wrong
 from impl.world.wide.ghosts import IsrAnswersTaken, IsrsAsked
 from impl.world.wide.node import IsrRequest, WideBroker
@@ -72,7 +76,7 @@ def isr_request_arrives(world: WideWorld, broker: int) -> None:
             asked.error, asked.answers = error, answers
             was_active.append(controller.active)  # what moves goes on after the answer
 
-        whole = error_of_request(controller, broker, asked.broker_epoch)
+        whole = expected_controller_error(controller, broker, asked.broker_epoch)
         context = controller.core.context
         wanted = {**_never_granted(context, changes), **changes}
         needed = refused_isrs(context, wanted)

@@ -57,17 +57,17 @@ SYSTEM = after_faults(HISTORY, FAULTS, CLAIMS, leaders.CHOSEN)
 TWIN = after_faults(HISTORY, FAULTS, CLAIMS, leaders.CHOSEN, leaders.LEFT_OVER)
 
 
-def all_records(now):
+def leader_log_end_offset(now):
     return now.log[now.zk.leader].end
 
 
-RANKS, RECORDS_AWAITED = replicated_records_ranking(all_records)
+RANKS, RECORDS_AWAITED = replicated_records_ranking(leader_log_end_offset)
 
 AWAITED = (
     *leaders.AWAITED, *WRITES_AWAITED, *RECORDS_AWAITED,
     AwaitedStep("leader_expands_isr", lambda now, b: all_of(
         is_led(now), leader_replica(now).write == "none", is_current(now), is_left_out(now, b),
-        leader_replica(now).known_end[b] >= all_records(now)),
+        leader_replica(now).known_end[b] >= leader_log_end_offset(now)),
         lambda now, b: {"broker": now.zk.leader, "follower": b}, (BROKERS,)),
 )
 

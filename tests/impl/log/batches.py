@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from impl.disk import Disk, MemoryDisk
 from impl.log.config import LogConfig
-from impl.log.loading import Recovery, load_log
+from impl.log.loading import RecoveryReport, load_log
 from impl.log.log import Log
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
@@ -49,7 +49,7 @@ def values(log: Log, offset: int | None = None, up_to: int | None = None) -> lis
 def opened(
     disk: Disk, clock: ManualClock, config: LogConfig, clean: bool = False, recovery_point: int = 0,
     log_start: int = 0,
-) -> tuple[Log, Recovery]:  # fmt: skip
+) -> tuple[Log, RecoveryReport]:  # fmt: skip
     """The log in ``/d/t-0``, made if it is not there."""
     disk.make_directory("/d/t-0")
     return load_log(disk, "/d/t-0", config, clock, clean, recovery_point, log_start)

@@ -13,7 +13,7 @@ from conformance.vectors.implementation.leaders import Requests
 from conformance.vectors.implementation.played import PlayedLeader
 from impl.core import answers
 from impl.core.fetcher_thread import (
-    FetcherError,
+    FetchErrorCode,
     FetcherThread,
     FetchReply,
     FetchState,
@@ -227,7 +227,9 @@ def test_what_came_corrupt_is_fetched_again_and_other_failures_wait_for_the_cont
     fetcher.follow({"t": 0})
     fetcher.states["t"] = asked = replace(fetcher.states["t"], phase=Phase.FETCHING)
 
-    wait(fetcher.on_fetched({"t": asked}, {"t": FetchReply(FetcherError.NONE, LogBatch(0, 0, 1))}))
+    wait(
+        fetcher.on_fetched({"t": asked}, {"t": FetchReply(FetchErrorCode.NONE, LogBatch(0, 0, 1))})
+    )
 
     assert ("t" in fetcher.states, "t" in fetcher.failed) == (follows, not follows)
 

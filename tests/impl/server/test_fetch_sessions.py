@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from impl.core.fetcher_thread import FetcherError, FetchQuestion, FetchReply
+from impl.core.fetcher_thread import FetchErrorCode, FetchQuestion, FetchReply
 from impl.core.truncation import EpochEnd
 from impl.releases import Release
 from impl.server.fetch_sessions import (
@@ -24,8 +24,8 @@ from impl.server.fetch_sessions import (
     next_epoch,
 )
 
-NOTHING = FetchReply(FetcherError.NONE, None, 3, 0)
-MISSING = FetchReply(FetcherError.UNKNOWN_TOPIC_OR_PARTITION, None, -1, -1)
+NOTHING = FetchReply(FetchErrorCode.NONE, None, 3, 0)
+MISSING = FetchReply(FetchErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None, -1, -1)
 
 
 def part(offset: int = 3, epoch: int | None = 1) -> FetchedPart:
