@@ -329,6 +329,7 @@ def older_controller"""),)),
     FaultInProof("starts_while_registered", "a process starts while its old registration lasts",
           "lifecycle", ((
               """    start(now, new, broker)
+    is_reached_no_longer(now, new, broker)
 
     mine = now.replica[broker]
 """, """    require(not_(now.up.has(broker)), "the process does not run")
