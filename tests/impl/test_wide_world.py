@@ -296,7 +296,7 @@ def test_memory_does_not_grow_with_the_run() -> None:
             simulator.advance()
         sizes.append(held())
 
-    assert world.client_view.acknowledged > 300
+    assert world.client_view.acknowledged > 250
     assert max(sizes) < MOST_HELD
 
 

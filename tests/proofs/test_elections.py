@@ -18,7 +18,7 @@ def test_every_write_of_a_controller_is_an_election_as_replication_assumes_it():
     result = prove(PROOF, composed())
 
     assert (result.verdict, result.open) == (Verdict.HOLDS, [])
-    assert (len(result.obligations), result.solver_calls) == (575, 77)
+    assert (len(result.obligations), result.solver_calls) == (575, 74)
     shown = [one.step for one in result.obligations if one.invariant == "elections_are_as_assumed"]
     assert tuple(shown) == WRITES
 
