@@ -1,7 +1,7 @@
-"""Findings grouped by cause: one fault that hit fifty partitions is one entry.
+"""Groups findings by cause: one fault that affects fifty partitions is one entry.
 
-Findings are of one cause where kind, rule and cluster are the same and their reasons differ only in
-partitions, numbers and places. The first of them, in the order of findings, stands for all.
+Findings have the same cause if their kind, rule and cluster are the same, and their reasons differ
+only in partitions, numbers and places. The first of them, in finding order, represents all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"-?\d+(?:,-?\d+)*")
 
 @dataclass(frozen=True)
 class Cause:
-    """A finding, as plain data, and those of the same cause, itself among them."""
+    """A finding, as plain data, and all findings with the same cause, including itself."""
 
     finding: Mapping[str, Any]
     places: tuple[str, ...]
@@ -38,7 +38,7 @@ class Cause:
 
     @property
     def breaks(self) -> bool:
-        """Whether it says that the protocol was broken."""
+        """Whether the finding says that the protocol was broken."""
         return self.finding["kind"] in {kind.value for kind in BREAKS}
 
     @property
@@ -50,7 +50,7 @@ class Cause:
 
 
 def causes(findings: Iterable[Mapping[str, Any]]) -> list[Cause]:
-    """Causes in the order of their first findings, which are ordered by how sure they are."""
+    """Groups findings into causes, in the order of their first findings (most certain first)."""
     found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for finding in findings:
         key = finding["kind"], finding["rule"], finding["cluster"], _shape(finding["why"])

@@ -1,4 +1,4 @@
-"""All rules on the events of one cluster, as a plain function for every engine."""
+"""Applies all rules to the events of one cluster, as a plain function for every engine."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def judge(
     reduced: bool = False,
     marked: bool = False,
 ) -> RuleContext:
-    """Every rule on the events of one cluster, up to where KRaft takes over.
+    """Applies every rule to the events of one cluster, up to where KRaft takes over.
 
-    `reduced`: of its partitions only what was handed on is here, `marked` where it does not go
-    together (`History`).
+    `reduced`: of its large partitions, only lines that `screen` handed on are here; `marked`: each
+    line that contradicts a neighbour says so (see `History`).
     """
     events = list(events)
     transactions = [event for event in events if event.kind in TRANSACTIONS]

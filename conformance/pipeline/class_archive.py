@@ -1,10 +1,10 @@
-"""An archive of Spark's classes as loaded by Java (JEP 350, dynamic CDS), for a quicker start.
+"""Keeps an archive of Spark's loaded Java classes (JEP 350, dynamic CDS), for a quicker start.
 
-Half of the time in which Java starts Spark and plans its first query goes into loading, checking
-and laying out 15,000 classes out of 280 archives. The first short session has Java write down what
-it has loaded (160 MB), and those after it map that file. Nobody waits for it: the command ends,
-and Java, with the least priority, a few seconds of processor time later. Java looks at its own
-version and at the class path before it believes such a file, and does without it where they differ.
+Half of the time that Java needs to start Spark and plan its first query goes into loading, checking
+and laying out 15,000 classes from 280 JAR files. The first short session has Java write the classes
+that it loaded to a file (160 MB); later sessions map that file. Nobody waits for the write: the
+command ends, and Java ends after a few more seconds of processor time at the lowest priority. Java
+compares its version and the class path with the file, and ignores the file where they differ.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ State = Literal["there", "missing", "being written"]
 
 @dataclass(frozen=True)
 class ClassArchive:
-    """The archive of one Java and one Spark. `conf` is the empty folder of settings it goes with.
+    """The archive of one Java and one Spark. `conf` is the empty settings folder that it needs.
 
-    The folder is first in the class path, and files in it would make Java refuse the archive.
+    `conf` is first in the class path; Java would refuse the archive if it held files.
     """
 
     file: Path
@@ -58,15 +58,15 @@ class ClassArchive:
 
     @property
     def options(self) -> list[str]:
-        """The options of Java: to use the archive, or to write it when it ends."""
+        """The Java options that use the archive, or that write it when Java ends."""
         if self.state == "there":
             return [_QUIET, f"-XX:SharedArchiveFile={self.file}"]
         return [] if self.state == "being written" else [_QUIET, f"{_WRITES}{self._part}"]
 
     def leave(self, process: int) -> bool:
-        """Whether Java, which was asked to end, still writes: it then needs not be waited for.
+        """Whether Java, after it was asked to end, still writes; then do not wait for it.
 
-        `process` is its number; what it writes is put in place by a later `of`.
+        `process` is its process id; a later `of` installs what it writes.
         """
         if self.state != "missing":
             return False
@@ -82,7 +82,7 @@ class ClassArchive:
 
 
 def _put_in_place(file: Path) -> State:
-    """Make what an earlier session's Java has written whole the archive, and remove the rest."""
+    """Installs an archive that an earlier session's Java wrote completely, and removes the rest."""
     left: Path | None = None
     with suppress(FileNotFoundError, ValueError):
         number, name = _writer(file).read_text(encoding="utf-8").split()
@@ -107,7 +107,7 @@ def _writer(file: Path) -> Path:
 
 
 def _writes(process: int) -> bool:
-    """Whether a process is there and is such a Java: numbers are given again."""
+    """Whether this process exists and is such a Java, since process ids are reused."""
     try:
         return _WRITES.encode() in Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:
@@ -115,7 +115,7 @@ def _writes(process: int) -> bool:
 
 
 def _is_whole(part: Path) -> bool:
-    """Java writes the beginning last."""
+    """Whether the archive is complete: Java writes its beginning last."""
     with suppress(OSError), part.open("rb") as file:
         return any(file.read(4))
     return False
@@ -128,7 +128,7 @@ def _java() -> Path | None:
 
 
 def _digest(java: Path) -> str:
-    """Of all that may make another archive necessary."""
+    """A digest of everything that may make another archive necessary."""
     import pyspark
 
     jars = Path(pyspark.__file__).parent / "jars"

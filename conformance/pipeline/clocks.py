@@ -1,10 +1,10 @@
-"""Offsets between brokers' clocks, from events whose order is known.
+"""Bounds the offsets between brokers' clocks, from events whose order is known.
 
-A request is handled after it was sent, and answered after it was handled. So by the sender's clock
-the handling lies between the two, and the other's clock is ahead by at least what it shows beyond
-the answer, and at most what it shows beyond the sending. Requests are known again by the controller
-epoch, the receiver and the correlation id, or by the state that they carry. No rule asks a clock
-what came first; the bounds are shown to who reads lines of several brokers side by side.
+A request is sent before it is handled, and handled before it is answered. So on the sender's clock
+the handling lies between sending and answer, and the receiver's clock is ahead by at least its time
+minus the answer's time, and at most its time minus the sending time. Requests are matched by
+controller epoch, receiver and correlation id, or by the state that they carry. No rule orders
+events by a clock; a report shows the bounds to readers who compare the lines of several brokers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FAR = 3_600_000  # milliseconds; a pair further apart is no pair, but two of on
 class Clock:
     """`broker`'s clock is ahead of `against`'s by `least` to `most` milliseconds, where known.
 
-    Where `least` is above `most` no one number is all of it: a clock was set, or it drifts.
+    If `least` is above `most`, no single offset fits: a clock was set, or it drifts.
     """
 
     broker: int
@@ -36,7 +36,7 @@ class Clock:
 
 
 def clocks(events: Iterable[Event]) -> list[Clock]:
-    """Every pair of brokers that sent and handled; the one with the lower number is `against`."""
+    """The offsets of every pair of brokers that sent and handled requests."""
     sent: dict[tuple[object, ...], Event] = {}
     handled: dict[tuple[object, ...], list[Event]] = defaultdict(list)
     answered: dict[tuple[object, ...], Event] = {}

@@ -1,9 +1,9 @@
-"""Reduction of a cluster's lines, however many, to what the rules of a whole cluster need.
+"""Reduces a cluster's lines, however many, to those that the rules about a whole cluster need.
 
-Most lines are of one partition, and are judged with the others of that partition (`screen`). What
-stays are the lines of no partition, which are few (processes, registrations, elections, topics);
-and of the lines in which a broker shows which controller it knows, or is, the ends of each run:
-while the epoch stays the same, the lines in between tell nothing more.
+Most lines are about one partition, and are judged with the others of that partition (`screen`).
+Kept are the lines about no partition, which are few (processes, registrations, elections, topics),
+and, of the lines that show which controller a broker knows or that it is the controller, the first
+and last lines of each run with one epoch: the lines in between add nothing.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _COLUMNS = (
 
 
 def kept_of_file(events: pa.Table, for_clocks: bool = True) -> pa.Table:
-    """Lines of one file that the rules of the whole cluster need, of those that are given.
+    """Selects the lines of one file that the rules about the whole cluster need.
 
-    A run is broken by another controller, another epoch, and each new hour. `for_clocks`: with
-    those by which clocks are compared.
+    Another controller, another epoch and each new hour begin a new run. `for_clocks`: also keep the
+    lines by which clocks are compared.
     """
     order = pa.array(_by_line(events["line"].to_pylist()), pa.int64())
     events = events.take(order)
@@ -87,11 +87,11 @@ def kept_of_file(events: pa.Table, for_clocks: bool = True) -> pa.Table:
 
 
 def for_parts(events: pa.Table) -> pa.Table:
-    """Of what the whole cluster needs, as `kept_of_file` has it, the lines that its parts ask for.
+    """Selects, from the result of `kept_of_file`, the lines that the parts of a cluster need.
 
-    Two thirds are lines in which a broker shows which controller it knows, or is; only whom it
-    obeys is asked of the cluster by parts (`History.obeyed_before`), when a term's first act was,
-    who writes at all, and what follows on the creation of a log.
+    Two thirds of that result show which controller a broker knows, or that it is the controller.
+    Of these, parts need only whom a broker obeys (`History.obeyed_before`), the first act of each
+    term, who writes at all, and what follows the creation of a log.
     """
     of_runs = pc.is_in(events["kind"], pa.array([kind for kind in SIGHTED if kind != "obeyed"]))
     made = events.filter(pc.is_in(events["kind"], pa.array(ANCHORS)))
@@ -118,7 +118,7 @@ def for_parts(events: pa.Table) -> pa.Table:
 
 
 def for_clocks(events: pa.Table) -> pa.Table:
-    """The lines of one request in `SAMPLE`, all of them, so that pairs among them are pairs."""
+    """Selects all lines of one request in `SAMPLE`, so that their pairs stay complete."""
     columns = (events[name].to_pylist() for name in ("kind", "correlation", "version"))
     kept = [
         (kind in FOR_CLOCKS and kind != "leader_and_isr_sent" and _sampled(correlation))

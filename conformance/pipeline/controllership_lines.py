@@ -1,9 +1,9 @@
 """Lines about controllers, in the order in which each broker's threads wrote them.
 
-A broker has a thread that stands for election and acts as controller, and threads that obey:
-between those no order is taken from their lines. What a controller's thread says in several logs
-is put together by the broker's own clock, and lines within a second of each other are tried in any
-order. Lines of different brokers have no order but what epochs and requests give them.
+A broker has a thread that stands for election and acts as controller, and threads that obey
+controllers; the order of lines between these is not used. A controller thread's lines in several
+logs are merged by the broker's own clock; lines within a second of each other are tried in any
+order. Lines of different brokers are ordered only by epochs and requests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ JITTER = 1000  # milliseconds
 
 
 class What(StrEnum):
-    """What a line shows."""
+    """What a line shows about controllers."""
 
     WINS = "wins"  # is elected, with an epoch
     ACTS = "acts"  # does what only a controller does, with an epoch
@@ -55,10 +55,10 @@ _OBEYED = frozenset(
 
 @dataclass(slots=True)
 class Sight:
-    """A line, or several in a row of one log that tell the same; `event` is the first of them.
+    """A line, or consecutive lines of one log that show the same; `event` is the first of them.
 
-    `other` is whom it mentions. `after` is an epoch that had been won before this line's write,
-    as the versions of the partition show; `witness` is the line that shows it.
+    `other` is the broker that it mentions. `after` is an epoch that was won before this line's
+    write, as the partition's versions show; `witness` is the line that shows it.
     """
 
     what: What
@@ -76,7 +76,7 @@ class Sight:
 
     @property
     def same(self) -> tuple[What, int, int, int, int, int, bool]:
-        """Equal for lines that tell the same; `term` says how often it had resigned."""
+        """Equal for lines that show the same; `term` counts earlier resignations."""
         return (
             self.what, self.broker, self.epoch, self.other, self.after, self.term, self.blamed
         )  # fmt: skip
@@ -97,13 +97,13 @@ class ThreadLines:
         return [head for at, _, head in sorted(first, key=_order) if at <= earliest + JITTER]
 
     def drop(self, head: Sight) -> None:
-        """It was dealt with."""
+        """Removes a line that was dealt with."""
         for log in self.logs.values():
             if log and log[0] is head:
                 log.popleft()
 
     def waiting(self) -> Iterable[Sight]:
-        """All that is left."""
+        """All lines that are left."""
         for log in self.logs.values():
             yield from log
 
@@ -144,11 +144,11 @@ def sighted(event: Event) -> Sight | None:
 
 @dataclass
 class ControllershipLines:
-    """All that lines say of the controllers of one ZooKeeper.
+    """All lines about the controllers of one ZooKeeper.
 
-    `owners`: whose each epoch is, as most lines say. `elections`: by broker, the lines in which
-    one sees when it stands for election and when it resigns, in the order of each log; only logs
-    count that show an election of its own.
+    `owners`: the broker of each epoch, by most lines. `elections`: by broker, the lines that show
+    when it stands for election and when it resigns, in the order of each log; only logs count that
+    show an election of that broker.
     """
 
     threads: dict[tuple[int, str], ThreadLines] = field(default_factory=dict)
@@ -179,7 +179,7 @@ class ControllershipLines:
             log.append(sight)
 
     def finish(self) -> None:
-        """All lines were added."""
+        """Completes the result, after all lines were added."""
         for (broker, _), thread in self.threads.items():
             logs = self.elections.get(broker, {})
             for name, log in thread.logs.items():
@@ -197,7 +197,7 @@ def gather(
     history: History, events: Iterable[Event], blamed: set[int], place: Callable[[Event], Any],
     floors: Mapping[int, tuple[int, Event]],
 ) -> dict[Any, ControllershipLines]:  # fmt: skip
-    """Lines by the ZooKeeper that they belong to, as `place` says; None leaves a line out.
+    """Groups lines by their ZooKeeper, as `place` gives it; None leaves a line out.
 
     `floors` has, by the identity of a line that shows a write, an epoch that was won before it.
     """

@@ -1,9 +1,9 @@
-"""The model `election`, driven by log lines, with unbounded epochs.
+"""Drives the model `election` with log lines, with unbounded epochs.
 
-What a line shows is a step of the model, or a part of its state; what no broker logs (sessions in
-ZooKeeper, a read, an answer that arrives) are hidden steps in between, and a line may need at most
-`MOST_HIDDEN` of them. A run does not begin in the initial state: `begin` and `jump` put the epochs
-where the lines have them, which elections that nobody logs could have done as well.
+A line shows a step of the model, or a part of its state. Events that no broker logs (ZooKeeper
+sessions, reads, replies that arrive) are hidden steps, of which a line may need at most
+`MOST_HIDDEN` before it. A run need not begin in the initial state: `begin` and `jump` set the
+epochs that the lines show, which unlogged elections could also have reached.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def thrown_back(preset: str) -> tuple[str, ...]:
 
 
 class ControllershipModel:
-    """One run. Brokers are numbered from 1 here, whatever their ids are.
+    """One run of the model. Brokers are numbered from 1 here, whatever their ids are.
 
-    `taken` counts the steps that lines show, `hidden` those in between, `refused` the refusals
-    that lines show, by step and reason.
+    `taken` counts the steps that lines show, `hidden` the steps between them, and `refused` the
+    refusals that lines show, by step and reason.
     """
 
     def __init__(self, brokers: int, preset: str) -> None:
@@ -87,7 +87,7 @@ class ControllershipModel:
 
     @property
     def owner(self) -> int:
-        """Whose /controller is; 0 for nobody."""
+        """The broker that owns /controller; 0 if there is none."""
         return self._read("zk.controller")
 
     def belief(self, broker: int) -> int:
@@ -103,17 +103,17 @@ class ControllershipModel:
         return bool(self._read("sent", sender, epoch))
 
     def jump(self, epoch: int) -> None:
-        """Elections that no line shows: the epoch is this one, and nobody is the controller."""
+        """Sets the epoch after elections that no line shows; no broker is the controller then."""
         self._put("zk.controller", (), 0)
         self._put("zk.epoch", (), epoch)
         self._put("zk.epoch_version", (), epoch)
 
     def forget(self, broker: int) -> None:
-        """What a broker knew of controllers is gone, although the model keeps it."""
+        """Clears what a broker knew of controllers, where the model would keep it."""
         self._put("seen", (broker,), 0)
 
     def suppose_controllership(self, broker: int, epoch: int) -> None:
-        """A broker that was elected before the first line believes in its epoch still."""
+        """Lets a broker that was elected before the first line believe in its epoch."""
         self._believes(broker, epoch)
         self.suppose_sent(broker, epoch)
 
@@ -123,19 +123,19 @@ class ControllershipModel:
         self._put("belief.version", (broker,), epoch)
 
     def suppose_sent(self, sender: int, epoch: int) -> None:
-        """A controller from before the first line may have sent what is obeyed now."""
+        """Assumes that a controller from before the first line sent what is obeyed now."""
         self._put("sent", (sender, epoch), True)
 
     # -- steps ----------------------------------------------------------------------------------
 
     def refusal(self, step: str, *arguments: int) -> str | None:
-        """The first requirement that fails, as the model's text has it; None if none does."""
+        """The first requirement that fails, in the words of the model; None if none fails."""
         move = self._own.by_name[step]
         lacking = move.refusal(*arguments)
         return None if lacking < 0 else move.recorded.requires[lacking].reason
 
     def take(self, step: str, *arguments: int, hidden: bool = False, lines: int = 1) -> bool:
-        """Take a step, if it is possible."""
+        """Takes a step, if it is possible."""
         move = self._own.by_name[step]
         if move.refusal(*arguments) >= 0:
             return False
@@ -145,9 +145,9 @@ class ControllershipModel:
         return True
 
     def write(self, broker: int, lines: int) -> bool:
-        """A write of the partition's state, from its start to its answer: is it applied?
+        """Starts and completes a write of the partition's state; returns whether it is applied.
 
-        That a broker resigns whose write the fence refused, a line of its own tells.
+        A controller whose write the fence refused resigns in a log line of its own.
         """
         epoch = self.belief(broker)
         if self._own.by_name["controller_starts_write"].refusal(broker) >= 0:
@@ -160,7 +160,7 @@ class ControllershipModel:
         return fits
 
     def fence(self, broker: int) -> tuple[str, str | None] | None:
-        """What refuses a write of this controller, and the switch without which nothing does."""
+        """The reason why this controller's write is refused, and the switch that causes it."""
         mark = self._own.ledger.mark()
         self._own.take(self._own.by_name["controller_starts_write"], (broker,))
         reason = self.refusal("write_is_applied", broker)

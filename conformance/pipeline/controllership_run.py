@@ -1,11 +1,11 @@
-"""A run of `election` driven by the lines of one ZooKeeper's controllers, line by line.
+"""Replays the lines of one ZooKeeper's controllers on the model `election`, line by line.
 
-Everything that a line shows is taken as soon as the model allows it; that disables nothing that
-another line shows, because whoever acts, obeys or leaves does so in his own part of the state. What
-changes it for all is the next election, and epochs say which that is: so it comes when nothing
-else is possible, and no order has to be guessed, and no clock asked. An election of which
-no line shows is a hidden step, if the log in which its winner would tell of it has a hole there.
-What then still cannot be taken is refused by the model for good.
+A line is taken as soon as the model allows it; this disables no other line, because acting, obeying
+and resigning change only that broker's own part of the state. Only the next election changes the
+state for all, and epochs say which election that is. So an election is taken when nothing else is
+possible: no order is guessed, and no clock is used. An election without a line is a hidden step,
+allowed where the log in which its winner would report it has a gap there.
+The model rejects for good each line that still cannot be taken.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _FENCE = "/controller_epoch is as it was won"
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why the model does not have what a line shows: a step, and its requirement that fails.
+    """Why the model rejects a line: the step, and the requirement that fails.
 
-    `near` is a line that shows what stands against it, `switch` what to revert for it to fit.
+    `near` is a line that contradicts it; `switch` is the switch whose reversal would make it fit.
     """
 
     step: str
@@ -36,7 +36,7 @@ class Refusal:
 
 
 class ControllershipReplay:
-    """One run, and how far the lines are taken. `misfits` goes on until nothing is left."""
+    """One run, and how far its lines are taken. `misfits` continues until no line is left."""
 
     def __init__(self, history: History, lines: ControllershipLines, preset: str) -> None:
         self.history, self.lines = history, lines
@@ -83,7 +83,7 @@ class ControllershipReplay:
     # -- what a line shows ----------------------------------------------------------------------
 
     def _take(self, head: Sight) -> bool:
-        """Take what is possible now, whatever else happens; elections are `_advance`'s."""
+        """Takes a line if the model allows it now; `_advance` takes elections."""
         if head.what is What.ACTS:
             return self._acts(head)
         if head.what is What.OBEYS:
@@ -102,13 +102,13 @@ class ControllershipReplay:
         return self._logged_again(head)
 
     def _ends_after(self, line: Event, other: Event) -> bool:
-        """Whether the file of a line goes on until another line, in one piece."""
+        """Whether the file of a line is without gaps from that line to another."""
         place = self.history.places[line.file]
         whole = not place.jumps and not place.holes and not place.damaged
         return whole and (place.until or 0) >= other.at
 
     def _logged_again(self, head: Sight) -> bool:
-        """An election that another log of its winner shows, under another stamp."""
+        """Whether the line repeats an election in another log of its winner, with another stamp."""
         first = self.lines_of_epoch.get(head.epoch)
         if first is None or self.won.get(head.epoch) != head.broker:
             return False
@@ -137,7 +137,7 @@ class ControllershipReplay:
         return True
 
     def _elected_unseen(self, head: Sight) -> bool:
-        """It may have been elected before the first of its lines, in an epoch that was jumped."""
+        """Whether the broker may have won an epoch, jumped by the run, before its first line."""
         if head.epoch > self.model.epoch or head.epoch in self.won:
             return False
         if head.broker in self._last or self.model.belief(self._number[head.broker]):
@@ -248,7 +248,7 @@ class ControllershipReplay:
         return True
 
     def _elect(self, broker: int, epoch: int, line: Sight | None) -> str | None:
-        """Have a broker win an epoch; or the requirement that keeps it from that."""
+        """Lets a broker win an epoch; or returns the requirement that prevents it."""
         number, model = self._number[broker], self.model
         before = model.hidden.total()
         if model.belief(number):
@@ -273,7 +273,7 @@ class ControllershipReplay:
         return None
 
     def _lost_controllership(self, broker: int, line: Sight | None) -> str | None:
-        """The step by which it lost the controllership before, where lines allow for one."""
+        """The step by which it lost the controllership earlier, where lines allow one."""
         if line is None:
             return "controller_resigns_and_deletes_znode"
         held = self._held.get((broker, self.history.places[line.event.file].stream))
@@ -284,11 +284,11 @@ class ControllershipReplay:
         return "broker_crashes" if crashed else None
 
     def _unseen(self, broker: int, epoch: int = 0) -> bool:
-        """Whether an election of this broker may be in no line.
+        """Whether an election of this broker may have no line.
 
-        So it is where its log has a hole (or its beginning) between the last line that shows it
-        as controller and the next one that is not yet taken: whatever it did in between, it can
-        have been elected there before.
+        It may where the broker's log has a gap (or begins) between the last line that shows it as
+        controller and its next line that is not yet taken: it can have been elected in that gap,
+        whatever else it did there.
         """
         if (broker, epoch) in self._excused:
             return True
@@ -316,7 +316,7 @@ class ControllershipReplay:
     # -- all lines ------------------------------------------------------------------------------
 
     def misfits(self) -> Iterator[tuple[Sight, Refusal]]:
-        """Takes all lines; yields each that fits no run, and goes on without it."""
+        """Takes all lines; yields each line that fits no run, and continues without it."""
         if not self.epochs:
             return
         self.model.jump(self.epochs[0] - 1)
@@ -366,7 +366,7 @@ class ControllershipReplay:
         return None
 
     def _waits(self, head: Sight) -> bool:
-        """Whether it mentions an epoch that is still to come."""
+        """Whether the line mentions an epoch that is not yet reached."""
         epoch = max(head.epoch, head.after)
         if head.what not in (What.ACTS, What.OBEYS):
             return False
@@ -424,7 +424,7 @@ class ControllershipReplay:
         return Refusal("broker_handles_request", NEWER, self.heard.get(head.broker), switch)
 
     def _leave_out(self, head: Sight) -> None:
-        """What follows from a line that is wrong is not reported again."""
+        """Leaves a wrong line out, so that its consequences are not reported again."""
         thread = self.lines.threads.get((head.broker, ""))
         if head.what is What.ACTS:
             self._muted.add((head.broker, head.epoch))

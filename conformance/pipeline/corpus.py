@@ -34,7 +34,7 @@ class Figures:
 
 @dataclass
 class Corpus:
-    """Ingested logs. `events` and `rejected` are the engine's own tables."""
+    """Ingested logs. `events` and `rejected` are tables of the engine's own type."""
 
     logs: list[dict[str, Any]]  # rows of `LogFile`
     files: list[dict[str, Any]]  # rows of `FILES`
@@ -47,13 +47,13 @@ class Corpus:
 
 
 def corpus_without_logs(found: LogSources) -> Corpus:
-    """The corpus of paths that hold no log, for which no engine has to be started."""
+    """The corpus of paths without logs, which needs no engine."""
     return Corpus([], [], None, None, Figures(), found.skipped, found.closed)
 
 
 @dataclass
 class Judged:
-    """What the rules found, how often each looked, which steps fit, and how many sequences."""
+    """Findings, comparisons per rule, steps that fit, and the number of sequences."""
 
     findings: list[Finding] = field(default_factory=list)
     checked: Counter[str] = field(default_factory=Counter)
@@ -65,7 +65,7 @@ class Judged:
 
 
 class Engine(Protocol):
-    """How the same plain functions are run: in this process, or by Spark."""
+    """Runs the same plain functions in this process, or on Spark."""
 
     def ingest(self, found: LogSources, release: str | None, layout: str | None = None) -> Corpus:
         """Read and merge the lines of the logs that were found."""

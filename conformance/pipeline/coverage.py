@@ -1,8 +1,8 @@
-"""Which steps and refusals of the model a corpus exercised, and which no line can show.
+"""Lists the model's steps and refusals that a corpus exercised, and those that no line can show.
 
-Three strengths of evidence are kept apart: the model was asked whether it has the step (`judged`),
-lines show it and no state was compared (`logged`), or it is what must have happened in between
-(`hidden`). A step with none of them was not exercised, or no release logs it.
+Evidence has three strengths: the model was asked whether it has the step (`judged`), lines show the
+step but no state was compared (`logged`), or the step must have happened between two lines
+(`hidden`). A step without evidence was not exercised, or no release logs it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ the line does not tell apart."""
 
 @dataclass(frozen=True)
 class StepSeen:
-    """How often a step was met with, by the strength of the evidence; all 0 where it was not."""
+    """How often a step occurred, by strength of evidence; all counts are 0 if it never did."""
 
     system: str
     step: str
@@ -49,13 +49,13 @@ class StepSeen:
 
     @property
     def seen(self) -> int:
-        """By any evidence."""
+        """Occurrences by any evidence."""
         return self.judged + self.logged + self.hidden
 
 
 @dataclass(frozen=True)
 class RefusalSeen:
-    """How often a requirement refused a step, as lines tell."""
+    """How often a requirement refused a step, by log lines."""
 
     system: str
     step: str
@@ -66,10 +66,10 @@ class RefusalSeen:
 def coverage_of(
     steps: Mapping[str, int], election: Mapping[str, Mapping[str, int]], kinds: Mapping[str, int]
 ) -> tuple[list[StepSeen], list[RefusalSeen]]:
-    """Every step of `election` and of `replication`, and the refusals that logs can show.
+    """Every step of `election` and `replication`, and the refusals that logs can show.
 
-    `steps` are the writes of states that `replication` has, `election` what a run of that system
-    was made of, `kinds` the lines of each kind.
+    `steps` are writes of states that `replication` allows, `election` the steps of that system's
+    runs, `kinds` the number of lines of each kind.
     """
     found = [
         StepSeen(ELECTION, step, election["steps"].get(step, 0), 0, election["hidden"].get(step, 0))
@@ -93,7 +93,7 @@ def coverage_of(
 
 
 def as_rows(seen: list[StepSeen] | list[RefusalSeen]) -> list[dict[str, Any]]:
-    """As plain data; `told` is a former name of `logged`."""
+    """Rows as plain data; `told` is a former name of `logged`."""
     return [
         asdict(each) | ({"told": each.logged} if isinstance(each, StepSeen) else {})
         for each in seen

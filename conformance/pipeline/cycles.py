@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 def few_cycles(work: Callable[P, T]) -> Callable[P, T]:
-    """Run a function without Python's search for cycles, which looks at every row again and again.
+    """Runs a function without Python's cycle collector, which visits every row again and again.
 
-    It took a third of the time of a check: rows hold only texts and numbers. What a judgement
-    leaves in cycles goes after the function has ended: so it is for one of many parts, not for all.
+    The collector took a third of a check's time; rows hold only texts and numbers. Cycles are freed
+    after the function has ended, so use this for one of many parts, not for a whole check.
     """
 
     @wraps(work)

@@ -1,7 +1,7 @@
-"""Spark's daemon of Python workers, which imports what they need once, before it forks them.
+"""Spark's daemon for Python workers: imports what workers need once, before it forks them.
 
-Each worker is a process of its own that would import Arrow and our rules anew: for a small folder
-of logs that took longer than all the rest. Only where the workers are on this machine.
+Each worker is a process that would otherwise import Arrow and our rules anew; for a small folder
+of logs this took longer than all the rest. Used only for workers on this machine.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A picture (SVG) of a cluster over time: controllers, starts, leaders and ISRs.
+"""Draws a cluster over time as SVG: controllers, starts, leaders and ISRs.
 
-A row a partition: above the leader in its colour, with the leader epoch; below a thin lane for each
-broker, filled while it is in sync. Partitions with the same history share a row. Logs are quiet for
-days and busy for seconds, so quiet times are drawn shorter: a stretch without any change is as wide
-as the logarithm of how long it was.
+Each partition has a row: the leader in its colour with the leader epoch above, and below a thin
+lane per broker, filled while that broker is in the ISR. Partitions with the same history share a
+row. Logs are quiet for days and busy for seconds, so quiet times are drawn shorter: the width of
+a stretch without changes is the logarithm of its duration.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Axis:
         self._scale = _WIDTH / (self.places[-1] or 1.0)
 
     def at(self, moment: int) -> float:
-        """Where a moment is, counted from the left edge of the picture."""
+        """The distance of a moment from the left edge of the picture, in pixels."""
         n = min(max(bisect_right(self.moments, moment) - 1, 0), len(self.moments) - 1)
         beyond = 0.0
         if n + 1 < len(self.moments):
@@ -49,7 +49,7 @@ class Axis:
         return _LEFT + (self.places[n] + beyond) * self._scale
 
     def ticks(self) -> Iterator[tuple[float, int]]:
-        """A few moments that are far enough apart to be written below."""
+        """A few moments that are far enough apart to be labelled."""
         last = -math.inf
         for moment in self.moments:
             place = self.at(moment)
@@ -69,7 +69,7 @@ class _Bar:
 
 
 def drawing(line: Timeline, most: int = MOST_ROWS) -> str:
-    """The picture of one cluster, and in words what is not drawn."""
+    """The picture of one cluster, and a sentence on what is not drawn."""
     groups = _alike(line)
     busiest = sorted(groups, key=lambda names: (-len(line.partitions[names[0]]), names))
     chosen = sorted(busiest[:most], key=lambda names: _natural(names[0]))
@@ -133,7 +133,7 @@ def drawing(line: Timeline, most: int = MOST_ROWS) -> str:
 
 
 def when(moment: int) -> str:
-    """A time as it stands in the log."""
+    """A time as the log shows it."""
     return datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
@@ -200,7 +200,7 @@ def _states(
 
 
 def _together(bars: Iterable[_Bar], least: float) -> Iterator[_Bar]:
-    """Bars too narrow to be seen, by so many pixels, as one, with their number."""
+    """Merges adjacent bars too narrow to be seen (in pixels) into one, with their number."""
     narrow: list[_Bar] = []
     for bar in bars:
         if bar.end - bar.start < least:
@@ -226,7 +226,7 @@ def _merged(bars: Sequence[_Bar]) -> _Bar:
 
 
 def _true(bar: _Bar) -> str:
-    """How wide a bar would be that is drawn wider, so that it can be seen."""
+    """The width of a bar that is drawn wider so that it can be seen."""
     width = bar.end - bar.start
     return f"data-w='{max(width, 0):.3f}' " if width < _NARROW else ""
 

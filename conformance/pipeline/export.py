@@ -1,8 +1,8 @@
-"""The result of a check as JSON, or as a folder of Parquet tables, for other tools.
+"""Exports the result of a check as JSON, or as a folder of Parquet tables, for other tools.
 
-The tables are the parts of the page (`page`): what a notebook, or Spark, would ask for. Each has an
-explicit schema, which is there even where a table is empty. Times are milliseconds since 1970, as
-the stamps in the logs stand, read as UTC.
+The tables are the parts of the page (`page`) that a notebook or Spark would query. Each table has
+an explicit schema, and exists even when empty. Times are milliseconds since 1970; time stamps of
+logs are read as UTC.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ SCHEMAS: dict[str, pa.Schema] = {
 
 
 def tables(result: Mapping[str, Any], lines: Sequence[Timeline]) -> dict[str, pa.Table]:
-    """The tables by name, from what `check_result` says and the timelines of its clusters."""
+    """The tables by name, from the result of `check_result` and the timelines of its clusters."""
     rows = parts(result, lines)
     return {
         name: pa.Table.from_pylist(
@@ -153,14 +153,14 @@ def parts(result: Mapping[str, Any], lines: Sequence[Timeline]) -> dict[str, lis
 
 
 def as_json(result: Mapping[str, Any], lines: Sequence[Timeline]) -> str:
-    """The result of a check, and with it the timelines, as one object."""
+    """The result of a check and its timelines, as one JSON object."""
     whole = parts(result, lines)
     timelines = {name: whole[name] for name in ("controllers", "timeline", "jumps")}
     return json.dumps({"format": FORMAT} | dict(result) | timelines, indent=1) + "\n"
 
 
 def refuse(folder: str) -> None:
-    """Raise NotOursError where a folder of tables must not be written."""
+    """Raises NotOursError where a folder of tables must not be written."""
     path = Path(folder)
     if not path.exists():
         return
@@ -175,7 +175,7 @@ def refuse(folder: str) -> None:
 
 
 def write(folder: str, result: Mapping[str, Any], lines: Sequence[Timeline]) -> None:
-    """Write the tables as FOLDER/NAME.parquet, whole or not at all, in place of a former report."""
+    """Writes the tables as FOLDER/NAME.parquet, all or none, replacing a former report."""
     refuse(folder)
     path = Path(folder).resolve()
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

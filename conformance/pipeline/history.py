@@ -1,7 +1,7 @@
-"""One cluster's events in order, and evidence that the cluster began anew among them.
+"""Orders the events of one cluster, and collects evidence that the cluster began anew among them.
 
-Within a broker lines are ordered by file and line. The clock is used only to ask whether a new
-beginning may lie between two lines; every such beginning takes seconds, so skew cannot matter.
+Within a broker, lines are ordered by file and line. The clock only decides whether a new beginning
+may lie between two lines; every new beginning takes seconds, so clock skew does not matter.
 """
 
 from __future__ import annotations
@@ -99,11 +99,11 @@ _NO_LINES: Timed = ([], [])
 
 
 class History:
-    """The events of one cluster. `places` says where each of their files stands.
+    """The events of one cluster. `places` gives the place of each of their files.
 
-    `reduced`: only what was handed on of large partitions is here (`screen`), so that two lines may
-    look like neighbours that are none. `marked`: all of those were handed on by `screen`, so that
-    each line that does not go together says so.
+    `reduced`: of large partitions, only lines that `screen` handed on are here, so two lines may
+    wrongly look like neighbours. `marked`: `screen` handed on all of those lines, so each line
+    that contradicts a neighbour says so.
     """
 
     def __init__(
@@ -122,10 +122,10 @@ class History:
         self._name_the_nameless()
 
     def _part(self, events: Iterable[Event]) -> None:
-        """Lines of brokers, in their order, and what ZooKeeper's transaction log says.
+        """Splits events into brokers' lines, in order, and entries of ZooKeeper's transaction log.
 
-        The latter is no line of a broker, and its clock is another: only rules that know of it
-        look at it.
+        The transaction log belongs to no broker and has another clock: only rules that know of it
+        read it.
         """
         events = list(events)
         self.events = sorted((e for e in events if e.kind not in TRANSACTIONS), key=self.key)
@@ -149,8 +149,8 @@ class History:
     def contiguous(self, a: Event, b: Event) -> bool:
         """Whether every line that the writer of `a` and `b` wrote between them is here.
 
-        Within one file that is so even when several brokers share it; across files only when
-        the log is one broker's and none of its files is missing or damaged.
+        Within one file this holds even when several brokers share it; across files only when the
+        log belongs to one broker and none of its files is missing or damaged.
         """
         if self.key(b) < self.key(a) or b.at < a.at - _JITTER:
             return False  # files were put together in another order than they were written
@@ -170,22 +170,22 @@ class History:
         return not any(place.holes for place in between[1:-1]) and follow_on(between)
 
     def put_together(self, a: Event, b: Event) -> bool:
-        """Whether two lines of one file stand in parts of it that were written in any order."""
+        """Whether two lines of one file stand in parts of it whose order is unknown."""
         jumps = self.places[a.file].jumps if a.file == b.file else ()
         low, high = sorted((a.line, b.line))
         return any(low < line <= high for line in jumps)
 
     def complete(self, event: Event) -> bool:
-        """Whether the whole log of this line is here: one broker's, nothing missing."""
+        """Whether the log of this line is one broker's, and nothing of it is missing."""
         place = self.places[event.file]
         return place.sole and not any(
             each.damaged or each.gap_before or each.holes for each in self._rolls[place.stream]
         )
 
     def server_log_covers(self, a: Event, b: Event) -> bool:
-        """Whether the server log of the writer of `b` is here, whole, from `a` to `b`.
+        """Whether the server log of the writer of `b` is here without gaps, from `a` to `b`.
 
-        It would show its process restart, its replicas made or removed, and its registration.
+        It would show a restart of the process, replicas made or removed, and registrations.
         """
         low, high = _between(a, b)
         streams = self._server_logs.get(b.broker, set())
@@ -214,10 +214,10 @@ class History:
         )
 
     def tells_isr_changes(self, leader: int | None, low: int, high: int) -> bool:
-        """Whether a leader's log would show each change of an ISR in that time, from what to what.
+        """Whether a leader's log would show each ISR change in that time, with both ISRs.
 
-        Up to 2.6 it does, before it writes (Partition.shrinkIsr, expandIsr); with AlterIsr
-        (KIP-497) an expansion is told when it is answered only.
+        Up to 2.6 it logs them before it writes (Partition.shrinkIsr, expandIsr); with AlterIsr
+        (KIP-497) it logs an expansion only when the answer has come.
         """
         known = self.releases
         return (
@@ -242,7 +242,7 @@ class History:
 
     @cached_property
     def _log_isrs(self) -> frozenset[int | None]:
-        """Brokers whose logs have lines of the logger that tells of ISR changes, at INFO."""
+        """Brokers whose logs have lines at INFO from the logger that reports ISR changes."""
         return frozenset(
             event.broker
             for event in self.events
@@ -250,12 +250,12 @@ class History:
         )
 
     def log_covers(self, event: Event, until: int) -> bool:
-        """Whether the log of this line is here, whole, from it until a time."""
+        """Whether the log of this line is here without gaps, from the line until a time."""
         low, high = min(event.at, until), max(event.at, until)
         return files_cover_interval(self._rolls[self.places[event.file].stream], low, high)
 
     def first_stamp(self, event: Event) -> int | None:
-        """The first stamp in the log of this line, of the files that are here."""
+        """The first stamp in the log of this line, among the files that are here."""
         stamps = (place.since for place in self._rolls[self.places[event.file].stream])
         return min((at for at in stamps if at is not None), default=None)
 
@@ -270,7 +270,7 @@ class History:
 
     @cached_property
     def live_brokers(self) -> frozenset[int]:
-        """Brokers that controllers counted among the live ones; empty where none logs them."""
+        """Brokers that controllers counted as live; empty where no line lists them."""
         found: set[int] = set()
         for event in self.events:
             if event.kind == "brokers_changed" and "all live brokers" in (event.detail or ""):
@@ -296,7 +296,7 @@ class History:
         return frozenset(event.broker for event in self.events if event.broker is not None)
 
     def assigned(self, tp: tuple[str, int]) -> list[tuple[Event, list[int]]]:
-        """The replicas of a partition that was made, as the controller's lines tell of it."""
+        """The replicas that a partition was created with, by the controller's lines."""
         return self._assigned.get(tp, [])
 
     @cached_property
@@ -336,7 +336,7 @@ class History:
         return found
 
     def value_counts(self, column: str, tp: tuple[str, int] | None) -> Counter[int]:
-        """How many lines have each value of a column, of one partition or of the cluster."""
+        """How many lines have each value of a column, in one partition or in the cluster."""
         known = self._value_counts.get((column, tp))
         if known is None:
             lines = self.events if tp is None else self._of_partitions.get(tp, ())
@@ -384,7 +384,7 @@ class History:
 
     @cached_property
     def oldest_release(self) -> tuple[int, ...]:
-        """Major and minor number of the oldest release that a broker says it is; (0,) if none."""
+        """Major and minor number of the oldest release that a broker logs; (0,) if none does."""
         return min(
             (tuple(int(n) for n in re.findall(r"\d+", each)[:2]) for each in self.releases),
             default=(0,),
@@ -392,29 +392,29 @@ class History:
 
     @cached_property
     def releases(self) -> frozenset[str]:
-        """Every release that a broker says it is."""
+        """Every release that a broker logs as its own."""
         named = (event.detail for event in self.events if event.kind == "release")
         return frozenset(each for each in named if each)
 
     @property
     def fenced(self) -> bool:
-        """Whether all brokers are known to fence what a deposed controller writes (KAFKA-6082)."""
+        """Whether all brokers are known to fence a deposed controller's writes (KAFKA-6082)."""
         return self.oldest_release >= (2, 1)
 
     @property
     def controllers_remember_writes(self) -> bool:
         """Whether controllers are known to keep in memory each state that they write.
 
-        Up to 2.3 one forgets the write in which it raises the leader epoch for a move
-        (updateLeaderEpochAndSendRequest), and sends the state before it once more.
+        Up to 2.3 a controller does not keep the write that raises the leader epoch for a
+        reassignment (updateLeaderEpochAndSendRequest), and sends the state before it once more.
         """
         return self.oldest_release >= (2, 4)
 
     def wrote_deposed(self, event: Event, later: Event) -> bool:
-        """Whether the controller of `event` wrote it when that of `later` was elected already.
+        """Whether the controller of `event` wrote it after the controller of `later` was elected.
 
-        Up to 2.0 nothing keeps it from that (KAFKA-6082), and the new one has read what was there
-        before.
+        Up to 2.0 nothing prevents this (KAFKA-6082), and the new controller has read the state from
+        before the write.
         """
         epoch, newer = event.controller_epoch or 0, later.controller_epoch or 0
         return not self.fenced and any(
@@ -469,10 +469,10 @@ class History:
         return found
 
     def may_be_passed_on(self, a: Event, b: Event) -> bool:
-        """Whether one controller, after it had sent `a`, may have sent what it kept from before.
+        """Whether a controller, after it had sent `a`, may have sent an older state that it kept.
 
-        It may up to 2.3 where `a` has a leader epoch that it raised and did not elect in, or read
-        (KAFKA-9212): its memory has the one before, and so have requests that it has not yet sent.
+        It may up to 2.3 if it raised the leader epoch of `a` without an election or a read
+        (KAFKA-9212): its memory, and requests not yet sent, have the epoch before.
         """
         if self.oldest_release >= (2, 4) or a.controller_epoch != b.controller_epoch:
             return False
@@ -488,7 +488,7 @@ class History:
         )
 
     def _epoch_told(self, event: Event) -> int | None:
-        """The leader epoch that a line applies; of one that does not tell it, its request's."""
+        """The leader epoch that a line applies; where it shows none, that of its request."""
         if event.leader_epoch is not None:
             return event.leader_epoch
         asked = [
@@ -505,14 +505,14 @@ class History:
     def suspects(self, event: Event, other: str) -> bool:
         """Whether a line may be compared with `other`, its neighbour as far as is known.
 
-        Where lines are left out, only those are that were neighbours when all were there.
+        Where lines are left out, only lines that were neighbours in the complete log are compared.
         """
         return not self.reduced or event.beside == other
 
     def may_doubt(self, event: Event, rule: str) -> bool:
-        """Whether a line of a partition that is not surely wrong may be doubted by a rule.
+        """Whether a rule may doubt a line of a partition that is not certainly wrong.
 
-        Where lines are left out, only those are that did not go together when all were there.
+        Where lines are left out, only a line that contradicted another in the complete log may be.
         """
         return (
             not self.marked or event.tp is None or event.beside is not None or rule in OF_CLUSTERS
@@ -523,7 +523,7 @@ class History:
     def restart_between(self, a: Event, b: Event, but: Collection[str] = ()) -> Event | None:
         """A line that shows the process of the broker of `b` start or end between `a` and `b`.
 
-        Lines of the kinds `but` are none.
+        Lines of the kinds in `but` do not count.
         """
         low, high = _between(a, b)
         folder = self.places[b.file].folder
@@ -540,12 +540,12 @@ class History:
         return None
 
     def registered_anew(self, a: Event, b: Event) -> bool:
-        """Whether the broker of `b` had a new session, or began anew, between `a` and `b`."""
+        """Whether the broker of `b` got a new session, or restarted, between `a` and `b`."""
         low, high = _between(a, b)
         return any(low <= at <= high for at in self._anew.get((b.broker, ""), ()))
 
     def same_process(self, a: Event, b: Event) -> bool:
-        """Whether a restart of the writer of `b` between two of its lines would have been seen."""
+        """Whether the lines would show a restart of the writer of `b` between two of its lines."""
         return 0 <= b.at - a.at < _RESTART or self.server_log_covers(a, b)
 
     @cached_property
@@ -563,7 +563,7 @@ class History:
         return table
 
     def _name_the_nameless(self) -> None:
-        """A process says `starting` before it says who it is; the next line that does tells."""
+        """Gives a `starting` line, which lacks the broker id, that of the next line with one."""
         waiting: list[Event] = []
         stream = ""
         for event in self.events:
@@ -588,10 +588,10 @@ class History:
         return None
 
     def _in_one_go(self, a: Event, b: Event, reset: Reset) -> bool:
-        """Whether one process wrote two lines so soon after each other that none began in between.
+        """Whether one process wrote two lines so close together that no ZooKeeper began in between.
 
-        A new ZooKeeper that began at some time within hours, by its signs, has to be started, its
-        brokers' sessions have to expire, and a controller has to be elected.
+        For a new ZooKeeper, of which the signs only give a period of hours, ZooKeeper has to start,
+        the brokers' sessions have to expire, and a controller has to be elected.
         """
         low, high = _between(a, b)
         return (
@@ -605,7 +605,7 @@ class History:
         )
 
     def age(self, event: Event) -> int | None:
-        """How many resets lie before this line; None where that cannot be said."""
+        """How many resets lie before this line; None where this is unknown."""
         count = 0
         for reset in self.resets:
             if reset.high <= event.at:
@@ -615,11 +615,11 @@ class History:
         return count
 
     def same_zookeeper_throughout(self, a: Event, b: Event) -> bool:
-        """Whether registrations deny a new ZooKeeper between `a` and `b`.
+        """Whether registrations rule out a new ZooKeeper between `a` and `b`.
 
-        They do when their czxids, which never fall, are seen before and after in one log of which
-        nothing is missing in between, and go on growing. Where lines are missing, a new ZooKeeper
-        may have come as far as the old one meanwhile.
+        They do if czxids, which never fall, are seen before and after in one log without gaps in
+        between, and keep growing. Where lines are missing, a new ZooKeeper may have reached the old
+        one's zxids in the meantime.
         """
         low, high = _between(a, b)
         for times, seen in self._sightings:
@@ -634,11 +634,11 @@ class History:
         return False
 
     def same_zookeeper(self, a: Event, b: Event, epoch: int) -> bool:
-        """Whether a new ZooKeeper between `a` and `b`, which carries this epoch, would be noticed.
+        """Whether a new ZooKeeper between `a` and `b` with this epoch would be noticed.
 
-        It would by registrations; by the clock, since a ZooKeeper needs time to begin and every
-        election after its first too; and by the server logs of both writers, which show that they
-        registered anew, and by their cluster ids with whom.
+        It would by registrations; by the clock, since a ZooKeeper needs time to start and every
+        election after the first too; and by both writers' server logs, which show each registration
+        and, by the cluster id, the ZooKeeper.
         """
         if self.doubted(a, b):
             return False
@@ -654,14 +654,14 @@ class History:
         )
 
     def doubted(self, a: Event, b: Event) -> bool:
-        """Whether a sign of a new ZooKeeper lies between, that nothing supports or denies."""
+        """Whether a sign of a new ZooKeeper lies between them that nothing confirms or denies."""
         low, high = _between(a, b)
         return any(max(sign.low, low) < min(sign.high, high) for sign in self._doubtful)
 
     def _kept_zookeeper(self, a: Event, b: Event) -> bool:
         """Whether the broker of `b` stayed with one ZooKeeper from `a` to `b`.
 
-        It did where it neither began anew nor registered again; else its cluster id tells.
+        It did if it neither restarted nor registered again; otherwise its cluster id decides.
         """
         low, high = _between(a, b)
         folder = self.places[b.file].folder
@@ -679,7 +679,7 @@ class History:
 
     @cached_property
     def _anew(self) -> dict[tuple[int | None, str], list[int]]:
-        """When a broker began or ended, or had a new session."""
+        """The times at which a broker started or ended, or got a new session."""
         found: dict[tuple[int | None, str], list[int]] = defaultdict(list)
         for event in self.events:
             if event.kind in _ANEW or event.to_state == "Stopped":
@@ -699,12 +699,12 @@ class History:
 
     @cached_property
     def resets(self) -> tuple[Reset, ...]:
-        """Every new beginning that the lines give evidence of, in order of time."""
+        """Every new beginning for which the lines give evidence, in order of time."""
         return find_resets(self.events, self.contiguous)
 
     @cached_property
     def _signs(self) -> list[Reset]:
-        """The same, each sign by itself: two of them need not be of the same beginning."""
+        """Every sign of a new beginning, separately: two signs need not be of the same one."""
         return list(signs(self.events, self.contiguous))
 
     @cached_property
@@ -717,14 +717,14 @@ class History:
 
     @cached_property
     def served(self) -> dict[Served, list[RequestRow]]:
-        """What the request logs tell of each partition."""
+        """The requests and responses about each partition, from the request logs."""
         return rows_by_partition(self.events, self.places)
 
     @cached_property
     def epoch_answers(self) -> dict[tuple[int, str, int, int], list[tuple[int, Event]]]:
-        """What followers were answered about the end of an epoch, by the request logs.
+        """The answers to followers about the end of an epoch, from the request logs.
 
-        By the follower, the partition and the leader epoch that it asks in.
+        By follower, partition and the leader epoch in the request.
         """
         found: dict[tuple[int, str, int, int], list[tuple[int, Event]]] = defaultdict(list)
         for (_, _, topic, partition), rows in sorted(self.served.items()):
@@ -745,11 +745,11 @@ class History:
     # --- did a topic, or a replica of it, begin anew between two lines?
 
     def topic_began(self, a: Event, b: Event) -> Event | None:
-        """A line that shows the topic of `b` created, or wholly deleted, between `a` and `b`."""
+        """A line that shows the topic of `b` created or completely deleted between `a` and `b`."""
         return _first(self._of_topic(b.topic or ""), a, b)
 
     def deletions(self, topic: str) -> list[Event]:
-        """The lines in which the deletion of a topic is over, by the clock."""
+        """The lines that end the deletion of a topic, by the clock."""
         return [event for event in self._of_topic(topic)[1] if event.kind == "topic_deleted"]
 
     def forgotten(self, a: Event, b: Event) -> Event | None:
@@ -768,7 +768,7 @@ class History:
     def lived_twice(self, event: Event) -> bool:
         """Whether any line shows the topic of `event` deleted, or one of its partitions made twice.
 
-        Lines of two brokers, whose clocks may be apart, are then not surely of the same life.
+        Two brokers, whose clocks may differ, then do not surely mean the same topic.
         """
         return self._made_twice(event.topic)
 
@@ -791,7 +791,7 @@ class History:
     def clock_was_set(self, *events: Event) -> bool:
         """Whether a clock of these lines' brokers was set back, or their files are in no order.
 
-        What stands in different files is then in no order.
+        Lines in different files then have no order.
         """
         return any(
             self._folder_jumps[self.places[each.file].folder] or self.out_of_step(each.broker)
@@ -799,11 +799,11 @@ class History:
         )
 
     def out_of_step(self, broker: int | None) -> bool:
-        """Whether two logs of a broker do not go together by its clock: one was shifted in time.
+        """Whether two logs of a broker disagree by its clock: one was shifted in time.
 
-        What causes what in two logs, within moments, tells: a replica's log is made, or loaded,
-        when its broker gets a LeaderAndIsr for it; a controller acts when it is elected, or, where
-        there was nothing to do, when it sees the first topic; it makes the topics that it sees.
+        Causes and effects in two logs, moments apart, show this: a replica's log is created or
+        loaded when its broker gets a LeaderAndIsr for it; a controller acts when it is elected or,
+        without work, when it sees the first topic; it creates the topics that it sees.
         """
         return any(
             whose == broker and not -_BEFORE <= median(gaps) <= _AFTER
@@ -871,12 +871,12 @@ class History:
         return found
 
     def replica_began(self, a: Event, b: Event) -> Event | None:
-        """A line that shows the log of the partition of `b` created or removed by its broker."""
+        """A line that shows the broker of `b` create or remove the log of its partition."""
         lines = self._replica_lines.get((b.broker, b.topic, b.partition), _NO_LINES)
         return _first(lines, a, b)
 
     def replica_stopped(self, a: Event, b: Event) -> bool:
-        """Whether the broker of `b` was asked to stop replicas, maybe this one, in between."""
+        """Whether the broker of `b` was asked in between to stop replicas, perhaps this one."""
         low, high = _between(a, b)
         return any(
             low <= event.at <= high and event.tp in (None, b.tp)
@@ -918,11 +918,11 @@ class History:
 
 
 class Within(History):
-    """Lines of one partition, all of them, in a cluster of which the rest is known.
+    """All lines of one partition, in a cluster of which the rest is known.
 
-    `cluster` has what the whole cluster needs of its lines (`cluster_evidence`): whose processes
-    began, which topics were deleted, where a new ZooKeeper began. What only lines of this partition
-    tell is taken from them.
+    `cluster` has the lines that the rules of a whole cluster need (`cluster_evidence`): process
+    starts, deleted topics, new ZooKeepers. Facts that only lines of this partition show are taken
+    from those lines.
     """
 
     def __init__(
@@ -1048,7 +1048,7 @@ class Within(History):
 
 
 def _between(a: Event, b: Event) -> tuple[int, int]:
-    """The times from `a` to `b`; a clock that was set back in between widens them."""
+    """The time interval from `a` to `b`, wider if a clock was set back in between."""
     return (a.at, b.at) if a.at <= b.at else (b.at - 1, a.at + 1)
 
 
@@ -1060,7 +1060,7 @@ def _outside(mark: Event, a: Event, b: Event) -> bool:
 
 
 def timed(events: Iterable[Event]) -> Timed:
-    """Events by their clocks, with their times."""
+    """Events and their times, by their clocks."""
     ordered = sorted(events, key=lambda event: (event.at, event.file, event.line))
     return [event.at for event in ordered], ordered
 

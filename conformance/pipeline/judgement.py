@@ -1,12 +1,12 @@
-"""The verdict of a check, by stated rules, with everything that it does not cover.
+"""Derives the verdict of a check by stated rules, with everything that it does not cover.
 
-- `broken`: a line of which no completion of the logs obeys the protocol (`findings.BREAKS`).
+- `broken`: a line contradicts the protocol in every completion of the logs (`findings.BREAKS`).
 - `not checked`: nothing was compared.
-- `unknown`: a value went back, or a step has no place, and lines that could tell why may be
-  missing; too few lines were understood; or a file could not be read (to its end), so that what
-  was asked was not all looked at.
-- `holds`: else. Whatever was left out of it is named in the same sentence: rules for which there
-  was nothing to compare, lines that could not be read, files that say nothing, what is not judged.
+- `unknown`: a value went back, or a step has no place, and lines that could explain it may be
+  missing; too few lines were understood; or a file could not be read (to its end), so that not
+  everything was examined.
+- `holds`: otherwise. The same sentence names what was left out: rules without anything to compare,
+  lines that could not be read, files without events, and what is not judged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NAMED = 3  # exceptions of one sort that are named; more are counted
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and the sentence around it. `exceptions` is what it does not mention."""
+    """A verdict and its sentence. `exceptions` names what the verdict does not cover."""
 
     verdict: Verdict
     scope: str
@@ -50,8 +50,8 @@ def judgement(
 ) -> Judgement:
     """The verdict on logs and traces together.
 
-    `checked` says how often each rule compared, `summary` is `report.ingest_summary`'s, `traces`
-    the verdict and the lines of each; `left` of their lines were not judged.
+    `checked` counts each rule's comparisons, `summary` is `report.ingest_summary`'s, `traces` has
+    the verdict and the lines of each trace; `left` of these lines were not judged.
     """
     traces = list(traces)
     kinds = {finding.kind for finding in findings}
@@ -80,7 +80,7 @@ def judgement(
 
 
 def rule_rows(checked: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Every rule: how often it compared, and what lines it would need where it never did."""
+    """Every rule: how often it compared, and which lines it would need if it never did."""
     return [
         {
             "rule": rule.name,
@@ -100,7 +100,7 @@ def _not_judged(findings: Iterable[Finding]) -> list[str]:
 
 
 def _unread(summary: Mapping[str, Any]) -> tuple[str, ...]:
-    """Files and lines that could not be read, or that say nothing."""
+    """Files and lines that could not be read, or that contain no events."""
     found = []
     closed = [row["file"] for row in summary["unreadable"]]
     if closed:

@@ -23,9 +23,9 @@ _CLOCK, _ELECTION, _REQUESTS = "clock", "election", "requests"
 def judge_cluster(
     events: pa.Table, places: Mapping[str, Place], reduced: bool = False, marked: bool = False
 ) -> pa.Table:
-    """All rules on one cluster: a table of `FINDINGS`, with what was looked at.
+    """Applies all rules to one cluster: a table of `FINDINGS`, with what was looked at.
 
-    `reduced` and `marked` as `judge` takes them.
+    `reduced` and `marked` as in `judge`.
     """
     return judge_events(events_of(events), places, reduced, marked)
 
@@ -37,7 +37,7 @@ def judge_events(
     reduced: bool = False,
     marked: bool = False,
 ) -> pa.Table:
-    """The same of events, where their table need not be held as well."""
+    """Judges events where their table need not stay in memory as well."""
     cluster = inside[0].cluster if inside else ""
     context = judge(inside, places, reduced, marked)
     rows: list[dict[str, Any]] = [
@@ -67,7 +67,7 @@ def judge_events(
 
 
 def judged_of(rows: Iterable[Mapping[str, Any]]) -> Judged:
-    """The rows of `judge_cluster` of all clusters, put together in a fixed order."""
+    """Combines the rows of `judge_cluster` of all clusters, in a fixed order."""
     judged = Judged()
     for row in rows:
         if row["what"] == _FINDING:

@@ -1,9 +1,9 @@
-"""Which of a cluster's lines are those of a ZooKeeper cluster, and where KRaft begins.
+"""Separates the lines of a ZooKeeper cluster from those after KRaft takes over.
 
 The rules are those of the ZooKeeper-era protocol. A KRaft broker applies its metadata log, and
 applies the same leader epoch again whenever it replays it: these rules would report a correct KRaft
-broker as broken. KRaft clusters are not judged; migrating ones (KIP-866) only up to the point where
-KRaft takes over.
+broker as broken. So KRaft clusters are not judged, and migrating ones (KIP-866) only up to the
+point where KRaft takes over.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ NOTHING = -(1 << 62)
 
 
 def cutoff(first: Mapping[str, int]) -> int | None:
-    """The time from which on nothing is judged, by the first time of each kind; None if never.
+    """The time from which nothing is judged, by the first time of each kind; None if there is none.
 
-    Times are those of the stamps, in milliseconds. `NOTHING` where no line shows a ZooKeeper.
+    Times are the logs' stamps, in milliseconds. `NOTHING` where no line shows a ZooKeeper.
     """
     if not any(kind in first for kind in KINDS):
         return None
@@ -47,7 +47,7 @@ def cutoff(first: Mapping[str, int]) -> int | None:
 
 
 def split(events: Iterable[Event]) -> tuple[list[Event], list[Finding]]:
-    """The events of a cluster that are judged, and a finding that says which are not."""
+    """The events of a cluster that are judged, and a finding that names those that are not."""
     events = list(events)
     marks = [event for event in events if event.kind in KINDS]
     if not marks:
@@ -64,7 +64,7 @@ def split(events: Iterable[Event]) -> tuple[list[Event], list[Finding]]:
 
 
 def _of_kraft(event: Event, marks: Sequence[Event]) -> bool:
-    """Whether a KRaft controller is mentioned, by a broker whose clock is behind."""
+    """Whether a broker whose clock is behind mentions a KRaft controller."""
     nodes = {mark.controller for mark in marks if mark.kind == TAKES_OVER} - {None}
     return event.controller in nodes
 

@@ -1,10 +1,10 @@
-"""Clusters too large for one task, on Spark: judged by partition first, then as a whole.
+"""Judges clusters too large for one task on Spark: by partition first, then as a whole.
 
     events -> what the whole cluster needs (`of_clusters`) ┬────────────┐
     events -> parts, each beside that -> what does not go together (`screen`) ┴-> the rules
 
-Parts are buckets of partitions of about the same size; a partition that is larger than a part is
-cut by time into several, and each hands on its ends, where the parts are joined again.
+Parts are buckets of partitions of about the same size. A partition larger than a part is cut by
+time into several parts; each hands on its first and last lines, where the parts are joined again.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ def screened(
     releases: Mapping[str, Sequence[str]],
     evidence: Broadcast[dict[str, bytes]],
 ) -> Step:
-    """Parts to what they hand on, and to counts.
+    """Reduces parts to the lines that they hand on, and to counts.
 
-    `releases` are those that a cluster tells of, `evidence` what `packed` gives.
+    `releases` are those that a cluster's lines name, `evidence` is the result of `packed`.
     """
 
     def judged(table: pa.Table) -> pa.Table:
@@ -117,9 +117,9 @@ def screen_part(
     cut: bool,
     known: History | None = None,
 ) -> pa.Table:
-    """What a part hands on, and counts, as a table of `SCREENED`.
+    """The lines that a part hands on, and its counts, as a table of `SCREENED`.
 
-    `cut`: it is a stretch of time of one partition. `known`: what is known of its cluster.
+    `cut`: the part is a stretch of time of one partition. `known`: what is known of its cluster.
     """
     cluster = table["cluster"][0].as_py()
     partitions: dict[tuple[str, int] | None, list[Event]] = defaultdict(list)
@@ -135,7 +135,7 @@ def screen_part(
 
 
 def packed(evidence: pa.Table) -> dict[str, bytes]:
-    """What whole clusters need of their lines, by cluster, to be sent to every worker."""
+    """Packs the lines that whole clusters need, by cluster, to send them to every worker."""
     found = {}
     for name in evidence["cluster"].unique().to_pylist():
         sink = pa.BufferOutputStream()
@@ -162,17 +162,17 @@ def _known(
 
 
 def known_of(evidence: pa.Table, places: Mapping[str, Place]) -> History:
-    """What the whole cluster needs of its lines, for its parts, of what `for_parts` gives."""
+    """The history that parts are judged beside: `evidence` is the result of `for_parts`."""
     return History(events_of(evidence), places)
 
 
 def handed_on(screened: DataFrame) -> DataFrame:
-    """The lines among what `screened` has given."""
+    """The handed-on lines in the result of `screened`."""
     return screened.where(screened.what == HANDED).select(*MERGED.names)
 
 
 def counts(screened: DataFrame) -> DataFrame:
-    """How often each rule looked, over all parts, as rows of `FINDINGS`."""
+    """Each rule's comparisons over all parts, as rows of `FINDINGS`."""
     from pyspark.sql import functions as f
 
     return (
@@ -183,13 +183,13 @@ def counts(screened: DataFrame) -> DataFrame:
 
 
 def releases_by_cluster(events: DataFrame) -> DataFrame:
-    """The releases that each cluster's lines tell of."""
+    """The releases that each cluster's lines name."""
     lines = events.where((events.kind == "release") & events.detail.isNotNull())
     return lines.select("cluster", lines.detail.alias("release")).distinct()
 
 
 def first_times(events: DataFrame) -> DataFrame:
-    """The first time of each kind by which ZooKeeper's clusters and KRaft's are distinguished."""
+    """The first time of each kind that distinguishes ZooKeeper clusters from KRaft clusters."""
     from pyspark.sql import functions as f
 
     lines = events.where(events.kind.isin(*KINDS, *sorted(kraft.ZOOKEEPER)))
@@ -197,7 +197,7 @@ def first_times(events: DataFrame) -> DataFrame:
 
 
 def before_kraft(rows: Iterable[Mapping[str, Any]]) -> Step:
-    """Leave out what comes after KRaft took over, by the rows of `first_times`."""
+    """Leaves out events after KRaft took over, by the rows of `first_times`."""
     first: dict[str, dict[str, int]] = defaultdict(dict)
     for row in rows:
         first[row["cluster"]][row["kind"]] = row["at"]
@@ -214,7 +214,7 @@ def before_kraft(rows: Iterable[Mapping[str, Any]]) -> Step:
 
 
 def of_clusters(events: DataFrame) -> DataFrame:
-    """What the rules of a whole cluster need of its lines (`sightings`)."""
+    """Selects the lines that the rules of a whole cluster need (`sightings`)."""
     from pyspark.sql import functions as f
 
     def needed(table: pa.Table) -> pa.Table:
@@ -232,7 +232,7 @@ def of_clusters(events: DataFrame) -> DataFrame:
 
 
 def clocks_of(events: DataFrame) -> DataFrame:
-    """How far clocks are apart, from one request in `SAMPLE`, as rows of `FINDINGS`."""
+    """The offsets between clocks, from one request in `SAMPLE`, as rows of `FINDINGS`."""
     asked = events.where(events.kind.isin(*FOR_CLOCKS))
     sample = (events.correlation % SAMPLE == 0) | (events.version % SAMPLE == 0)
     return (
@@ -248,12 +248,12 @@ def _clock_rows(events: pa.Table) -> pa.Table:
 
 
 def clock_rows(events: pa.Table, cluster: str) -> pa.Table:
-    """How far clocks of one cluster are apart, as a table of `FINDINGS`."""
+    """The offsets between the clocks of one cluster, as a table of `FINDINGS`."""
     return clock_rows_of_parts([events], cluster)
 
 
 def clock_rows_of_parts(parts: Iterable[pa.Table], cluster: str) -> pa.Table:
-    """The same of lines in parts, of which no two have lines of one controller epoch."""
+    """The same for lines in parts; no two parts have lines of one controller epoch."""
     rows = [
         {"what": _CLOCK, "cluster": cluster, "count": clock.pairs} | asdict(clock)
         for clock in joined(clocks(events_of(for_clocks(part))) for part in parts)
@@ -262,7 +262,7 @@ def clock_rows_of_parts(parts: Iterable[pa.Table], cluster: str) -> pa.Table:
 
 
 def only_of_clusters(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Rows of `judge_cluster` without what `counts` and `clocks_of` have."""
+    """Rows of `judge_cluster` without those that `counts` and `clocks_of` give."""
     return [
         row
         for row in rows
@@ -272,7 +272,7 @@ def only_of_clusters(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any
 
 
 def without_mixed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Rows without the counts of clusters of which nothing is judged: two lie together."""
+    """Rows without the counts of clusters that are not judged because two lie in one folder."""
     mixed = {row["cluster"] for row in rows if row["rule"] == ONE_CLUSTER.name}
     return [row for row in rows if row["cluster"] not in mixed or row["what"] == "finding"]
 

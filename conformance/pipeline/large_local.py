@@ -1,7 +1,7 @@
-"""Clusters too large for memory, without Spark: the steps of `large`, with parts on disk.
+"""Judges clusters too large for memory without Spark: the steps of `large`, with parts on disk.
 
-What is held at once is one part, and what is handed on; so memory does not grow with the number of
-lines that go together.
+Only one part and the lines that are handed on are in memory at a time, so memory does not grow with
+the number of consistent lines.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _PLACE = ("cluster", "file", "line")
 
 @dataclass
 class Overview:
-    """What has to be known of all lines before the first is judged."""
+    """What must be known of all lines before the first is judged."""
 
     sizes: Counter[str] = field(default_factory=Counter)
     first: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
@@ -114,7 +114,7 @@ def judge_large(
 def _in_parts(
     cluster: str, tables: Tables, overview: Overview, places: Mapping[str, Place], looked: Looked
 ) -> list[Mapping[str, Any]]:
-    """One cluster's rows of `judge_cluster`, of which never more than a part is in memory."""
+    """The rows of `judge_cluster` of one cluster, with at most one part of it in memory."""
     until = kraft.cutoff(overview.first[cluster])
     cuts = overview.cuts(cluster)
     buckets = -(-overview.sizes[cluster] // large.PART)
@@ -180,7 +180,7 @@ def _in_parts(
 
 
 def _kept_of_files(files: Spill) -> Iterator[pa.Table]:
-    """What the whole cluster needs of each file, in blocks of lines."""
+    """The lines of each file that the whole cluster needs, in blocks."""
     for table in files.tables():
         table = table.sort_by([("file", "ascending"), ("line", "ascending")])
         block = _numbers(table["line"]) // BLOCK
@@ -194,7 +194,7 @@ def _kept_of_files(files: Spill) -> Iterator[pa.Table]:
 
 
 def _once(lines: pa.Table) -> pa.Table:
-    """Each line once: the first that is given."""
+    """Each line once: its first occurrence."""
     seen: set[tuple[Any, ...]] = set()
     kept = []
     for number, place in enumerate(_rows(lines, _PLACE)):

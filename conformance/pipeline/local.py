@@ -1,7 +1,7 @@
-"""The engine without Spark: the same plain functions, in this process.
+"""The engine without Spark: runs the same plain functions in this process.
 
-Few logs are one table in memory. Of many, a part at a time is: what was read lies on disk, so that
-memory does not grow with the number of lines.
+Few logs are one table in memory. Of many logs, one part at a time is in memory and the rest on
+disk, so memory does not grow with the number of lines.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Progress = Callable[[str, float], None]
 
 
 class Notes:
-    """The notes of logs that are held on disk: no rule reads them, so they wait until asked for."""
+    """Notes of logs held on disk: no rule reads them, so they are loaded only when asked for."""
 
     def __init__(
         self, lines: Spill, owners: Mapping[str, int | None], folders: Mapping[str, str]
@@ -54,7 +54,7 @@ class Notes:
         self._lines, self._owners, self._folders = lines, owners, folders
 
     def count(self) -> int:
-        """How many there are when repeated lines are one."""
+        """How many there are after repeated lines are merged."""
         parts = self._lines.tables()
         return sum(count_events(part, self._owners, self._folders) for part in parts)
 
@@ -72,9 +72,9 @@ class Notes:
 
 
 class LocalEngine:
-    """One process, Arrow tables. Clusters of more than `whole` events are judged in parts.
+    """One process, with Arrow tables. Clusters of more than `whole` events are judged in parts.
 
-    Logs of more than `part` bytes of text, unpacked, are held on disk.
+    Logs of more than `part` bytes of text, uncompressed, are held on disk.
     """
 
     def __init__(
@@ -194,14 +194,14 @@ def _only(lines: pa.Table, what: str, columns: Sequence[str]) -> pa.Table:
 
 
 def _where(table: pa.Table, chosen: pa.ChunkedArray) -> pa.Table:
-    """The rows that are chosen; the table itself, where all are or none."""
+    """The chosen rows; the table itself if all rows are chosen, or none."""
     if pc.all(chosen).as_py() is not False:
         return table
     return table.filter(chosen) if pc.any(chosen).as_py() else table.slice(0, 0)
 
 
 def _are_notes(events: pa.Table) -> bool:
-    """Whether a batch holds notes: it holds nothing else then."""
+    """Whether a batch holds notes; such a batch holds nothing else."""
     return bool(events.num_rows) and bool(events["kind"][0].as_py() == NOTE)
 
 

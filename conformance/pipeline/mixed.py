@@ -1,13 +1,13 @@
-"""Two clusters in one folder: their lines contradict each other without a fault of either.
+"""Detects two clusters in one folder: their lines contradict each other though neither is wrong.
 
-A cluster id stands in ZooKeeper (KIP-78, 0.10.1), and each process tells it when it starts. A new
-ZooKeeper has another id, which then all brokers log from some time on. Two ids that are logged in
-turns, or by logs that are written at the same time for longer than a restart takes, are of two
-clusters; but for a broker that logs both into one file: it was started with one ZooKeeper and then
-with another. Where one id follows on another and no broker logs both, nothing says which it is; nor
-where a broker of the same number logs both in files of their own, and has other log directories
-than before, or runs an older release, or another one on another host, or a rolled file of it is
-newer than what is written still.
+A cluster id is stored in ZooKeeper (KIP-78, 0.10.1), and each process logs it when it starts. A
+new ZooKeeper has another id, which all brokers then log from some time on. Two ids are of two
+clusters if they are logged alternately, or by logs that are written at the same time for longer
+than a restart takes; unless a broker logs both into one file: it was started with one ZooKeeper
+and then with another. If one id follows another and no broker logs both, the case is undecided. It
+is also undecided if a broker id logs both in separate files and its log directories differ, or the
+later one runs an older release or another release on another host, or a rolled file of its log is
+newer than the current file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BESIDE = 600_000  # milliseconds for which two logs of two ids are written at t
 
 
 def two_clusters(events: Sequence[Event], places: Mapping[str, Place]) -> Finding | None:
-    """A finding that names both, if the lines of two clusters were put together."""
+    """A finding that names two clusters, if lines of two clusters were put together."""
     named = [event for event in events if event.kind == "cluster_id" and event.detail]
     if len({event.detail for event in named}) < 2:
         return None
@@ -63,8 +63,8 @@ def perhaps_two_clusters(
 ) -> Iterator[tuple[Event, str]]:
     """Lines with another cluster id than the one before, if no broker is seen to have both.
 
-    One that has was started with another ZooKeeper: what it says is judged apart (`resets`). Two
-    brokers of one number, whose ids never stand in one file, are two where what they are shows it.
+    A broker that has both was started with another ZooKeeper, and is judged separately (`resets`).
+    Two brokers of one number, with ids never in one file, are two if their properties differ.
     """
     named = [event for event in events if event.kind == "cluster_id" and event.detail]
     if len({event.detail for event in named}) < 2:
@@ -92,7 +92,7 @@ def perhaps_two_clusters(
 
 
 def _older_than_rolled(places: Mapping[str, Place], event: Event) -> str:
-    """The file of a line's log that should be written still, if a rolled one of it is newer."""
+    """Says that the current file of a line's log is older than a rolled one; "" if it is not."""
     stream = places[event.file].stream
     files = [(place.roll, name) for name, place in places.items() if place.stream == stream]
     newest = max(files)[1]
@@ -101,7 +101,7 @@ def _older_than_rolled(places: Mapping[str, Place], event: Event) -> str:
 
 
 def _differs(events: Sequence[Event], a: Event, b: Event) -> str:
-    """What shows that the brokers of two ids are others, though they have the same numbers."""
+    """Evidence that the brokers of two cluster ids differ, although they have the same numbers."""
     found = []
     for kind in ("configuration", "release", "broker_registered"):
         said = [event for event in events if event.kind == kind and event.detail]
@@ -144,7 +144,7 @@ def _as_shipped(directories: Iterable[str]) -> bool:
 def _near(
     said: Sequence[Event], events: Iterable[Event], cluster: str | None
 ) -> dict[int, set[str]]:
-    """By broker, what its lines say about the time at which it logs an id."""
+    """By broker, what its lines say around the time at which it logs a cluster id."""
     found: dict[int, set[str]] = defaultdict(set)
     for event in events:
         if event.kind != "cluster_id" or event.detail != cluster or event.broker is None:
@@ -156,7 +156,7 @@ def _near(
 
 
 def _moved(named: Sequence[Event], places: Mapping[str, Place]) -> set[frozenset[str | None]]:
-    """Pairs of ids that one broker logs into one file, whose stamps show that it is one."""
+    """Pairs of cluster ids that a broker logs into one file whose stamps never jump back."""
     logged: dict[tuple[int | None, str], list[Event]] = defaultdict(list)
     for event in named:
         if not places[event.file].jumps:
@@ -173,9 +173,9 @@ def _moved(named: Sequence[Event], places: Mapping[str, Place]) -> set[frozenset
 def _in_turns(
     named: Sequence[Event], moved: Set[frozenset[str | None]]
 ) -> tuple[Event, Event] | None:
-    """One id, another, and the first again, by the clock: clocks are not so far apart.
+    """One id, another, and the first again, by the clock; clocks do not differ this much.
 
-    `moved`: pairs of which a broker went from one to the other.
+    `moved`: pairs of ids between which a broker moved.
     """
     order = sorted(named, key=lambda event: (event.at, event.where))
     last: dict[str | None, Event] = {}
@@ -198,7 +198,7 @@ def _in_turns(
 def _side_by_side(
     logs: Mapping[str, Sequence[Event]], ends: Mapping[str, int]
 ) -> tuple[Event, Event] | None:
-    """Two logs, each with its own id alone, that are written at the same time."""
+    """Two logs, each with one id of its own, that are written at the same time."""
     single = [(name, found) for name, found in sorted(logs.items()) if len(_ids(found)) == 1]
     for n, (one, first) in enumerate(single):
         for other, second in single[n + 1 :]:

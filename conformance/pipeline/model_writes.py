@@ -1,10 +1,10 @@
-"""Can one write of the protocol lead from this state of a partition in ZooKeeper to that one?
+"""Asks the model whether one write leads from a partition's state in ZooKeeper to another state.
 
-Asked of the model itself: of the recorded transitions of `replication` that write the state, under
-the switches of a release, from any state at all whose beliefs agree with what was registered under
-the same version (`_agree`, held against the states of the model by a test). What logs cannot show,
-logs and sessions and what is in flight, is left to the solver. Brokers are renamed: those that the
-two states treat alike are one, so that a corpus asks a few dozen questions, and each only once.
+Checked are the recorded transitions of `replication` that write the state, under the switches of a
+release, from any state whose beliefs agree with what was registered under the same version
+(`_agree`, checked against the model's states by a test). What controller logs cannot show (replica
+logs, sessions, messages in flight) is left to the solver. Brokers that the two states treat alike
+are renamed to one, so that a corpus asks a few dozen questions, and each only once.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _BROKERS = 3  # at the least: so that most questions are asked of one grounding
 class Shape:
     """Two states under neighbouring versions, with brokers renamed to 1..n and epochs relative.
 
-    Members are (in the ISR before, in it after); a leader is a member's number, 0 for nobody.
-    `epoch` is by how much the leader epoch rises; `writer` how the controller epoch changes, -1, 0
-    or 1, or None where that is not known for sure.
+    Members are (in the ISR before, in it after); a leader is a member's number, 0 if none.
+    `epoch` is the increase of the leader epoch; `writer` the change of the controller epoch, -1, 0
+    or 1, or None where it is not known for certain.
     """
 
     members: tuple[tuple[bool, bool], ...]
@@ -57,10 +57,10 @@ def shape_of(
     before: tuple[int, frozenset[int]], after: tuple[int, frozenset[int]],
     epoch: int, writer: int | None = None,
 ) -> Shape:  # fmt: skip
-    """The question about (leader, ISR) before and after; a leader of -1 is nobody.
+    """The question about (leader, ISR) before and after; a leader of -1 is none.
 
-    A leader that drops several replicas at once does what the model does one after another, so
-    that all that are dropped are one; of those that come back two are kept.
+    A leader that drops several replicas at once does what the model does one after another, so all
+    dropped replicas count as one; of those that return, two are kept.
     """
     leaders = [b for b in dict.fromkeys((before[0], after[0])) if b >= 0]
     kinds: dict[tuple[bool, bool], int] = {}
@@ -79,7 +79,7 @@ def shape_of(
 
 @dataclass(frozen=True)
 class Fit:
-    """Which step of the model is a given write, "" if none; `switch`: only if it is reverted."""
+    """The model's step for a write, "" if none; `switch`: it fits only if this is reverted."""
 
     step: str = ""
     switch: str = ""
@@ -88,7 +88,7 @@ class Fit:
 
 @lru_cache(maxsize=65536)
 def fit(shape: Shape, presets: tuple[str, ...]) -> Fit:
-    """Which step fits, of one of these releases; else which switch must be reverted for one.
+    """The step that fits in one of these releases; otherwise the switch to revert for one to fit.
 
     Switches are reverted in the last of the releases.
     """
@@ -123,11 +123,11 @@ def is_configured(switch: str | None, presets: tuple[str, ...]) -> bool:
 
 @lru_cache
 def presets_for(release: str | None) -> tuple[str, ...]:
-    """The presets that a release such as "2.5.0" may keep to: the newest that is not newer.
+    """The presets that may apply to a release such as "2.5.0": the newest that is not newer.
 
-    Up to 0.10 the next one as well, because what became the default of 0.11, clean elections,
-    could be configured. Without a release all: nothing is then called impossible that some
-    release could have done.
+    Up to 0.10 the next one as well, because clean elections, the default since 0.11, could be
+    configured. Without a release, all presets: then nothing counts as impossible that some
+    release could do.
     """
     from model.systems import system
 
@@ -168,7 +168,7 @@ def _asked(shape: Shape, preset: str, switch: str | None) -> Fit:
 
 
 class _Asking:
-    """The transitions that write the state, for so many brokers, over bits."""
+    """The transitions that write the state, for this number of brokers, over bits."""
 
     def __init__(self, grounded: Grounded, bits: Bits) -> None:
         from specs.bounded.bits import Frame
@@ -209,7 +209,7 @@ class _Asking:
 
     @cached_property
     def write_formulas(self) -> dict[str, Any]:
-        """By name, that a step of it leads from the state before to what stands in ZooKeeper."""
+        """By name, the formula that a step leads from the state before to the one in ZooKeeper."""
         import z3
 
         steps: dict[str, list[Any]] = {name: [] for name in WRITES}
@@ -240,7 +240,7 @@ class _Asking:
 
 
 def _agree(asking: _Asking) -> Iterator[Any]:
-    """What is so in every state of the model, of beliefs and what is registered."""
+    """The relation of beliefs and registered state that holds in every state of the model."""
     import z3
 
     cell, brokers = asking.cell, asking.grounded.bounds["brokers"]

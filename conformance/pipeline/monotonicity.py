@@ -1,4 +1,4 @@
-"""Whether a value that must not decrease decreased, and why: the question behind most rules."""
+"""Decides whether a value that must not decrease decreased, and why: the basis of most rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUICK = 100  # milliseconds: no faster do epochs rise one after another
 
 @dataclass(frozen=True)
 class ValueSeen:
-    """One line's value. `strict` must exceed the value before; `fresh` begins anew, rightly."""
+    """One line's value. A `strict` one must exceed the one before; a `fresh` one may start anew."""
 
     value: int
     event: Event
@@ -27,7 +27,7 @@ class ValueSeen:
 
 @dataclass(frozen=True)
 class Fall:
-    """`step` went back behind `last`."""
+    """`step` is lower than `last`, the value before it."""
 
     kind: FindingKind
     last: ValueSeen
@@ -36,7 +36,7 @@ class Fall:
 
 
 def _too_soon(step: ValueSeen, after: ValueSeen) -> bool:
-    """Whether a history that began anew cannot have come so far between two lines.
+    """Whether a history that began anew cannot have grown this far between two lines.
 
     Within one controller epoch its one writer's log shows every stride, and none was missed.
     """
@@ -51,10 +51,10 @@ def falls(
     excuse: Callable[[Event, Event], str | None],
     joined: Callable[[Event, Event], bool],
 ) -> Iterator[Fall]:
-    """Every fall in a sequence, in order; a fall that another order explains is incomplete.
+    """Every fall in a sequence, in order; a fall that another line order explains is incomplete.
 
-    Lines of one millisecond may have been written in any order, by several threads or by who
-    shipped the log.
+    Lines of one millisecond may have been written in any order, by several threads or by a log
+    shipper.
     """
     found = list(_falls(steps, excuse, joined))
     if any(fall.kind is FindingKind.VIOLATION for fall in found):
@@ -74,7 +74,7 @@ def _one_moment(a: Event, b: Event) -> bool:
 
 
 def _by_moment(steps: Sequence[ValueSeen]) -> list[ValueSeen]:
-    """The steps, those of one millisecond of a file in the order that goes together best."""
+    """The steps; those of one millisecond of a file are in the most consistent order."""
     ordered: list[ValueSeen] = []
     for _, together in groupby(steps, key=lambda step: (step.event.file, step.event.at)):
         ordered += sorted(together, key=lambda step: (step.value, not step.strict))
@@ -88,9 +88,9 @@ def _falls(
 ) -> Iterator[Fall]:
     """Every fall in a sequence, in order.
 
-    `excuse` finds the line that explains a fall, `joined` says that no line can be missing
-    between two. A fall without an excuse is a violation where nothing can be missing, or where
-    the values go on as if it had not been; else it is incomplete.
+    `excuse` finds the line that explains a fall, `joined` says that no line can be missing between
+    two lines. A fall without an excuse is a violation if no line can be missing, or if the values
+    continue as if it had not occurred; otherwise it is incomplete.
     """
     last: ValueSeen | None = None
     for index, step in enumerate(steps):

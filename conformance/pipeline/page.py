@@ -1,6 +1,6 @@
-"""`insync check --report FILE.html`: a self-contained page with the findings.
+"""Writes `insync check --report FILE.html`: a self-contained page with the findings.
 
-What breaks comes first; everything that can be long is folded, and what is left out is counted.
+Broken findings come first; long parts are folded, and what is left out is counted.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ svg .tick { stroke: #1c2430; stroke-opacity: .12; }
 
 
 def page(result: Mapping[str, Any], lines: Sequence[Timeline], paths: Mapping[str, str]) -> str:
-    """The report. `paths`: where each file lies that a finding names."""
+    """The report. `paths`: the path of each file that a finding names."""
     verdict = str(result["verdict"])
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
@@ -89,7 +89,7 @@ def page(result: Mapping[str, Any], lines: Sequence[Timeline], paths: Mapping[st
 
 
 def _matter(findings: Sequence[Mapping[str, Any]], paths: Mapping[str, str]) -> str:
-    """What to look at first: a few causes, each with the lines around its first place, open."""
+    """What to look at first: a few causes, unfolded, with the lines around their first places."""
     first = [cause for cause in that_matter(causes(findings)) if _is_urgent(cause)]
     if not first:
         return "<p>Nothing to look at first.</p>"
@@ -110,7 +110,7 @@ def _matter(findings: Sequence[Mapping[str, Any]], paths: Mapping[str, str]) -> 
 
 
 def _sentence(result: Mapping[str, Any]) -> str:
-    """The verdict, so that somebody who opens only this knows what was found."""
+    """The verdict as a sentence, for a reader who opens only this page."""
     every = causes(result["findings"])
     breaking = [cause for cause in every if cause.breaks]
     doubtful = [cause for cause in every if cause.finding["kind"] == FindingKind.INCOMPLETE.value]
@@ -137,7 +137,7 @@ def _sentence(result: Mapping[str, Any]) -> str:
 
 
 def _not_seen(result: Mapping[str, Any]) -> str:
-    """What the verdict does not mention: rules, files, lines."""
+    """What the verdict does not cover: rules, files, lines."""
     said = [str(each) for each in result["except"]]
     looked = result["coverage"]["compared"]
     idle = sorted(row["rule"] for row in looked if not row["compared"])
@@ -179,7 +179,7 @@ def _read(result: Mapping[str, Any]) -> str:
 
 
 def _findings(findings: Sequence[Mapping[str, Any]], paths: Mapping[str, str]) -> str:
-    """Each cause once, with how often and where it was found."""
+    """Each cause once, with its number of findings and their places."""
     every = causes(findings)
     said = f"{len(findings):,} of {len(every):,} causes" if findings else "0"
     parts = [f"<h2 id='findings'>Findings ({said})</h2>"]
@@ -237,7 +237,7 @@ def _place(one: Mapping[str, Any]) -> tuple[str, int]:
 def _lines_around(
     findings: Iterable[Mapping[str, Any]], paths: Mapping[str, str]
 ) -> dict[tuple[str, int], str]:
-    """By place, the lines that stand there; each file is read once, as far as it must be."""
+    """By place, the lines around it; each file is read once, only as far as needed."""
     wanted: dict[str, set[int]] = defaultdict(set)
     for one in findings:
         if one["file"] in paths:

@@ -1,8 +1,8 @@
-"""One partition's lines while its logs grow: which are kept, and which are handed on.
+"""Keeps one partition's lines while its logs grow: which to keep, and which to hand on.
 
-The state of a partition is its last lines, a few of each kind about the same thing. With what is
-new they are screened (`screen`): what does not go together goes on, once, to the state of the
-cluster.
+The state of a partition is its last lines, a few of each kind about the same thing. They are
+screened together with new lines (`screen`): contradictory lines are handed on, once, to the state
+of the cluster.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def rows_of(piece: ParsedChunk) -> Iterator[Row]:
     """A piece as rows: what the cluster needs, and its lines by topic and partition.
 
     A row is cluster, topic, partition, events and book; the topic is empty in the cluster's own,
-    which are as `ParsedChunk.packed` gives them.
+    which are in the form of `ParsedChunk.packed`.
     """
     whole = piece.events
     piece.events = kept_of_file(whole) if whole.num_rows else whole
@@ -55,10 +55,10 @@ def rows_of(piece: ParsedChunk) -> Iterator[Row]:
 
 @dataclass
 class KeptPartition:
-    """The state of one partition, as it is kept between two triggers.
+    """The state of one partition, as kept between two triggers.
 
-    `events` are the last lines, oldest first as they came; `logs` says where their files stand;
-    `sent` which of them were handed on before.
+    `events` are the last lines, oldest first; `logs` gives the places of their files; `sent` names
+    the lines that were handed on before.
     """
 
     events: list[dict[str, Any]] = field(default_factory=list)
@@ -71,13 +71,13 @@ class KeptPartition:
 
     @classmethod
     def unpacked(cls, said: str) -> KeptPartition:
-        """What `packed` has given."""
+        """Restores the result of `packed`."""
         return cls(**json.loads(said))
 
     def advance(
         self, cluster: str, rows: Iterable[tuple[bytes, str]], release: str | None
     ) -> ParsedChunk:
-        """Take in new lines; what is handed on of all that are known, and counts."""
+        """Takes in new lines; returns counts, and the lines to hand on among all known ones."""
         inside = [Event(**row) for row in self.events]
         known = {(event.file, event.line) for event in inside}
         for events, book in rows:

@@ -1,4 +1,4 @@
-"""The place of each file in its cluster: its broker, and its kind, from all files together."""
+"""Determines each file's place in its cluster (its broker and kind) from all files together."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _NUMBERED = re.compile(r"(?:broker|kafka|server|node)[-_]?(\d+)", re.IGNORECASE)
 class Place:
     """A file in the order of its log.
 
-    `sole` means that one broker wrote all files of the log: then nothing is lost when a file is
-    rolled. Several processes that share one log overwrite each other's rolled files.
+    `sole` means that one broker wrote all files of the log: then rolling loses no file. Several
+    processes that share one log overwrite each other's rolled files.
     """
 
     stream: str
@@ -54,7 +54,7 @@ _OVERLAP = 1000  # milliseconds by which threads that write one log may be out o
 
 @dataclass(frozen=True)
 class Order:
-    """A log's files in the order of their stamps: `rolls` by name; whose order nothing decides."""
+    """A log's files in stamp order: `rolls` is the position by name; `tangled` if undecided."""
 
     rolls: Mapping[str, int]
     turned: bool = False  # it is the other way round than the names say
@@ -63,10 +63,10 @@ class Order:
 
 
 def order_of(rows: Sequence[tuple[str, int | None, int | None]]) -> Order:
-    """The order of one log's files: (name, first stamp, last stamp), as their names have it.
+    """The order of one log's files: (name, first stamp, last stamp), given in the order of names.
 
-    log4j counts up or down (`fileIndex`), and files are renamed: where the stamps put them in one
-    order, that is it.
+    log4j counts up or down (`fileIndex`), and files are renamed: if the stamps give one order, that
+    order is used.
     """
     names = [name for name, _, _ in rows]
     timed = [(since, until, name) for name, since, until in rows if since is not None]
@@ -142,7 +142,7 @@ def places_of(
 
 
 def _is_merged(row: Mapping[str, Any]) -> bool:
-    """Whether a file may have been put together of several by their stamps: some may be missing."""
+    """Whether a file may have been merged from several by their stamps: some may be missing."""
     return (row.get("turns") or 0) >= _TURNS and not row["one_writer"]
 
 
@@ -151,9 +151,9 @@ def _after_a_pause(
     read: Mapping[str, Mapping[str, Any]],
     orders: Mapping[str, Order],
 ) -> set[str]:
-    """Files of logs rolled by the minute, hour or day, before which whole ones of these are not.
+    """Files of logs rolled by minute, hour or day that follow on a period without a file.
 
-    The log was quiet then, or the file of that time is missing: the names cannot tell.
+    Either the log was quiet in that period, or its file is missing; the names do not tell which.
     """
     streams: dict[str, list[str]] = defaultdict(list)
     for log in logs:
@@ -185,7 +185,7 @@ def file_order_by_log(
 ) -> dict[str, Order]:
     """The order of each log's files, by the log's name.
 
-    Brokers that share a log roll it each by itself: their names say what there is to say.
+    Brokers that share a log roll it independently: there, only the names give an order.
     """
     read = {row["file"]: row for row in files}
     streams: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -207,15 +207,15 @@ def file_order_by_log(
 
 
 def is_live(name: str) -> bool:
-    """Whether a log file has a plain name, `server.log`, which only the newest of a log has."""
+    """Whether a log file has a plain name, `server.log`, as only the newest of a log has."""
     plain = usual_name(os.path.basename(name))
     return re.fullmatch(r"[^/]+\.(?:log|out)|[^/.]+", plain) is not None
 
 
 def follow_on(files: Sequence[Place]) -> bool:
-    """Whether nothing that was written between the first and the last of a log's files is lost.
+    """Whether no line between the first and the last of a log's files is lost.
 
-    Lines that could not be read are not looked at: the callers know between which places.
+    Lines that could not be read are not considered: callers know their places.
     """
     return (
         all(place.sole and not place.jumps and not place.tangled for place in files)
@@ -225,7 +225,7 @@ def follow_on(files: Sequence[Place]) -> bool:
 
 
 def files_cover_interval(files: Sequence[Place], low: int, high: int) -> bool:
-    """Whether the files of one log hold all that was written to it from `low` to `high`."""
+    """Whether the files of one log hold everything written to it from `low` to `high`."""
     begun = [n for n, place in enumerate(files) if place.since is not None and place.since <= low]
     if not begun:
         return False
@@ -247,7 +247,7 @@ def files_cover_interval(files: Sequence[Place], low: int, high: int) -> bool:
 def owners_of(
     logs: Iterable[Mapping[str, Any]], files: Iterable[Mapping[str, Any]]
 ) -> dict[str, int | None]:
-    """The broker whose file it is, where that is beyond doubt.
+    """The broker that a file belongs to, where this is certain.
 
     It is the one broker that the file's lines name; else the one that the log's other files
     name; else the number in the file's or its folder's name, such as `server2.log` or
@@ -276,7 +276,7 @@ def owners_of(
 
 
 def _numbered(name: str) -> int | None:
-    """The number that the file or the nearest folder is named with."""
+    """The number in the name of the file or its nearest folder."""
     parts = name.split(os.sep)
     file = parts[-1].split(".", 1)[0]
     for part in (file, *reversed(parts[-3:-1])):

@@ -1,8 +1,8 @@
-"""Copies of the same line in several files as one event, with all its positions.
+"""Merges copies of the same line in several files into one event, with all its positions.
 
 Brokers write some lines to two logs, rolled files overlap, and folders are copied. A line that
-stands twice in one file, the same to the millisecond, is one event as well: who ships logs may have
-sent it twice, and nothing tells that from a thread that wrote it twice.
+occurs twice in one file, equal to the millisecond, is one event as well: a log shipper may have
+sent it twice, and nothing distinguishes this from a thread that wrote it twice.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from conformance.ingest.schema import EVENTS, MERGED
 def merge_repeats(
     events: pa.Table, owners: Mapping[str, int | None], folders: Mapping[str, str]
 ) -> pa.Table:
-    """A table of `EVENTS` as a table of `MERGED`, one row an event, sorted by file and line.
+    """Merges a table of `EVENTS` into one of `MERGED`, one row per event, sorted by file and line.
 
-    So are some of the columns of `EVENTS` (`NOTES`).
+    A table with some of the columns of `EVENTS` (`NOTES`) is merged in the same way.
 
-    `owners` says whose file it is, for lines that name no broker. Rows with the same digest must
+    `owners` gives a file's broker, for lines that name no broker. Rows with the same digest must
     all be in the same table. Lines of two brokers are never one event.
     """
     single, rows = _parted(events)
@@ -47,13 +47,13 @@ def merge_repeats(
 def count_events(
     events: pa.Table, owners: Mapping[str, int | None], folders: Mapping[str, str]
 ) -> int:
-    """How many rows `merge_repeats` gives."""
+    """The number of rows that `merge_repeats` gives."""
     single, rows = _parted(events)
     return int(single.num_rows) + sum(1 for _ in _merged(rows, owners, folders))
 
 
 def _parted(events: pa.Table) -> tuple[pa.Table, list[dict[str, Any]]]:
-    """The lines that stand nowhere else, and the others."""
+    """The lines that occur once, and the others."""
     events = events.select([each for each in EVENTS.names if each in events.column_names])
     events = events.combine_chunks()
     counted = events.group_by(["cluster", "digest"]).aggregate([("line", "count")])
@@ -94,7 +94,7 @@ def _place(row: dict[str, Any]) -> tuple[str, int]:
 
 
 def _events(group: list[dict[str, Any]], folders: Mapping[str, str]) -> list[list[dict[str, Any]]]:
-    """Split rows of one text into events: one a broker, and one a folder for lines of nobody."""
+    """Splits rows of one text into events: one per broker; one per folder if no broker is known."""
     known: dict[object, list[dict[str, Any]]] = {}
     unknown: dict[object, list[dict[str, Any]]] = {}
     for row in sorted(group, key=_place):
