@@ -356,7 +356,7 @@ class ControllershipReplay:
     def _refused_for_good(
         self, following: int | None, heads: Iterable[Sight], *, patient: bool = True
     ) -> tuple[Sight, Refusal] | None:
-        """The earliest line that no later election makes possible; or none is waited for."""
+        """The first line that no later election allows; `patient` skips lines that wait for one."""
         for head in sorted(heads, key=_when):
             if patient and self._waits(head):
                 continue

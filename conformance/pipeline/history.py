@@ -233,7 +233,7 @@ class History:
 
     @cached_property
     def _isr_lines(self) -> dict[tuple[int | None, tuple[str, int] | None], list[Event]]:
-        """What each broker logged of a partition's ISR before it changed it, as its leader."""
+        """Lines about a partition's ISR that each broker logged as leader before a change."""
         found: dict[tuple[int | None, tuple[str, int] | None], list[Event]] = defaultdict(list)
         for event in self.events:
             if event.kind in ("isr_shrunk", "isr_expanded"):
@@ -424,11 +424,11 @@ class History:
         )
 
     def is_of_a_successor(self, event: Event) -> bool:
-        """Whether a controller sends a state that a later one wrote.
+        """Whether a controller sends a state that a later controller wrote.
 
-        One that was deposed reads states with an IsrChangeNotification, and sends what it has read,
-        before a write of its own is fenced (KafkaController.updateLeaderAndIsrCache). Clocks of two
-        brokers may be apart.
+        A deposed controller reads states after an IsrChangeNotification and sends them before a
+        write of its own is fenced (KafkaController.updateLeaderAndIsrCache). Clocks of two brokers
+        may differ.
         """
         epoch, state = event.controller_epoch or 0, event.state_epoch or 0
         return event.kind in PASSED_ON and any(
@@ -438,11 +438,11 @@ class History:
         )
 
     def passed_on(self, events: Iterable[Event]) -> set[int]:
-        """Of the lines of one partition, in order, those with a state that was raised since, by id.
+        """Ids of one partition's lines, given in order, whose leader epoch had been raised before.
 
-        Up to 2.3 a controller that raises the leader epoch of a partition that moves keeps in
-        memory what it had before, and tells that in what it sends next, until it elects or reads
-        again (KafkaController.updateLeaderEpoch; KAFKA-9212). Its memory itself never goes back.
+        Up to 2.3 a controller that raises the leader epoch for a reassignment keeps the old state
+        in memory, and sends it until it elects or reads again (KafkaController.updateLeaderEpoch;
+        KAFKA-9212). Its memory itself never goes back.
         """
         found: set[int] = set()
         if self.oldest_release >= (2, 4):

@@ -87,7 +87,7 @@ class Overview:
 def judge_large(
     tables: Tables, places: Mapping[str, Place], whole: int, looked: Looked
 ) -> list[Mapping[str, Any]]:
-    """The rows of `judge_cluster` of all clusters; those of more than `whole` events in parts."""
+    """The rows of `judge_cluster` of all clusters; those above `whole` events judged in parts."""
     overview = Overview()
     for table in tables():
         overview.add(_without_notes(table))

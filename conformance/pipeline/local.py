@@ -118,7 +118,7 @@ class LocalEngine:
     def _read(
         self, found: LogSources, release: str | None, layout: str | None
     ) -> Iterator[pa.RecordBatch]:
-        """Lines of all files in batches; small files share one, for each costs what many do."""
+        """Reads the lines of all files in batches; small files share one, as a batch has a cost."""
         return batches(
             row
             for log in found.logs

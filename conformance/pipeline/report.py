@@ -21,14 +21,14 @@ _TOLERATED = 10  # one protocol line in so many may be unknown before a judgemen
 
 
 def lines_of(corpora: Iterable[Corpus]) -> dict[str, int]:
-    """Lines read, and what became of them."""
+    """The number of lines read, by what became of them."""
     names = ("read", "events", "continuation", "rejected")
     files = [row for corpus in corpora for row in corpus.files]
     return {name: sum(row[name] for row in files) for name in names}
 
 
 def ingest_summary(corpora: Sequence[Corpus]) -> dict[str, Any]:
-    """Everything that ingestion knows, in a fixed order."""
+    """Everything that ingestion reports, in a fixed order."""
     kinds: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for corpus in corpora:
@@ -72,9 +72,9 @@ def check_result(
     *,
     unread_too: bool = True,
 ) -> dict[str, Any]:
-    """The contract of `insync check --json`, with everything that ingestion knows beside it.
+    """The result that `insync check --json` prints, and everything that ingestion reports.
 
-    `unread_too` is false where `judged` has already what `unread` finds.
+    `unread_too` is false if `judged` already has the findings of `unread`.
     """
     findings = list(judged.findings)
     if unread_too:
@@ -133,7 +133,7 @@ def check_result(
 
 
 def _election(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """Steps of `election` that lines tell of, those hidden in between, and refusals."""
+    """Steps of `election` that lines show, hidden steps between them, and refusals."""
     found: dict[str, dict[str, int]] = {"steps": {}, "hidden": {}, "refused": {}}
     for name, count in sorted(counts.items()):
         part = next((part for part in (HIDDEN, REFUSED) if name.startswith(part)), "")
@@ -142,7 +142,7 @@ def _election(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:
 
 
 def unread(corpora: Sequence[Corpus]) -> Iterable[Finding]:
-    """A finding for each cluster whose lines no template knows, or that are in another layout."""
+    """A finding for each cluster whose lines match no template, or are in another layout."""
     for corpus in corpora:
         for cluster in _names(corpus):
             files = [row for row in corpus.files if row["cluster"] == cluster]
@@ -172,7 +172,7 @@ def unread(corpora: Sequence[Corpus]) -> Iterable[Finding]:
 
 
 def disordered(corpora: Sequence[Corpus]) -> Iterable[Finding]:
-    """A finding for each log whose files are not in the order that their names say."""
+    """A finding for each log whose files are not in the order of their names."""
     for corpus in corpora:
         clusters = {row["name"]: row["cluster"] for row in corpus.logs}
         for stream, order in sorted(file_order_by_log(corpus.logs, corpus.files).items()):

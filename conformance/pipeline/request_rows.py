@@ -20,12 +20,12 @@ Served = tuple[int, str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class RequestRow:
-    """What a request asked, and was answered, about one partition.
+    """The request and the response about one partition, from one line of a request log.
 
-    `event` mentions the partition, unlike the line, which mentions several. `before` is the line
-    of the request before it on its connection, `run` the number of the first request of that
-    connection from which on none is missing. A fetch session (KIP-227) is asked only what is new:
-    `asked` is what was asked last in it.
+    `event` names the partition; the line itself names several. `before` is the line of the previous
+    request on its connection, `run` the number of that connection's first request after which none
+    is missing. In a fetch session (KIP-227) a request has only what changed: `asked` is the last
+    request about this partition.
     """
 
     event: Event
@@ -39,27 +39,27 @@ class RequestRow:
     insession: bool
 
     def compared(self, fenced: bool) -> bool:
-        """Whether the leader looks at the leader epoch that it names.
+        """Whether the leader checks the leader epoch in the request.
 
-        It did not up to 2.4 within a fetch session (KAFKA-9338).
+        Up to 2.4 it did not within a fetch session (KAFKA-9338).
         """
         return self.current_leader_epoch >= 0 and (fenced or not self.insession)
 
     @property
     def current_leader_epoch(self) -> int:
-        """The leader epoch in which it was asked; -1 where none is named (up to 2.0)."""
+        """The leader epoch in the request; -1 if it has none (up to 2.0)."""
         return self.asked.get("currentleaderepoch", -1)
 
     @property
     def fine(self) -> bool:
-        """Whether it was answered without an error."""
+        """Whether the response has no error."""
         return self.answered.get("errorcode") == _FINE
 
 
 def rows_by_partition(
     events: Iterable[Event], places: Mapping[str, Place]
 ) -> dict[Served, list[RequestRow]]:
-    """The rows of every partition, by the broker that answers. The events are in order."""
+    """The rows of every partition, by the broker that answers. The events are given in order."""
     found: dict[Served, list[RequestRow]] = defaultdict(list)
     last: dict[tuple[str, str], tuple[Event, int]] = {}
     sessions: dict[tuple[str, str], dict[tuple[str, int], Mapping[str, int]]] = {}
@@ -95,10 +95,10 @@ def rows_by_partition(
 
 
 def fences_sessions(release: str | None) -> bool:
-    """Whether brokers of a release look at the leader epoch of every fetch (KAFKA-9338)."""
+    """Whether brokers of a release check the leader epoch of every fetch (KAFKA-9338)."""
     return release is not None and release_number(release) >= (2, 5)
 
 
 def release_number(release: str) -> tuple[int, ...]:
-    """A release's name as numbers that compare."""
+    """A release's name as numbers that can be compared."""
     return tuple(int(part) for part in release.split(".") if part.isdigit())

@@ -1,19 +1,18 @@
-"""Evidence that a cluster began anew: its ZooKeeper was wiped, or replaced by another.
+"""Finds evidence that a cluster began anew: its ZooKeeper was wiped, or replaced by another.
 
-Controller epochs and leader epochs then start again, rightly. So a new beginning excuses much, and
-is believed only where nothing else explains what is seen. Three signs are strong, each compared
-within the lines of one broker, so that no two clocks are: a cluster id that this broker has never
-logged before, where it logged another, or that follows on another in one file; its own registration
-with an older czxid than its last one; and the line in which `/controller_epoch` is created. The
-others are weak, since an upgrade or a stale cache shows them as well: `/feature` is created (2.7
-does so at its first start in an old ZooKeeper), a controller sees an older czxid, a broker
-registers with the same czxid again. A weak sign counts where the next controller epoch that is
-logged is not above the last one before, and where no cluster id stayed the same. Even then falls of
-epochs near it are `explained` only if epochs show it; a weak sign that nothing supports or denies
-makes a fall `incomplete`.
+Controller epochs and leader epochs then rightly start again. A new beginning excuses much, so it is
+believed only if nothing else explains the lines. Three signs are strong; each compares lines of one
+broker, so no two clocks are compared: a cluster id that this broker never logged before, where it
+logged another, or that follows another in one file; its own registration with an older czxid than
+its last one; and the line that creates `/controller_epoch`. The other signs are weak, because an
+upgrade or a stale cache shows them too: `/feature` is created (2.7 does this at its first start in
+an old ZooKeeper), a controller sees an older czxid, a broker registers with the same czxid again. A
+weak sign counts if the next logged controller epoch is not above the last one before it, and if no
+cluster id stayed the same. Even then it makes falls of epochs near it `explained` only if epochs
+confirm it; a weak sign that nothing confirms or denies makes a fall `incomplete`.
 
-A czxid that goes back between two processes of a broker that both log one cluster id is no sign:
-the id stands in the same ZooKeeper (KIP-78), which has lost no transaction.
+If a czxid goes back between two processes of a broker that both log one cluster id, this is no
+sign: the id is stored in the same ZooKeeper (KIP-78), which has lost no transaction.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _SOON = 60_000  # milliseconds within which a broker makes the first znodes of a
 
 @dataclass(frozen=True)
 class Reset:
-    """A new ZooKeeper began after `low`, by `high`, in milliseconds."""
+    """A new ZooKeeper that began after `low`, by `high`, in milliseconds."""
 
     low: int
     high: int
@@ -54,9 +53,9 @@ Contiguous = Callable[[Event, Event], bool]
 
 
 def find_resets(events: Sequence[Event], contiguous: Contiguous) -> tuple[Reset, ...]:
-    """Every new beginning that the lines give evidence of, in order of time.
+    """Every new beginning for which the lines give evidence, in order of time.
 
-    What begins with the first line of all is no new beginning.
+    The beginning of the first line is not a new beginning.
     """
     weighed = weigh(events, contiguous)
     merged = _merged([reset for reset, sure in weighed if sure])
@@ -115,14 +114,14 @@ def _merged(found: Sequence[Reset]) -> list[Reset]:
 
 
 def signs(events: Sequence[Event], contiguous: Contiguous) -> Iterable[Reset]:
-    """Every single sign of a new beginning, with the time in which that must lie."""
+    """Every sign of a new beginning, with the time interval of that beginning."""
     yield from _new_ids(events)
     yield from _new_registrations(events, contiguous)
     yield from _new_znodes(events)
 
 
 def registrations(events: Iterable[Event]) -> list[Registration]:
-    """Every sighting of a broker's registration, in order of time."""
+    """Every line that shows a broker's registration, in order of time."""
     found = []
     for event in _by_time(events, "broker_registered", "broker_epochs"):
         if event.kind == "broker_registered":
@@ -137,10 +136,10 @@ def registrations(events: Iterable[Event]) -> list[Registration]:
 def denied_by_id(
     events: Iterable[Event], contiguous: Contiguous
 ) -> list[tuple[Event, list[Event]]]:
-    """Registrations of a broker, each with its later ones that have an older czxid in one cluster.
+    """Registrations of a broker, each with later ones in the same cluster that have an older czxid.
 
-    In which cluster a process registers first is told by the id that it logs just before: it has
-    read it there. With what it registers when its session expired nobody knows.
+    The cluster id that a process logs just before it first registers names the cluster: the process
+    read it there. For a registration after session expiry the cluster is unknown.
     """
     named: dict[int | None, Event | None] = {}
     own: dict[tuple[int | None, str | None], list[tuple[Event, Event]]] = defaultdict(list)
@@ -177,7 +176,7 @@ def _new_ids(events: Iterable[Event]) -> Iterable[Reset]:
 
 
 def _new_registrations(events: Sequence[Event], contiguous: Contiguous) -> Iterable[Reset]:
-    """What one broker sees of czxids only grows, as long as ZooKeeper keeps its data."""
+    """Signs by czxids, which only grow for one broker while ZooKeeper keeps its data."""
     denied = {id(b) for a, less in denied_by_id(events, contiguous) for b in (a, *less)}
     threads: dict[int | None, list[Event]] = defaultdict(list)
     for event in _by_time(events, "process_controller_thread"):
@@ -221,10 +220,10 @@ def _new_registrations(events: Sequence[Event], contiguous: Contiguous) -> Itera
 
 
 def _began_again(threads: Iterable[Event], a: Event, b: Event) -> Event | None:
-    """The end of a process, or its last line, when another began between two lines.
+    """The end of a process, or its last line, if another process began between two lines.
 
-    The controller's thread tells: it starts before it logs anything, and a second process under
-    the same id fails before it starts. So does a registration: each makes a znode.
+    The controller's thread shows this: it starts before it logs anything, and a second process
+    with the same id fails before it starts. A registration shows it too: each creates a znode.
     """
     if b.kind == "broker_registered":
         return a
@@ -239,7 +238,7 @@ def _began_again(threads: Iterable[Event], a: Event, b: Event) -> Event | None:
 
 
 def _new_znodes(events: Iterable[Event]) -> Iterable[Reset]:
-    """Of the first znodes; who makes them has read the cluster id there, if it logged one before.
+    """Signs by the first znodes; their writer read the cluster id there if it logged one before.
 
     But a process whose session expired may meet another ZooKeeper, whose id it does not read.
     """
@@ -257,7 +256,7 @@ def _new_znodes(events: Iterable[Event]) -> Iterable[Reset]:
 
 
 def _narrowed(reset: Reset, elections: Iterable[Event]) -> Reset:
-    """The election that takes an older epoch is among the first things in a new ZooKeeper."""
+    """Narrows a reset by the election with an older epoch, which comes early in a new ZooKeeper."""
     before: Event | None = None
     for event in elections:
         if (

@@ -1,4 +1,4 @@
-"""The context of rules: findings are collected here, and every comparison is counted."""
+"""The context of rules: collects findings, and counts every comparison."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OF_THAT_TIME = 900_000  # milliseconds by which clocks of two brokers may be ap
 
 @dataclass
 class RuleContext:
-    """Where the rules put what they find, and how often each looked."""
+    """Collects what the rules find, and how often each rule compared."""
 
     history: History
     findings: list[Finding] = field(default_factory=list)
@@ -37,13 +37,13 @@ class RuleContext:
     _reported: set[tuple[str, int]] = field(default_factory=set)
 
     def looked(self, rule: Rule, times: int = 1) -> None:
-        """Count a comparison: a rule that never looked has not held."""
+        """Counts a comparison: a rule that never compared does not hold."""
         self.checked[rule.name] = self.checked.get(rule.name, 0) + times
 
     def report(
         self, kind: FindingKind, rule: Rule, event: Event, why: str, allowed: str | None = None
     ) -> None:
-        """Report a line, once a rule. A line that broke one is no evidence for another."""
+        """Reports a line, once per rule. A line that broke a rule is no evidence for another."""
         if (rule.name, id(event)) in self._reported:
             return
         if kind is FindingKind.INCOMPLETE and not self.history.may_doubt(event, rule.name):
@@ -65,14 +65,14 @@ class RuleContext:
         )
 
     def lacks(self, event: Event, what: str) -> bool:
-        """Whether it may be said of a line that another one, `what`, is not there.
+        """Whether a rule may say that another line, `what`, is missing beside this line.
 
-        It may not where lines are left out, but of what was noted when all were there.
+        Where lines are left out, it may only if this was noted when all lines were there.
         """
         return not self.cut and self.beside_each_other(event, what)
 
     def beside_each_other(self, event: Event, other: Event | str) -> bool:
-        """Note that two lines do not go together; whether they are known neighbours."""
+        """Notes that two lines contradict each other; returns whether they are known neighbours."""
         where = other if isinstance(other, str) else other.where
         self.beside.append((event, where))
         return self.history.suspects(event, where)
@@ -91,9 +91,9 @@ class RuleContext:
         joined: Callable[[Event, Event], bool],
         column: str = "",
     ) -> list[Fall]:
-        """Judge a sequence of values and report its falls; `what` names the value in words.
+        """Judges a sequence of values and reports its falls; `what` names the value in words.
 
-        `column`: where lines tell the value, so that one that stands in one line only is blamed.
+        `column`: the column of the value, so that a value that only one line has can be blamed.
         """
         self.sequences += bool(steps)
         self.looked(rule, max(0, len(steps) - 1))
@@ -155,7 +155,7 @@ class RuleContext:
         )
 
     def _logged_nowhere_else(self, fall: Fall, column: str) -> bool:
-        """Whether no other line shows the higher value, and more than this one the lower."""
+        """Whether no other line has the higher value, while several lines have the lower."""
         high, low = fall.last.event, fall.step.event
         if high is low or getattr(high, column) != fall.last.value:
             return False
@@ -165,13 +165,13 @@ class RuleContext:
 
 
 def _goes_on_without(fall: Fall, steps: list[ValueSeen]) -> bool:
-    """Whether nothing falls without the higher value: what came before it is no higher."""
+    """Whether nothing falls without the higher value: the value before it is no higher."""
     last = next(n for n, step in enumerate(steps) if step is fall.last)
     return last == 0 or steps[last - 1].value <= fall.step.value
 
 
 def _was_elected_first(event: Event) -> bool:
-    """Whether a line shows an election under leader epoch 0, with which partitions are made."""
+    """Whether a line shows an election under leader epoch 0, with which partitions are created."""
     elects = event.from_state in ("OnlinePartition", "OfflinePartition")
     return elects and event.kind == "partition_changed" and event.leader_epoch == 0
 
@@ -179,9 +179,9 @@ def _was_elected_first(event: Event) -> bool:
 def _alone(
     fall: Fall, steps: list[ValueSeen], excuse: Callable[[Event, Event], str | None]
 ) -> bool:
-    """Whether the higher value is the one that is wrong: without it the others go together.
+    """Whether the higher value is the wrong one: without it the other values are in order.
 
-    It stands in one line, and the values before and after it agree, or go on below it.
+    One line has it, and the values before and after it agree, or continue below it.
     """
     places = [n for n, step in enumerate(steps) if step.value == fall.last.value]
     if len(places) != 1 or places[0] + 1 >= len(steps) or steps[places[0] + 1] is not fall.step:

@@ -15,9 +15,9 @@ BREAKS = frozenset((FindingKind.VIOLATION, FindingKind.IMPOSSIBLE, FindingKind.K
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule of the control plane: `says` in a sentence, `allowed` for the finding.
+    """One rule of the control plane: `says` is its sentence, `allowed` goes into the finding.
 
-    `needs` are the lines it compares: where there are none, it has compared nothing.
+    `needs` are the lines that it compares; without them it has compared nothing.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """Rules about brokers: they obey no older controller and apply no older leader epoch.
 
-And a controller has the registered broker epoch of each broker. A broker's log alone is compared
-with itself, so that a request of an older controller is found where no log of a controller is here,
-of which a run of `election` (`rules_controllership`) would need the lines.
+Also, a controller has the registered broker epoch of each broker. A broker's log is compared with
+itself, so that a request of an older controller is found without any controller's log, whose lines
+a run of `election` (`rules_controllership`) would need.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _APPLYING = frozenset(("leader_and_isr_received", "leader_and_isr_handling"))
 
 
 def check(context: RuleContext) -> None:
-    """Each broker by itself, each of its logs by itself."""
+    """Checks each broker separately, and each of its logs separately."""
     for event in context.history.events:
         _refusal(context, event)
     _controllers(context)
@@ -92,7 +92,7 @@ def _registered(context: RuleContext) -> None:
 
 
 def _registers_once(context: RuleContext) -> None:
-    """A process registers again in a new session only, which its client logs (1.1 and later)."""
+    """A process registers again only in a new session, which its client logs (1.1 and later)."""
     history = context.history
     session: dict[str, Event] = {}
     last: dict[tuple[str, int | None], Event] = {}
@@ -119,7 +119,7 @@ def _registers_once(context: RuleContext) -> None:
 
 
 def _goes_back(context: RuleContext) -> None:
-    """A broker registers with an older czxid than before, in the cluster that it was in then."""
+    """A broker registers with an older czxid than before, in the same cluster."""
     for a, less in denied_by_id(context.history.events, context.history.contiguous):
         if context.blamed & {id(each) for each in (a, *less)}:
             continue
@@ -140,7 +140,7 @@ def _goes_back(context: RuleContext) -> None:
 
 
 def _returned(context: RuleContext, sightings: list[Registration]) -> list[Registration]:
-    """Those in which one log of a controller has another epoch than its lines before and after."""
+    """Lines in which a controller's log has another epoch than in the lines before and after."""
     history = context.history
     shown: dict[tuple[str, int | None, int], list[Registration]] = defaultdict(list)
     for each in sightings:
@@ -172,7 +172,7 @@ def _returned(context: RuleContext, sightings: list[Registration]) -> list[Regis
 def _of_another(
     context: RuleContext, seen: Registration, every: list[Registration], brokers: Counter[int]
 ) -> bool:
-    """Whether other lines know a czxid as another broker's: one transaction made one znode."""
+    """Whether other lines have a czxid as another broker's: one transaction created one znode."""
     most, count = brokers.most_common(1)[0]
     if most == seen.broker or brokers[seen.broker] > 1 or count < 2:
         return False
@@ -231,7 +231,7 @@ def _epoch_differs(
 
 
 def _is_new(context: RuleContext, seen: Registration) -> bool:
-    """Whether the line before it in which this controller shows its brokers lacks this one."""
+    """Whether this controller's previous line with its live brokers lacks this broker."""
     history, event = context.history, seen.event
     lines = [
         each
@@ -351,7 +351,7 @@ def _replicas(context: RuleContext) -> None:
 
 
 def _applied_above_held(context: RuleContext, event: Event, name: str) -> None:
-    """The line itself may say which epoch was held before."""
+    """Compares two epochs within one line: the applied one and the one held before."""
     if event.kind not in _STARTED or event.leader_epoch is None or event.previous_epoch is None:
         return
     context.looked(NO_OLDER_LEADER_EPOCH)

@@ -1,11 +1,11 @@
 """Rules about requests from a controller to a broker: each is handled, in order.
 
-At INFO both sides log each request in a line without partitions: how many it is for, and where it
-comes, its number. A controller has one channel to a broker, in which each request gets the next
-number (RequestSendThread, NetworkClient.newClientRequest), so that where the requests around one go
-together, that one is the same on both sides too, whatever the clocks say. A request that was sent
-again has taken one number more: nothing is said where the numbers around do not go on alike. The
-model's requests have no number, and tell of one partition each.
+At INFO both sides log each request in a line without partitions: the number of partitions and, at
+the receiver, the correlation id. A controller has one channel to a broker, on which each request
+gets the next number (RequestSendThread, NetworkClient.newClientRequest). So if the requests around
+one agree on both sides, that one must agree too, whatever the clocks say. A request that was sent
+again has used one number more: nothing is reported if the numbers around it do not continue alike.
+The model's requests have no number, and are about one partition each.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ Request = tuple[str, int]
 
 @dataclass(frozen=True)
 class ChannelLines:
-    """What one controller sent to a broker, and what came there while it was one process."""
+    """What one controller sent to a broker, and what one process of that broker received."""
 
     sent: list[Event]
     came: list[Event]
 
     @cached_property
     def _votes(self) -> Counter[int]:
-        """How many requests go together where numbers and places are so far apart."""
+        """How many requests agree for each distance between numbers and places."""
         places: dict[Request, set[int]] = defaultdict(set)
         for place, event in enumerate(self.sent):
             places[_sent(event)] |= self.moments[place]
@@ -61,14 +61,14 @@ class ChannelLines:
 
     @cached_property
     def offset(self) -> int | None:
-        """How far a request's place among those sent is from its number; None if that is open."""
+        """The place of a request among those sent, minus its number; None if undecided."""
         (best, most), (_, next_most) = [*self._votes.most_common(2), (0, 0), (0, 0)][:2]
         enough = most >= _LEAST and most > next_most
         return best if enough and len(self.came[:_SAMPLED]) - most <= _WRONG else None
 
     @cached_property
     def moments(self) -> list[frozenset[int]]:
-        """By place, those of the lines sent in that millisecond: they may stand in any order."""
+        """By place, the places of lines sent in that millisecond: their order is open."""
         found: list[frozenset[int]] = []
         for _, some in groupby(range(len(self.sent)), key=lambda place: self.sent[place].at):
             moment = frozenset(some)
@@ -77,7 +77,7 @@ class ChannelLines:
 
     @cached_property
     def misplaced(self) -> set[int]:
-        """Those with numbers that are not between those before and after them, by place."""
+        """Places of received requests whose numbers are not between those before and after."""
         numbers = [each.correlation or 0 for each in self.came]
         found: set[int] = set()
         for place, (one, other) in enumerate(pairwise(numbers)):
@@ -93,15 +93,15 @@ class ChannelLines:
         return found
 
     def line_of(self, event: Event) -> Event | None:
-        """The line in which a request was sent that came with a number."""
+        """The line that sent a received request, by its number."""
         place = (event.correlation or 0) + (self.offset or 0)
         return self.sent[place] if 0 <= place < len(self.sent) else None
 
     def lost_where_sent(self) -> tuple[Event, Event, Event] | None:
-        """A request that came, and the two lines between which the one that sent it is missing.
+        """A received request, and the two lines between which the line that sent it is missing.
 
-        All before it go together with what was sent, and all after it at the place before: but a
-        request that was sent again has a number more as well, and is like one of the two.
+        All requests before it agree with those sent; all after it agree with the place before. But
+        a request that was sent again also takes one more number, and equals one of the two.
         """
         ((best, _),) = self._votes.most_common(1) or [(0, 0)]
         for offset in (best, best + 1):
@@ -120,7 +120,7 @@ class ChannelLines:
 
     @property
     def begins_before(self) -> bool:
-        """Whether the first request that came is numbered before the first line of those sent."""
+        """Whether the first received request is numbered before the first line of those sent."""
         offset, first = self.offset, self.came[0].correlation
         return offset is not None and first == 0 and offset == -1
 
@@ -144,9 +144,9 @@ class ChannelLines:
         return any(_sent(self.sent[each]) == _came(event) for each in self.moments[there])
 
     def lost_where_came(self) -> Iterator[tuple[str, Event, Event | None]]:
-        """By request: its name, the line before which it is missing, and the one that sent it.
+        """Requests missing at the receiver: name, the next line there, and the line that sent it.
 
-        Of one that came, there is no such line. One that is for no partition is not logged there.
+        If the request itself came, that line is None. Requests for no partition are not logged.
         """
         if self.goes_together(0):
             yield _came(self.came[0])[0], self.came[0], None
@@ -165,7 +165,7 @@ class ChannelLines:
 
 @dataclass(frozen=True)
 class _Difference:
-    """A request that came, and the line that was sent at its place; `between` those that agree."""
+    """A received request and the line sent at its place; `between`: those around it agree."""
 
     channel: ChannelLines
     came: Event
@@ -174,7 +174,7 @@ class _Difference:
 
 
 def check(context: RuleContext) -> None:
-    """Each controller's channel to each broker, where both sides log requests as a whole."""
+    """Checks each controller's channel to each broker, where both sides log whole requests."""
     if context.history.reduced:
         return  # numbers that are left out would look like another channel
     found: dict[int, list[_Difference]] = defaultdict(list)
@@ -208,7 +208,7 @@ def check(context: RuleContext) -> None:
 
 
 def _differ(context: RuleContext, each: _Difference, agrees: bool, attested: bool) -> None:
-    """One of two lines is wrong: `agrees` the one sent with others, or `attested` what came."""
+    """Reports the wrong line of two. `agrees`: others confirm the sent; `attested`: the other."""
     event, line = each.came, each.sent
     name, count = _came(event)
     if name != _sent(line)[0] or agrees:
@@ -229,7 +229,7 @@ def _differ(context: RuleContext, each: _Difference, agrees: bool, attested: boo
 
 
 def _misplaced(context: RuleContext, channel: ChannelLines, place: int, between: bool) -> None:
-    """A request whose number is not between those of the requests around it."""
+    """Reports a request whose number is not between those of the requests around it."""
     event = channel.came[place]
     other = channel.came[place - 1 if place else place + 1]
     context.report(
@@ -244,7 +244,7 @@ def _misplaced(context: RuleContext, channel: ChannelLines, place: int, between:
 
 
 def _kind(context: RuleContext, channel: ChannelLines, between: bool) -> FindingKind:
-    """Certain where requests before and after it go together, and neither log has a gap."""
+    """Certain if requests before and after it agree, and neither log has a gap."""
     whole = all(
         context.history.contiguous(some[0], some[-1]) for some in (channel.sent, channel.came)
     )
@@ -252,7 +252,7 @@ def _kind(context: RuleContext, channel: ChannelLines, between: bool) -> Finding
 
 
 def channels(context: RuleContext) -> Iterator[ChannelLines]:
-    """Each controller's channel to each process of a broker, with the lines of both sides."""
+    """Each controller's channel to each process of a broker, with both sides' lines."""
     history = context.history
     sent: dict[tuple[int | None, int | None, int | None], list[Event]] = defaultdict(list)
     came: dict[tuple[str, int | None, int | None], list[Event]] = defaultdict(list)
@@ -283,10 +283,10 @@ def channels(context: RuleContext) -> Iterator[ChannelLines]:
 def _is_new_channel(
     history: History, first: Event, one: Event, other: Event, around: list[Event]
 ) -> bool:
-    """Whether the controller made its channel anew: the broker is another process, or got another
-    session since the `first` request, of which the controller may hear after further ones came.
+    """Whether the controller opened a new channel: the broker restarted or got another session
+    after the `first` request; the controller may learn of it after further requests came.
 
-    Where no server log shows either, numbers that fall below all `around` and go on there tell.
+    If no server log shows either, numbers that fall below all `around` and continue there do.
     """
     if history.restart_between(one, other):
         return True
@@ -302,10 +302,10 @@ def _is_new_channel(
 
 
 def _by_epoch(events: list[Event]) -> Iterator[tuple[int | None, list[Event]]]:
-    """Requests in the order of one log, under the controller's epoch that lines of them tell.
+    """Requests in the order of one log, by the controller epoch that their lines show.
 
-    Lines that tell none are of the epoch of those around them; after the last one, where their
-    numbers go on.
+    Lines without one have the epoch of those around them or, after the last one, its epoch if
+    their numbers continue.
     """
     known = [number for number, event in enumerate(events) if event.controller_epoch is not None]
     groups: dict[int | None, list[Event]] = defaultdict(list)

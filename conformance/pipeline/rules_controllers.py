@@ -1,11 +1,11 @@
 """Rules about controllers: epochs strictly grow, have one owner, and restart only with reason.
 
-That lines of controllers are a run of `election` is asked of the model (`rules_controllership`).
-What is compared here goes before, since the model cannot say it: which of two lines that do not go
-together is the wrong one (the run takes no line that is blamed), where epochs begin anew since the
-ZooKeeper is another, and what needs more than the model has, as versions of znodes and the list of
-live brokers. Each rule was left out in turn, on planted faults and in the tests: without it a
-line is not found, another one is blamed, or a doubt is not told.
+The model decides whether controllers' lines are a run of `election` (`rules_controllership`). These
+rules come first, and decide what the model cannot: which of two contradictory lines is wrong (the
+run takes no blamed line), where epochs begin anew because the ZooKeeper is another, and checks that
+need more than the model has, such as znode versions and the list of live brokers. Each rule was
+left out in turn, on planted faults and in the tests: without it, a wrong line is not found, another
+line is blamed, or a doubt is not reported.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _SIGHTED_BY_OTHERS = frozenset(
 
 
 def check(context: RuleContext) -> None:
-    """Resets first, so that the report tells them once; then each writer; then the owners."""
+    """Checks resets first, to report each once; then each writer; then the owners."""
     for reset in context.history.resets:
         context.report(
             FindingKind.EXPLAINED,
@@ -216,10 +216,10 @@ def _writers_grow(context: RuleContext) -> None:
 
 
 def _one_epoch_a_term(context: RuleContext, events: list[Event]) -> None:
-    """Between two lines of a controller with one epoch it has no other, and has not left it.
+    """Between two lines of a controller with one epoch, it has no other and does not leave it.
 
-    An epoch that was left is never taken again. So the line between them is wrong, in whatever
-    order lines of one millisecond stand.
+    A controller never returns to an epoch that it left. So the line between them is wrong, in
+    whatever order lines of one millisecond stand.
     """
     joined, excuse = _same_zookeeper(context), _new_zookeeper(context)
     moments = [list(some) for _, some in groupby(events, key=lambda each: (each.file, each.at))]
@@ -246,7 +246,7 @@ def _one_epoch_a_term(context: RuleContext, events: list[Event]) -> None:
 
 
 def _one_owner(context: RuleContext) -> None:
-    """Epochs are compared across brokers by themselves, never by time."""
+    """Compares epochs across brokers by value, never by time."""
     history = context.history
     sightings: dict[tuple[int, int], dict[int, list[Event]]] = defaultdict(
         lambda: defaultdict(list)
@@ -291,10 +291,10 @@ def _one_owner(context: RuleContext) -> None:
 
 
 def _unknown_election_winner(context: RuleContext) -> None:
-    """Who stops its election for another broker names one that was controller then.
+    """A broker that stops its election for another one names the broker that was controller then.
 
-    That is doubted where no other line knows this one as controller, and a third broker was
-    elected before and goes on as controller after it. Clocks may be apart: it is never certain.
+    Doubted if no other line shows the named broker as controller, and a third broker was elected
+    before and stays controller after it. Clocks may differ: it is never certain.
     """
     history = context.history
     owners: Counter[int | None] = Counter()
@@ -329,7 +329,7 @@ def _unknown_election_winner(context: RuleContext) -> None:
 
 
 def _sends_to_brokers(context: RuleContext) -> None:
-    """A controller sends to brokers that it knows as alive, which its lines tell before and after.
+    """A controller sends only to brokers that its lines before and after show as alive.
 
     It leaves out all others (AbstractControllerBrokerRequestBatch.sendRequestsToBrokers).
     """

@@ -1,9 +1,9 @@
 """Rules about the controllership: brokers' lines are a run of the model `election`.
 
-For each ZooKeeper that the logs know there must be one run of the model in which every broker's
-lines have their place (`controllership_run`). A line that no run has is impossible; where it fits
-with a switch of the zoo reverted, that is a known bug; where lines may be missing that would
-show a new ZooKeeper, a new topic or a new process, it is incomplete.
+For each ZooKeeper in the logs there must be one run of the model in which every broker's lines
+have a place (`controllership_run`). A line that fits no run is impossible; if it fits with a switch
+of the zoo reverted, it is a known bug; if lines may be missing that would show a new ZooKeeper, a
+new topic or a new process, it is incomplete.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _QUEUED_UNTIL = "0.10"
 
 
 def check(context: RuleContext, release: str | None) -> None:
-    """Each ZooKeeper's controllers, in one run of the model."""
+    """Checks each ZooKeeper's controllers, in one run of the model."""
     history = context.history
     preset = presets_for(release)[0]
     found = gather(history, history.events, context.blamed, _segments(context), _overtaken(history))
@@ -65,7 +65,7 @@ def _count(context: RuleContext, run: ControllershipReplay) -> None:
 
 
 def _segments(context: RuleContext) -> Callable[[Event], Segment | None]:
-    """The ZooKeeper of a line. Where epochs began anew and no line says why, another begins."""
+    """The ZooKeeper of a line. Where epochs restart and no line says why, another begins."""
     history = context.history
     doubted = {
         (finding.file, finding.line)
@@ -85,7 +85,7 @@ def _segments(context: RuleContext) -> Callable[[Event], Segment | None]:
 def _overtaken(history: History) -> dict[int, tuple[int, Event]]:
     """By the identity of a line that shows a write: a newer epoch that had written before it.
 
-    The versions of the partition's state say so, which no clock does.
+    The versions of the partition's state show this; no clock does.
     """
     found: dict[int, tuple[int, Event]] = {}
     writes = [event for event in history.events if event.kind == "partition_changed"]
@@ -133,7 +133,7 @@ def _report(
 
 
 def _in_one_world(history: History, head: Sight, refusal: Refusal) -> bool:
-    """Whether a line would be here that shows that the two that do not go together need not."""
+    """Whether a line that would reconcile two contradictory lines would be in these logs."""
     near, event = refusal.near, head.event
     if near is None:
         return head.what is What.REFUSES  # the line by itself, whatever else is missing
@@ -155,7 +155,7 @@ def _in_one_world(history: History, head: Sight, refusal: Refusal) -> bool:
 
 
 def _would_show_a_start(history: History, near: Event, event: Event) -> bool:
-    """Whether a new process of the broker between two of its lines would be seen.
+    """Whether these logs would show a new process of the broker between two of its lines.
 
     The server log shows it; since 1.1 the controller's log does too, by its event thread.
     """
@@ -169,7 +169,7 @@ def _would_show_a_start(history: History, near: Event, event: Event) -> bool:
 
 
 def _words(run: ControllershipReplay, head: Sight, refusal: Refusal) -> tuple[str, str]:
-    """What is wrong, and what would have been allowed."""
+    """The error in words, and what would have been allowed."""
     broker, epoch, other = head.broker, head.epoch, head.other
     at = "" if refusal.near is None else f", at {refusal.near.where}"
     more = f" and in {head.lines - 1} lines after it" if head.lines > 1 else ""

@@ -1,9 +1,9 @@
-"""Rules about what followers do with leaders' answers, and high watermarks (DEBUG, TRACE).
+"""Rules about how followers apply leaders' responses, and high watermarks (DEBUG, TRACE).
 
-A line that shows a fetch has what the log was and what the leader answered; the lines after it,
-what the log and the high watermark became. Which step that is is asked of the model's
-`follower_appends`, on the offsets of the line alone: all that the step depends on stands in it.
-Offsets that the lines do not tell apart are one record there.
+A line about a fetch has the log before it and the leader's response; the following lines show the
+log and the high watermark after it. The model's `follower_appends` decides, from the offsets in
+these lines alone, which step this is: the step depends on nothing else. Offsets that the lines do
+not distinguish are one record in the model.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Replicas = Mapping[tuple[int, str, int], list[Event]]
 
 
 def check(context: RuleContext, fenced: bool = False) -> None:
-    """Each replica by itself, in the order of its own log.
+    """Checks each replica separately, in the order of its own log.
 
     `fenced`: the brokers are known to fence every fetch, as from 2.5.
     """
@@ -67,7 +67,7 @@ def check(context: RuleContext, fenced: bool = False) -> None:
 
 
 def _cuts(context: RuleContext, replicas: Replicas) -> None:
-    """Where a follower cut its log in a leader epoch, and what it was answered in that epoch."""
+    """Compares a follower's truncation in a leader epoch with the answers it got in that epoch."""
     ends = context.history.epoch_answers
     for (broker, topic, partition), events in sorted(replicas.items()):
         follows: Event | None = None
@@ -98,12 +98,12 @@ def _cuts(context: RuleContext, replicas: Replicas) -> None:
 
 
 def _is_own_choice(chosen: Event) -> bool:
-    """Whether a follower cuts to an offset that no answer about an epoch names."""
+    """Whether a follower truncates to an offset that is not from an answer about an epoch."""
     return chosen.template != _AS_ANSWERED
 
 
 def _all_answers(context: RuleContext, answer: Event, follows: Event) -> bool:
-    """The request log is whole, from well before the follower began to follow."""
+    """Whether the request log is without gaps, from well before the follower began to follow."""
     since = context.history.places[answer.file].since
     return context.history.complete(answer) and since is not None and since < follows.at - _APART
 
@@ -137,7 +137,7 @@ def _follows(context: RuleContext, events: list[Event]) -> None:
 
 
 def _without_raised_starts(events: list[Event]) -> tuple[list[Event], dict[int, int]]:
-    """The other lines, and by line where the log begins then: retention has a thread of its own."""
+    """The other lines, and by line the log start then: retention has a thread of its own."""
     others, starts, start = [], {}, 0
     for event in events:
         if event.kind == rules_fetches.RAISED_START:
@@ -149,7 +149,7 @@ def _without_raised_starts(events: list[Event]) -> tuple[list[Event], dict[int, 
 
 
 def _answer(context: RuleContext, events: list[Event], at: int) -> Iterator[Event]:
-    """The lines that tell what came of one answer."""
+    """The lines that show the effect of one response."""
     for number in range(at + 1, min(at + 3, len(events))):
         later = events[number]
         if later.kind not in (REPLICATED, FOLLOWED) or not _goes_on(context, events[at], later):
@@ -160,7 +160,7 @@ def _answer(context: RuleContext, events: list[Event], at: int) -> Iterator[Even
 
 
 def _goes_on(context: RuleContext, one: Event, other: Event) -> bool:
-    """Nothing lies between two lines of a replica that is not there to be seen."""
+    """Whether no line can be missing between two lines of a replica, in one process."""
     history = context.history
     return (
         one.file == other.file
@@ -170,7 +170,7 @@ def _goes_on(context: RuleContext, one: Event, other: Event) -> bool:
 
 
 def _sure(one: Event, other: Event) -> FindingKind:
-    """Levels of loggers may be changed while a broker runs: what is far apart is not certain."""
+    """VIOLATION if two lines are close in time, as log levels may change while a broker runs."""
     return FindingKind.VIOLATION if 0 <= other.at - one.at < _CLOSE else FindingKind.INCOMPLETE
 
 
@@ -196,7 +196,7 @@ def _as_answered(context: RuleContext, asked: Event, mark: Event, after: int, st
 
 
 def _grows(context: RuleContext, events: list[Event]) -> None:
-    """A leader's high watermark, from one start to the next."""
+    """Checks that a leader's high watermark grows, from one start to the next."""
     known: Event | None = None
     for event in events:
         if event.kind != RAISED:
@@ -220,8 +220,8 @@ def _name(event: Event) -> str:
 
 @lru_cache(maxsize=65536)
 def appended(end: int, after: int, answered: int) -> int:
-    """A follower's high watermark, by the model, once its log that ended at ``end`` ends at
-    ``after`` and its leader answered ``answered``.
+    """A follower's high watermark, by the model, after its log grew from ``end`` to ``after`` and
+    its leader's response was ``answered``.
     """
     places = sorted({0, end, after, answered})
     begins, ends, mark = (places.index(one) for one in (end, after, answered))

@@ -1,9 +1,9 @@
 """Rules about deletion: renamed logs, and topics whose logs were all deleted.
 
-A log that is deleted is renamed first, and removed later. One that cannot be renamed takes its log
-directory offline, and its broker answers KAFKA_STORAGE_ERROR; then the controller holds the replica
-for ineligible, and the topic stays until that broker begins anew. The model's `topics` has neither
-folders nor their names, so that lines are compared with each other.
+A log to be deleted is renamed first, and removed later. If the rename fails, the log directory goes
+offline and the broker answers KAFKA_STORAGE_ERROR; the controller then marks the replica as
+ineligible for deletion, and the topic stays until that broker restarts. The model's `topics` has
+no folders or folder names, so these rules compare lines with each other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _AT_ONCE = 2000  # milliseconds between a request and what its broker cannot do
 
 
 def check_names(context: RuleContext) -> None:
-    """Each line that shows a log's new name, which is made up for it."""
+    """Checks each line that shows a log's new name, which is generated for it."""
     given: dict[tuple[int | None, str], Event] = {}
     for event in sorted(context.history.events, key=lambda each: (each.at, each.where)):
         if event.kind != "log_removed" or not event.detail:
@@ -52,9 +52,9 @@ def check_names(context: RuleContext) -> None:
 
 
 def check_made_again(context: RuleContext) -> None:
-    """A log is made where there is none: after one of the same process it was renamed.
+    """A log is created where none exists: an earlier one of the same process was renamed.
 
-    Between directories a log is moved without its renaming's being logged.
+    A log that moves between directories is renamed without a log line.
     """
     history = context.history
     logs: dict[tuple[int | None, tuple[str, int] | None], Event] = {}
@@ -87,7 +87,7 @@ def check_made_again(context: RuleContext) -> None:
 
 
 def check_topics(context: RuleContext) -> None:
-    """Each log that could not be renamed, beside the end of its topic's deletion."""
+    """Compares each log that could not be renamed with the end of its topic's deletion."""
     failures: dict[str, list[Event]] = defaultdict(list)
     deleted: dict[str, list[Event]] = defaultdict(list)
     for event in context.history.events:
@@ -108,9 +108,9 @@ def check_topics(context: RuleContext) -> None:
 
 
 def _ends_once(context: RuleContext, topic: str, ended: list[Event]) -> None:
-    """Each deletion of a topic that ends was (re)started, where the log says so of the first.
+    """Each topic deletion that ends was (re)started, if the log says so of the first one.
 
-    One that is made again without partitions ends at once.
+    A topic that is created again without partitions ends its deletion at once.
     """
     history = context.history
     named = re.compile(rf"(?<![\w.-]){re.escape(topic)}(?![\w.-])")
@@ -139,13 +139,13 @@ def _ends_once(context: RuleContext, topic: str, ended: list[Event]) -> None:
 
 
 def _before(history: History, a: Event, b: Event) -> bool:
-    """Whether a line stands above another one in one log."""
+    """Whether a line stands above another in the same log."""
     streams = (history.places[each.file].stream for each in (a, b))
     return len(set(streams)) == 1 and history.key(a) < history.key(b)
 
 
 def _ends_without(context: RuleContext, failure: Event, end: Event, sole: bool) -> None:
-    """A topic's deletion ends though the log of one replica could not be renamed."""
+    """A topic's deletion ends although the log of one replica could not be renamed."""
     history = context.history
     if history.restart_between(end, failure) is not None:
         return  # it tried again
@@ -172,7 +172,7 @@ def _ends_without(context: RuleContext, failure: Event, end: Event, sole: bool) 
 def _one_request_failed(
     context: RuleContext, began: Event, failure: Event, end: Event, replica: tuple[str, int]
 ) -> bool:
-    """Whether the deletion asked that broker once for the replica, and got the failure."""
+    """Whether the deletion sent that broker one request for the replica, and got the failure."""
     history = context.history
     if history.reduced or not history.contiguous(began, end):
         return False
@@ -201,6 +201,6 @@ def _one_request_failed(
 
 
 def _replica_of(failure: Event) -> tuple[str, int]:
-    """Topic and partition, as a folder is called."""
+    """Topic and partition, from the name of a folder."""
     topic, _, number = (failure.detail or "").rpartition("-")
     return topic, int(number) if number.isdigit() else -1

@@ -1,15 +1,14 @@
 """Rules about a leader's request log: fetches, high watermarks, ends of epochs.
 
-No clock says which of two requests came first, but a connection does: a broker reads no further
-request from it before it has written the line of the one before (a channel is muted meanwhile). So
-what a request asked happened after all lines above the one before it of its connection, and before
-its own line. Of values that only grow while a broker leads in one epoch, one that was seen before
-another request came is not above what this one was answered; values that this does not order may
-come in any order.
+No clock orders two requests, but a connection does: a broker reads no further request from it
+before it has logged the previous one (the channel is muted meanwhile). So a request arrived after
+all lines above its connection's previous request, and before its own line. Some values only grow
+while a broker leads in one epoch: a value seen before a request came is not above the value in its
+response; values that this does not order may come in any order.
 
-Partition by partition that is a partial trace of `replication`: its steps are known by what they
-answered, in the order that connections tell. A value that no such order explains is broken. A step
-of the model needs the leader's whole log, of which a row tells one offset.
+For each partition this is a partial trace of `replication`: its steps are known by their responses,
+in the order of the connections. A value that no such order explains is broken. A step of the model
+needs the leader's whole log, of which a row has one offset.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _NAMES = {WITHIN_THE_LOG.name: "log end", WATERMARK_NEVER_FALLS.name: "high wate
 
 @dataclass(frozen=True, slots=True)
 class LoggedValue:
-    """A value that only grows was at least `least`, or at most `most`, when a row was answered."""
+    """A growing value that was at least `least`, or at most `most`, when a row was answered."""
 
     row: RequestRow
     least: int | None
@@ -54,7 +53,7 @@ class LoggedValue:
 def check(context: RuleContext, fenced: bool) -> None:
     """Checks what request logs show without other logs.
 
-    `fenced`: fetches within a session are, as from 2.5.
+    `fenced`: fetches within a session are fenced too, as from 2.5.
     """
     before = Counter(context.checked)
     for _, rows in sorted(context.history.served.items()):
@@ -71,10 +70,10 @@ def check(context: RuleContext, fenced: bool) -> None:
 def beside_roles(
     context: RuleContext, replicas: Mapping[tuple[int, str, int], Sequence[Event]], fenced: bool
 ) -> None:
-    """What leaders answered, beside the lines in which they begin an epoch, and the next one.
+    """Compares leaders' responses with the lines that begin their epoch, and the next one.
 
-    A broker that names the epoch before is the process that led in it: one that began anew knows
-    none. Its log ends in the new epoch where it ended in that one, or above.
+    A broker that names the previous epoch is the process that led in it; a restarted one knows
+    none. Its log ends in the new epoch where it ended in the previous one, or above.
     """
     served: dict[tuple[int, str, int], list[RequestRow]] = defaultdict(list)
     for (broker, _, topic, partition), rows in sorted(context.history.served.items()):
@@ -99,7 +98,7 @@ def beside_roles(
 def _no_more_than(
     context: RuleContext, rule: Rule, role: Event, most: int, values: Sequence[LoggedValue]
 ) -> None:
-    """The greatest that the epoch before showed, beside what the next one begins with."""
+    """Compares the greatest value of the previous epoch with the start of the next one."""
     values = [each for each in values if id(each.row.event) not in context.blamed]
     if not values:
         return
@@ -122,9 +121,9 @@ def _no_more_than(
 def _where_it_began(
     context: RuleContext, start: Event, rows: Iterable[RequestRow], lines: Sequence[Event]
 ) -> None:
-    """Ends of epochs before its own are not above the log end that a leader began with.
+    """Ends of earlier epochs are not above the log end offset with which a leader began.
 
-    Unless records were deleted from the log's start: the oldest epoch begins there then.
+    Unless records were deleted from the log's start: then the oldest epoch begins there.
     """
     begin = start.offset or 0
     raised = max((each.offset or 0 for each in lines if each.kind == RAISED_START), default=0)
@@ -153,7 +152,7 @@ def _by_epoch(rows: Iterable[RequestRow]) -> dict[int, list[RequestRow]]:
 
 
 def _epochs(rows: Iterable[RequestRow]) -> list[LoggedValue]:
-    """Who answers in a leader epoch has it, and has no older one after it."""
+    """A broker that answers in a leader epoch has it, and has no older one afterwards."""
     known = ((row, row.current_leader_epoch) for row in rows)
     return [LoggedValue(row, epoch, epoch, f"leader epoch {epoch}") for row, epoch in known]
 
@@ -168,7 +167,7 @@ def _watermarks(rows: Iterable[RequestRow]) -> list[LoggedValue]:
 
 
 def log_ends(rows: Iterable[RequestRow]) -> list[LoggedValue]:
-    """What rows of one leader epoch tell of its leader's log end, which only grows in it."""
+    """The leader's log end offset, by the rows of one leader epoch, in which it only grows."""
     found = []
     for row in rows:
         if row.fetch:
@@ -189,7 +188,7 @@ def log_ends(rows: Iterable[RequestRow]) -> list[LoggedValue]:
 def _grow(
     context: RuleContext, rule: Rule, values: Sequence[LoggedValue], forgets: bool = True
 ) -> None:
-    """`forgets`: a process that begins anew may know less than the one before."""
+    """Checks values that only grow; `forgets`: a restarted process may know less than before."""
     for high, low, blamed in _falls(context, rule, values):
         other, since = (low, "after") if blamed is high else (high, "before")
         event = blamed.row.event
@@ -205,7 +204,7 @@ def _report(
     context: RuleContext, rule: Rule, one: Event, other: Event, blamed: Event, forgets: bool,
     why: str, allowed: str,
 ) -> None:  # fmt: skip
-    """Two lines that no order brings together, unless the partition or the process began anew."""
+    """Reports two lines that fit no order, unless the partition or the process began anew."""
     life = _one_life(context, one, other)
     if life is None or (forgets and context.history.restart_between(one, other)):
         return
@@ -216,7 +215,7 @@ def _report(
 
 
 def _ends_of_epochs(context: RuleContext, rows: Iterable[RequestRow]) -> None:
-    """The ends of epochs do not fall while a leader leads, and a later epoch ends no earlier."""
+    """Ends of epochs do not fall while a leader leads, and a later epoch ends no earlier."""
     ends: list[RequestRow] = []
     for row in rows:
         asked, end = row.asked.get("leaderepoch", -1), row.answered.get("endoffset", -1)
@@ -247,7 +246,7 @@ def _ends_of_epochs(context: RuleContext, rows: Iterable[RequestRow]) -> None:
 
 
 def _flows(context: RuleContext, rows: Iterable[RequestRow]) -> None:
-    """What one follower asks on one connection, in one leader epoch: its log is its own."""
+    """Checks one follower's requests on one connection, in one leader epoch, by its own log."""
     flows: dict[int, list[RequestRow]] = defaultdict(list)
     for row in rows:
         follower = row.event.replica
@@ -264,12 +263,12 @@ def _flows(context: RuleContext, rows: Iterable[RequestRow]) -> None:
 
 
 def _goes_on(one: RequestRow, row: RequestRow) -> bool:
-    """Whether the follower asks on as the one that it was."""
+    """Whether the same process of the follower sends the next request."""
     return (row.current_leader_epoch, row.run) == (one.current_leader_epoch, one.run) and row.fine
 
 
 def _flow(context: RuleContext, flow: Sequence[RequestRow]) -> None:
-    """Rows one after the other, of which no answer was an error."""
+    """Checks consecutive rows without errors."""
     last: RequestRow | None = None  # the fetch that last named an offset
     end: RequestRow | None = None  # the answer about an epoch since
     idle = True  # no records were answered since
@@ -306,7 +305,7 @@ def _at_the_end(context: RuleContext, end: RequestRow, row: RequestRow, offset: 
 def _from_where_it_ended(
     context: RuleContext, last: RequestRow, row: RequestRow, later: Sequence[RequestRow], idle: bool
 ) -> bool:
-    """Whether the row's offset is reported: it goes back, or on where nothing was answered."""
+    """Whether the row's offset is reported: it falls, or grows although nothing was answered."""
     was, now = last.asked["fetchoffset"], row.asked["fetchoffset"]
     context.looked(FETCHES_FROM_ITS_END)
     if now == was or (now > was and not idle):
@@ -334,7 +333,7 @@ def _from_where_it_ended(
 def _falls(
     context: RuleContext, rule: Rule, values: Sequence[LoggedValue]
 ) -> Iterator[tuple[LoggedValue, LoggedValue, LoggedValue]]:
-    """A value, a later one that is below it, and which of the two is blamed."""
+    """Yields a value, a later one that is below it, and the one of the two to blame."""
     out = {n for n, value in enumerate(values) if id(value.row.event) in context.blamed}
     key = context.history.key
     keys = [key(value.row.event) for value in values]
@@ -360,7 +359,7 @@ def _falls(
 
 
 def _running(values: Sequence[LoggedValue], out: set[int]) -> list[int | None]:
-    """Up to each value the number of the greatest so far."""
+    """For each value, the index of the greatest so far."""
     found: list[int | None] = []
     most: int | None = None
     for number, value in enumerate(values):
@@ -373,7 +372,7 @@ def _running(values: Sequence[LoggedValue], out: set[int]) -> list[int | None]:
 
 
 def _alone(values: Sequence[LoggedValue], high: int, low: int, out: set[int]) -> bool:
-    """Whether one line alone shows as much as the greater value, and others below it follow."""
+    """Whether a single line shows a value this great, and lower values follow."""
     below, most = values[low].most or 0, values[high].least or 0
     shown = {
         (each.row.event.file, each.row.event.line)
@@ -393,7 +392,7 @@ def _ordered(one: Event, row: RequestRow) -> bool:
 
 
 def _one_life(context: RuleContext, one: Event, other: Event) -> bool | None:
-    """Whether the partition was surely the same one; None where a line shows that it was not."""
+    """Whether the partition was certainly the same one; None if a line shows that it was not."""
     history = context.history
     if history.topic_began(one, other) or history.replica_began(one, other):
         return None

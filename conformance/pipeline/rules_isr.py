@@ -1,11 +1,11 @@
-"""Rules about ISR changes: a leader goes on from the ISR it wrote, and writes what it announced.
+"""Rules about ISR changes: a leader changes the ISR it wrote last, and writes what it announced.
 
-Source: Partition.maybeShrinkIsr, maybeExpandIsr and updateIsr, which hold one lock: between the two
-lines of one change no other line of that partition's ISR is written. Since KIP-497 the answer comes
-later, and other changes are refused meanwhile with the same lines: what was announced is not judged
-in that form. In both a leader changes the ISR that it wrote last, until it receives another state.
+Source: Partition.maybeShrinkIsr, maybeExpandIsr and updateIsr, which hold one lock: no other line
+of that partition's ISR comes between the two lines of one change. Since KIP-497 the response comes
+later, and other changes are refused meanwhile with the same lines: such announcements are not
+judged. In both forms a leader changes the ISR that it wrote last, until it receives another state.
 
-The model writes an ISR in one step and does not announce it, so that lines are compared.
+The model writes an ISR in one step without an announcement, so these rules compare lines.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BY_CONDITIONAL_WRITE = "zkVersion"
 
 
 def check(context: RuleContext) -> None:
-    """Each leader's lines of each partition, in one log."""
+    """Checks each leader's lines about each partition, in one log."""
     logs: dict[tuple[object, ...], list[Event]] = defaultdict(list)
     received: dict[tuple[object, ...], list[Event]] = defaultdict(list)
     for event in context.history.events:
@@ -76,7 +76,7 @@ def _one_change(context: RuleContext, said: Event, wrote: Event, before: Event |
 def _goes_on(context: RuleContext, wrote: Event, said: Event, received: list[Event]) -> None:
     """A leader changes the ISR that it wrote last, if it has received no other state since.
 
-    A log would have a line of that if it had one of an earlier state: its own log, or another.
+    A log that has a line of an earlier state would have one of that too: its own or another.
     """
     history = context.history
     if wrote.isr is None or not said.detail or said.at == wrote.at:

@@ -1,7 +1,7 @@
-"""Rules about a single line, and the one of its thread before it: they do not contradict.
+"""Rules about a single line and its thread's previous line: they do not contradict each other.
 
-A line names some things twice: its writer in its head and in its text, a partition in its head and
-in the request that it shows, a change beside what it was before. And it stands in the log of the
+A line names some things twice: its writer in its prefix and in its text, a partition in its prefix
+and in the request that it shows, a change beside the value before. And a line is in the log of the
 process that wrote it: a process writes a logger's lines to one log. The model has steps, and not
 the lines that log them.
 """
@@ -60,7 +60,7 @@ _FEW = 5  # names that a finding shows
 
 
 def check(context: RuleContext) -> None:
-    """Each line of the protocol."""
+    """Checks each line of the protocol."""
     owners = _owners(context)
     _one_change(context)
     _callbacks(context)
@@ -73,7 +73,7 @@ def check(context: RuleContext) -> None:
 
 
 def _begins(context: RuleContext, event: Event) -> None:
-    """The first state of a partition; models number epochs and versions in another way."""
+    """The first state of a partition; models number epochs and versions differently."""
     context.looked(BEGINS_AS_ASSIGNED)
     values = (("leader epoch", event.leader_epoch), ("zkVersion", event.version))
     wrong = [f"{name} {value}" for name, value in values if value]
@@ -94,7 +94,7 @@ def _agrees(context: RuleContext, event: Event) -> None:
 
 
 def _contradictions(context: RuleContext, event: Event) -> Iterator[str | None]:
-    """What is compared in a line: None where that goes together, else what does not."""
+    """Each comparison within a line: None if it is consistent, otherwise the contradiction."""
     seen: list[str | None] = []
     name, kind = f"{event.topic}-{event.partition}", event.kind
     for what, brokers in (("the ISR", event.isr), ("the replicas", event.replicas)):
@@ -179,7 +179,7 @@ def _numbers(text: str) -> list[int]:
 def _of_brokers(
     new: list[int], deleted: list[int], bounced: list[int], live: list[int]
 ) -> str | None:
-    """What does not go together in the line that shows which brokers come, go, and are there."""
+    """Contradictions in the line that shows which brokers are new, gone, and live."""
     for what, brokers in (("new", new), ("deleted", deleted), ("bounced", bounced), ("live", live)):
         if len(set(brokers)) < len(brokers):
             return f"a broker stands twice among the {what} ones, {brokers}"
@@ -202,10 +202,10 @@ _TABLES = {"partition_changed": PARTITION_TABLE, "replica_changed": REPLICA_TABL
 
 
 def _one_change(context: RuleContext) -> None:
-    """What is new, and what the controller does of it, are two lines of one thread.
+    """A change and the controller's reaction to it are two lines of one thread.
 
-    Where each of the two lacks the other one and they stand beside each other, one names a wrong
-    writer: that of which fewer lines stand around them, or in this log.
+    If each of two adjacent lines lacks its counterpart, one of them names a wrong writer: the
+    writer of fewer lines around them, or in this log.
     """
     history = context.history
     logs: dict[str, list[Event]] = {}
@@ -260,9 +260,9 @@ def _one_change(context: RuleContext) -> None:
 
 
 def _callbacks(context: RuleContext) -> None:
-    """A controller's callback is for what the line before it shows as new, or gone.
+    """A controller's callback is for what the line before it shows as new or gone.
 
-    A broker that has bounced fails and starts, each by a callback of its own.
+    A bounced broker fails and starts, each by a callback of its own.
     """
     history = context.history
     last: dict[tuple[str, int | None], Event] = {}
@@ -298,7 +298,7 @@ def _callbacks(context: RuleContext) -> None:
 
 
 def _shown(cause: Event) -> list[set[str]]:
-    """What a line shows as new, or gone, each by itself."""
+    """What a line shows as new or gone, one by one."""
     if cause.template == "brokers_changed":
         parts = (cause.detail or "").split(":")[:-1]
         return [{each for each in _NAMES.findall(part) if each.isdigit()} for part in parts]
@@ -306,7 +306,7 @@ def _shown(cause: Event) -> list[set[str]]:
 
 
 def _starts_as_registered(context: RuleContext) -> None:
-    """A process starts as the broker that it registered as, where no other starts beside it."""
+    """A process starts under the broker id that it registered, if no other starts beside it."""
     history = context.history
     stream = ""
     begun: list[Event] = []
@@ -335,19 +335,19 @@ def _starts_as_registered(context: RuleContext) -> None:
 
 
 def _some(names: set[str]) -> str:
-    """Names as a finding shows them: not more than a few."""
+    """Names as a finding shows them, shortened to a few."""
     return ", ".join(sorted(names)[:_FEW]) + ("" if len(names) <= _FEW else ", ...") or "nothing"
 
 
 def _of_one(event: Event, cause: Event, effect: Event) -> bool:
-    """Whether a line of the writer of one of the two may be what that one goes with."""
+    """Whether a line by the writer of one of the two may be the counterpart of that one."""
     return (event.broker == cause.broker and event.template == effect.template) or (
         event.broker == effect.broker and event.template == cause.template
     )
 
 
 def _cause(event: Event) -> str | None:
-    """The template of the line that comes of this one, if one does."""
+    """The template of the line that follows from this one, if there is one."""
     if event.template == "topics_changed" and not _NEW_TOPICS.match(event.detail or ""):
         return None
     if event.template == "brokers_changed" and not _NEW_BROKERS.match(event.detail or ""):
@@ -356,10 +356,10 @@ def _cause(event: Event) -> str | None:
 
 
 def _owners(context: RuleContext) -> dict[str, dict[int, int]]:
-    """The broker of each log in which a few lines name another one; those with their numbers.
+    """The broker of each log in which a few lines name another broker; those with their numbers.
 
-    By log, of the brokers that few of its lines name, how many the one has whose log it is. Who
-    writes many lines of another log of that folder shares the folder.
+    By log: the brokers that few of its lines name, with the number of lines by its own broker.
+    A broker with many lines in another log of that folder shares the folder.
     """
     history = context.history
     folders = {place.stream: place.folder for place in history.places.values()}
@@ -404,7 +404,7 @@ def _own_log(context: RuleContext, event: Event, owners: dict[str, dict[int, int
 
 
 def _own_files(context: RuleContext, broker: int, place: Place) -> list[Place]:
-    """The files of a broker's own log of the same name as that of `place`."""
+    """The files of a broker's own log with the same name as the log of `place`."""
     name = place.stream.rpartition("/")[2]
     files = [
         each

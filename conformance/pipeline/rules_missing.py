@@ -1,13 +1,13 @@
-"""Lines that one thread always logs together: where one stands without the other, a line is lost.
+"""Finds lost lines: lines that one thread always logs together, of which one is missing.
 
-A line that is not there breaks nothing by itself: it may have been cut off, left out by whoever
-collected the logs, or stand where nobody looks. So nothing here is `broken`: where the code writes
-both lines, the log goes on, and elsewhere both are there, one of them is missing, and the verdict
-says so. Two lines of one thread that stand in the other order are the same: each lacks the other.
+A missing line breaks nothing by itself: it may have been cut off, left out by whoever collected the
+logs, or be in a log that is not here. So no finding here is `broken`: if the code writes both
+lines, the log goes on, and elsewhere both are there, then one of them is missing, and the verdict
+says so. Two lines of one thread in the other order are the same: each lacks the other.
 
-Which lines go together is read off Kafka's code, from 0.9 to 3.9; what a release, or a level, does
-not log is in no pair, and nothing is said of it. Where more than a few lines lack another, lines
-were left out. The model has no lines that could be missing.
+The pairs are taken from Kafka's code, from 0.9 to 3.9; a line that a release or a log level does
+not log is in no pair. If more than a few lines lack their counterpart, lines were left out on
+purpose. The model has no lines that could be missing.
 
 Sources: `ReplicaManager.becomeLeaderOrFollower`, `makeLeaders`, `makeFollowers`; `Partition
 .maybeShrinkIsr`, `maybeExpandIsr`, `updateIsr`, `createLogIfNotExists`; `KafkaController.elect`,
@@ -58,14 +58,14 @@ Reading = Callable[[Event], Iterable[Key]]
 
 @dataclass(frozen=True)
 class LoggedPair:
-    """Two lines of one thread: `first`, and `then`, which stands after it.
+    """Two lines of one thread: `first`, and `then`, which follows it.
 
-    `kinds`: those of all lines that are looked at. The first one lacks the second, and the second
-    one the first if `back`. `sure`: each release logs both, so that as many whole pairs as torn
-    ones are enough. `ends`: lines after which the second is not logged; by the same key, if that is
-    of it. First lines that are `alone` need none. After one that `closes`, or after `within`
-    milliseconds, the thread has gone on. `applies`: whether these logs are of a release that logs
-    both in any case. `of_one_log`: one of the two names no broker.
+    `kinds`: the kinds of lines to look at. The first line may lack the second; with `back`, the
+    second may lack the first. `sure`: each release logs both, so as many whole pairs as torn ones
+    are enough. `ends`: lines after which the second is not logged, for the same key if they have
+    one. First lines that are `alone` need no second. After a line that `closes`, or after `within`
+    milliseconds, the thread has moved on. `applies`: whether the logs' release always logs both.
+    `of_one_log`: one of the two names no broker.
     """
 
     what: str
@@ -85,7 +85,7 @@ class LoggedPair:
 
 @dataclass
 class Lack:
-    """A line without the one that goes with it: where that shows, and what is not there."""
+    """A line without its counterpart: the place where this shows, and what is missing."""
 
     at: Event
     why: str
@@ -93,7 +93,7 @@ class Lack:
 
 @dataclass
 class PairCount:
-    """Of one sort of pair in a cluster: how many are whole, since when, and those that are not."""
+    """One sort of pair in a cluster: the number of whole pairs, since when, and the torn ones."""
 
     least: int = MANY
     sure: bool = False
@@ -102,15 +102,15 @@ class PairCount:
     torn: list[Lack] = field(default_factory=list)
 
     def goes_together(self, event: Event) -> None:
-        """Note a whole pair."""
+        """Notes a whole pair."""
         self.whole += 1
         self.since = event.at if self.since is None else min(self.since, event.at)
 
     @property
     def missing(self) -> list[Lack]:
-        """The torn ones, if so few are torn that their lines are lost.
+        """The torn pairs, if they are so few that their lines must be lost.
 
-        A release that an upgrade brought may be the first that logs both.
+        After an upgrade, the new release may be the first that logs both.
         """
         many = self.whole >= self.least * len(self.torn)
         if len(self.torn) > FEW or not many:
@@ -142,14 +142,14 @@ def _about(reading: Reading, *columns: str) -> Reading:
 
 
 def _came(event: Event) -> Iterator[Key]:
-    """Brokers that a controller finds come: new ones, and those with another epoch."""
+    """Brokers that a controller finds new or under another epoch."""
     named = _changed(event)
     if named is not None:
         yield from (some for some in (numbers(named[1]), numbers(named[3])) if some)
 
 
 def _gone(event: Event) -> Iterator[Key]:
-    """Brokers that a controller finds gone, and those that are back, which failed meanwhile."""
+    """Brokers that a controller finds gone, or back again after a failure."""
     named = _changed(event)
     if named is not None:
         yield from (some for some in (numbers(named[2]), numbers(named[3])) if some)
@@ -170,13 +170,13 @@ def _named(template: str) -> Reading:
 
 
 def _announced(event: Event) -> Iterable[Key]:
-    """A topic, or a partition, that a controller finds made."""
+    """A topic or a partition that a controller finds created."""
     new = event.kind == "topics_changed" and _NEW_TOPICS.match(event.detail or "")
     return (0,) if new or event.kind == "partitions_added" else ()
 
 
 def _has_no_replicas(event: Event) -> Iterable[Key]:
-    """A topic that is gone again when the controller reads its assignment."""
+    """A topic that was deleted before the controller reads its assignment."""
     return () if "->" in (event.detail or "") else (0,)
 
 
@@ -203,7 +203,7 @@ def _isr_changes(event: Event) -> Iterable[Key]:
 
 
 def _isr_is_written(event: Event) -> Iterable[Key]:
-    """Of a write of the leader's own; what a controller answers (KIP-497) comes later."""
+    """A write of the leader's own; a controller's response (KIP-497) comes later."""
     own = event.kind == "isr_refused" or (
         event.kind == "isr_updated" and event.detail == "zkVersion"
     )
@@ -211,7 +211,7 @@ def _isr_is_written(event: Event) -> Iterable[Key]:
 
 
 def _by_controllers(history: History) -> bool:
-    """Whether controllers write ISRs for leaders, which hear of it later (KIP-497)."""
+    """Whether controllers write ISRs for leaders, which learn of it later (KIP-497)."""
     return any(
         (event.kind == "release" and release_number(event.detail or "") >= (2, 7))
         or (event.kind == "isr_updated" and event.detail != "zkVersion")
@@ -220,17 +220,17 @@ def _by_controllers(history: History) -> bool:
 
 
 def _next_request(event: Event) -> Iterable[Key]:
-    """A controller sends a broker one request after another has been answered."""
+    """A controller sends a broker one request after the previous one was answered."""
     return (0,) if event.kind in ("leader_and_isr_received", "metadata_cached") else ()
 
 
 def _closes_change(event: Event) -> Iterable[Key]:
-    """Once a controller has dealt with brokers, it caches their epochs, or looks at them again."""
+    """After a controller has handled broker changes, it caches or rereads their epochs."""
     return (0,) if event.template.startswith(("brokers_changed", "broker_epochs")) else ()
 
 
 def _skips(event: Event) -> Iterable[Key]:
-    """A broker leaves out a step for one partition, or fails, and says no more of that request."""
+    """A broker skips a step for one partition, or fails, and logs no more of that request."""
     if event.template.startswith(_REQUEST_FAILED):
         return (0,)
     if event.kind == "obeyed" and event.template.startswith(_SKIPS):
@@ -239,7 +239,7 @@ def _skips(event: Event) -> Iterable[Key]:
 
 
 def _fails_or_begins(event: Event) -> Iterable[Key]:
-    """The same of a step that it has not begun with (KIP-516)."""
+    """The same for a step that it has not begun (KIP-516)."""
     begins = event.template in ("step_skipped_for_topic_id", "become_skipped_3")
     return _skips(event) if begins or event.template.startswith(_REQUEST_FAILED) else ()
 
@@ -349,7 +349,7 @@ PAIRS = (
 
 
 def check(context: RuleContext) -> None:
-    """All sorts of lines that go together, in all logs of the cluster."""
+    """Checks all sorts of pairs, in all logs of the cluster."""
     history = context.history
     if history.reduced:
         return  # where lines are left out, each would look lost
@@ -397,7 +397,7 @@ def _note(tallies: PairCounts, about: object, at: Event, is_whole: bool, why: st
 
 
 def _pair(history: History, pair: LoggedPair, every: list[Event], tally: PairCount) -> None:
-    """Each first line and the next second one with its key, in one log of one broker."""
+    """Pairs each first line with the next second one of its key, in one log of one broker."""
     events = [event for event in every if event.kind in pair.kinds]
     waiting: dict[Key, Event] = {}
     passed: dict[Key, tuple[Event, Event]] = {}
@@ -445,13 +445,13 @@ def _pair(history: History, pair: LoggedPair, every: list[Event], tally: PairCou
 
 
 def _is_over(begun: Event, event: Event) -> bool:
-    """Whether a line that closes a pair is of something later than the pair."""
+    """Whether a line that closes a pair is about something later than the pair."""
     same = event.correlation is not None and event.correlation == begun.correlation
     return begun.at < event.at and not same
 
 
 def _request(key: Key) -> Key:
-    """The request of which a key is: the lines around it speak of others."""
+    """The request in a key: the lines around it are about other requests."""
     return key[:-1] if isinstance(key, tuple) and len(key) == len(_STEP) else None
 
 
@@ -464,10 +464,10 @@ def _lacks_second(
     tally: PairCount,
     at: Event | None = None,
 ) -> None:
-    """The thread has gone on, in one process, and the second line is not there.
+    """The thread has moved on, in one process, and the second line is missing.
 
-    That shows `at`, or where it stands of the partition before, if `whole` has others of that
-    request.
+    This shows at `at`, or, if `whole` has other pairs of that request, at the place of the previous
+    partition.
     """
     if not history.contiguous(begun, later) or _ended(history, begun, later):
         return
@@ -488,7 +488,7 @@ def _lacks_second(
 
 
 def _is_left(history: History, begun: Event, later: Event) -> bool:
-    """Whether the controller failed, or resigned, between two lines; in any of its logs."""
+    """Whether the controller failed or resigned between two lines, by any of its logs."""
     return any(
         event.kind in _LEFT
         and event.broker == begun.broker
@@ -512,7 +512,7 @@ def _lacks_first(
 
 
 def _whole_since(history: History, events: list[Event], then: Event, within: int) -> Event | None:
-    """A line so much earlier in a log that nothing of it is missing between the two."""
+    """An earlier line of a log such that the log has no gap between the two."""
     key = history.key(then)
     before = events[: bisect_left(events, key, key=history.key)]
     since = next((each for each in reversed(before) if each.at <= then.at - within), None)
@@ -526,7 +526,7 @@ def _about_of(event: Event) -> str:
 def _ended(history: History, a: Event, b: Event) -> bool:
     """Whether the process of two lines ended, or another began, between them.
 
-    That it `started` it says when its threads have long begun.
+    A process logs that it `started` long after its threads have begun.
     """
     return (
         b.kind not in PROCESS
@@ -546,9 +546,9 @@ _OF_REQUESTS = _OF_ONE | {"obeyed"}
 
 
 def _handled(history: History, events: list[Event], tallies: PairCounts) -> None:
-    """What a broker makes of each request, between the line that begins and the one that ends.
+    """The lines about one request, between a broker's line that begins it and the one that ends it.
 
-    That a replica starts is in this log since 2.7: before, not all of a request is.
+    This log has a replica's start since 2.7; before, it lacks part of a request.
     """
     begun: int | None = None
     done = -1
@@ -590,7 +590,7 @@ def _handled(history: History, events: list[Event], tallies: PairCounts) -> None
 
 
 def _counts(events: list[Event], begun: int, done: int, tallies: PairCounts) -> None:
-    """As many partitions are named one by one as the request, and as each of its steps, has."""
+    """A request, and each of its steps, has as many partition lines as it has partitions."""
     request, inside = events[begun], events[begun + 1 : done]
     moments = request.at, events[done].at
     around = [*events[max(0, begun - _MOMENT) : begun], *events[done + 1 : done + 1 + _MOMENT]]
@@ -604,7 +604,7 @@ def _counts(events: list[Event], begun: int, done: int, tallies: PairCounts) -> 
 
 
 def _wrong_in(request: Event, inside: list[Event], moments: tuple[int, int]) -> Iterator[Lack]:
-    """What a broker's lines of one request lack, or where they stand in another order."""
+    """The lines of one request that a broker's log lacks, or has in another order."""
     name = f"request {request.correlation} of controller {request.controller}"
     for event in inside:
         same = event.correlation in (None, request.correlation)
@@ -655,7 +655,7 @@ _STOP_OF_ONE = "stop_replica_sent_2_6"
 def _sent(history: History, events: list[Event], tallies: PairCounts) -> None:
     """A controller sends in batches: LeaderAndIsr, then UpdateMetadata, then StopReplica.
 
-    The second is logged in any case; and whoever was elected is sent a LeaderAndIsr.
+    The second is always logged; a newly elected leader is sent a LeaderAndIsr.
     """
     own = [each for each in events if each.kind in _OF_BATCHES and each.template != _STOP_OF_ONE]
     moments = {each.at for each in own if each.kind == _METADATA}
@@ -749,7 +749,7 @@ def _channels(context: RuleContext, tallies: PairCounts) -> None:
 def _missing_epoch_raises(history: History, events: list[Event], tallies: PairCounts) -> None:
     """While a controller is elected nobody else raises leader epochs, and each raise is logged.
 
-    Up to 2.5 what takes a replica out of an ISR is not.
+    Up to 2.5 the raise that removes a replica from an ISR is not logged.
     """
     if not any(event.kind == "isr_removed" for event in events):
         return
@@ -780,7 +780,7 @@ def _missing_epoch_raises(history: History, events: list[Event], tallies: PairCo
 
 
 def _in_moments(events: list[Event]) -> Iterator[Event]:
-    """Lines in their order, those of one millisecond by their leader epochs."""
+    """Lines in their order; those of one millisecond by their leader epochs."""
     for _, moment in groupby(events, key=lambda each: each.at):
         yield from sorted(moment, key=lambda each: each.leader_epoch or 0)
 
@@ -789,10 +789,10 @@ def _in_moments(events: list[Event]) -> Iterator[Event]:
 
 
 def _states(history: History, events: list[Event], tallies: PairCounts) -> None:
-    """A partition that leaves the offline state, or is made, was moved there in a line before.
+    """A partition that leaves the offline state, or is created, was moved there by an earlier line.
 
-    Each other move is looked at by its own rule. Since 2.6 that move is logged at TRACE, and what
-    is compared with it at INFO: the level may be between them.
+    Other moves have rules of their own. Since 2.6 that move is logged at TRACE, and the line that
+    is compared with it at INFO: the log level may be between them.
     """
     last: dict[tuple[str, int], Event] = {}
     for event in events:
@@ -819,7 +819,7 @@ def _states(history: History, events: list[Event], tallies: PairCounts) -> None:
 
 
 def _deletions(history: History, events: list[Event], tallies: PairCounts) -> None:
-    """A topic is made again: that its deletion is over stands before it."""
+    """A topic is created again: the line that ends its deletion comes before."""
     open_since: dict[str, Event] = {}
     handled: Event | None = None
     last: dict[str, Event] = {}
@@ -857,7 +857,7 @@ def _resumed(
     begun: Event,
     tallies: PairCounts,
 ) -> None:
-    """A deletion is (re)started where the controller handles the topics that are queued for it."""
+    """A deletion is (re)started where the controller handles the topics queued for deletion."""
     if _whole_since(history, events, begun, _AT_ONCE) is None:
         return
     named = set() if handled is None else set(_NAMES.findall(handled.detail or ""))
@@ -879,7 +879,7 @@ _OF_STARTS = {
 
 
 def _starts(history: History, events: list[Event], tallies: PairCounts) -> None:
-    """What a process logs up to the line that it has started, and before it is shut down."""
+    """The lines that a process logs before it reports its start, and before its shutdown."""
     seen: dict[str, Event] = {}
     begun: Event | None = None
     stopping = False

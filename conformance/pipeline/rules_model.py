@@ -1,18 +1,18 @@
 """Rules about a partition's states in ZooKeeper, in version order: the model can take each step.
 
-The version of a znode counts its writes, whoever wrote and whoever tells of it: so lines of all
-brokers are put in order by it, and no clock is asked. Two things are judged: what lines say of one
-version is the same everywhere (what a leader wrote of its ISR is what the controller then sends);
-and from each version to the next there is one write that the protocol has (`model_writes`). Where a
-version is missing, only that epochs did not go back more than it tells is left to other rules.
+A znode's version counts its writes, whoever writes or logs them: so it orders the lines of all
+brokers, without a clock. Two things are judged: all lines about one version agree (the ISR that a
+leader wrote is the ISR that the controller then sends); and the protocol has one write that leads
+from each version to the next (`model_writes`). Where a version is missing, only the epochs are
+compared: they did not go back. Everything else there is left to other rules.
 
-ZooKeeper's own transaction log, where it is there, tells every write of a partition, and which
-are of one life: such writes are judged for certain, and beside the lines where all of these are of
-that life.
+ZooKeeper's own transaction log, if it is there, has every write of a partition, and shows which
+belong to one life: such writes are judged with certainty, together with the lines if all lines are
+of that life.
 
-What a request says of the controller epoch of a state is not what is registered: a controller that
-finds nothing to change sends the state under its own epoch, and does not write it. Only a line that
-tells of the write itself is taken at its word.
+The controller epoch in a request need not be the registered one: a controller that finds nothing to
+change sends the state under its own epoch without writing it. Only a line about the write itself
+gives the controller epoch of a state.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ Whole = tuple[int, int, frozenset[int]]
 
 @dataclass
 class ZkVersionLines:
-    """What lines say of one version: each state with its lines, and its writer, where logged."""
+    """The lines about one version: each state with its lines, and its writer, where logged."""
 
     version: int
     shown: dict[LeaderEpochIsr, list[Event]]
 
     @property
     def whole(self) -> list[Whole]:
-        """The states of which nothing is missing: what was written, then what is logged most."""
+        """The complete states: the one that was written, then the one that is logged most often."""
         found = [
             (leader, epoch, isr)
             for leader, epoch, isr in self.shown
@@ -74,7 +74,7 @@ class ZkVersionLines:
 
     @property
     def writer(self) -> int | None:
-        """The controller epoch of the write, from the line that shows it."""
+        """The controller epoch of the write, from the line about the write itself."""
         for events in self.shown.values():
             for event in events:
                 if event.kind == STATE_WRITTEN:
@@ -85,7 +85,7 @@ class ZkVersionLines:
 
 
 def check(context: RuleContext, release: str | None) -> None:
-    """Every partition's lives, version by version."""
+    """Checks every partition's lives, version by version."""
     presets = presets_for(release)
     for versions in lives(
         context.history, context.innocent([*context.history.events, *context.history.transactions])
@@ -187,7 +187,7 @@ def _with_writes(
     found: Lives,
     written: list[Event],
 ) -> Iterator[dict[int, ZkVersionLines]]:
-    """Lives by lines, and those of the transaction log: together where there is one of each."""
+    """Lives by lines and lives by the transaction log; merged if there is one of each."""
     znodes = ZnodeHistory(written)
     of_lines: dict[tuple[str, int], list[tuple[int, str, int, int]]] = defaultdict(list)
     of_znodes: dict[tuple[str, int], list[StateZnodeLifetime]] = defaultdict(list)
@@ -214,7 +214,7 @@ def _with_writes(
 
 
 def state_of_line(event: Event) -> LeaderEpochIsr | None:
-    """What a line shows the state under its version; None where it tells nothing of it."""
+    """The state under its version, as a line shows it; None if the line shows none."""
     if event.version is None or event.isr is None:
         return None
     isr = frozenset(event.isr)
@@ -228,7 +228,7 @@ def state_of_line(event: Event) -> LeaderEpochIsr | None:
 
 
 def _one_state(context: RuleContext, registered: ZkVersionLines) -> None:
-    """All lines about one version agree; what is logged least often is wrong."""
+    """All lines about one version agree; the value that is logged least often is wrong."""
     context.looked(ONE_STATE, len(registered.shown))
     if len(registered.shown) < 2:
         return
@@ -269,7 +269,7 @@ def _beside(history: History, known: list[Event], event: Event) -> Event:
 
 
 def _leader_wrote(context: RuleContext, before: ZkVersionLines, after: ZkVersionLines) -> None:
-    """A leader writes over a version that it was sent, or wrote: it is the leader there."""
+    """A leader overwrites only a version that it was sent or wrote: it is the leader there."""
     if not before.whole:
         return
     leader, _, _ = before.whole[0]
@@ -295,7 +295,7 @@ def _leader_wrote(context: RuleContext, before: ZkVersionLines, after: ZkVersion
 
 
 def _complete(before: ZkVersionLines, after: ZkVersionLines) -> None:
-    """A leader's own write leaves leader and leader epoch as they were, and does not tell them."""
+    """A leader's own write keeps leader and leader epoch, and does not log them."""
     if not before.whole or after.whole:
         return
     leader, epoch, _ = before.whole[0]
@@ -366,7 +366,7 @@ def _agree(one: LeaderEpochIsr, other: LeaderEpochIsr) -> bool:
 
 
 def _belief(item: tuple[LeaderEpochIsr, list[Event]]) -> tuple[int, int, int, int]:
-    """What was written; then most lines; then who wrote it knows best; then what tells most."""
+    """Trust in a line: the write itself; then most lines; then the writer's; then the fullest."""
     state, events = item
     written = any(event.kind == STATE_WRITTEN for event in events)
     own = any(event.kind in _LEADERS_OWN or event.kind == "partition_changed" for event in events)
@@ -386,7 +386,7 @@ def _first(events: list[Event]) -> Event | None:
 
 
 def another_life(history: History, a: Event, b: Event) -> bool:
-    """Whether a line shows that the topic, or its ZooKeeper, began anew between two lines."""
+    """Whether a line shows that the topic or its ZooKeeper began anew between two lines."""
     return not _both_written(a, b) and bool(
         history.reset(a, b)
         or history.reset(b, a)
@@ -410,7 +410,7 @@ def _replica_began_anew(history: History, a: Event, b: Event) -> bool:
 
 
 def same_life(history: History, a: Event, b: Event) -> bool:
-    """Whether a line that shows a new topic or a new ZooKeeper would be here."""
+    """Whether the logs would have a line that shows a new topic or a new ZooKeeper."""
     if _both_written(a, b):
         return True
     epoch = max(a.controller_epoch or 0, b.controller_epoch or 0)
@@ -447,17 +447,17 @@ def _deletions_are_logged(a: Event, b: Event) -> bool:
 
 
 def _has_a_log(event: Event) -> bool:
-    """Whether its broker made the log of a replica before: UpdateMetadata follows LeaderAndIsr."""
+    """Whether its broker created the replica's log before: UpdateMetadata follows LeaderAndIsr."""
     return event.kind == "metadata_cached" and event.broker in (event.replicas or ())
 
 
 def _both_written(a: Event, b: Event) -> bool:
-    """Whether both are writes of one life, as ZooKeeper's transaction log has them."""
+    """Whether both are writes of one life, by ZooKeeper's transaction log."""
     return a.kind == b.kind == STATE_WRITTEN
 
 
 def source_of(switch: str) -> str:
-    """The KIP or the ticket of a switch."""
+    """The KIP or JIRA ticket of a switch."""
     from model.versions import SWITCHES
 
     return SWITCHES[switch].source

@@ -1,11 +1,11 @@
-"""Order of steps in one process's log: each must follow its predecessor.
+"""Rules about the order of steps in one process's log: each must follow its predecessor.
 
 A broker logs that it received a request before it logs that it handles, completes or refuses it; a
 replica leaves the state that the controller last put it in. One thread writes these lines at one
-level, so that a step without its predecessor was not taken, if nothing of the log is missing.
+level, so a step without its predecessor was not taken, if nothing of the log is missing.
 
 The model has these steps and not the lines that log them, so lines are compared. If more than a few
-predecessors are missing, the log was filtered, and no absence proves anything.
+predecessors are missing, the log was filtered, and a missing line proves nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Torn = tuple[Event, str, str]
 
 
 def check(context: RuleContext) -> None:
-    """Each log by itself."""
+    """Checks each log separately."""
     whole: dict[str, int] = defaultdict(int)
     torn: dict[str, list[Torn]] = defaultdict(list)
     history = context.history
@@ -94,9 +94,9 @@ def _requests_before(events: list[Event]) -> dict[int, Event]:
 def _requests(
     context: RuleContext, events: list[Event], others: dict[int, Event], torn: list[Torn]
 ) -> int:
-    """How many lines of requests about one partition have the one before; the others are noted.
+    """Counts request lines about a partition that have their predecessor; notes the others.
 
-    A line that is wrong, by another rule, may be the one that seems to be missing after it.
+    A line that another rule finds wrong may be the predecessor that seems to be missing.
     """
     whole = 0
     requests: dict[tuple[int | None, ...], list[Event]] = defaultdict(list)
@@ -136,7 +136,7 @@ def _requests(
 
 
 def _replicas(history: History, events: list[Event], torn: list[Torn]) -> int:
-    """The same of the states of one partition's replicas, in one term as controller."""
+    """The same for the states of one partition's replicas, in one term as controller."""
     whole = 0
     replicas: dict[int | None, list[Event]] = defaultdict(list)
     for event in events:
@@ -163,7 +163,7 @@ def _replicas(history: History, events: list[Event], torn: list[Torn]) -> int:
 
 
 def _turned(events: list[Event], number: int, a: Event, b: Event) -> bool:
-    """Whether the two go together in the other order, and stand in one millisecond."""
+    """Whether the two are consistent in the other order, and of one millisecond."""
     before = events[number - 1] if number else None
     return (
         a.at == b.at

@@ -1,9 +1,8 @@
 """Rules about states that controllers write: epochs grow, one leader each, from the ISR.
 
-Between neighbouring versions of a state the model says which writes there are (`rules_model`). What
-is compared here it cannot say: a line that contradicts itself is no evidence for a write, releases
-up to 1.0 log no version, and who starts as leader is seen in another broker's lines, where the
-version does not stand.
+The model says which writes may lead from one version of a state to the next (`rules_model`). These
+rules compare what it cannot: a line that contradicts itself is no evidence for a write, releases up
+to 1.0 log no version, and the broker that starts as leader logs it without the version.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _LEADERS_OWN_ISR = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
 
 
 def check(context: RuleContext) -> None:
-    """What one line shows by itself first, so that a bad line is not compared with good ones."""
+    """Checks each line by itself first, so that a bad line is not compared with good ones."""
     for event in context.history.events:
         _leader_in_isr(context, event)
         _writers_epoch(context, event)
@@ -88,7 +87,7 @@ def _writers_epoch(context: RuleContext, event: Event) -> None:
 
 
 def _epochs_grow(context: RuleContext) -> None:
-    """Writes of all controllers, in the order of their epochs and of each one's lines."""
+    """Compares all controllers' writes, in the order of their epochs and of each one's lines."""
     history = context.history
     written: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
     for event in context.innocent(history.events):
@@ -136,7 +135,7 @@ def _is_not_kept(event: Event) -> bool:
 
 
 def _step(event: Event) -> ValueSeen:
-    """A replica that is taken out of an ISR without it is in no write: the line has what is there.
+    """Removing a replica that is not in the ISR writes nothing: the line has the current state.
 
     The last member stays in the ISR that is written without a leader.
     """
@@ -172,10 +171,10 @@ def _one_leader(
 
 
 def _leaders_are_the_elected(context: RuleContext) -> None:
-    """Who starts as leader in an epoch is whom the controller wrote for it.
+    """The broker that starts as leader in an epoch is the one that the controller wrote for it.
 
-    Compared across brokers by epoch, where the whole logs of both are here, or lines would show a
-    new topic or ZooKeeper between; and only within one life of the topic.
+    Compared across brokers by epoch, if both logs are complete, or lines would show a new topic or
+    ZooKeeper in between; and only within one life of the topic.
     """
     history = context.history
     written: dict[tuple[int | None, str, int, int], list[Event]] = defaultdict(list)
@@ -235,7 +234,7 @@ def _leaders_are_the_elected(context: RuleContext) -> None:
 
 
 def _fetched_from_the_leader(context: RuleContext) -> None:
-    """Whom a follower fetches from in a leader epoch is who leads in it (2.1 and later)."""
+    """A follower fetches from the leader of its leader epoch (2.1 and later)."""
     history = context.history
     leaders: dict[tuple[str, int, int], list[tuple[int | None, Event]]] = defaultdict(list)
     for event in context.innocent(history.events):
@@ -291,7 +290,7 @@ def _by_time(a: Event, b: Event) -> tuple[Event, Event]:
 
 
 def _joined(context: RuleContext) -> Callable[[Event, Event], bool]:
-    """Nothing written to a partition between two lines can be missing.
+    """Whether no write of a partition between two lines can be missing.
 
     Within one controller epoch its one writer's log decides. Across epochs, the log of every
     controller in between has to be here as well.

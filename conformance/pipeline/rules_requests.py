@@ -1,9 +1,9 @@
 """Rules about a controller's requests: sent, received, handled, and what the broker then holds.
 
-A broker receives what the controller sent, carries it out, and holds the last leader epoch sent.
-All of that is compared by values in the lines: by the number of the request within one log, by
-controller epochs between logs, never by two brokers' clocks. The model's requests have no number:
-in it any that was sent may come, so that what came is compared with what was sent.
+A broker receives the requests that the controller sent, handles them, and holds the last leader
+epoch sent. Lines are compared by their values: by the correlation id within one log, by controller
+epochs between logs, never by two brokers' clocks. The model's requests have no correlation id: any
+request sent may arrive there. So these rules compare received requests with sent ones.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Partition = tuple[str, int]
 
 
 def check(context: RuleContext) -> None:
-    """Each partition by itself: request by request, then what was received and held."""
+    """Checks each partition separately: request by request, then what was received and held."""
     partitions: dict[Partition, list[Event]] = defaultdict(list)
     kinds = _STEPS | _REFUSED | _STARTED | _RECEIVED | {*_ARRIVES.values(), *_WRITES}
     for event in context.history.events:
@@ -96,8 +96,8 @@ def _is_not_taken(template: str) -> bool:
 def _handled_as_received(context: RuleContext, events: list[Event]) -> None:
     """Lines of one request about one partition: it is received, handled, and completed.
 
-    Lines in one log that make such a request together, and name another broker or another number
-    in one of them, are not of two requests: each of those would be there in part.
+    If lines in one log form such a request together, but one names another broker or number, they
+    are not of two requests: each of those would be there in part.
     """
     groups: list[list[Event]] = []
     newest: dict[tuple[int | None, ...], list[Event]] = {}
@@ -131,7 +131,7 @@ def _handled_as_received(context: RuleContext, events: list[Event]) -> None:
 
 
 def _torn(context: RuleContext, one: list[Event], other: list[Event]) -> None:
-    """Two requests in one log, of each of which a line is missing that the other one has."""
+    """Two requests in one log that each lack a line which the other has."""
     lines = sorted([*one, *other], key=context.history.key)
     if tuple(each.kind for each in lines) != _IN_ORDER or any(
         id(e) in context.blamed for e in lines
@@ -204,9 +204,9 @@ def _leads(event: Event) -> bool:
 
 
 def _batches(context: RuleContext) -> None:
-    """A request of several partitions: it is handled and finished with one controller and number.
+    """A request of several partitions is handled and finished with one controller and number.
 
-    Nothing of it is left out where large clusters are judged in parts: it tells of no partition.
+    Large clusters judged in parts keep all of these lines: they are about no partition.
     """
     logs: dict[tuple[str, int], list[Event]] = defaultdict(list)
     history = context.history
@@ -248,7 +248,7 @@ def _batches(context: RuleContext) -> None:
 
 
 def _as_many(context: RuleContext, begun: Event, done: Event) -> None:
-    """Both lines of one request count its partitions."""
+    """Both lines of one request have the same number of partitions."""
     if begun.detail is None or done.detail is None or begun.detail == done.detail:
         return
     context.report(
@@ -262,7 +262,7 @@ def _as_many(context: RuleContext, begun: Event, done: Event) -> None:
 
 
 def _inside_a_batch(context: RuleContext, begun: Event, done: Event, lines: list[Event]) -> None:
-    """What is done and refused of a request while it is handled, under one lock, is of it."""
+    """Lines logged while a request is handled, under one lock, belong to that request."""
     history = context.history
     if (begun.controller, begun.correlation) != (done.controller, done.correlation):
         return
@@ -399,19 +399,19 @@ def _received_epochs_grow(context: RuleContext, events: list[Event]) -> None:
 
 
 def _was_sent_before(one: Event, other: Event) -> bool:
-    """A controller numbers what it sends; a first copy may arrive after what was sent later."""
+    """A controller numbers its requests; a first copy may arrive after a later request."""
     same = (one.controller, one.controller_epoch) == (other.controller, other.controller_epoch)
     return same and (one.correlation or 0) < (other.correlation or 0)
 
 
 def _noted(steps: list[ValueSeen]) -> Iterable[list[ValueSeen]]:
-    """Where lines are left out: each step that fell when all were there, and from what."""
+    """Where lines are left out: each fall that was noted when all were there, and from where."""
     by = {step.event.where: step for step in steps}
     return [[by[s.event.beside], s] for s in steps if s.event.beside in by and s.event.beside]
 
 
 def _holds_as_received(context: RuleContext, events: list[Event]) -> None:
-    """What a refusal says of the leader epoch that is held, beside the one that was taken last."""
+    """Compares the held leader epoch in a refusal with the leader epoch applied last."""
     history = context.history
     held: Event | None = None
     taken = False
@@ -462,10 +462,10 @@ def _holds_as_received(context: RuleContext, events: list[Event]) -> None:
 
 
 def _holds_between_its_starts(context: RuleContext, events: list[Event]) -> None:
-    """What a refusal says of the leader epoch that is held, beside starts in another log.
+    """Compares the held leader epoch in a refusal with starts in another log.
 
     Up to 2.7 leaders log their starts in server.log, with the epoch held before: one process holds
-    no less than at its last start, and no more than it says at its next one.
+    no less than at its last start, and no more than its next start reports.
     """
     history = context.history
     starts: dict[int | None, list[Event]] = defaultdict(list)
@@ -577,10 +577,10 @@ def _starts_as_received(context: RuleContext, events: list[Event]) -> None:
 
 
 def _starts_as_written(context: RuleContext, events: list[Event]) -> None:
-    """Nobody starts in a leader epoch above those that controllers write later.
+    """No broker starts in a leader epoch above those that controllers write later.
 
-    Brokers' clocks may be apart: only what lies further from each other is certain, or stands in
-    one log, where the controller itself is the one that starts.
+    Brokers' clocks may differ: a case is certain only if the lines are further apart than that, or
+    in one log, because the controller itself starts.
     """
     history = context.history
     written = sorted(
@@ -635,9 +635,9 @@ def _starts_as_written(context: RuleContext, events: list[Event]) -> None:
 def _starts_from_the_write(context: RuleContext, events: list[Event]) -> None:
     """The leader that a controller writes starts in that leader epoch, with the ISR of the write.
 
-    In a leader epoch its leader alone changes the ISR, and starts first. Where a broker starts in a
+    In a leader epoch only its leader changes the ISR, and it starts first. If a broker starts in a
     leader epoch that no line has, and not in the one written for it just before, one of the two
-    lines is wrong: the write, if its epoch does not follow on the one before.
+    lines is wrong: the write, if its epoch does not follow the one before.
     """
     history = context.history
     writes = [e for e in events if e.kind in _WRITES and e.leader_epoch is not None]
@@ -695,7 +695,7 @@ def _starts_from_the_write(context: RuleContext, events: list[Event]) -> None:
 
 
 def _starts_as_raised(context: RuleContext, events: list[Event]) -> None:
-    """The leader epoch that a controller raises for a move is the one that its leader starts in."""
+    """The leader starts in the leader epoch that the controller raises for a reassignment."""
     starts = [e for e in events if e.kind == "leader_started" and e.leader_epoch is not None]
     for event in events:
         if event.kind != "leader_epoch_raised" or event.leader_epoch is None:
@@ -754,17 +754,17 @@ def _starts_with_the_isr(
 
 @dataclass
 class _Channel:
-    """What one controller sent of one partition to one broker, and what came there."""
+    """What one controller sent about one partition to one broker, and what arrived there."""
 
     sent: list[Event]
     came: list[Event]
 
 
 def _arrives_as_sent(context: RuleContext, events: list[Event]) -> None:
-    """Requests of one controller come in the order in which they were sent, as they were sent.
+    """Requests of one controller arrive unchanged, in the order in which they were sent.
 
-    So a line that no sent one is like is wrong, where a later one is like one, and the sender's log
-    is whole from the election of that controller to there.
+    So a received line that equals no sent one is wrong, if a later one equals one, and the sender's
+    log is without gaps from the election of that controller to there.
     """
     channels: dict[tuple[str, int, int, int], _Channel] = defaultdict(lambda: _Channel([], []))
     for event in events:
@@ -854,7 +854,7 @@ def _differs(a: Event, b: Event, name: str) -> bool:
 
 
 def since_elected(context: RuleContext, sent: Event, until: Event) -> bool:
-    """Whether all that this controller sent since its election is here, up to a line."""
+    """Whether everything that this controller sent since its election is here, up to a line."""
     history = context.history
     place = history.places[sent.file]
     if not place.sole or not history.contiguous(sent, until):
@@ -867,7 +867,7 @@ def since_elected(context: RuleContext, sent: Event, until: Event) -> bool:
 
 
 def _attested(events: Iterable[Event], sent: Event, came: Event) -> bool:
-    """Whether other lines of that state say what came, and not what was sent."""
+    """Whether other lines of that state confirm the received request, and not the sent one."""
     names = [name for name in _CONTENT if _differs(sent, came, name)]
     votes = [0, 0]
     for each in events:
@@ -890,7 +890,7 @@ def _text(event: Event) -> str:
 
 
 def _newest(written: Iterable[Event]) -> tuple[list[int], list[Event]]:
-    """Controller epochs that wrote, and the newest leader epoch that was written up to each."""
+    """Controller epochs with writes, and the newest leader epoch written up to each."""
     by: dict[int, Event] = {}
     for each in written:
         epoch = each.controller_epoch or 0
@@ -905,7 +905,7 @@ def _newest(written: Iterable[Event]) -> tuple[list[int], list[Event]]:
 
 
 def _no_older_than_written(context: RuleContext, events: list[Event]) -> None:
-    """A controller reads what those before it wrote: it tells nobody of an older leader epoch."""
+    """A controller reads the writes of earlier ones: it sends no older leader epoch."""
     history = context.history
     written: dict[int, list[Event]] = defaultdict(list)
     for event in events:
