@@ -1,1 +1,1 @@
-"""Reading the logs of real brokers: files, lines, records, templates, typed events."""
+"""Reads the logs of real brokers: files, lines, records, templates, typed events."""

@@ -2,12 +2,12 @@
 
     python -m conformance.ingest.collect KAFKA_GIT > conformance/ingest/statements.tsv
 
-KAFKA_GIT is a clone of apache/kafka with its tags. Every call of a logger in the classes of `FILES`
-is found at every release; what is kept of it is the logger, the level, the first and last release
-that has it, the kind of event that a template makes of it, and the shape of the message (`{}` for
-what is put in). How a message is put together is read from the call itself: literals joined by
-`+`, `format`, interpolation, SLF4J's `{}`, `if` in between, and values that are named in the same
-file, or in `_ELSEWHERE`. A call whose text is made elsewhere has the shape `{}`.
+KAFKA_GIT is a clone of apache/kafka with its tags. The tool finds every logger call in the classes
+of `FILES` at every release. It keeps the logger, the level, the first and last release with the
+call, the kind of event that a template makes of it, and the shape of the message (`{}` for inserted
+values). The shape is read from the call itself: literals joined by `+`, `format`, interpolation,
+SLF4J's `{}`, `if` in between, and values that are defined in the same file, or in `_ELSEWHERE`. A
+call whose text is made elsewhere has the shape `{}`.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class CollectedStatement:
 
 @dataclass
 class _Source:
-    """What one file holds: statements by class, and of whom each class inherits."""
+    """The content of one file: statements by class, and the superclasses of each class."""
 
     statements: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     parents: dict[str, set[str]] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class _Source:
 
 
 def statements_of(sources: Iterable[tuple[str, str]]) -> set[CollectedStatement]:
-    """The statements of files (path and text) of one release."""
+    """The statements of the files (path and text) of one release."""
     read = [(_package(path, text), _read(text)) for path, text in sources]
     parents: dict[str, set[str]] = {}
     loggers: dict[str, str] = {}
@@ -178,9 +178,9 @@ def _read(text: str) -> _Source:
 
 
 def _types(text: str, source: _Source) -> Iterator[tuple[int, int, str]]:
-    """Where each class or object that has a logger begins and ends, with its name in the JVM.
+    """Where each class or object with a logger begins and ends, with its name in the JVM.
 
-    A class inside another that is no `Logging` of its own writes as the outer one.
+    An inner class that is no `Logging` itself logs as the outer class.
     """
     around: list[tuple[int, str]] = []  # where those end that stand open, and their names
     for found in _TYPE.finditer(text):
@@ -202,7 +202,7 @@ def _types(text: str, source: _Source) -> Iterator[tuple[int, int, str]]:
 
 
 def _head(text: str, start: int) -> tuple[str, int | None]:
-    """What stands between a class's name and its body, and where that opens, if it has one."""
+    """The text between a class's name and its body, and the start of the body, if any."""
     at = start
     while at < len(text):
         if text[at] in "([":
@@ -240,7 +240,7 @@ def _without_comments(text: str) -> str:
 
 
 def _string_end(text: str, start: int) -> int:
-    """The place after a string that begins at `start` (its quote), with what is put into it."""
+    """The end of the string that begins at `start` (its quote), and the values inserted into it."""
     quote = '"""' if text.startswith('"""', start) else '"'
     interpolated = start > 0 and text[start - 1] in "sf"
     at = start + len(quote)
@@ -280,7 +280,7 @@ def _closing(text: str, opened: int) -> int:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """Split at a separator that stands in no bracket and no string."""
+    """Splits at a separator outside brackets and strings."""
     parts, start, at = [], 0, 0
     while at < len(text):
         each = text[at]
@@ -369,7 +369,7 @@ def _at_else(text: str) -> tuple[str, str]:
 
 
 def _formatted(expression: str) -> str | None:
-    """What stands before a `.format(...)` at the end."""
+    """The text before a `.format(...)` at the end."""
     at = 0
     while at < len(expression):
         if expression[at] == '"':
@@ -431,7 +431,7 @@ def _named(name: str, before: str, depth: int) -> list[str]:
 
 
 def _expression(text: str) -> str:
-    """The expression at the start of a text: to the end of a line that does not go on."""
+    """The expression at the start of a text, up to the end of a line that is not continued."""
     at = 0
     while at < len(text):
         each = text[at]
@@ -462,7 +462,7 @@ def _tidy(shape: str) -> str:
 
 
 def release_of(tag: str) -> tuple[int, ...] | None:
-    """The minor release that a tag is of, such as (2, 8); None for any other tag."""
+    """The minor release of a tag, such as (2, 8); None for any other tag."""
     found = _RELEASE.fullmatch(tag)
     if found is None:
         return None
@@ -521,7 +521,7 @@ def _kind(statement: CollectedStatement, releases: tuple[tuple[int, ...], ...]) 
 
 
 def main() -> None:
-    """Write the table to standard output."""
+    """Writes the table to standard output."""
     if len(sys.argv) != 2:
         sys.exit("usage: python -m conformance.ingest.collect KAFKA_GIT, a clone of apache/kafka")
     for statement, releases in sorted(collect(sys.argv[1]).items()):

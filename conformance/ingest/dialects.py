@@ -1,4 +1,4 @@
-"""Which log templates hold for which releases of Kafka.
+"""Selects the log templates that apply to each release of Kafka.
 
 A dialect is a table of templates. Most lines were never changed, so the older dialect has the
 newer forms too. Without a release, all forms are understood.
@@ -43,7 +43,7 @@ Matched = tuple[Template, dict[str, Any], tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Dialect:
-    """Templates by logger; `releases` in words, for the report."""
+    """Templates by logger; `releases` describes the releases, for the report."""
 
     name: str
     releases: tuple[str, ...]
@@ -51,16 +51,16 @@ class Dialect:
 
     @cached_property
     def by_logger(self) -> dict[str, tuple[Template, ...]]:
-        """The templates that a logger may have written, in the table's order."""
+        """The templates that a logger may have written, in table order."""
         table: dict[str, list[Template]] = {}
         for template in self.templates:
             table.setdefault(template.logger, []).append(template)
         return {logger: tuple(found) for logger, found in table.items()}
 
     def _candidates(self, logger: str, start: str) -> tuple[Template, ...]:
-        """The templates of a logger that a text may fit which starts so, in the table's order.
+        """The templates of a logger that may match a text with this beginning, in table order.
 
-        A companion object logs as `kafka.log.UnifiedLog$` what its class has templates for.
+        A companion object logs as `kafka.log.UnifiedLog$`, with the templates of its class.
         """
         known = self._by_start.get((logger, start))
         if known is None:
@@ -156,7 +156,7 @@ DIALECTS: dict[str, Dialect] = {each.name: each for each in (KAFKA_2, KAFKA_BEFO
 def dialect_for(release: str | None) -> Dialect:
     """The dialect of a release such as "2.7" or 2.7.2; all forms of lines when none is named.
 
-    Raises KeyError, with the releases that are known, for any other.
+    Raises KeyError, which lists the known releases, for any other.
     """
     if release is None:
         return ANY
@@ -169,7 +169,7 @@ def dialect_for(release: str | None) -> Dialect:
 
 
 def skeleton(logger: str, message: str) -> str:
-    """A message with its numbers, partitions and lists taken out, to count what is not known."""
+    """A message without its numbers, partitions and lists, to count unknown messages."""
     text = _WORDS_IN_BRACKETS.sub("(..)", message[:400])
     text = _NUMBER.sub("N", _NAMED_PARTITION.sub("T-P", text))
     return f"{short_name(logger)}: {text[:160]}"

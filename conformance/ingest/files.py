@@ -1,9 +1,9 @@
-"""Log files: which files are logs, whose they are, and in which order they were written.
+"""Finds log files: which files are logs, whose they are, and in which order they were written.
 
 A cluster is a folder: the one given, or each of its sub-folders when these are clusters of their
-own. Sub-folders are brokers of one cluster when each holds the lines of one broker only, no
-broker has two of them, and no two name different cluster ids, unless brokers name both: their
-ZooKeeper was a new one then.
+own. Sub-folders are brokers of one cluster when each holds the lines of one broker only, no broker
+has two of them, and no two name different cluster ids; but if brokers name both ids, their
+ZooKeeper was replaced, and they are one cluster.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _PEEKED = 12  # files of a folder that are opened to tell whose it is
 
 @dataclass(frozen=True)
 class LogFile:
-    """One log file, where it lies, and where it stands among its neighbours."""
+    """One log file, its path, and its position among its neighbours."""
 
     cluster: str
     name: str  # as shown, and as it was given
@@ -73,7 +73,7 @@ class LogFile:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A file or folder that was left alone, and why."""
+    """A file or folder that was skipped, and why."""
 
     name: str
     reason: str
@@ -94,7 +94,7 @@ class LogSources:
 
 
 def discover(paths: Sequence[str]) -> LogSources:
-    """Sort the files under `paths` into logs, traces and the rest.
+    """Sorts the files under `paths` into logs, traces and the rest.
 
     A file that is named is always read; in a folder, files that are no logs are skipped. Raises
     FileNotFoundError, naming the path, when one does not exist, NotAFileError for a pipe or a
@@ -150,7 +150,7 @@ def is_trace(path: str) -> bool:
 
 @dataclass
 class _Left:
-    """What a walk through folders leaves behind: no logs, and what it could not look into."""
+    """What a walk through folders skips: files that are no logs, and unreadable ones."""
 
     skipped: list[Skipped] = field(default_factory=list)
     closed: list[Skipped] = field(default_factory=list)
@@ -263,8 +263,8 @@ def _units(folder: str, inside: list[str]) -> list[tuple[str, list[str]]]:
 def _clusters(units: list[tuple[str, list[str]]]) -> Iterator[tuple[str, list[str]]]:
     """Several given folders are one cluster when they are its brokers' folders.
 
-    ZooKeeper's transactions are of the one cluster whose logs are there; of several, of the one in
-    whose folder they lie.
+    ZooKeeper's transactions belong to the one cluster whose logs are there; with several clusters,
+    to the one in whose folder they are.
     """
     kept = [[path for path in inside if is_transaction_log(path)] for _, inside in units]
     logs = [
@@ -306,9 +306,9 @@ def _one_cluster(of_parts: Iterable[list[str]]) -> bool:
 
 
 def _are_linked(groups: list[set[str]]) -> bool:
-    """Whether each group of cluster ids shares one with another, and so all are of one cluster.
+    """Whether each group of cluster ids shares one with another, so that all are one cluster.
 
-    A new ZooKeeper gives its cluster another id (KIP-78), which brokers that saw both tell.
+    A new ZooKeeper gives its cluster another id (KIP-78); brokers that saw both log both.
     """
     linked, apart = set[str](), [group for group in groups if group]
     while apart:
@@ -321,7 +321,7 @@ def _are_linked(groups: list[set[str]]) -> bool:
 
 
 def _ids_in(paths: list[str]) -> set[str]:
-    """All cluster ids in files, wherever in them."""
+    """All cluster ids anywhere in these files."""
     found: set[bytes] = set()
     for path in paths:
         tail = b""
@@ -335,7 +335,7 @@ def _ids_in(paths: list[str]) -> set[str]:
 
 
 def _peek(paths: list[str]) -> tuple[set[int], set[str]]:
-    """Brokers and cluster ids named in the first lines of some of the files."""
+    """Brokers and cluster ids in the first lines of some of the files."""
     brokers: set[int] = set()
     clusters: set[str] = set()
     step = max(1, len(paths) // _PEEKED)

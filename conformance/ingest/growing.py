@@ -1,8 +1,8 @@
-"""Log files that grow, roll and are compressed while they are read: how far each was read.
+"""Follows log files that grow, roll and are compressed meanwhile: how far each was read.
 
 A file is identified by its log and first line, even after renaming or compression. Batches end at a
-record boundary. When several files lag, they end at about the same time in each, so that what one
-broker did is judged beside what the others did then.
+record boundary. When several files lag, their batches end at about the same time, so that one
+broker's lines are judged together with the other brokers' lines of that time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SHORTER = "is shorter than what was read of it; it was cut or replaced"
 
 @dataclass(frozen=True)
 class FileProgress:
-    """How far one file was read. Bytes are those of the text, also where it is packed."""
+    """How far one file was read, in bytes of uncompressed text."""
 
     cluster: str
     stream: str
@@ -62,7 +62,7 @@ class ReadOffsets:
 
     @classmethod
     def of_json(cls, said: Mapping[str, Any]) -> ReadOffsets:
-        """What `as_data` gave."""
+        """Restores the result of `as_data`."""
         return cls(
             {name: FileProgress(**reach) for name, reach in said.get("files", {}).items()},
             int(said.get("quiet", 0)),
@@ -72,7 +72,7 @@ class ReadOffsets:
 
 @dataclass(frozen=True)
 class FileChunk:
-    """A part of one file to be parsed: from `since` on, up to the byte `until`."""
+    """A part of one file to parse: from byte `since` up to byte `until`."""
 
     name: str
     path: str
@@ -82,7 +82,7 @@ class FileChunk:
 
 @dataclass
 class _Look:
-    """New text of one file, and whether there is more of it than was looked at."""
+    """New text of one file, and whether more follows."""
 
     name: str
     reach: FileProgress
@@ -92,9 +92,9 @@ class _Look:
 
 
 def logs_by_name(found: LogSources) -> dict[str, LogFile]:
-    """The logs that have a whole first line, by a name that stays when they are rolled.
+    """The logs with a complete first line, by a name that stays the same when they are rolled.
 
-    ZooKeeper's transactions are no lines, and are not followed.
+    ZooKeeper's transaction logs have no lines, and are not followed.
     """
     names: dict[str, LogFile] = {}
     for log in found.logs:
@@ -113,7 +113,7 @@ def logs_by_name(found: LogSources) -> dict[str, LogFile]:
 
 
 def discover_now(folder: str) -> LogSources:
-    """What the folder holds now; nothing while it is not there."""
+    """The present content of the folder; nothing while the folder does not exist."""
     try:
         return discover([folder])
     except (FileNotFoundError, NotAFileError):
@@ -123,7 +123,7 @@ def discover_now(folder: str) -> LogSources:
 def next_offset(
     folder: str, start: ReadOffsets, final: bool = False, most: int = MOST
 ) -> ReadOffsets:
-    """How far the files can be read now. `final` takes what is there as all that will be."""
+    """How far the files can be read now. `final` treats the present content as complete."""
     logs = logs_by_name(discover_now(folder))
     files = _with_new(start.files, logs)
     newest = {log.stream: name for name, log in logs.items()}  # in order: the last one stays
@@ -145,7 +145,7 @@ def next_offset(
 
 
 def chunks(folder: str, start: ReadOffsets, end: ReadOffsets) -> list[FileChunk]:
-    """What is to be parsed between two offsets. A file that is gone comes with that reason."""
+    """The chunks to parse between two offsets. A file that is gone has that as its reason."""
     logs = logs_by_name(discover_now(folder))
     found = []
     for name, until in end.files.items():
@@ -160,7 +160,7 @@ def chunks(folder: str, start: ReadOffsets, end: ReadOffsets) -> list[FileChunk]
 
 
 def closed(folder: str) -> list[Skipped]:
-    """What cannot be read at all, now. A log that is still empty is not among it."""
+    """Files that cannot be read now. A log that is still empty is not among them."""
     found = list(discover_now(folder).closed)
     for log in discover_now(folder).logs:
         try:
@@ -190,7 +190,7 @@ def _with_new(
 
 
 def _first_line(path: str) -> bytes | None:
-    """None while it is still being written."""
+    """The first line; None while it is still being written."""
     head = b""
     try:
         for piece in bytes_of(path, checked=False):
@@ -206,7 +206,7 @@ def _first_line(path: str) -> bytes | None:
 def _look(
     name: str, log: LogFile, reach: FileProgress, limit: int, patience_ends: bool, whole: bool
 ) -> _Look:
-    """New text of a file. `whole`: nothing will be added, so that its last line needs no end."""
+    """New text of a file. `whole`: nothing will be added, so its last line needs no line feed."""
     look = _Look(name, reach, b"", False)
     packed = is_packed(log.path)
     if not packed:
@@ -242,7 +242,7 @@ def _look(
 
 
 def _closed_end(text: bytes) -> int:
-    """Where the last record starts whose logger is still to come; else the end of the text."""
+    """The start of the last record if its logger is still missing; else the end of the text."""
     last = None
     end = len(text)
     while end > 0:
@@ -257,7 +257,7 @@ def _closed_end(text: bytes) -> int:
 
 
 def _align(looks: list[_Look]) -> None:
-    """Cut the texts at the moment up to which those that have more were read."""
+    """Cuts the texts at the moment up to which the files that have more were read."""
     moments = []
     for look in looks:
         if look.more:

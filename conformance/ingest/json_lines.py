@@ -1,7 +1,7 @@
-"""Lines that are JSON objects: a JSON layout, or a log line inside one of the values.
+"""Reads lines that are JSON objects: a JSON layout, or a log line inside one of the values.
 
 Fields are recognized by their values: the logger has a name like those of Kafka's loggers, the time
-parses as a time, and the message is the rest. Sources of the shapes it was tried on: JsonLayout,
+parses as a time, and the message is the rest. Sources of the tested shapes: JsonLayout,
 JsonTemplateLayout and GelfLayout of log4j 2, logstash-logback, ECS, Docker's json-file driver,
 journald, Loki, CloudWatch, Google's and Azure's exports, Filebeat, Fluent Bit, Vector, Splunk.
 """
@@ -39,12 +39,12 @@ _RECORD = re.compile(rf"\b(?:{LEVEL})\b")
 
 
 def value_at(line: str, path: Path) -> Any:
-    """What a line has at a path; None where it is no object or has nothing there."""
+    """The value at a path of a line; None if the line is no object or has nothing there."""
     return _at(_object(line), path)
 
 
 def texts_of(line: str) -> Iterator[tuple[Path, str]]:
-    """The short texts of an object, which may tell whose line it is, and where they are."""
+    """The short texts of an object, which may identify the line's process, and their paths."""
     for path, value in _leaves(_object(line)):
         if isinstance(value, str) and len(value) <= _SHORT:
             yield path, value
@@ -53,7 +53,7 @@ def texts_of(line: str) -> Iterator[tuple[Path, str]]:
 def packed_paths(lines: Iterable[str]) -> list[tuple[Path, bool]]:
     """Paths at which the objects may have whole lines, the most likely first.
 
-    With each: whether a text there ends as a line does.
+    Each comes with whether a text there ends as a line does.
     """
     counts: dict[Path, int] = {}
     ended: set[Path] = set()
@@ -71,7 +71,7 @@ def packed_paths(lines: Iterable[str]) -> list[tuple[Path, bool]]:
 
 
 def json_layout(lines: Iterable[str]) -> Callable[[Iterable[str]], Iterator[str]] | None:
-    """What makes lines of a JSON layout Kafka's own; None where these are of none."""
+    """The function that converts lines of a JSON layout to Kafka's; None if they are of none."""
     fields = _fields(_objects(lines))
     return None if fields is None else fields.plain
 
@@ -140,7 +140,7 @@ def _is_logger(value: str) -> bool:
 
 
 def _is_time(path: Path, each: list[Any]) -> bool:
-    """Whether values are times: numbers only where their name says so."""
+    """Whether values are times: numbers only if their name says so."""
     return (
         not isinstance(each[0], int | float) or re.search("time|date|ts", _name(path)) is not None
     )
@@ -162,7 +162,7 @@ def _level(value: Any) -> str:
 
 
 def _when(value: Any) -> str | None:
-    """A time as Kafka's layout has it, from text, a number or log4j's `instant`."""
+    """A time in Kafka's layout, from text, a number or log4j's `instant`."""
     if isinstance(value, dict):
         second, nano = value.get("epochSecond"), value.get("nanoOfSecond", 0)
         if not isinstance(second, int) or not isinstance(nano, int):

@@ -1,6 +1,6 @@
-"""Lines in other log4j layouts, read as if they were in Kafka's own `[%d] %p %m (%c)`.
+"""Converts lines in other log4j layouts to Kafka's own `[%d] %p %m (%c)`.
 
-What a container or a service manager puts around a line is taken off: Docker's JSON files, the
+Text that a container or a service manager adds around a line is removed: Docker's JSON files, the
 Kubernetes runtime's and `docker compose`'s and `kubectl`'s prefixes, the journal's and syslog's
 (RFC 3164 and 5424), a console's colours. Then the layout is recognised, a log4j pattern or JSON; or
 it is given as a pattern. One line stays one line, so that places are those of the file. Sources:
@@ -72,19 +72,19 @@ _FIELDS = re.compile(r"y+|M+|d+|H+|m+|s+|S+|X+|x+|Z+|'[^']*'|.", re.DOTALL)
 
 
 class LayoutError(Exception):
-    """A pattern that cannot be read; the message says what is missing."""
+    """A pattern cannot be read; the message says what is missing."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A log4j pattern: what stands before the message, and what after it."""
+    """A log4j pattern: the parts before the message, and those after it."""
 
     text: str
     head: re.Pattern[str]
     tail: re.Pattern[str]
 
     def plain(self, lines: Iterable[str]) -> Iterator[str]:
-        """The lines in Kafka's own layout; those that fit nothing stay as they are."""
+        """The lines in Kafka's own layout; lines that do not match stay as they are."""
         opened: dict[str, str] | None = None
         for line in lines:
             found = self.head.match(line)
@@ -199,7 +199,7 @@ def _out_of(wrapper: re.Pattern[str]) -> Plain:
 
 
 def without_colours(lines: Iterable[str]) -> Iterator[str]:
-    """What consoles show in colours, as `docker compose up` does."""
+    """Removes the colour codes of consoles, as `docker compose up` prints them."""
     return (_COLOUR.sub("", line) if "\x1b" in line else line for line in lines)
 
 
@@ -226,9 +226,9 @@ def _joined(parts: Iterable[tuple[str, bool]]) -> Iterator[str]:
 
 
 def recognised(lines: list[str]) -> Plain | None:
-    """What makes these lines (the first of a file) and those after them Kafka's own layout.
+    """The function that converts lines of a file, given its first ones, to Kafka's own layout.
 
-    None where they are in it, or where no layout is known.
+    None if they are in it, or if no layout is known.
     """
     some = [line for line in lines if line.strip()]
     if any("\x1b" in line and _COLOUR.search(line) for line in some):
@@ -245,7 +245,7 @@ def recognised(lines: list[str]) -> Plain | None:
 def _threads_of(kafkas: list[str]) -> Plain | None:
     """A pattern for Kafka's own layout with a thread in brackets before each message.
 
-    A message of Kafka may begin with such a head; so does not each.
+    A message of Kafka may begin with such a prefix, but not every message does.
     """
     if not all(_IN_BRACKETS.match(line) for line in kafkas):
         return None
@@ -284,7 +284,7 @@ def _of_lines(lines: list[str], deep: int = 0) -> tuple[tuple[int, bool], Plain]
 
 
 def _wrappers(lines: list[str]) -> list[re.Pattern[str]]:
-    """Known forms of what stands before a line, and those that these lines show."""
+    """Known forms of text before a line, and those that these lines show."""
     known = [each for each in _WRAPPERS if sum(map(bool, map(each.match, lines))) * 2 > len(lines)]
     return known + prefixes(lines)
 
@@ -310,7 +310,7 @@ def _known() -> tuple[Pattern, ...]:
 
 
 def in_kafkas_layout(lines: Iterable[str], layout: str | None = None) -> Iterator[str]:
-    """Lines of a file in Kafka's own layout, from the pattern `layout` or from what they show.
+    """Lines of a file in Kafka's own layout, by the pattern `layout` or the recognised one.
 
     Errors of the reader pass through, after the lines before them. Raises LayoutError.
     """
@@ -346,7 +346,7 @@ def change_for(head: str, layout: str | None = None) -> Plain | None:
 
 
 def plain_text(text: str) -> str:
-    """The beginning of a file in Kafka's own layout, to tell what the file is."""
+    """The beginning of a file in Kafka's own layout, to identify the file."""
     return text if OWN.match(text) else "\n".join(in_kafkas_layout(text.split("\n")))
 
 

@@ -1,4 +1,4 @@
-"""From numbered lines to log4j records, in Kafka's layout `[%d] %p %m (%c)%n`.
+"""Groups numbered lines into log4j records, in Kafka's layout `[%d] %p %m (%c)%n`.
 
 A record is a stamped line with the unstamped lines after it: a stack trace, a dump of the
 configuration, a message with line feeds in it.
@@ -31,7 +31,7 @@ NO_LOGGER = "no logger at the end of the message"
 
 @dataclass(slots=True)
 class LogRecord:
-    """A stamped line and what belongs to it. `problem` says why it is no log4j record."""
+    """A stamped line and its continuation. `problem` says why it is no log4j record."""
 
     line: int
     text: str
@@ -45,16 +45,16 @@ class LogRecord:
 
     @property
     def is_open(self) -> bool:
-        """The message goes on in the next lines, where its logger will stand."""
+        """Whether the message continues in the next lines, which will end with its logger."""
         return not self.logger and self.problem is None
 
 
 def records(lines: Iterable[str], processes: Sequence[int] | None = None) -> Iterator[LogRecord]:
-    """Group numbered lines; every line is in exactly one record.
+    """Groups numbered lines; every line is in exactly one record.
 
-    `processes`: of each line, which of several processes wrote it, where their lines alternate.
-    A line that belongs to nothing is a record of its own with a `problem`. Errors of the
-    reader pass through, after the record that was being read.
+    `processes`: the process that wrote each line, where several processes' lines alternate. A line
+    outside every record is a record of its own with a `problem`. Errors of the reader pass through,
+    after the record that was being read.
     """
     current: LogRecord | None = None
     others: dict[int, LogRecord | None] = {}
@@ -90,13 +90,13 @@ def records(lines: Iterable[str], processes: Sequence[int] | None = None) -> Ite
 
 
 def _last(current: LogRecord | None, others: dict[int, LogRecord | None]) -> Iterator[LogRecord]:
-    """The records that the end of the lines closes, in order."""
+    """The records that end with the last line, in order."""
     opened = [each for each in (current, *others.values()) if each is not None]
     yield from map(_closed, sorted(opened, key=lambda each: each.line))
 
 
 def starts_record(line: str) -> bool:
-    """Whether a line is the first of a record, good or bad, and continues none."""
+    """Whether a line is the first of a record, good or bad, and not a continuation."""
     return _start(1, line) is not None
 
 
@@ -129,13 +129,13 @@ def _start(number: int, line: str) -> LogRecord | None:
 
 @lru_cache(maxsize=4096)
 def _logger(text: str) -> str | None:
-    """The logger that a line ends with: ` (kafka.log.Log)`."""
+    """The logger at the end of a line: ` (kafka.log.Log)`."""
     found = _LOGGER.match(text)
     return found[1] if found else None
 
 
 def _closed(record: LogRecord) -> LogRecord:
-    """Find the logger of a message that went on, and put its first lines together."""
+    """Finds the logger of a message of several lines, and joins its first lines."""
     if not record.is_open:
         return record
     for count, line in enumerate(record.more or ()):

@@ -1,8 +1,8 @@
-"""The prefix of a Kafka message, `[Controller id=1 epoch=9] `, and the ids in it.
+"""Reads the prefix of a Kafka message, `[Controller id=1 epoch=9] `, and the ids in it.
 
-Up to 0.11 the lines of state-change.log and of `Partition` have a head without brackets, after
+Up to 0.11 the lines of state-change.log and of `Partition` have a prefix without brackets, after
 which the message begins in lower case: `Broker 0 received LeaderAndIsr request ...`; and
-partitions are written `[orders,0]`. What is handed on is what later releases say.
+partitions are written `[orders,0]`. The result has the form of later releases.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _TEXT_COLUMNS = frozenset(("topic",))
 
 
 def split_prefix(message: str) -> tuple[dict[str, Any], str]:
-    """What the head says, by column, and the message without it."""
+    """The columns in the prefix, and the message without it."""
     if not message.startswith("["):
         return _split_before_1_0(message)
     found = _HEAD.match(message)
@@ -75,7 +75,7 @@ def _split_before_1_0(message: str) -> tuple[dict[str, Any], str]:
 
 
 def _capitalised(rest: str, head: re.Match[str]) -> str:
-    """Text begins with a capital since 1.0, but for the name of the partition."""
+    """Text begins with a capital since 1.0, except for a partition's name."""
     said = head.groupdict()
     if rest.startswith(f"{said.get('topic')}-{said.get('partition')} "):
         return rest
@@ -83,7 +83,7 @@ def _capitalised(rest: str, head: re.Match[str]) -> str:
 
 
 def _renamed(text: str) -> str:
-    """Partitions as they are written since 1.0: `orders-0` for `[orders,0]`."""
+    """Writes partitions as since 1.0: `orders-0` for `[orders,0]`."""
     return _OLD_NAME.sub(_partition_name, text) if "[" in text else text
 
 

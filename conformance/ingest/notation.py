@@ -1,8 +1,8 @@
-"""Log templates: a line with named holes, compiled to regular expressions.
+"""Compiles log templates, which are lines with named holes, to regular expressions.
 
     Changed partition {tp} state from {from_state} to {to_state}
 
-A hole's name says what may stand there and which column it fills; `{tp}` fills topic and
+A hole's name gives its allowed text and the column it fills; `{tp}` fills topic and
 partition, `{...}` skips, `{name=a|b}` takes one of the words. Everything else is literal text.
 """
 
@@ -67,7 +67,7 @@ _NAMED = re.compile(r"topicName='([^']*)', partitionIndex=(\d+)")
 
 @lru_cache(maxsize=65536)
 def _partition(text: str) -> str | None:
-    """The partition that the fields of a request name; none of them did before 2.4."""
+    """The partition that the fields of a request name; before 2.4, fields had no names."""
     found = _NAMED.search(text)
     return None if found is None else f"{found[1]}-{found[2]}"
 
@@ -86,7 +86,7 @@ def _reader(column: str) -> Callable[[str], Any]:
 class Template:
     """One kind of line. `example` is a whole message of our own making, for the tests.
 
-    `logger` is the class at the end of the line; `text` is what follows the bracketed head
+    `logger` is the class at the end of the line; `text` is what follows the bracketed prefix
     (`[Controller id=1] `), which is read separately.
     """
 
@@ -98,13 +98,13 @@ class Template:
 
     @cached_property
     def prefix(self) -> str:
-        """The literal text before the first hole: a cheap way to say no."""
+        """The literal text before the first hole: a cheap test that rejects most lines."""
         hole = _HOLE.search(self.text)
         return self.text[: hole.start()] if hole else self.text
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """The whole text as a regular expression with one named group a column."""
+        """The whole text as a regular expression with one named group per column."""
         parts, end = [], 0
         for hole in _HOLE.finditer(self.text):
             parts.append(re.escape(self.text[end : hole.start()]))
@@ -125,7 +125,7 @@ class Template:
         return None if values is None else self.columns(values)
 
     def match(self, text: str) -> tuple[str, ...] | None:
-        """What stands in the holes, or None when this is another kind of line."""
+        """The values of the holes, or None when this is another kind of line."""
         if not text.startswith(self.prefix):
             return None
         found = self.pattern.fullmatch(text)
@@ -145,7 +145,7 @@ class Template:
 
     @cached_property
     def broker_place(self) -> int | None:
-        """Which of the holes says who wrote the line."""
+        """The hole that holds the writer of the line."""
         names = [name for name, _ in self.readers]
         return names.index("broker") if "broker" in names else None
 

@@ -820,8 +820,8 @@ class History:
 
     @cached_property
     def _gaps(self) -> dict[tuple[int | None, frozenset[str]], list[int]]:
-        """By broker and pair of files of two logs, of which one may be shifted alone: milliseconds
-        between a cause and what comes of it."""
+        """Milliseconds between cause and effect, by broker and pair of files of two logs, of which
+        one may be shifted alone."""
         effects: dict[tuple[object, ...], list[Event]] = defaultdict(list)
         causes: list[tuple[tuple[object, ...], Event]] = []
         acted: set[tuple[object, ...]] = set()

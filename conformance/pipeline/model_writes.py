@@ -116,8 +116,8 @@ def thrown_back(preset: str) -> tuple[str, ...]:
 
 
 def is_configured(switch: str | None, presets: tuple[str, ...]) -> bool:
-    """Whether `unclean.leader.election.enable` decides the switch: up to 1.0 also whether the last
-    member stays in the ISR."""
+    """Whether `unclean.leader.election.enable` sets the switch; up to 1.0 it also decides whether
+    the last member stays in the ISR."""
     return switch == _UNCLEAN or (switch == _KEEPS_LAST and _number(presets[-1]) < (1, 1))
 
 

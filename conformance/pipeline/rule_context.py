@@ -137,8 +137,8 @@ class RuleContext:
         return found
 
     def _others_have(self, fall: Fall, column: str) -> bool:
-        """Whether other lines have the higher value: of a partition those up to that moment, since
-        its values grow; else those of that time have the controller epoch."""
+        """Whether other lines have the higher value: for a partition, whose values grow, lines up
+        to that moment; otherwise, lines of about that time with the controller epoch."""
         high = fall.last.event
         if column and high.tp is not None:
             return getattr(high, column) == fall.last.value and any(

@@ -125,8 +125,8 @@ class ChannelLines:
         return offset is not None and first == 0 and offset == -1
 
     def was_sent_again_about(self, place: int) -> bool:
-        """Whether a request that was sent again between it and the others may be why it differs:
-        all up to it, or all from it on, go together by other numbers."""
+        """Whether a request that was sent again may explain the difference at this place: all
+        requests up to it, or all from it on, agree by shifted numbers."""
         before, after = range(place + 1), range(place, len(self.came))
         return any(
             all(self.goes_together(each, shift) for each in before)

@@ -175,8 +175,8 @@ def _sure(one: Event, other: Event) -> FindingKind:
 
 
 def _as_answered(context: RuleContext, asked: Event, mark: Event, after: int, start: int) -> None:
-    """``start``: where its log begins at the least, as far as it was logged. Since 2.5 a high
-    watermark is never below that."""
+    """``start``: the least log start offset, as far as it was logged. Since 2.5 a high watermark
+    is never below it."""
     answered, became = asked.high_watermark or 0, mark.high_watermark or 0
     end = asked.offset or 0
     context.looked(FOLLOWS_AS_ANSWERED)

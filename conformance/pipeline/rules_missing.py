@@ -905,8 +905,8 @@ def _starts(history: History, events: list[Event], tallies: PairCounts) -> None:
 
 
 def _lived(history: History, seen: dict[str, Event], event: Event, tallies: PairCounts) -> None:
-    """A process that is registered for a while has started. One that registers again, since its
-    session had expired, did so long ago: it says nothing of a start."""
+    """A process that is registered for a while has started. One that registers again after its
+    session expired started long before: it shows nothing about a start."""
     registered = seen.get("broker_registered")
     if registered is None or not seen.keys() & {"process_starting", "cluster_id"}:
         return

@@ -108,11 +108,11 @@ def check(context: RuleContext, release: str | None) -> None:
 def without_leader(
     history: History, events: Iterable[Event]
 ) -> Iterable[dict[int, ZkVersionLines]]:
-    """Controllers' writes by leader epoch, of lives of which not all lines tell the zkVersion.
+    """Controllers' writes by leader epoch, of lives where not all lines have the zkVersion.
 
-    A state without a leader is written over by controllers alone, each time under the next leader
-    epoch: this counts writes then as a version does. Of a state with a leader the first line alone
-    is what was written; later ones pass on what its leader has made of it.
+    Only controllers overwrite a state without a leader, each time under the next leader epoch,
+    which then counts writes as a version does. If a state has a leader, only its first line is
+    what was written; later lines have what its leader has made of it.
     """
     found = _by_life(history, events, _written_state, lambda event: event.leader_epoch)
     for epochs in found.values():
@@ -258,8 +258,8 @@ def _one_state(context: RuleContext, registered: ZkVersionLines) -> None:
 
 
 def _beside(history: History, known: list[Event], event: Event) -> Event:
-    """The line that another one is compared with: its own broker's if that is surely of one life,
-    for no two clocks are compared then; else the nearest."""
+    """The line to compare another with: its own broker's if it is certainly of one life, so that
+    no two clocks are compared; otherwise the nearest."""
     logged = [each for each in known if each.kind != STATE_WRITTEN] or known
     logged = sorted(logged, key=lambda each: (abs(each.at - event.at), each.where))
     own = next((each for each in logged if each.broker == event.broker), None)
@@ -399,8 +399,8 @@ def another_life(history: History, a: Event, b: Event) -> bool:
 
 
 def _replica_began_anew(history: History, a: Event, b: Event) -> bool:
-    """Whether a log was made between two lines, but for the one that follows on the creation of
-    the partition."""
+    """Whether a log was created between two lines, except right after the creation of the
+    partition."""
     began = history.replica_began(a, b) or history.replica_began(b, a)
     made = min(a, b, key=lambda each: each.at)
     follows = made.from_state == "NewPartition" and made.to_state == "OnlinePartition"
@@ -429,10 +429,10 @@ def same_life(history: History, a: Event, b: Event) -> bool:
 
 
 def _deletions_are_logged(a: Event, b: Event) -> bool:
-    """Whether who wrote `b` has to do with a deletion of the topic after `a`.
+    """Whether the writer of `b` took part in a deletion of the topic after `a`.
 
-    A replica of it is stopped and removed, and one controller deletes all that is deleted in its
-    term. Any other broker only gets UpdateMetadata, of which its log tells little from 2.6 on.
+    A replica of it is stopped and removed, and one controller handles all deletions in its term.
+    Any other broker only gets UpdateMetadata, of which its log shows little from 2.6 on.
     """
     earlier = min(a, b, key=lambda each: each.at)
     if earlier.replicas is not None and b.broker in earlier.replicas:

@@ -129,8 +129,8 @@ def _epochs_grow(context: RuleContext) -> None:
 
 
 def _is_not_kept(event: Event) -> bool:
-    """The epoch that a controller raises for a move is written and sent, and its cache keeps the
-    one before until it reads the state again (updateLeaderEpochAndSendRequest, up to 2.3)."""
+    """Whether the line raises the leader epoch for a reassignment: the epoch is written and sent,
+    but the cache keeps the old one until a read (updateLeaderEpochAndSendRequest, up to 2.3)."""
     return event.kind == "leader_epoch_raised" and event.leader is not None
 
 
@@ -277,8 +277,8 @@ def _fetched_from_the_leader(context: RuleContext) -> None:
 
 
 def _lived_again(history: History, leads: Event, fetches: Event) -> bool:
-    """Whether a line shows a new topic, or ZooKeeper, between two: a follower makes its log when
-    the leader has started, which shows none."""
+    """Whether a line shows a new topic or ZooKeeper between two. A follower's new log does not:
+    it is created after the leader has started."""
     a, b = _by_time(leads, fetches)
     if a.broker == b.broker:
         return another_life(history, a, b)

@@ -288,7 +288,7 @@ def _inside_a_batch(context: RuleContext, begun: Event, done: Event, lines: list
 def _handled_for_the_obeyed(context: RuleContext) -> None:
     """Between two lines that obey one controller under one epoch no other one is obeyed.
 
-    What an older one sends is refused in a line of its own; a newer one would be known after it.
+    Requests of an older controller are refused in a line of their own; a newer one stays known.
     """
     history = context.history
     kinds = {"obeyed", "old_controller_refused", _BATCH, "stop_replica_handled"}
@@ -338,10 +338,10 @@ def _handled_for_the_obeyed(context: RuleContext) -> None:
 
 
 def _received_epochs_grow(context: RuleContext, events: list[Event]) -> None:
-    """Both requests come by one channel, and neither tells an older leader epoch after a newer.
+    """Requests of one channel never have an older leader epoch after a newer one.
 
-    Each controller has a channel of its own: what an older one sends after a newer one was heard is
-    refused, in a line that names no partition, and whether it was is another rule's.
+    Each controller has its own channel: a request of an older controller after a newer one is
+    refused, in a line without a partition; another rule checks that.
     """
     history = context.history
     steps, fresh, newest = [], False, 0
@@ -399,7 +399,7 @@ def _received_epochs_grow(context: RuleContext, events: list[Event]) -> None:
 
 
 def _was_sent_before(one: Event, other: Event) -> bool:
-    """A controller numbers its requests; a first copy may arrive after a later request."""
+    """Whether a controller sent one request before another; its first copy may arrive later."""
     same = (one.controller, one.controller_epoch) == (other.controller, other.controller_epoch)
     return same and (one.correlation or 0) < (other.correlation or 0)
 

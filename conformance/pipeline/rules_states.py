@@ -1,10 +1,10 @@
 """Rules about the states of one partition: all lines about a version agree.
 
-Members of an ISR are replicas, versions of the znode grow, a controller moves a partition out of
-the state that it moved it into, who follows changes no ISR, who leads starts once in an epoch.
+Members of an ISR are replicas, znode versions grow, a controller moves a partition out of the state
+that it moved it into, a follower changes no ISR, and a leader starts once in an epoch.
 
 A step of the model needs the states before and after it, which neighbouring versions have
-(`rules_model`). Here one of the two is not logged, or the line does not tell it.
+(`rules_model`). Here one of the two is not logged, or its line does not show it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ QUIET = frozenset(("OfflinePartition", "NonExistentPartition"))
 
 
 def check_versions(context: RuleContext) -> None:
-    """What zkVersions say by themselves, before writes are compared by them."""
+    """Checks zkVersions by themselves, before writes are compared by them."""
     partitions: dict[tuple[str, int], list[Event]] = defaultdict(list)
     for event in context.history.events:
         if event.tp is not None and event.version is not None:
@@ -64,7 +64,7 @@ def check_versions(context: RuleContext) -> None:
 
 
 def check(context: RuleContext) -> None:
-    """Each partition by itself."""
+    """Checks each partition separately."""
     partitions: dict[tuple[str, int], list[Event]] = defaultdict(list)
     for event in context.history.events:
         if event.tp is not None:
@@ -96,12 +96,12 @@ def check(context: RuleContext) -> None:
 
 
 def _members_are_replicas(context: RuleContext, events: list[Event]) -> None:
-    """No logged replica set has the member: then one was never logged, or none ever had it.
+    """No logged replica set has the member: either one was never logged, or none ever had it.
 
-    Of a partition that is moved the old replicas stay in the ISR for a moment, and are no replicas
-    any more; what was assigned before the first line is not known. So a line is wrong for sure
+    While a partition is reassigned the old replicas stay in the ISR for a moment without being
+    replicas; the assignment before the first line is unknown. So a line is certainly wrong only
     where the member enters the ISR beside a replica set without it, where the partition was just
-    created, or where that lasts longer than any move.
+    created, or where this lasts longer than any reassignment.
     """
     history = context.history
     lives: dict[int, list[Event]] = defaultdict(list)
@@ -147,7 +147,7 @@ def _members_are_replicas(context: RuleContext, events: list[Event]) -> None:
 
 
 def _made_with_its_isr(context: RuleContext, inside: list[Event]) -> None:
-    """The replicas that a partition is made with have its first ISR, which is of those alive."""
+    """A partition's first ISR is the live ones of the replicas with which it is created."""
     history = context.history
     made: dict[str, Event] = {}
     for event in inside:
@@ -191,9 +191,9 @@ def _made_with_its_isr(context: RuleContext, inside: list[Event]) -> None:
 
 
 def _as_announced(context: RuleContext, made: Event, first: Event) -> None:
-    """The line that shows a new topic, or of new partitions, has the replicas of each.
+    """The line that shows a new topic, or new partitions, has the replicas of each.
 
-    The controller reads them once, makes the partition with them, and elects of them.
+    The controller reads them once, creates the partition with them, and elects among them.
     """
     history = context.history
     named = [
@@ -221,11 +221,11 @@ def _as_announced(context: RuleContext, made: Event, first: Event) -> None:
 
 
 def _members_are_brokers(context: RuleContext, events: list[Event]) -> None:
-    """Doubt a member of an ISR that no line knows as a broker, and none as a replica.
+    """Doubts a member of an ISR that no line shows as a broker, and none as a replica.
 
-    It may have been in it before the first line, and may fetch without being registered, if its
-    session ended then; but a controller elects for an offline partition, or a new one, with an ISR
-    of live brokers.
+    It may have been in the ISR before the first line, and may fetch unregistered if its session
+    ended then; but for an offline or new partition a controller elects with an ISR of live
+    brokers.
     """
     history = context.history
     known = history.live_brokers | history.writers
@@ -261,7 +261,7 @@ def _members_are_brokers(context: RuleContext, events: list[Event]) -> None:
 
 
 def _never_a_replica(history: History, inside: list[Event], event: Event) -> bool:
-    """Whether a line puts a broker into the ISR that could not get there."""
+    """Whether a line puts a broker into the ISR that could not enter it."""
     if event.kind == "partition_changed" and event.from_state == "NewPartition":
         made = [
             each
@@ -291,7 +291,7 @@ def _never_a_replica(history: History, inside: list[Event], event: Event) -> boo
 
 
 def _expands_beyond_its_replicas(history: History, inside: list[Event], event: Event) -> bool:
-    """Whether the last request that this leader received has no such replica."""
+    """Whether the ISR has a member that is no replica in the last request this leader received."""
     came = [
         each
         for each in inside
@@ -391,8 +391,8 @@ def _versions_grow(context: RuleContext, events: list[Event]) -> None:
 
 
 def _sent_versions_grow(context: RuleContext, events: list[Event]) -> None:
-    """What one controller writes and sends of a partition, and what a broker receives of it, goes
-    back to no zkVersion before: it sends what it has read or written last, in order."""
+    """A controller's writes and requests about a partition, and the requests that a broker gets,
+    never go back to an older zkVersion: it sends what it has read or written last, in order."""
     history = context.history
     if not history.controllers_remember_writes:
         return
@@ -424,7 +424,7 @@ def _sent_versions_grow(context: RuleContext, events: list[Event]) -> None:
 
 def _was_written(history: History, event: Event) -> bool:
     """Whether an updated ISR was written: by the leader's own conditional write, or by a controller
-    whose answer has a higher version. In most releases the answer may be that nothing changed.
+    whose response has a higher version. In most releases it may also mean that nothing changed.
     """
     known = history.releases
     return event.detail == "zkVersion" or (bool(known) and known <= _ANSWERS_ARE_NEWER)
@@ -433,7 +433,7 @@ def _was_written(history: History, event: Event) -> bool:
 def _writes_again(history: History, last: Event, event: Event) -> bool:
     """Whether a leader writes an ISR again in one process.
 
-    A new process may take what the one before wrote for its own write (KAFKA-1382).
+    A new process may take the previous one's write for its own (KAFKA-1382).
     """
     return (
         _was_written(history, event)
@@ -445,10 +445,10 @@ def _writes_again(history: History, last: Event, event: Event) -> bool:
 
 
 def _controllers_alone_write_for_one_replica(context: RuleContext, events: list[Event]) -> None:
-    """An ISR of one replica never changes: a zkVersion is as far from the leader epoch as all are.
+    """With one replica the ISR never changes: zkVersion minus leader epoch is constant.
 
-    One line that has another distance is wrong; where there is no other, so is one that is not made
-    with version 0 under the first leader epoch.
+    A single line with another difference is wrong; if no other line exists, so is a line of leader
+    epoch 0 without version 0.
     """
     lines = [
         each for each in events
@@ -495,9 +495,8 @@ def _is_below(event: Event) -> bool:
 def _versions_and_epochs(context: RuleContext, events: list[Event]) -> None:
     """Both begin at 0, and each write that raises the leader epoch raises the zkVersion.
 
-    Where an operator has copied the znodes into another ZooKeeper, versions begin anew there: only
-    a line is wrong that comes after one in which both go together. A partition's only one is
-    doubted.
+    If an operator copied the znodes into another ZooKeeper, versions begin anew there: so a line is
+    only wrong after a line in which both are consistent. A partition's only line is doubted.
     """
     history = context.history
     logs: dict[str, list[Event]] = defaultdict(list)
@@ -533,7 +532,7 @@ def _versions_and_epochs(context: RuleContext, events: list[Event]) -> None:
 
 
 def _no_write_leaves_the_first_version(context: RuleContext, events: list[Event]) -> None:
-    """A znode is made with version 0, and a leader writes what a controller has made."""
+    """A znode is created with version 0, and a leader writes only after a controller created it."""
     for event in events:
         if event.kind != "isr_updated" or not _was_written(context.history, event):
             continue
@@ -552,9 +551,9 @@ def _no_write_leaves_the_first_version(context: RuleContext, events: list[Event]
 def _writes_above_what_it_received(context: RuleContext, events: list[Event]) -> None:
     """A leader's ISR write has a zkVersion above those of all states that it was sent before.
 
-    What another line of that state confirms is not what is wrong. Asked only where its own log
-    shows a version as high before: by what was sent, which is in another log, whose clock may have
-    been another, it is decided which of the two lines is wrong.
+    A state that another line confirms is not the wrong one. Applies only if the leader's own log
+    shows a version as high before; the sent state, from another log with perhaps another clock,
+    decides which of the two lines is wrong.
     """
     history = context.history
     received: dict[int | None, list[Event]] = defaultdict(list)
@@ -601,10 +600,10 @@ def _writes_above_what_it_received(context: RuleContext, events: list[Event]) ->
 
 
 def _removals_keep_the_leader(context: RuleContext, events: list[Event]) -> None:
-    """A controller takes a replica out of the ISR: who leads goes on, or it led and nobody does.
+    """A controller that removes a replica from the ISR keeps the leader, or removes it too.
 
-    Where the leader epoch before is logged, no controller has written in between; leaders do not
-    change who leads. Asked of no model, as releases up to 2.7 do not tell the zkVersion.
+    If the previous leader epoch is logged, no controller has written in between, and leaders do not
+    change the leader. The model is not asked, as releases up to 2.7 do not log the zkVersion.
     """
     history = context.history
     states: dict[int, list[Event]] = defaultdict(list)
@@ -649,7 +648,7 @@ def _removals_keep_the_leader(context: RuleContext, events: list[Event]) -> None
 
 
 def _removes_one(context: RuleContext, last: Event, event: Event) -> None:
-    """The ISR that a controller takes a replica out of is the one before, but for its leader's
+    """The ISR from which a controller removes a replica is the previous one with its leader's
     changes (ReplicaStateMachine, up to 1.0 KafkaController.removeReplicaFromIsr)."""
     left = [broker for broker in last.isr or () if broker != event.replica]
     if not left or last.at > event.at or not context.history.isr_is_kept(last, event):
@@ -672,7 +671,7 @@ def _removes_one(context: RuleContext, last: Event, event: Event) -> None:
 
 
 def _states_follow(context: RuleContext, events: list[Event], deleted: list[Event]) -> None:
-    """A controller's own lines, in one term as controller: nobody else moves the partition."""
+    """A controller's own lines are consistent in one term: nobody else moves the partition."""
     history = context.history
     terms: dict[tuple[str, int | None], list[Event]] = defaultdict(list)
     for event in events:
@@ -721,13 +720,13 @@ def _states_follow(context: RuleContext, events: list[Event], deleted: list[Even
 
 
 def _in_one_moment(events: list[Event], number: int) -> bool:
-    """Whether two lines go together in the other order, and stand in one millisecond."""
+    """Whether two lines are consistent in the other order, and of one millisecond."""
     a, b = events[number : number + 2]
     return a.at == b.at and b.to_state == a.from_state
 
 
 def _between_them(a: Event, deleted: Event, b: Event) -> bool:
-    """Lines of one broker in two logs: within a second their order is not taken for granted."""
+    """Lines of one broker in two logs: within a second their order is not certain."""
     return a.broker == deleted.broker and a.at < deleted.at < b.at - _SETTLED
 
 
@@ -735,7 +734,7 @@ def _between_them(a: Event, deleted: Event, b: Event) -> bool:
 
 
 def _followers_change_no_isr(context: RuleContext, events: list[Event]) -> None:
-    """The broker's own lines show what it was sent; other brokers' may be of another time."""
+    """Compares a broker's ISR changes with requests in its own log; other logs may lag."""
     history = context.history
     brokers: dict[int, list[Event]] = defaultdict(list)
     for event in events:
@@ -839,8 +838,8 @@ def _starts_once(context: RuleContext, events: list[Event]) -> None:
 def _holds_the_epoch_of_the_last_start(context: RuleContext, a: Event, b: Event) -> None:
     """Since 2.6 each start of a replica is logged in one log, with the leader epoch held before.
 
-    That is the one of the start before, or -1 if the replica is new to its process
-    (Partition.makeLeader, makeFollower): no restart and no topic has to be known of.
+    That epoch is the one of the previous start, or -1 if the replica is new to its process
+    (Partition.makeLeader, makeFollower): restarts and topic deletions need not be known.
     """
     held = b.previous_epoch
     if held is None or held == -1 or not a.logger == b.logger == _STATE_CHANGES or a.at == b.at:
@@ -869,7 +868,7 @@ def _holds_the_epoch_of_the_last_start(context: RuleContext, a: Event, b: Event)
 
 
 def _one_start(context: RuleContext, events: list[Event]) -> None:
-    """Two brokers that start as leader in one epoch, by their own lines."""
+    """Finds two brokers that start as leader in one epoch, by their own lines."""
     history = context.history
     epochs: dict[tuple[int, int], list[Event]] = defaultdict(list)
     for event in context.innocent(events):
@@ -899,7 +898,7 @@ def _one_start(context: RuleContext, events: list[Event]) -> None:
 
 
 def _elected_as_written(context: RuleContext, events: list[Event]) -> None:
-    """The leader that a controller sends after a preferred election: it wrote that one last."""
+    """The leader that a controller sends after a preferred election is the one it wrote last."""
     history = context.history
     written: dict[int | None, list[Event]] = defaultdict(list)
     for event in events:

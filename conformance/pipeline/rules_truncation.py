@@ -1,13 +1,13 @@
 """Rules about truncation: no replica truncates what was committed.
 
-A replica's high watermark is at most what the leader had committed; so a cut below it takes
-committed records away. All members of an ISR have what its leader says is committed. A process that
-starts again may have less than the one before, and know less: it reads its checkpoint. A leader
-whose own log ended below (its disk lost what was never forced to it, or it was elected out of the
-ISR) makes its followers cut as well: the protocol was obeyed, and records are lost all the same.
-What a leader answers to a follower that asks where an epoch ends, no release logs; so its log's end
-at the start of its epoch is taken. The model truncates by the epochs of both logs; lines at INFO
-tell where logs end and high watermarks alone, so that these are compared.
+A replica's high watermark is at most what the leader had committed; so a truncation below it
+removes committed records. All members of an ISR have what its leader reports as committed. A
+restarted process may have less than the one before, and know less: it reads its checkpoint. A
+leader whose own log ended lower (its disk lost records that were never flushed, or it was elected
+outside the ISR) makes its followers truncate too: the protocol was obeyed, and records are lost all
+the same. No release logs a leader's response to a follower that asks for the end of an epoch, so
+the leader's log end offset at the start of its epoch is used. The model truncates by the epochs of
+both logs; lines at INFO show only log ends and high watermarks, so these are compared.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _AT_ONCE = 2000  # milliseconds between what a fetcher chooses and the cut that 
 
 
 def check(context: RuleContext) -> None:
-    """Each replica by itself, with its leader, and the line in which a broker says it of itself."""
+    """Checks each replica with its leader, and each line in which a broker reports a truncation."""
     _within_the_log(context)
     _starts_from_its_log(context)
     _loaded_within_the_log(context)
@@ -85,8 +85,8 @@ def check(context: RuleContext) -> None:
 
 
 def _unclean_elections(events: Iterable[Event]) -> dict[tuple[str, int], list[Event]]:
-    """Elections of a leader that no line shows in the ISR before: up to 1.0 the controller says so
-    itself, from 3.2 on in the state (KIP-704), and else the states tell, by their zkVersions."""
+    """Elections of a leader outside the previous ISR: up to 1.0 the controller logs them, from 3.2
+    on the state shows them (KIP-704), and otherwise the states do, by their zkVersions."""
     shown: dict[tuple[str, int, int], list[list[int]]] = defaultdict(list)
     found: dict[tuple[str, int], list[Event]] = defaultdict(list)
     states = []
@@ -115,7 +115,7 @@ def _unclean_elections(events: Iterable[Event]) -> dict[tuple[str, int], list[Ev
 
 
 def _starts_from_its_log(context: RuleContext) -> None:
-    """A replica's first start in a process, beside the log that was loaded, and its first cut.
+    """Compares a replica's first start in a process with its loaded log and its first truncation.
 
     Nobody writes such a log before, and no fetcher of that process had the partition. A log that
     is "created" (LogManager) is loaded as well: its folder may be left of an earlier topic, where
@@ -156,7 +156,7 @@ def _starts_from_its_log(context: RuleContext) -> None:
 
 
 def _begins_where_loaded(context: RuleContext, loaded: Sequence[Event], start: Event) -> None:
-    """`loaded`: of one log the segments before the last may be as well, and a future log beside."""
+    """`loaded`: these may include earlier segments of one log, and a future log."""
     last, history = loaded[-1], context.history
     if start.offset is None or last.offset is None:
         return
@@ -171,7 +171,7 @@ def _begins_where_loaded(context: RuleContext, loaded: Sequence[Event], start: E
 
 
 def _had_no_fetcher(context: RuleContext, start: Event, led: Event | None) -> bool:
-    """Whether no fetcher of an earlier leader can write to the log of who starts to follow.
+    """Whether no fetcher of an earlier leader can write to the log of the new follower.
 
     A fetcher is stopped only after that line.
     """
@@ -184,7 +184,7 @@ def _had_no_fetcher(context: RuleContext, start: Event, led: Event | None) -> bo
 
 
 def _cuts_what_is_there(context: RuleContext, start: Event, cut: Event) -> None:
-    """A follower's first cut: only what is below the end of the log is logged as one."""
+    """A follower's first truncation: only one below the log end offset is logged."""
     if start.offset is None or cut.offset is None:
         return
     context.looked(STARTS_FROM_LOG)
@@ -224,7 +224,7 @@ def _compared(
 
 
 def _within_the_log(context: RuleContext) -> None:
-    """Log end and high watermark in one line."""
+    """Compares log end offset and high watermark in one line."""
     for event in context.history.events:
         mark, end = event.high_watermark, event.offset
         if event.kind not in _TELLS or mark is None or end is None:
@@ -242,10 +242,10 @@ def _within_the_log(context: RuleContext) -> None:
 
 
 def _loaded_within_the_log(context: RuleContext) -> None:
-    """The high watermark that a replica is loaded with, beside its first start in a process.
+    """Compares a replica's loaded high watermark with its first start in a process.
 
-    A checkpoint above the end of the log is cut to it (Log.updateHighWatermark, Replica), and the
-    replica starts at once, with what it was loaded with. A future log may be loaded beside.
+    A checkpoint above the log end offset is lowered to it (Log.updateHighWatermark, Replica), and
+    the replica starts at once with what it loaded. A future log may be loaded too.
     """
     loaded: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
     history, events = context.history, context.innocent(context.history.events)
@@ -276,14 +276,14 @@ def _loaded_within_the_log(context: RuleContext) -> None:
 
 
 def _where_the_leader_began(context: RuleContext) -> None:
-    """A follower's cut, beside its leader's line of the same leader epoch.
+    """Compares a follower's truncation with its leader's line of the same leader epoch.
 
-    The leader's answer is where its next epoch after the follower's last one begins, and its own
-    epoch is the last of them. Where retention or DeleteRecords took the records of all epochs
-    before, that epoch begins where its log does now: what is below is owed to nobody. A leader that
-    began twice in an epoch may have lost more meanwhile, who cuts to its own high watermark was
-    answered nothing, and a log that is left of an earlier topic of that name (its replica was moved
-    away from a dead broker) may end in any epoch: none of these is judged.
+    The leader's response is the start of its next epoch after the follower's last one; its own
+    epoch is the last of them. If retention or DeleteRecords removed all records of earlier
+    epochs, that epoch begins at the log start, and lower records are not required. Not judged are
+    a leader that began twice in an epoch (it may have lost more meanwhile), a follower that
+    truncates to its own high watermark (it got no response), and a log left from an earlier topic
+    of that name (its replica was moved away from a dead broker), which may end in any epoch.
     """
     began: dict[tuple[int, str, int, int], list[Event]] = defaultdict(list)
     lines: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
@@ -323,7 +323,7 @@ def _where_the_leader_began(context: RuleContext) -> None:
 
 
 def _is_late(history: History, followed: Event, event: Event) -> bool:
-    """A request of an earlier leader epoch, which is refused: nobody follows by it."""
+    """A request of an earlier leader epoch is refused: no broker follows by it."""
     return (event.leader_epoch or 0) < (followed.leader_epoch or 0) and (
         history.topic_began(followed, event) is None
     )
@@ -332,7 +332,7 @@ def _is_late(history: History, followed: Event, event: Event) -> bool:
 def _cut_to_epoch_end(
     context: RuleContext, cut: Event, followed: Event, starts: list[Event], begins: int
 ) -> None:
-    """``begins``: where the leader's log began at most."""
+    """``begins``: the highest possible start of the leader's log."""
     if len(starts) != 1 or starts[0].offset is None or cut.offset is None:
         return
     (start,) = starts
@@ -362,8 +362,8 @@ def _cut_to_epoch_end(
 
 
 def _without_second_starts(events: list[Event]) -> list[Event]:
-    """Without a leader's further starts in one epoch, which are wrong by themselves: there is a
-    rule of its own for them (`rules_states`)."""
+    """Leaves out a leader's further starts in one epoch, which are wrong by themselves and have a
+    rule of their own (`rules_states`)."""
     kept: list[Event] = []
     epoch: int | None = None
     for event in events:
@@ -375,8 +375,8 @@ def _without_second_starts(events: list[Event]) -> list[Event]:
 
 @dataclass(frozen=True)
 class _KnownCommitted:
-    """What a replica had that was committed: `shown` says up to where, and `since` is the line of
-    its own broker whose process had it."""
+    """The committed part of a replica's log: `shown` says up to where; `since` is the line of its
+    own broker, whose process had it."""
 
     shown: Event
     since: Event
@@ -390,9 +390,9 @@ class _KnownCommitted:
 def _told_of_members(
     context: RuleContext, replicas: Mapping[tuple[int, str, int], list[Event]]
 ) -> dict[tuple[int, str, int], list[tuple[int, Event]]]:
-    """By replica: what leaders showed to be committed while it was in their ISR, with their epochs.
+    """By replica: what leaders reported as committed while it was in their ISR, with their epochs.
 
-    Whoever is in a leader's ISR has what that leader has committed.
+    Every member of a leader's ISR has what that leader has committed.
     """
     history = context.history
     found: dict[tuple[int, str, int], list[tuple[int, Event]]] = defaultdict(list)
@@ -425,10 +425,10 @@ def _keeps(
     leaders: Mapping[tuple[str, int], list[Event]],
     unclean: Mapping[tuple[str, int], list[Event]],
 ) -> None:
-    """One replica's lines, from whichever log; the clock is its broker's own in all of them.
+    """Checks one replica's lines from every log, all by its own broker's clock.
 
-    `shrunk`: what its leaders showed. It holds where the replica follows or leads in a later epoch,
-    if its process was there before that leader's epoch: an earlier one may have been the member.
+    `shrunk`: what its leaders showed as committed. It applies if the replica follows or leads in a
+    later epoch and its process ran before that leader's epoch; else an earlier process was meant.
     """
     known: _KnownCommitted | None = None
     oldest: Event | None = None  # this process, in its earliest epoch
@@ -474,9 +474,9 @@ def _blame(
     unclean: Mapping[tuple[str, int], list[Event]],
     chosen: Event | None = None,
 ) -> None:
-    """A cut, or a start, below what was committed: whose fault is it?
+    """Decides which broker caused a truncation, or a start, below what was committed.
 
-    `chosen`: the last line in which the replica's fetcher says where to cut.
+    `chosen`: the last line in which the replica's fetcher says where to truncate.
     """
     assert less.tp is not None
     history = context.history
@@ -526,9 +526,9 @@ def _blame(
 
 
 def _at_least(events: Iterable[Event], since: Event, until: Event, end: int) -> int:
-    """Where a log that ended at `end` ends at least, by the cuts of its broker at that time.
+    """The lowest end of a log that ended at `end`, by its broker's truncations at that time.
 
-    Those in another file than the roles count at any time: that file's clock may be another.
+    Truncations in another file than the roles count at any time: that file's clock may differ.
     """
     for event in events:
         near = since.at - _SKEW <= event.at <= until.at + _SKEW
@@ -541,10 +541,10 @@ def _at_least(events: Iterable[Event], since: Event, until: Event, end: int) -> 
 
 
 def _one_after_another(context: RuleContext, a: Event, b: Event) -> bool:
-    """Whether one process wrote both by their own words, and its cuts are in the same log, or both
-    are in one that has no lines of processes and the second names the first one's epoch.
+    """Whether one process wrote both by their own text, and its truncations are in the same log, or
+    both are in one without process lines and the second names the first one's epoch.
 
-    Where they stand in two logs, one may have had another clock.
+    If they are in two logs, the logs' clocks may differ.
     """
     history = context.history
     if history.places[a.file].stream != history.places[b.file].stream:
@@ -555,8 +555,8 @@ def _one_after_another(context: RuleContext, a: Event, b: Event) -> bool:
 
 
 def _log_ends(context: RuleContext, events: list[Event]) -> None:
-    """Where a replica's log ends, from one line that says it to the next: nothing shortens it but
-    a cut, which is logged."""
+    """Compares a replica's log end offsets from one line to the next: only a truncation, which is
+    logged, shortens a log."""
     history = context.history
 
     def excuse(a: Event, b: Event) -> str | None:
@@ -585,10 +585,10 @@ def _log_ends(context: RuleContext, events: list[Event]) -> None:
 
 
 def _may_have_fallen(context: RuleContext, since: Event, cut: Event, chosen: Event | None) -> bool:
-    """Whether a replica cuts to its own high watermark, which may have become its leader's.
+    """Whether a replica truncates to its own high watermark, which may have become its leader's.
 
-    A new leader's high watermark lags; who follows takes it, and cuts there if no epoch tells it
-    where to (before KIP-101 none does).
+    A new leader's high watermark lags; a follower takes it, and truncates there if no epoch tells
+    it where to (before KIP-101 none does).
     """
     old = (0,) < context.history.oldest_release < (0, 11)
     near = chosen is not None and 0 <= cut.at - chosen.at < _AT_ONCE
@@ -597,7 +597,7 @@ def _may_have_fallen(context: RuleContext, since: Event, cut: Event, chosen: Eve
 
 
 def _may_have_lost(cut: Event, mark: int, leader: Event, starts: Iterable[Event]) -> bool:
-    """Whether the leader began with less at about that time, by clocks that may be apart."""
+    """Whether the leader began with a shorter log at about that time, by clocks that may differ."""
     return any(
         start.broker == leader.broker
         and (start.offset or 0) < mark
@@ -607,7 +607,7 @@ def _may_have_lost(cut: Event, mark: int, leader: Event, starts: Iterable[Event]
 
 
 def _leader_of(cut: Event, starts: Iterable[Event]) -> Event | None:
-    """The last start of the leader that a cut follows, as its fetcher names it, else of any."""
+    """The last start of the leader that a truncation follows, by its fetcher's name, or of any."""
     found = [
         start
         for start in starts

@@ -1,28 +1,28 @@
-"""Rules about ZooKeeper's transaction log: what needs the order of all writes.
+"""Rules about ZooKeeper's transaction log, for checks that need the order of all writes.
 
-**A request for moves is seen.** Its znode is created while a controller watches for it, so that
-the session of that controller is notified, and notifications come in the order of zxids. Whatever a
-controller notices it puts into one queue (up to 0.10: one thread of the client runs the listeners),
-and the event of a request writes at once, in every release: the topic's assignment, the partition's
-state with the next leader epoch, or the request itself without what was refused. So a later event
-that was dealt with tells that this one was due, if it was queued behind it:
+**A reassignment request is seen.** Its znode is created while a controller watches for it, so that
+the session of that controller is notified, and notifications come in the order of zxids. A
+controller queues every notification (up to 0.10: one client thread runs the listeners), and the
+event of a request writes at once, in every release: the topic's assignment, the partition's state
+with the next leader epoch, or the request itself without what was refused. So when a later event
+was handled, this one was due too, if it was queued before that one:
 
 - A notification of an ISR change, deleted by the controller. Children of `/isr_change_notification`
   are read, and so watched, by that event alone; one may have been queued when the request came, and
   have read what came later; the next was queued behind the request.
-- A topic, whose `partitions` the controller creates. So since 2.4. Up to 2.3 other threads of the
+- A topic, whose `partitions` the controller creates (since 2.4). Up to 2.3 other threads of the
   broker set the watch on `/brokers/topics` as well, whenever they list the topics, and several such
-  events may have been queued before the request's. They are counted: each needs a topic made or
-  deleted, and each topic dealt with that was made after the one before had been used one up.
+  events may have been queued before the request's. They are counted: each needs a topic created or
+  deleted, and each topic handled that was created after the previous event had been used one up.
 
-What was deleted by somebody else's hand took the watch with it: the next request need not be seen.
+If somebody else deleted a znode, its watch was deleted too: the next request need not be seen.
 The moves themselves may wait for replicas as long as they like.
 
-**Controller epochs.** `/controller_epoch` rises by one with its version, and what a controller
-writes of a partition carries the epoch that is registered there. Up to 2.0 nothing kept a deposed
+**Controller epochs.** `/controller_epoch` rises by one with its version, and a controller's write
+of a partition carries the epoch that is registered there. Up to 2.0 nothing kept a deposed
 controller from writing (KAFKA-6082).
 
-The model's events have no zxid: which of two was queued first, only this log tells.
+The model's events have no zxid: only this log shows which of two was queued first.
 
 Sources: `KafkaController.processPartitionReassignment`, `maybeTriggerPartitionReassignment`,
 `removePartitionsFromReassignedPartitions`, `processTopicChange`, `processIsrChangeNotification`,
@@ -58,7 +58,7 @@ _NAMED = 3
 
 
 def check(context: RuleContext, release: str | None) -> None:
-    """Each cluster that is kept in this ZooKeeper, from hole to hole."""
+    """Checks each cluster in this ZooKeeper, from one gap of the log to the next."""
     known = ZnodeHistory(context.history.transactions)
     mixed = known.mixed()
     if mixed is not None:
@@ -91,7 +91,7 @@ def check(context: RuleContext, release: str | None) -> None:
 
 @dataclass
 class _OperatorsRequest:
-    """A request for moves that stands, and what was dealt with since."""
+    """A pending reassignment request, and the events handled since."""
 
     made: Operation
     partitions: dict[str, set[int]]
@@ -102,7 +102,7 @@ class _OperatorsRequest:
 
 @dataclass
 class _EventsHandledSince:
-    """Later events that were dealt with one after another: each began when the last was over.
+    """Later events that were handled one after another: each began when the previous was over.
 
     `ahead`: how many of their kind may have been queued before the request's; None if not counted.
     """
@@ -112,7 +112,7 @@ class _EventsHandledSince:
     acts: list[tuple[Operation, Operation]] = field(default_factory=list)
 
     def take(self, cause: Operation, act: Operation, ahead: int) -> None:
-        """Something was dealt with, if its cause came after what was dealt with before."""
+        """Notes an event as handled if its cause came after the previous one was handled."""
         if cause.zxid > self.since:
             if self.ahead is None:
                 self.ahead = ahead
@@ -121,12 +121,12 @@ class _EventsHandledSince:
 
     @property
     def sure(self) -> bool:
-        """The last of them was queued behind the request."""
+        """Whether the last of them was queued behind the request."""
         return self.ahead is not None and len(self.acts) > self.ahead
 
 
 class _Keeper:
-    """One cluster's znodes, from a hole in the transactions to the next."""
+    """One cluster's znodes, from one gap in the transactions to the next."""
 
     def __init__(self, context: RuleContext, release: str | None) -> None:
         self.context = context
@@ -150,7 +150,7 @@ class _Keeper:
         return one.path == MIGRATION
 
     def take(self, one: Operation) -> None:
-        """The next operation."""
+        """Takes in the next operation."""
         if one.op == "Close" or one.path == CONTROLLER:
             self._controllership(one)
         elif one.path == EPOCH:
@@ -176,7 +176,7 @@ class _Keeper:
             self._notified(notification[1], one, own)
 
     def end(self) -> None:
-        """Nothing more is known."""
+        """Ends the known operations."""
         self._controller_lost()
 
     # --- who is the controller
@@ -196,7 +196,7 @@ class _Keeper:
         self.notifications.clear()
 
     def _controller_lost(self) -> None:
-        """The controller is none any more, or nothing more is known of it."""
+        """The controller resigned or lost its session, or nothing more is known of it."""
         if self.request is not None:
             self._undecided(self.request)
         self.request = None
@@ -227,7 +227,7 @@ class _Keeper:
 
     @staticmethod
     def _is_for(request: _OperatorsRequest, one: Operation) -> bool:
-        """Whether a write of the controller's may come of the request."""
+        """Whether a controller's write may result from the request."""
         if one.path == REQUEST:
             return True
         event = one.event
@@ -237,7 +237,7 @@ class _Keeper:
         return topic is not None and topic[1] in request.partitions
 
     def _topic(self, name: str, one: Operation) -> None:
-        """A topic is made or deleted: who watches the list of topics is notified."""
+        """A topic is created or deleted: ZooKeeper notifies whoever watches the list of topics."""
         if one.op == "Create":
             self.topics[name] = one
         elif one.op == "Delete":
@@ -246,7 +246,7 @@ class _Keeper:
             self.queued += 1
 
     def _topic_made(self, name: str, one: Operation) -> None:
-        """The controller makes a topic's partitions: it has read the list of topics since."""
+        """The controller creates a topic's partitions: it has read the list of topics since."""
         cause = self.topics.pop(name, None)
         if cause is None:
             return
@@ -286,7 +286,7 @@ class _Keeper:
             )
 
     def _undecided(self, request: _OperatorsRequest) -> None:
-        """The request stands, and the log or the controllership is over."""
+        """The request is pending, and the log or the controllership ends."""
         if request.is_reported or not (request.topics.acts or request.notifications.acts):
             return
         self.context.looked(REQUEST_SEEN)
@@ -314,7 +314,7 @@ class _Keeper:
         )
 
     def _lines_about(self, later: Operation) -> str:
-        """Where the controller's own log tells of a later topic, if it is here."""
+        """Says where the controller's own log shows a later topic; "" if that log is not here."""
         name = later.path.rpartition("/")[2]
         controller = self.controller
         broker = controller.data.get("brokerid") if controller is not None else None
@@ -377,7 +377,7 @@ class _Keeper:
 
 
 def _partitions_of(data: Any) -> dict[str, set[int]]:
-    """The partitions of a request by topic; none where a controller may make nothing of it."""
+    """The partitions of a request by topic; none if a controller may ignore the request."""
     found: dict[str, set[int]] = {}
     try:
         for each in data["partitions"]:

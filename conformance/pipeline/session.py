@@ -42,13 +42,13 @@ _session: SparkSession | None = None
 
 
 class SparkFailedError(RuntimeError):
-    """Spark did not start; the message ends with what it said last."""
+    """Spark did not start; the message ends with Spark's last output."""
 
 
 def spark_session(master: str | None = None, brief: bool = False) -> SparkSession:
     """The session of this process, started at the first call on `master` (default local[2]).
 
-    A `brief` one has little to do: Java compiles its code as fast as it can, not as well. Raises
+    A `brief` session has little to do: Java compiles its code fast rather than well. Raises
     SparkFailedError when Spark does not start, NoJavaError when there is no Java.
     """
     global _session
@@ -58,7 +58,7 @@ def spark_session(master: str | None = None, brief: bool = False) -> SparkSessio
 
 
 def in_brief(session: SparkSession, brief: bool) -> None:
-    """Plan as for few rows, or as for many: code that is made for one query has to be compiled."""
+    """Plans for few rows, or for many: code that is generated for one query has to be compiled."""
     for name, value in _FOR_FEW.items():
         if brief:
             session.conf.set(name, value)
@@ -113,7 +113,7 @@ def _start(master: str, brief: bool = False) -> SparkSession:
 
 @contextlib.contextmanager
 def _launched() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """The processes that PySpark starts meanwhile; it forgets them when it is interrupted."""
+    """The processes that PySpark starts meanwhile; PySpark forgets them when it is interrupted."""
     from pyspark import java_gateway
 
     processes: list[subprocess.Popen[bytes]] = []
@@ -133,7 +133,7 @@ def _launched() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def _reason(said: str, error: str) -> str:
-    """The first line in which an exception says what was wrong, without its class."""
+    """The first line in which an exception names the fault, without its class."""
     for line in (error + "\n" + said).splitlines():
         found = re.search(
             r"(?:Exception|Error)(?: in thread \S+)?: (?!An error occurred)(.+)", line
@@ -144,9 +144,9 @@ def _reason(said: str, error: str) -> str:
 
 
 def _given(conf: Path) -> frozenset[str]:
-    """Make our folder of settings, from the one in SPARK_CONF_DIR if there is one.
+    """Makes our settings folder, from the one in SPARK_CONF_DIR if there is one.
 
-    What its spark-defaults.conf sets, for an existing cluster, comes before what we would set.
+    The settings in its spark-defaults.conf, for an existing cluster, take precedence over ours.
     Returns the names of those settings.
     """
     theirs = os.environ.get("SPARK_CONF_DIR", "")
@@ -161,9 +161,9 @@ def _given(conf: Path) -> frozenset[str]:
 
 
 def keep_compiled(environment: MutableMapping[str, str]) -> None:
-    """Let new Python processes share what they compile, inside our .venv and nowhere else.
+    """Lets new Python processes share compiled modules, inside our .venv and nowhere else.
 
-    Where Python may not write that down, each worker compiles Arrow and NumPy anew: seconds.
+    If Python may not write them, each worker compiles Arrow and NumPy anew, which takes seconds.
     """
     if environment.pop("PYTHONDONTWRITEBYTECODE", None) is not None:
         environment.setdefault("PYTHONPYCACHEPREFIX", str(Path(sys.prefix, "compiled")))
@@ -206,7 +206,7 @@ def _build(
 
 
 def _shipped(home: Path) -> Path:
-    """Our own packages, for executors on other machines. They need pyarrow as well."""
+    """Our own packages, for executors on other machines, which also need pyarrow."""
     archive = home / "insync.zip"
     with zipfile.ZipFile(archive, "w") as zipped:
         for package in ("conformance", "model", "specs", "impl"):
@@ -239,7 +239,7 @@ def _end(session: SparkSession, home: Path, archive: ClassArchive | None) -> Non
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
-    """An Arrow schema as Spark has it."""
+    """Converts an Arrow schema to Spark's."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(schema)

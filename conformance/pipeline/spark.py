@@ -1,4 +1,4 @@
-"""The engine on Spark: it reads files and judges clusters in parallel."""
+"""The engine on Spark: reads files and judges clusters in parallel."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BUCKET = 64 << 20  # bytes of text whose lines are merged together by two Pytho
 
 
 class SparkEngine:
-    """Steps of `spark_steps` and `large`, and the actions between them. `master` as Spark names it.
+    """Runs the steps of `spark_steps` and `large`, and the actions between them, on `master`.
 
     A cluster of more than `whole` events is judged in parts.
     """
@@ -76,7 +76,7 @@ class SparkEngine:
         return Corpus(rows, files, events, rejected, figures, found.skipped, found.closed)
 
     def _tasks(self, wanted: int) -> int:
-        """So many tasks after a shuffle, and at least as many as the session was made with."""
+        """The number of tasks after a shuffle, at least as many as the session was made with."""
         number = max(wanted, SHUFFLED)
         self._session.conf.set("spark.sql.shuffle.partitions", str(number))
         return number
@@ -95,7 +95,7 @@ class SparkEngine:
         return corpus
 
     def judge(self, corpus: Corpus) -> Judged:
-        """Apply every rule to every cluster; those that are too large for one task, in parts."""
+        """Applies every rule to every cluster; judges clusters too large for one task in parts."""
         context = self._session.sparkContext
         context.setJobDescription("check: sizes")
         places = places_of(corpus.logs, corpus.files)
@@ -119,7 +119,7 @@ class SparkEngine:
     def _in_parts(
         self, events: DataFrame, places: Mapping[str, Place], buckets: int
     ) -> list[Mapping[str, Any]]:
-        """The rows of `judge_cluster`, of clusters of which a task holds a part only."""
+        """The rows of `judge_cluster`, for clusters of which a task holds only a part."""
         context = self._session.sparkContext
         context.setJobDescription("check: where KRaft begins")
         events = events.transform(
@@ -157,7 +157,7 @@ class SparkEngine:
 
 
 def _counted(lines: DataFrame) -> tuple[Counter[str], list[UnknownShape]]:
-    """Lines by kind, and the shapes of those that were rejected, in one pass."""
+    """Counts lines by kind, and rejected lines by shape, in one pass."""
     kinds: Counter[str] = Counter()
     unknown = []
     for row in lines.transform(spark_steps.count_lines).collect():

@@ -2,7 +2,7 @@
 
     logs.transform(read_lines(None)).transform(only_events).transform(merge(...))
 
-Python is used where a line or a cluster has to be understood, in Arrow batches; the rest is
+Python code runs where a line or a cluster has to be interpreted, in Arrow batches; the rest is
 Spark's own. No step collects.
 """
 
@@ -39,7 +39,7 @@ Step = Callable[["DataFrame"], "DataFrame"]
 
 
 def read_lines(release: str | None, layout: str | None = None) -> Step:
-    """Files (one row each, as `LogFile`) to the rows of their lines."""
+    """Converts files (one row each, as `LogFile`) to the rows of their lines."""
 
     def parse(files: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gc.disable()  # as in `few_cycles`; a worker goes when its session ends
@@ -54,22 +54,22 @@ def read_lines(release: str | None, layout: str | None = None) -> Step:
 
 
 def only_events(lines: DataFrame) -> DataFrame:
-    """The lines that were understood."""
+    """Selects the lines that were understood."""
     return lines.where(lines.what == EVENT).select(*EVENTS.names)
 
 
 def only_rejected(lines: DataFrame) -> DataFrame:
-    """The lines that were not, each with its reason."""
+    """Selects the lines that were not understood, each with its reason."""
     return lines.where(lines.what == REJECTED).select(*REJECTS.names)
 
 
 def only_files(lines: DataFrame) -> DataFrame:
-    """One row a file, with its counts."""
+    """Selects one row per file, with its counts."""
     return lines.where(lines.what == FILE).select(*FILES.names)
 
 
 def merge(owners: Mapping[str, int | None], folders: Mapping[str, str], buckets: int = 8) -> Step:
-    """Repeated lines to one event each. Equal lines share a bucket, whichever file they are in."""
+    """Merges repeated lines to one event. Equal lines share a bucket, whichever their file."""
 
     def merged(table: pa.Table) -> pa.Table:
         return merge_repeats(table, owners, folders)
@@ -84,12 +84,12 @@ def merge(owners: Mapping[str, int | None], folders: Mapping[str, str], buckets:
 
 
 def protocol_events_only(events: DataFrame) -> DataFrame:
-    """The events that mention the protocol."""
+    """Selects the events of the protocol."""
     return events.where(events.kind != NOTE)
 
 
 def apply_rules(places: Mapping[str, Place], reduced: bool = False) -> Step:
-    """Events to findings, one cluster at a time; `reduced`: what the parts of it handed on."""
+    """Converts events to findings, one cluster at a time; `reduced`: of the handed-on lines."""
 
     def judged(table: pa.Table) -> pa.Table:
         return judge_cluster(table, places, reduced, marked=reduced)
@@ -100,7 +100,7 @@ def apply_rules(places: Mapping[str, Place], reduced: bool = False) -> Step:
 
 
 def count_lines(lines: DataFrame) -> DataFrame:
-    """Events by kind, rejected lines by cluster, reason and shape, each with the first place."""
+    """Counts events by kind; rejected lines by cluster, reason and shape, with the first place."""
     from pyspark.sql import functions as f
 
     shapes = ("cluster", "reason", "template")
@@ -111,5 +111,5 @@ def count_lines(lines: DataFrame) -> DataFrame:
 
 
 def count_clusters(events: DataFrame) -> DataFrame:
-    """Lines by cluster."""
+    """Counts lines by cluster."""
     return events.groupBy("cluster").count()

@@ -22,7 +22,7 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 def _sweep() -> None:
-    """Remove what processes have left that were killed."""
+    """Removes what killed processes have left."""
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
         owner = left.name.removeprefix(_PREFIX).split("-")[0]
         gone = owner.isdigit() and int(owner) != os.getpid() and not runs(int(owner))
@@ -31,7 +31,7 @@ def _sweep() -> None:
 
 
 class Spill:
-    """Rows of one schema in numbered parts: files that go when nobody holds this any more.
+    """Rows of one schema in numbered parts: their files are removed with the last reference.
 
     Without `on_disk` they stay in memory.
     """
@@ -48,12 +48,12 @@ class Spill:
             self._end = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
     def close(self) -> None:
-        """Remove the files now."""
+        """Removes the files now."""
         if self.on_disk:
             self._end()
 
     def add(self, table: pa.Table, keys: np.ndarray | None = None) -> None:
-        """Put rows after those that are there; `keys` says into which part each goes."""
+        """Appends rows; `keys` gives the part of each row."""
         size = table.num_rows
         if not size:
             return
@@ -65,12 +65,12 @@ class Spill:
             self._write()
 
     def put(self, part: int, table: pa.Table) -> None:
-        """Put rows at the end of a part on disk, at once."""
+        """Appends rows to a part on disk, at once."""
         self.num_rows += table.num_rows
         self._append(part, table.select(self.schema.names))
 
     def drop(self, part: int) -> None:
-        """Remove a part's rows."""
+        """Removes a part's rows."""
         with suppress(FileNotFoundError):
             os.unlink(self._path(part))
 
@@ -82,7 +82,7 @@ class Spill:
                 yield table
 
     def blocks(self) -> Iterator[pa.Table]:
-        """All rows, part by part, as they were added: of a part never all at once."""
+        """All rows, part by part, in the order added; never a whole part at once."""
         for part in range(self.parts):
             yield from self._blocks(part)
 
@@ -130,7 +130,7 @@ class Spill:
 
 
 class StoredRows:
-    """The rows of a folder of Parquet files, of which a part at a time is read."""
+    """The rows of a folder of Parquet files, read a part at a time."""
 
     def __init__(self, folder: str) -> None:
         self._dataset = dataset.dataset(folder, format="parquet")

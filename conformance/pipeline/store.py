@@ -47,7 +47,7 @@ def is_ours(folder: str) -> bool:
 
 
 def refuse(out: str, logs: list[str], force: bool) -> None:
-    """Raise NotOursError when `out` must not be replaced."""
+    """Raises NotOursError when `out` must not be replaced."""
     target = Path(out).resolve()
     for log in logs:
         if target in Path(log).resolve().parents:
@@ -66,7 +66,7 @@ def refuse(out: str, logs: list[str], force: bool) -> None:
 def write(
     out: str, corpus: Corpus, summary: dict[str, Any], save: Callable[[Corpus, str], None]
 ) -> None:
-    """Write everything beside `out` under a temporary name, then put it in its place."""
+    """Writes everything beside `out` under a temporary name, then moves it to `out`."""
     target = Path(out).resolve()
     _sweep(target)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
@@ -94,9 +94,9 @@ def write(
 
 
 def _sweep(target: Path, ours: int | None = None) -> None:
-    """Clear away what writers of `target` that are gone (or this one, `ours`) have left beside it.
+    """Removes what ended writers of `target` (or this one, `ours`) have left beside it.
 
-    A folder that was moved aside is moved back when nothing has taken its place.
+    A folder that was moved aside is moved back if nothing has taken its place.
     """
     for left in sorted(target.parent.glob(f".{glob.escape(target.name)}.*")):
         found = _LEFT.fullmatch(left.name.removeprefix(f".{target.name}"))
@@ -109,7 +109,7 @@ def _sweep(target: Path, ours: int | None = None) -> None:
 
 
 def runs(pid: int) -> bool:
-    """Whether another process with this id is there."""
+    """Whether another process with this id runs."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -137,7 +137,7 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 
 def size_of(path: str) -> int:
-    """Bytes of a file; 0 when it cannot be looked at."""
+    """The size of a file in bytes; 0 if it cannot be read."""
     try:
         return os.path.getsize(path)
     except OSError:
@@ -145,10 +145,10 @@ def size_of(path: str) -> int:
 
 
 def text_bytes(path: str) -> int:
-    """About how many bytes of text a log has, unpacked."""
+    """The approximate bytes of text in a log, uncompressed."""
     return size_of(path) * (_PACKED if PACKED.search(path) else 1)
 
 
 def text_ingested(folder: str) -> int:
-    """About how many bytes of text the logs had that were ingested into `folder`."""
+    """The approximate bytes of text in the logs that were ingested into `folder`."""
     return _LINE * sum(int(row["read"]) for row in kept(folder).files)

@@ -1,17 +1,17 @@
-"""The check of growing logs as a query of Spark's Structured Streaming.
+"""Checks growing logs as a query of Spark's Structured Streaming.
 
     growing logs -> lines by partition -> the state of each partition -> what it hands on
                  -> what the cluster needs ----------------------------> the state of each cluster
                                                                          -> what is said
 
-Most rules are about one partition, and are applied where its last lines are kept, by cluster, topic
-and partition. Which controller is whose, what a restart or a new ZooKeeper excuses, and what
-brokers tell of each other is judged in the state of the cluster: it has the lines of no partition,
-the ends of each controller's runs, and what a partition hands on because it does not go together.
+Most rules are about one partition, and run where its last lines are kept, by cluster, topic and
+partition. The state of the cluster judges the owner of each controller epoch, what a restart or a
+new ZooKeeper excuses, and what brokers report of each other: it has the lines of no partition, the
+ends of each controller's runs, and contradictory lines that partitions hand on.
 
 Spark's checkpoint holds how far every file was read and both kinds of state, all of the same
-trigger. What a trigger said is kept in a file named after it, so that a trigger which is done
-again after a crash says nothing twice.
+trigger. The report of a trigger is kept in a file named after the trigger, so that a trigger that
+is repeated after a crash reports nothing twice.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def watch(
     layout: str | None = None,
     master: str | None = None,
 ) -> StreamingQuery:
-    """Start a query that tells what it finds in the folder `logs`, every so many seconds.
+    """Starts a query that checks the folder `logs` every so many seconds and reports findings.
 
-    `final` takes what is there as all that will be, so that the query comes to rest.
+    `final` treats the present content as complete, so that the query comes to an end.
     """
     from conformance.pipeline.watch_source import NAME, GrowingLogs
 
@@ -130,7 +130,7 @@ def partition_state_function(release: str | None) -> Callable[[DataFrame], DataF
 
 
 def judged(pieces: DataFrame) -> DataFrame:
-    """Pieces to what is said of each cluster, whose state is in the state store."""
+    """Converts pieces to the reports of each cluster, whose state is in the state store."""
     return pieces.groupBy("cluster").applyInPandasWithState(
         _advance, SAID, STATE, outputMode="append", timeoutConf="NoTimeout"
     )

@@ -1,9 +1,9 @@
-"""State of one cluster whose logs grow: events that still matter, and what was reported.
+"""The state of one cluster whose logs grow: events that still matter, and what was reported.
 
-Each judgement is that of `insync check` on all that was kept, so a watched cluster is judged by
-the same rules. A finding is reported when it has stood in two judgements, because a line of another
-log that explains it may be a moment behind; if such a line comes later still, the finding is
-withdrawn.
+Each judgement is that of `insync check` on everything that was kept, so a watched cluster is judged
+by the same rules. A finding is reported when it has stood in two judgements, because a line of
+another log that explains it may arrive a moment later; if such a line comes later still, the
+finding is withdrawn.
 """
 
 from __future__ import annotations
@@ -93,21 +93,21 @@ class StreamingState:
 
     @classmethod
     def unpacked(cls, events: bytes, book: bytes) -> StreamingState:
-        """What `packed` has given."""
+        """Restores the result of `packed`."""
         found = cls.of_book(book)
         found.events = unpack(events)
         return found
 
     @classmethod
     def of_book(cls, book: bytes | str) -> StreamingState:
-        """The second part of what `packed` has given: all but the events."""
+        """Restores all but the events: the second part of the result of `packed`."""
         said = {_FORMER.get(name, name): each for name, each in json.loads(book).items()}
         return cls(**said | {"kinds": Counter(said["kinds"])})
 
     # -- a trigger ------------------------------------------------------------------------------
 
     def advance(self, pieces: Iterable[ParsedChunk]) -> list[Said]:
-        """Add new lines, judge, and report what stood in two judgements or no longer stands."""
+        """Adds new lines, judges, and reports what stood in two judgements or no longer stands."""
         pieces = list(pieces)
         new = sorted(
             (piece for piece in pieces if piece.file),
@@ -128,9 +128,9 @@ class StreamingState:
         return said
 
     def _add(self, tables: list[pa.Table]) -> None:
-        """Add lines to those that are kept; a line may come twice, alone and with its neighbours.
+        """Adds lines to those kept; a line may come twice, alone and with its neighbours.
 
-        Only the line that was handed on names what it contradicts, so that one is kept.
+        Only the line that was handed on names the line it contradicts, so that copy is kept.
         """
         marked = {
             place
@@ -155,7 +155,7 @@ class StreamingState:
             self.events = pa.concat_tables([self.events, kept])
 
     def _thin(self) -> list[Said]:
-        """Drop old lines. A finding that can no longer be judged again stays as it is."""
+        """Drops old lines. A finding that can no longer be judged again stays as it is."""
         self.events = thinned(self.events, _NEWEST)
         waiting = {key: row for key, row in self.found.items() if key not in self.reported}
         again = {_key(finding) for finding in self._judged()}
@@ -246,7 +246,7 @@ class StreamingState:
 
 
 def _without(events: pa.Table, marked: AbstractSet[tuple[str, int]]) -> pa.Table:
-    """Without the lines at these places; a line that names what it contradicts stays."""
+    """Removes the lines at these places; a line that names the one it contradicts stays."""
     rows = zip(
         zip(*(events[name].to_pylist() for name in _PLACE), strict=True),
         events["beside"].to_pylist(),
@@ -257,10 +257,10 @@ def _without(events: pa.Table, marked: AbstractSet[tuple[str, int]]) -> pa.Table
 
 
 def thinned(events: pa.Table, newest: int) -> pa.Table:
-    """The newest events, and of the older the last few of each kind about the same thing.
+    """Keeps the newest events, and of older ones the last few of each kind about the same thing.
 
-    Rules compare a line with the ones before it about the same thing by the same writer; those
-    stay however old they are, so that a value that goes back after a week is still seen.
+    Rules compare a line with earlier ones about the same thing by the same writer; those stay
+    however old they are, so that a value that goes back after a week is still found.
     """
     rows = events.select(["at", "kind", "file", "broker", "topic", "partition", "replica"])
     table = rows.to_pylist()
@@ -277,7 +277,7 @@ def thinned(events: pa.Table, newest: int) -> pa.Table:
 
 
 def _added(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """One row for two parts of a file, the later one second."""
+    """Merges the rows of two parts of a file, the later one second."""
     row = dict(known)
     for name in (
         "read", "events", "continuation", "rejected", "protocol", "stamped", "kafka", "nuls",

@@ -1,10 +1,10 @@
-"""Selects the lines of one partition that need a closer look: the others never leave it.
+"""Selects the lines of one partition that need a closer look; the other lines stay in it.
 
 Every rule is applied to the partition's lines, with what is known of the whole cluster (`Within`):
 restarts, new ZooKeepers, deleted topics. Where that is not known yet, as while logs grow, no line
-is excused by what only other lines could show (`Doubting`). What is selected is no finding: it is
-handed on, with its neighbours, to where the lines of all partitions are judged together, and every
-line that can be found there is among it.
+is excused by what only other lines could show (`Doubting`). A selected line is no finding: it is
+handed on with its neighbours, and judged where the lines of all partitions are together. Every line
+that can be found there is among the selected ones.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BEGINS = frozenset(("log_created", "log_removed", "stop_replica_handled"))
 
 @dataclass
 class Screened:
-    """Lines to look at more closely, and how often each rule looked at all of them."""
+    """Lines to look at more closely, and how often each rule compared."""
 
     evidence: list[Event] = field(default_factory=list)
     checked: Counter[str] = field(default_factory=Counter)
@@ -51,7 +51,7 @@ class Screened:
     sequences: int = 0
 
     def add(self, other: Screened) -> None:
-        """Put those of another partition to these."""
+        """Adds those of another partition."""
         self.evidence += other.evidence
         self.checked += other.checked
         self.fired += other.fired
@@ -59,74 +59,74 @@ class Screened:
 
 
 class Doubting(History):
-    """A partition's lines, of which none is excused by what only other lines can show."""
+    """A partition's lines, none of which is excused by what only other lines can show."""
 
     def suspects(self, event: Event, other: str) -> bool:
-        """All lines are here; what does not go together is handed on as such."""
+        """Assumes that all lines are here; contradictory lines are handed on as such."""
         return True
 
     def contiguous(self, a: Event, b: Event) -> bool:
-        """No line is missing."""
+        """Assumes that no line is missing."""
         return True
 
     def complete(self, event: Event) -> bool:
-        """No line is missing."""
+        """Assumes that no line is missing."""
         return True
 
     def server_log_covers(self, a: Event, b: Event) -> bool:
-        """No line is missing."""
+        """Assumes that no line is missing."""
         return True
 
     def log_covers(self, event: Event, until: int) -> bool:
-        """No line is missing."""
+        """Assumes that no line is missing."""
         return True
 
     def tells_isr_changes(self, leader: int | None, low: int, high: int) -> bool:
-        """No line is missing."""
+        """Assumes that no line is missing."""
         return True
 
     def restart_between(self, a: Event, b: Event, but: Collection[str] = ()) -> Event | None:
-        """No process began anew."""
+        """Assumes that no process restarted."""
         return None
 
     def same_process(self, a: Event, b: Event) -> bool:
-        """No process began anew."""
+        """Assumes that no process restarted."""
         return True
 
     def reset(self, a: Event, b: Event) -> Reset | None:
-        """No ZooKeeper began anew."""
+        """Assumes that no new ZooKeeper began."""
         return None
 
     def age(self, event: Event) -> int | None:
-        """All lines are of one ZooKeeper."""
+        """Assumes that all lines are of one ZooKeeper."""
         return 0
 
     def same_zookeeper_throughout(self, a: Event, b: Event) -> bool:
-        """All lines are of one ZooKeeper."""
+        """Assumes that all lines are of one ZooKeeper."""
         return True
 
     def same_zookeeper(self, a: Event, b: Event, epoch: int) -> bool:
-        """All lines are of one ZooKeeper."""
+        """Assumes that all lines are of one ZooKeeper."""
         return True
 
     def doubted(self, a: Event, b: Event) -> bool:
-        """No sign of a new ZooKeeper is there."""
+        """Assumes no sign of a new ZooKeeper."""
         return False
 
     def lived_twice(self, event: Event) -> bool:
-        """All lines are of one life."""
+        """Assumes that the topic was never recreated."""
         return False
 
     def clock_was_set(self, *events: Event) -> bool:
-        """No clock was set."""
+        """Assumes that no clock was set."""
         return False
 
     def out_of_step(self, broker: int | None) -> bool:
-        """No log was shifted."""
+        """Assumes that no log was shifted in time."""
         return False
 
     def replica_stopped(self, a: Event, b: Event) -> bool:
-        """No replica was stopped."""
+        """Assumes that no replica was stopped."""
         return False
 
 
@@ -138,12 +138,12 @@ def screen(
     suspects: AbstractSet[tuple[str, int]] = frozenset(),
     cluster: History | None = None,
 ) -> Screened:
-    """Every rule on lines of one partition, beside what is known of the cluster.
+    """Applies every rule to lines of one partition, beside what is known of the cluster.
 
-    Where nothing is known of it, with all doubt against them. `releases`: what the cluster may run;
-    with several, a write has to fit each. With `ends`, these are a part of the partition's lines
-    only, and what joins it to the other parts is handed on too. `suspects` are files and lines that
-    are handed on in any case.
+    If nothing is known of the cluster, every doubt counts against the lines. `releases`: what the
+    cluster may run; with several, a write has to fit each. With `ends`, these are only a part of
+    the partition's lines, and the lines that join it to other parts are handed on too. `suspects`:
+    files and lines that are always handed on.
     """
     if cluster is None:
         context = RuleContext(Doubting(events, places))
@@ -181,7 +181,7 @@ def screen(
 
 
 def _overtaken(history: History) -> set[tuple[str, int]]:
-    """Writes under an older controller epoch than an earlier version of the state was written."""
+    """Writes under an older controller epoch than that of an earlier version of the state."""
     found: set[tuple[str, int]] = set()
     for versions in rules_model.lives(history, history.events):
         newest: Event | None = None
@@ -198,9 +198,9 @@ def _overtaken(history: History) -> set[tuple[str, int]]:
 
 
 def tail(events: Iterable[Event], places: Mapping[str, Place], newest: int) -> list[Event]:
-    """The newest lines, and of the older the last of each kind about the same thing.
+    """The newest lines, and of older ones the last of each kind about the same thing.
 
-    What is last of a kind is so in its log: a clock may have been set back.
+    The last line of a kind is the last in its log: a clock may have been set back.
     """
     ordered = History(events, places).events
     times = sorted((event.at for event in ordered), reverse=True)
@@ -218,7 +218,7 @@ def tail(events: Iterable[Event], places: Mapping[str, Place], newest: int) -> l
 def _evidence(history: History, suspects: set[tuple[str, int]], ends: bool) -> list[Event]:
     """The suspects, with the lines before and after them that they are compared with.
 
-    In the log of a suspect those are the next ones in that log, in others the next in time.
+    In a suspect's own log those are the next lines; in other logs, the next in time.
     """
     if not suspects and not ends:
         return []

@@ -1,4 +1,4 @@
-"""The report for people: the facts of the JSON as tables, on a terminal and on the page."""
+"""Shows the report to people: the facts of the JSON as tables, on a terminal and on the page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def show_left_out(summary: dict[str, Any], say: Say) -> None:
 
 
 def show_lines(summary: dict[str, Any], say: Say) -> None:
-    """What became of every line, so that the sum can be checked."""
+    """What each line became, so that the sum can be checked."""
     lines, distinct = summary["lines"], summary["distinct_events"]
     repeated = sum(summary["events_by_kind"].values()) - distinct
     say(
@@ -56,7 +56,7 @@ def show_lines(summary: dict[str, Any], say: Say) -> None:
 
 
 def show_check(result: dict[str, Any], say: Say) -> None:
-    """What was looked at, what was found, and the verdict."""
+    """What was examined, the findings, and the verdict."""
     show_left_out(result, say)
     show_lines(result, say)
     _show(say, events(result["events_by_kind"]))
@@ -80,7 +80,7 @@ def show_check(result: dict[str, Any], say: Say) -> None:
 
 
 def show_running(recorded: Iterable[dict[str, Any]], say: Say) -> None:
-    """What running processes traced: by partition, and where the model had to be helped."""
+    """What running processes traced: by partition, and where the model needed help."""
     for one in recorded:
         if "partitions" not in one:
             continue
@@ -104,7 +104,7 @@ def show_running(recorded: Iterable[dict[str, Any]], say: Say) -> None:
 
 
 def clusters(result: Mapping[str, Any]) -> Table:
-    """What each cluster consists of, and how much of its lines is understood."""
+    """The content of each cluster, and the share of its lines that is understood."""
     return Table(
         ("cluster", "release", "brokers", "files", "lines", "protocol lines", "unknown",
          "understood"),
@@ -122,12 +122,12 @@ def clusters(result: Mapping[str, Any]) -> Table:
 
 
 def events(kinds: Mapping[str, int]) -> Table:
-    """How many lines there are of each kind."""
+    """The number of lines of each kind."""
     return Table(("kind", "lines"), list(kinds.items()), "Events")
 
 
 def rejected(result: Mapping[str, Any]) -> Table:
-    """Lines that no template knows, or in another layout, by their shape."""
+    """Lines that match no template, or in another layout, by their shape."""
     return Table(
         ("lines", "reason", "cluster", "shape", "first at"),
         [
@@ -140,7 +140,7 @@ def rejected(result: Mapping[str, Any]) -> Table:
 
 
 def rules(compared: Iterable[Mapping[str, Any]], with_sentences: bool = False) -> Table:
-    """How often each rule compared; where it never did, what lines that would take."""
+    """How often each rule compared; for those that never did, the lines that they need."""
     sentences = ("says",) if with_sentences else ()
     return Table(
         ("rule", *sentences, "times compared", "nothing to compare without"),
@@ -154,7 +154,7 @@ def rules(compared: Iterable[Mapping[str, Any]], with_sentences: bool = False) -
 
 
 def clocks(found: Iterable[Mapping[str, Any]]) -> Table:
-    """How far apart the brokers' clocks are, as far as requests and their answers tell."""
+    """The offsets between the brokers' clocks, as far as requests and responses show them."""
     return Table(
         ("cluster", "clock of", "against", "at least", "at most", "skew", "requests"),
         [
@@ -181,7 +181,7 @@ def _skew(least: int | None, most: int | None) -> str:
 
 
 def show_finding(finding: dict[str, Any], say: Say, before: str = "") -> None:
-    """Kind, rule, place, reason, and what was allowed; in one line what is not judged."""
+    """Kind, rule, place, reason, and what was allowed; one line for what is not judged."""
     if finding["kind"] == FindingKind.NOT_JUDGED.value:
         say(f"{before}not judged: {finding['file']}:{finding['line']}: {finding['why']}")
         return

@@ -1,4 +1,4 @@
-"""Controllers, leaders and ISRs over time, which a report draws."""
+"""Controllers, leaders and ISRs over time, for a report to draw."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DRAWN = (*CONTROLLERS, *STATES, *CHANGES, *STARTS)
 
 @dataclass(frozen=True)
 class ControllerTerm:
-    """A controller's time as controller; `until` is None if nothing says that it ended."""
+    """A controller's term; `until` is None if nothing says that it ended."""
 
     broker: int
     epoch: int | None
@@ -36,7 +36,7 @@ class ControllerTerm:
 
 @dataclass(frozen=True)
 class LeadershipState:
-    """A partition from a moment on: its leader (-1: nobody), leader epoch and ISR, as logged."""
+    """A partition from a moment on: its leader (-1: none), leader epoch and ISR, as logged."""
 
     at: int
     leader: int | None
@@ -47,7 +47,7 @@ class LeadershipState:
 
 @dataclass(frozen=True)
 class Start:
-    """A broker's process has started."""
+    """The start of a broker's process."""
 
     broker: int
     at: int
@@ -67,7 +67,7 @@ class Timeline:
 
 
 def drawn(events: Any) -> pa.Table:
-    """The events that a report draws, out of an engine's own table."""
+    """The events that a report draws, from an engine's own table."""
     if isinstance(events, pa.Table):
         return events.filter(pc.is_in(events["kind"], pa.array(DRAWN)))
     if isinstance(events, Spill | StoredRows):
@@ -126,7 +126,7 @@ def _ends(event: Event, term: ControllerTerm) -> bool:
 
 
 def _states(events: list[Event]) -> list[LeadershipState]:
-    """Each state once, when it is first logged; a leader's own ISR changes between them."""
+    """Each state once, when it is first logged; in between, a leader's own ISR changes."""
     states: list[LeadershipState] = []
     known: set[tuple[int | None, int | None, tuple[int, ...]]] = set()
     for event in events:

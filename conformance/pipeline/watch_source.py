@@ -1,7 +1,7 @@
-"""Growing log files as a source of Spark's Structured Streaming.
+"""Reads growing log files as a source of Spark's Structured Streaming.
 
-Spark's own file source reads a file once; here an offset says how far each file was read. Which
-bytes belong to a trigger is in the checkpoint, so a trigger that is done again reads the same.
+Spark's own file source reads a file once; here an offset says how far each file was read. The
+checkpoint has the bytes of each trigger, so a repeated trigger reads the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SCHEMA = "cluster string, topic string, partition int, events binary, book strin
 class GrowingLogs(DataSource):
     """`spark.readStream.format(NAME).option("folder", DIR)`; rows as `rows_of` gives them.
 
-    Options: `folder`, `final` ("true": what is there is all that will be), `release`, `layout`.
+    Options: `folder`, `final` ("true": the present content is complete), `release`, `layout`.
     """
 
     @classmethod
@@ -33,7 +33,7 @@ class GrowingLogs(DataSource):
         return NAME
 
     def schema(self) -> str:
-        """One row a piece of a file, and one a cluster at each trigger."""
+        """One row per piece of a file, and one per cluster at each trigger."""
         return SCHEMA
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:

@@ -27,10 +27,10 @@ Tell = Callable[[Said], None]
 
 
 class WatchStore:
-    """The folder of a watch: Spark's checkpoint, what each trigger said, how things stand."""
+    """The folder of a watch: Spark's checkpoint, each trigger's report, and the current state."""
 
     def __init__(self, folder: str, logs: str) -> None:
-        """Open or begin a watch of the folder `logs`. Raises NotOursError."""
+        """Opens or begins a watch of the folder `logs`. Raises NotOursError."""
         self.folder = Path(folder).resolve()
         self._given, self._logs = logs, os.path.abspath(logs)
         index = self.folder / _INDEX
@@ -49,11 +49,11 @@ class WatchStore:
 
     @property
     def checkpoint(self) -> str:
-        """Where Spark keeps offsets and state."""
+        """The folder in which Spark keeps offsets and state."""
         return str(self.folder / "spark")
 
     def states(self) -> list[StreamingState]:
-        """How each cluster stood after the last trigger, without its events."""
+        """The state of each cluster after the last trigger, without its events."""
         try:
             known = json.loads((self.folder / _STATE).read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -61,11 +61,11 @@ class WatchStore:
         return [StreamingState.of_book(book) for _, book in sorted(known.items())]
 
     def every_word(self) -> list[Said]:
-        """All that was said so far, in order."""
+        """Everything that was reported so far, in order."""
         return [each for path in self._files() for each in _read(path)]
 
     def keep(self, number: int, said: list[Said], books: dict[str, str], tell: Tell) -> None:
-        """Keep what a trigger said, and report it; nothing of it if it was reported before."""
+        """Keeps a trigger's report, and reports it; does nothing if it was reported before."""
         file = self.folder / _REPORTED / f"{number:09d}.json"
         mark = file.with_suffix(".told")
         if said and not file.exists():
@@ -83,15 +83,15 @@ class WatchStore:
         return sorted((self.folder / _REPORTED).glob("*.json"))
 
     def shown(self, said: Said) -> Said:
-        """With the names that the files have now in place of those that they keep."""
+        """Replaces the names that files keep by the names that they have now."""
         return Said(said.what, _renamed(said.finding, self._paths_by_log_name()))
 
     def close(self) -> None:
-        """Let another watch go on with the checkpoint."""
+        """Releases the checkpoint, so that another watch can continue with it."""
         os.close(self._lock)
 
     def result(self) -> dict[str, Any]:
-        """What `insync check` would say of all that was read so far."""
+        """The result of `insync check` for everything that was read so far."""
         names, states = self._paths_by_log_name(), self.states()
         corpora, judged = [], Judged()
         for state in states:
@@ -122,7 +122,7 @@ class WatchStore:
         }
 
     def _take(self) -> None:
-        """Two at once would both continue the same checkpoint, and break it."""
+        """Locks the checkpoint: two watches that continue the same one would break it."""
         self._lock = os.open(self.folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -149,7 +149,7 @@ def _renamed(finding: Finding, names: Mapping[str, str]) -> Finding:
 
 
 def said_from_row(row: dict[str, Any]) -> Said:
-    """What `Said.as_row` has given."""
+    """Restores the result of `Said.as_row`."""
     finding = {name: value for name, value in row.items() if name != "what"}
     return Said(row["what"], Finding(**finding | {"positions": tuple(row["positions"])}))
 

@@ -1,6 +1,6 @@
-"""Events from ZooKeeper's transaction log in their one order, and where the log has gaps.
+"""Orders events from ZooKeeper's transaction log, and finds the gaps of the log.
 
-Rows of `ingest.znode_rows`, of all files and all servers of an ensemble.
+Rows are those of `ingest.znode_rows`, of all files and all servers of an ensemble.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _PLACED = re.compile(
 
 
 def in_zxid_order(events: Iterable[Event]) -> list[Event]:
-    """Operations by zxid, and within a transaction as they stand; each once.
+    """Operations by zxid, in their order within a transaction; each once.
 
-    States get the columns of the partition that they are of.
+    States get the columns of their partition.
     """
     order = sorted(events, key=lambda each: (each.offset or 0, each.file, each.line))
     for each in order:
@@ -48,17 +48,17 @@ class Operation:
 
     @property
     def zxid(self) -> int:
-        """Its transaction."""
+        """The zxid of its transaction."""
         return self.event.offset or 0
 
     @property
     def session(self) -> int:
-        """Whose it is."""
+        """The session of its client."""
         return self.event.correlation or 0
 
     @property
     def data(self) -> Any:
-        """A Create's or SetData's data read as JSON; None where it is none."""
+        """The data of a Create or SetData, read as JSON; None if it is not JSON."""
         try:
             return json.loads(self.fields.get("data") or "null")
         except ValueError:
@@ -66,7 +66,7 @@ class Operation:
 
 
 class Stretches:
-    """The runs of zxids of which every transaction is here."""
+    """The runs of zxids without a missing transaction."""
 
     def __init__(self, transactions: Iterable[Event]) -> None:
         ends: dict[int, int] = defaultdict(int)
@@ -81,13 +81,13 @@ class Stretches:
             last = max(last, until)
 
     def of(self, zxid: int) -> int:
-        """The number of the stretch that a transaction is in."""
+        """The number of the stretch of a transaction."""
         return bisect_right(self._begins, zxid)
 
 
 @dataclass(frozen=True)
 class StateZnodeLifetime:
-    """The states of a partition from its creation on, or from a hole on, in their order."""
+    """The states of a partition in order, from its creation on, or from a gap on."""
 
     root: str
     topic: str
@@ -104,7 +104,7 @@ class ZnodeHistory:
         self.stretches = Stretches(transactions)
 
     def mixed(self) -> tuple[Event, Event] | None:
-        """Two transactions under one zxid: the logs of two ZooKeepers lie together."""
+        """Two transactions under one zxid: the logs of two ZooKeepers are in one folder."""
         known: dict[int, Event] = {}
         for each in self.transactions:
             if each.kind != TRANSACTIONS_READ:
@@ -119,11 +119,11 @@ class ZnodeHistory:
         return [found for each in self.transactions if (found := operation(each)) is not None]
 
     def roots(self) -> list[str]:
-        """The chroots of the clusters that are kept there."""
+        """The chroots of the clusters in this ZooKeeper."""
         return sorted({one.root for one in self.operations if one.path})
 
     def lifetimes(self) -> Iterator[StateZnodeLifetime]:
-        """Each lifetime of each partition's state. None where two ZooKeepers lie together."""
+        """Each lifetime of each partition's state; none if two ZooKeepers' logs are mixed."""
         if self.mixed() is not None:
             return
         running: dict[tuple[str, str, int], tuple[int, bool, list[Event]]] = {}
@@ -143,7 +143,7 @@ class ZnodeHistory:
 
 
 def operation(event: Event) -> Operation | None:
-    """What a row says; None for the end of a file."""
+    """The operation in a row; None for the end of a file."""
     if event.kind == TRANSACTIONS_READ:
         return None
     fields = json.loads(event.detail or "{}")
