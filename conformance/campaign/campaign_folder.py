@@ -1,10 +1,10 @@
-"""The folder of a campaign: its plan and what is done, so that an interrupted one goes on.
+"""The folder of a campaign: its plan and finished parts, so that an interrupted campaign continues.
 
     campaign.json         the plan, and the commit that runs it
     runs/0000000/         a part of the runs: the tables `traces` and `verdicts`, as Parquet
     stories/              the smallest failing run of each kind, as a story and as a trace
 
-A part appears by one rename when it is whole; what an interrupted one left is thrown away.
+A part appears by one rename when it is complete; incomplete parts are deleted.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class OtherCampaignError(ValueError):
 
 
 class CampaignFolder:
-    """A campaign's folder, made or opened for this plan at this commit.
+    """A campaign's folder, created or opened for this plan at this commit.
 
     Raises OtherCampaignError where it holds another plan, another commit's runs, or anything else;
     OSError where it cannot be written.
@@ -94,7 +94,7 @@ class CampaignFolder:
                 )
 
     def make_part(self, first: int, make: Callable[[Path], None]) -> bool:
-        """Has a part made if it is not there yet; whether it was made now."""
+        """Makes a part if it does not exist yet; returns whether it was made now."""
         whole = self.where / "runs" / f"{first:07}"
         if whole.is_dir():
             return False
@@ -115,7 +115,7 @@ class CampaignFolder:
         return sorted(rows, key=lambda row: int(row["number"]))
 
     def keep_story(self, name: str, text: str) -> Path:
-        """Writes one file below `stories`, whole or not at all."""
+        """Writes one file below `stories`, completely or not at all."""
         path = self.where / "stories" / name
         path.parent.mkdir(exist_ok=True)
         _replace(path, text)

@@ -22,7 +22,7 @@ Step = Callable[["DataFrame"], "DataFrame"]
 
 
 def record_runs(steps: int, brokers: int) -> Step:
-    """Cells to the lines of their traces."""
+    """Runs cells, and returns the lines of their traces."""
 
     def record(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -34,7 +34,7 @@ def record_runs(steps: int, brokers: int) -> Step:
 
 
 def judge_runs(traces: DataFrame) -> DataFrame:
-    """The lines of traces to one verdict a run."""
+    """Judges the lines of traces, with one verdict per run."""
 
     def judge(table: pa.Table) -> pa.Table:
         return pa.Table.from_pylist([one.judged(table.to_pylist())], VERDICTS)
@@ -43,7 +43,7 @@ def judge_runs(traces: DataFrame) -> DataFrame:
 
 
 def shrink_runs(steps: int, brokers: int) -> Step:
-    """Cells that broke to the smallest runs that break."""
+    """Shrinks broken cells to the smallest runs that break."""
 
     def small(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -54,7 +54,7 @@ def shrink_runs(steps: int, brokers: int) -> Step:
 
 
 class SparkCampaign:
-    """Steps, and the actions between them. `master` as Spark names it."""
+    """The steps, and the actions between them. `master` as Spark names it."""
 
     def __init__(self, master: str | None = None) -> None:
         self._master = master

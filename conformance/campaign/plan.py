@@ -31,7 +31,7 @@ class CampaignPlan:
     brokers: int
 
     def cells(self) -> Iterator[CampaignRun]:
-        """Every run, always in this order: a table depends on nothing else."""
+        """Every run, always in this order; tables depend on nothing else."""
         number = 0
         for planted in self.planted:
             for profile in self.profiles:

@@ -20,7 +20,7 @@ PART = 128
 
 
 class CampaignEngine(Protocol):
-    """What makes the runs: this machine, or Spark."""
+    """Makes the runs: on this machine, or on Spark."""
 
     def run(self, cells: Sequence[CampaignRun], plan: CampaignPlan, folder: Path) -> None:
         """Records and judges runs; writes the tables `traces` and `verdicts` below a folder."""
@@ -35,7 +35,7 @@ def run_whole_campaign(
     engine: CampaignEngine,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """Every verdict of the plan, by number; `on_progress` hears how many runs are done."""
+    """Every verdict of the plan, by number; `on_progress` gets the number of finished runs."""
     left = plan.cells()
     while cells := tuple(islice(left, PART)):
 

@@ -1,4 +1,4 @@
-"""One run of a campaign, without Spark: recorded, judged from its record, and shrunk."""
+"""Records one run of a campaign, judges it from its record, and shrinks it, without Spark."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _ABSENT = object()
 
 @contextlib.contextmanager
 def with_planted(bug: str) -> Iterator[None]:
-    """Plants a bug of the zoo in this process's implementation, and takes it out afterwards.
+    """Plants a bug of the zoo in this process's implementation, and removes it afterwards.
 
-    KeyError for a bug that cannot be planted.
+    Raises KeyError for a bug that cannot be planted.
     """
     parts = () if bug == NOTHING else {one.id: one for one in PLANTED}[bug].parts
     before = [(owner, name, vars(owner).get(name, _ABSENT)) for owner, name, _ in parts]
@@ -45,7 +45,7 @@ def with_planted(bug: str) -> Iterator[None]:
 def recorded(cell: CampaignRun, steps: int, brokers: int) -> list[dict[str, Any]]:
     """Rows of `TRACES`: the lines of the run's `insync.trace/1`.
 
-    A planted bug may make the implementation itself fail; the line where it did says so.
+    A planted bug may make the implementation itself fail; the line of the failure says so.
     """
     with with_planted(cell.planted):
         try:
@@ -60,7 +60,7 @@ def recorded(cell: CampaignRun, steps: int, brokers: int) -> list[dict[str, Any]
 
 
 def judged(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """A row of `VERDICTS` from the lines of one run, in whatever order they come."""
+    """A row of `VERDICTS` from the lines of one run, in any order."""
     rows = sorted(rows, key=lambda row: row["line"])
     verdict = {name: rows[0][name] for name in ("number", "seed", "profile", "planted")}
     empty = {"events": 0, "line": None, "kind": None, "rule": None, "why": None}

@@ -1,7 +1,7 @@
-"""Real brokers under faults while clients write and read; what clients saw is judged.
+"""Runs real brokers under faults while clients write and read, and judges what the clients saw.
 
-`schedule` says what happens to whom, by a seed; `run` starts a cluster, lets it happen and has
-`workload` write and read meanwhile; `history` is what clients saw, `client_anomalies`
-what is wrong in it.
+`schedule` chooses the faults and their brokers, by a seed; `run` starts a cluster, injects the
+faults and lets `workload` write and read meanwhile; `history` is what clients saw, and
+`client_anomalies` finds the anomalies in it.
 `clients` are the libraries that write and read: ours, librdkafka, kafka-python, aiokafka.
 """

@@ -1,8 +1,8 @@
-"""Anomalies in a history of clients, in the terms of Jepsen's workload for Kafka.
+"""Finds anomalies in a history of clients, in the terms of Jepsen's workload for Kafka.
 
-Each anomaly is of a kind, with the place and the records that show it. A record that its leader
-alone acknowledged (acks=1) may be lost when leaders change; that is counted, and no anomaly. A
-plain producer may write a record again when it hears nothing; an idempotent one may not.
+Each anomaly has a kind, with the place and the records that show it. A record that its leader
+alone acknowledged (acks=1) may be lost when leaders change; this is counted, but is no anomaly. A
+plain producer may write a record again when it gets no response; an idempotent one may not.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Anomaly:
-    """One; ``offset`` is -1 where there is none. ``entry`` of the zoo, and what shows it."""
+    """One anomaly; ``offset`` is -1 if it has none. ``entry`` of the zoo, and what shows it."""
 
     kind: str
     partition: int
@@ -54,14 +54,14 @@ class Anomaly:
 
 @dataclass
 class ClientAnomalies:
-    """The anomalies, and what may happen and did."""
+    """The anomalies, and the counts of allowed events."""
 
     anomalies: list[Anomaly] = field(default_factory=list)
     allowed: Counter[str] = field(default_factory=Counter)
 
 
 def find_anomalies(history: ClientHistory) -> ClientAnomalies:
-    """Look for every kind of anomaly."""
+    """Looks for every kind of anomaly."""
     judged = ClientAnomalies()
     places = _places(history)
     seen = _seen(history, judged)
@@ -79,9 +79,9 @@ def find_anomalies(history: ClientHistory) -> ClientAnomalies:
 def verdict_on(
     history: ClientHistory, anomalies: Sequence[Anomaly], unfinished: str
 ) -> Verdict:  # fmt: skip
-    """On a whole run. ``unfinished`` says why the log could not be read at the end.
+    """The verdict on a whole run. ``unfinished`` says why the log could not be read at the end.
 
-    A client of which nothing was acknowledged by all, or which read nothing, checked nothing.
+    A client that got no acks=all acknowledgement, or that read nothing, checked nothing.
     """
     counts = history.counts()
     if anomalies:
@@ -100,7 +100,7 @@ Seen = dict[tuple[int, int], str]
 
 
 def _places(history: ClientHistory) -> Places:
-    """By partition and value, the offsets at which it is at the end."""
+    """By partition and value, the offsets of the value at the end."""
     found: Places = defaultdict(list)
     for partition, log in history.final.items():
         for offset in sorted(log):
@@ -109,7 +109,7 @@ def _places(history: ClientHistory) -> Places:
 
 
 def _seen(history: ClientHistory, judged: ClientAnomalies) -> Seen:
-    """What is at each offset, by whoever saw it first: in the final log, in reads, in answers."""
+    """The value at each offset, by whoever saw it first: the final log, reads, responses."""
     seen: Seen = {
         (partition, offset): value
         for partition, log in history.final.items()
@@ -134,7 +134,7 @@ GivenUp = dict[tuple[str, int], list[ProduceAttempt]]
 
 
 def _given_up(history: ClientHistory) -> GivenUp:
-    """By writer and partition, what an idempotent producer has given up."""
+    """By writer and partition, the batches that an idempotent producer has given up."""
     found: GivenUp = defaultdict(list)
     for send in history.sends:
         if send.idempotent and send.error:
@@ -143,7 +143,7 @@ def _given_up(history: ClientHistory) -> GivenUp:
 
 
 def _was_renumbered(send: ProduceAttempt, given_up: GivenUp) -> bool:
-    """It was on its way while another record before or behind it was given up.
+    """Whether the batch was in flight while another batch of its producer was given up.
 
     A producer that gives a record up gets another id, or epoch, with which it sends what is still
     in its queue; no broker can know that it has some of that already.
@@ -193,13 +193,13 @@ def _judge_send(
 
 
 def _is_contiguous(offsets: list[list[int]]) -> bool:
-    """Each time that the batch is there, its records follow each other."""
+    """Whether the batch's records are consecutive each time that the batch is there."""
     firsts = offsets[0]
     return all(one == [first + at for first in firsts] for at, one in enumerate(offsets))
 
 
 def _judge_orders(history: ClientHistory, places: Places, judged: ClientAnomalies) -> None:
-    """Acknowledged records of an idempotent producer, by partition, in its order."""
+    """Checks the order of an idempotent producer's acknowledged records, by partition."""
     last: dict[tuple[str, int], tuple[int, str]] = {}
     for send in history.sends:
         if not (send.idempotent and send.acknowledged):
@@ -226,7 +226,7 @@ def _judge_unwritten(history: ClientHistory, seen: Seen, judged: ClientAnomalies
 
 
 def _judge_reads(history: ClientHistory, judged: ClientAnomalies) -> None:
-    """A reader that keeps a partition goes on where it was, and leaves nothing out."""
+    """A reader that keeps a partition continues where it was, and skips nothing."""
     last: dict[tuple[str, int, int], int] = {}
     for read in history.reads:
         key = read.reader, read.joined, read.partition
@@ -250,9 +250,9 @@ def _judge_reads(history: ClientHistory, judged: ClientAnomalies) -> None:
 
 
 def _judge_commits(history: ClientHistory, judged: ClientAnomalies) -> None:
-    """Who joins a group finds at least what was acknowledged to be kept before he asked.
+    """A joining member finds at least the positions acknowledged as committed before it asked.
 
-    A position that was itself set back, since the log had become shorter, is not held against it.
+    A position that was itself set back because the log had become shorter does not count.
     """
     kept: dict[tuple[str, int], list[tuple[float, float, int]]] = defaultdict(list)
     for one in history.commits:

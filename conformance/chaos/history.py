@@ -1,7 +1,7 @@
 """What clients saw of a topic: records that they sent and read, and records found at the end.
 
-Times are seconds since the run began. A send whose error is not empty may have been carried out or
-not: its records may be there once (as often as it was tried, of a plain producer), or not at all.
+Times are seconds since the run began. A send with an error may or may not have been carried out:
+its records may be in the log once (for a plain producer, as often as it tried), or not at all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ProducerKind(NamedTuple):
 
 @dataclass
 class ProduceAttempt:
-    """A batch of records of one writer, numbered from ``first`` on, to one partition."""
+    """A batch of records of one writer to one partition, numbered from ``first`` on."""
 
     writer: str
     partition: int
@@ -41,9 +41,9 @@ class ProduceAttempt:
 
     @property
     def acknowledged(self) -> bool:
-        """Somebody said that the records are there; where, if ``offset`` is not -1.
+        """Whether a response says that the records are there; at ``offset``, if it is not -1.
 
-        With acks=0 nobody says anything; a batch that came twice is there, and nobody says where.
+        With acks=0 there is no response; a batch that came twice is there, at an unknown offset.
         """
         return not self.error and self.acks != 0 and self.ended > 0
 
@@ -68,7 +68,7 @@ class ReadRecords:
 
 @dataclass(frozen=True)
 class OffsetCommit:
-    """A position that the group keeps, as its coordinator acknowledged."""
+    """A committed position of the group, as its coordinator acknowledged."""
 
     reader: str
     partition: int
@@ -80,7 +80,7 @@ class OffsetCommit:
 
 @dataclass(frozen=True)
 class RestoredPosition:
-    """A position that a member found kept when it joined; -1 where there was none."""
+    """The committed position that a member found when it joined; -1 if there was none."""
 
     reader: str
     partition: int
@@ -91,7 +91,7 @@ class RestoredPosition:
 
 @dataclass
 class ClientHistory:
-    """All of it. ``final`` is what the log holds at the end: by partition, values by offset.
+    """The whole history. ``final`` is the log at the end: by partition, values by offset.
 
     ``clients``: by library, the names of its writers and readers.
     """
@@ -106,7 +106,7 @@ class ClientHistory:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ClientHistory:
-        """What ``as_data`` gave. KeyError, TypeError for something else."""
+        """Restores the result of ``as_data``. Raises KeyError, TypeError for something else."""
 
         def read(row: dict[str, Any]) -> ReadRecords:
             records = tuple((offset, value) for offset, value in row["records"])
@@ -124,7 +124,7 @@ class ClientHistory:
         )  # fmt: skip
 
     def counts(self) -> dict[str, int]:
-        """How much there is of what."""
+        """The number of entries of each sort."""
         acknowledged = [one for one in self.sends if one.acknowledged]
         return {
             "sent": sum(one.count for one in self.sends),
@@ -138,7 +138,7 @@ class ClientHistory:
         }
 
     def by_client(self) -> dict[str, dict[str, int]]:
-        """What each library wrote and read."""
+        """The numbers of records that each library wrote and read."""
         whose = {name: client for client, names in self.clients.items() for name in names}
         found = {
             client: {"acknowledged": 0, "acknowledged_by_all": 0, "read": 0}

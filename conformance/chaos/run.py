@@ -1,4 +1,4 @@
-"""A chaos run: real processes behind proxies, faults by a seed, and the verdict on the records."""
+"""Runs chaos: real processes behind proxies, faults by a seed, and the verdict on the records."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ OnProgress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ChaosPlan:
-    """What is to be done. After so many ``minutes`` no other fault begins."""
+    """The plan of a run. After this many ``minutes`` no other fault begins."""
 
     faults: tuple[ChaosFault, ...] = field(metadata=HIDDEN)
     seed: int
@@ -87,7 +87,7 @@ class ChaosPlan:
 
 @dataclass
 class ChaosReport:
-    """What came of a run. ``unfinished`` says why the log could not be read at the end."""
+    """The result of a run. ``unfinished`` says why the log could not be read at the end."""
 
     ALSO: ClassVar = parts("verdict", "rounds", "counts", "by_client")
 
@@ -107,22 +107,22 @@ class ChaosReport:
 
     @property
     def rounds(self) -> int:
-        """Faults that were planned; `befell` are those that were carried out."""
+        """The planned faults; `befell` are those that were carried out."""
         return len(self.plan.faults)
 
     @property
     def counts(self) -> dict[str, int]:
-        """What clients did."""
+        """What clients did, in numbers."""
         return self.history.counts()
 
     @property
     def by_client(self) -> dict[str, dict[str, int]]:
-        """What they did, by library."""
+        """What clients did, by library."""
         return self.history.by_client()
 
 
 class ChaosCluster:
-    """Brokers behind one proxy each; every fault by its name."""
+    """Brokers behind one proxy each; injects every fault by its name."""
 
     def __init__(self, folder: Path, plan: ChaosPlan) -> None:
         numbers = list(range(1, plan.brokers + 1))
@@ -144,7 +144,7 @@ class ChaosCluster:
             raise
 
     def start(self, partitions: int) -> None:
-        """Start everything, with the topic; ClusterError, and then nothing runs."""
+        """Starts everything, with the topic; raises ClusterError, and then nothing runs."""
         self.cluster.start()
         replicas = self.cluster.brokers
         places = {
@@ -163,9 +163,9 @@ class ChaosCluster:
             port.close()
 
     def inject(self, fault: ChaosFault) -> str:
-        """Let a fault happen, and be over; what else is to be said of it.
+        """Injects a fault until it is over; returns a remark on it.
 
-        ClusterError, ZooKeeperError or OSError if it could not be carried out.
+        Raises ClusterError, ZooKeeperError or OSError if it could not be carried out.
         """
         if not all(map(self._runs, self.cluster.brokers)):
             self._started()  # one that was not known in time was ended again
@@ -241,7 +241,7 @@ class ChaosCluster:
         return f"broker {first.leader}, then broker {followed} of {partition}"
 
     def _disk(self, fault: ChaosFault) -> str:
-        """The directory's name is given to a file: whatever opens anything in it fails."""
+        """Replaces the directory by a file of that name: every access to a file in it fails."""
         folder = self.cluster.folder / f"broker{fault.broker}" / DIRECTORIES[-1]
         away = folder.with_name(f"{folder.name}.away")
         folder.rename(away)
@@ -255,7 +255,7 @@ class ChaosCluster:
         return said
 
     def _full(self, fault: ChaosFault) -> str:
-        """Whatever would make a file grow there gets ENOSPC."""
+        """Makes every write that would grow a file there fail with ENOSPC."""
         marker = self.cluster.full_marker(fault.broker)
         folder = marker.with_name(DIRECTORIES[-1])
         unfinished = marker.with_name("full.unfinished")
@@ -312,18 +312,18 @@ class ChaosCluster:
         return ""
 
     def stop(self) -> None:
-        """End everything cleanly; the cluster can be started again without proxies."""
+        """Stops everything cleanly; the cluster can be started again without proxies."""
         self.cluster.stop(10)
         self.close_proxies()
         self.cluster.advertise({})
 
     def end(self) -> None:
-        """End everything at once."""
+        """Kills everything at once."""
         self.cluster.end(self.cluster.running(), signal.SIGKILL, 5.0)
         self.close_proxies()
 
     def close_proxies(self) -> None:
-        """Let nothing through any more."""
+        """Closes the gate and all proxies."""
         self.gate.close()
         for proxy in self.proxies.values():
             proxy.close()
@@ -347,10 +347,10 @@ _FETCH = api_key("Fetch").to_bytes(2, "big")
 
 
 class _Unread(KafkaReader):
-    """Lets frames pass by without a look at more than their headers' first bytes."""
+    """Passes frames on without reading more than the first bytes of their headers."""
 
     def request(self, frame: bytes) -> Message:
-        """A request, of whoever it is."""
+        """A request, of any sender."""
         api = "Fetch" if frame[:2] == _FETCH else ""
         return Message(REQUEST, "?", self.to, api, frame, self.connection)
 
@@ -428,7 +428,7 @@ def _judge(report: ChaosReport, cluster: Cluster) -> None:
 
 
 def _on_disks(cluster: Cluster, cuts: Sequence[LoggedTruncation]) -> Iterator[Anomaly]:
-    """What log directories contradict each other or themselves in, as `insync inspect` has it."""
+    """Contradictions within and between log directories, by `insync inspect`."""
     folders = [str(cluster.folder / f"broker{one}") for one in cluster.brokers]
     try:
         found = inspect(folders, preset_for(str(cluster.release)), lambda text: None)
@@ -466,7 +466,7 @@ _CUT = re.compile(r"Truncating log \[?([\w.]+)[-,](\d+)\]? to offset (\d+)")
 
 
 def _cuts(cluster: Cluster) -> Iterator[LoggedTruncation]:
-    """What the brokers' logs report of truncations."""
+    """The truncations that the brokers' logs report."""
     for path in sorted(cluster.folder.glob("logs/*/server.log")):
         with path.open(encoding="utf-8", errors="replace") as lines:
             for number, line in enumerate(lines, 1):
@@ -507,9 +507,9 @@ def _explained(anomaly: Anomaly, release: Release, cuts: Sequence[LoggedTruncati
 def kept_epoch(
     partition: InspectedPartition, release: Release, cuts: Sequence[LoggedTruncation]
 ) -> str:
-    """Why replicas diverge where it is KIP-279; empty where nothing shows it.
+    """Why replicas diverge if the cause is KIP-279; empty if nothing shows it.
 
-    From 0.11 to 1.1 a leader that never had an epoch answers with where its next one begins. A
+    From 0.11 to 1.1 a leader that never had an epoch answers with the start of its next one. A
     follower that led in that epoch truncates to there, and keeps its records of the epoch.
     """
     if release.since("2.0"):

@@ -24,7 +24,7 @@ UNTRACED = ("depose",)
 
 
 class ChaosFault(NamedTuple):
-    """A fault of a broker, how long it lasts (s), and how long all is quiet then (s)."""
+    """A fault of a broker, its duration (s), and the quiet time after it (s)."""
 
     kind: str
     broker: int
@@ -40,7 +40,7 @@ class ChaosFault(NamedTuple):
 def faults(
     rounds: int, seed: int, brokers: int, kinds: Sequence[str] = tuple(KINDS)
 ) -> Iterator[ChaosFault]:
-    """That many faults of these kinds in turn; a longer schedule begins with a shorter one."""
+    """This many faults of these kinds in turn; a longer schedule begins with a shorter one."""
     chance = random.Random(f"chaos {seed}")
     for _ in range(rounds):
         kind = chance.choice(list(kinds))

@@ -1,4 +1,4 @@
-"""Producers and consumers of a chaos run: one thread each, one history for all."""
+"""Runs producers and consumers of a chaos run: one thread each, one history for all."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Made = TypeVar("Made")
 
 
 class Workload:
-    """What writers and readers of one topic share; ``history`` grows as they go on."""
+    """The state that writers and readers of one topic share; ``history`` grows during the run."""
 
     def __init__(self, addresses: Sequence[Address], partitions: int, seed: int) -> None:
         self.addresses = list(addresses)
@@ -60,10 +60,10 @@ class Workload:
         self, writer: ProducerKind, counts: Sequence[int] = (1,), at_once: int = 1,
         turn: Callable[[], object] = lambda: time.sleep(0.01),
     ) -> Iterator[ProduceAttempt]:  # fmt: skip
-        """What a writer is to send next, numbered and noted, until the end.
+        """The batches that a writer is to send, numbered and noted, until the end.
 
-        A send has so many records as one of ``counts``. Up to ``at_once`` follow each other, then
-        there is a pause; while too many are not answered, the writer takes ``turn`` after turn.
+        A batch has as many records as one of ``counts``. Up to ``at_once`` follow each other, then
+        there is a pause; while too many have no response, the writer takes ``turn`` after turn.
         """
         chance = random.Random(f"{self.seed} {writer.name}")
         number, left = 0, at_once
@@ -86,11 +86,11 @@ class Workload:
                 self.ended.wait(chance.uniform(0.005, 0.04) * (1 if at_once == 1 else 5))
 
     def answered(self, send: ProduceAttempt, offset: int) -> None:
-        """The records are there, from an offset on; -1 if nobody says where."""
+        """Notes that the records are there, from an offset on; -1 if it is unknown."""
         self._finish_attempt(send, offset, "")
 
     def failed(self, send: ProduceAttempt, error: str) -> None:
-        """Nobody says that the records are there."""
+        """Notes that no response says that the records are there."""
         self._finish_attempt(send, -1, error)
 
     def _finish_attempt(self, send: ProduceAttempt, offset: int, error: str) -> None:
@@ -100,14 +100,14 @@ class Workload:
                 self._unanswered[send.writer] -= 1
 
     def give_up(self) -> None:
-        """What is on its way still is not waited for any more."""
+        """Stops waiting for records that are still in flight."""
         with self.history.lock:
             left = [send for send in self.history.sends if not send.ended]
         for send in left:
             self.failed(send, "cut short")
 
     def until_made(self, make: Callable[[], Made], wrong: type[Exception]) -> Made | None:
-        """A client that needs a broker to begin with; None if the run ends before there is one."""
+        """A client that needs a broker to start; None if the run ends before there is one."""
         while not self.ended.is_set():
             try:
                 return make()
@@ -118,7 +118,7 @@ class Workload:
     # What is seen in between and at the end
 
     def await_records(self) -> None:
-        """Until ten were acknowledged, and some of each client; or the time is up."""
+        """Waits until ten records were acknowledged, and some of each client; or the time is up."""
         self._await(
             lambda found: (
                 self.acknowledged >= 10 and all(one["acknowledged_by_all"] for one in found)
@@ -142,7 +142,7 @@ class Workload:
             time.sleep(0.05)
 
     def read_all(self, timeout_s: float) -> None:
-        """What every partition holds, into the history. ClientError."""
+        """Reads every partition into the history. Raises ClientError."""
         with Consumer(self.addresses, timeout_s) as consumer:
             for partition in range(self.partitions):
                 self.history.final[partition] = {
@@ -152,7 +152,7 @@ class Workload:
 
     @property
     def acknowledged(self) -> int:
-        """Records that were acknowledged so far."""
+        """The number of records acknowledged so far."""
         with self.history.lock:
             return sum(one.count for one in self.history.sends if one.acknowledged)
 
@@ -168,7 +168,7 @@ class ReaderNotes:
         self._positions: dict[int, int | None] = {}
 
     def known(self) -> dict[int, int]:
-        """By partition that it reads, the offset that comes next."""
+        """By partition that it reads, the next offset."""
         return {one: at for one, at in self._positions.items() if at is not None}
 
     def joined(self, kept: Mapping[int, int | None], began: float) -> None:
@@ -185,7 +185,7 @@ class ReaderNotes:
             ]  # fmt: skip
 
     def got(self, partition: int, records: Sequence[tuple[int, bytes | None]]) -> None:
-        """Records came, one or more."""
+        """Notes one or more records."""
         position = self._positions.get(partition)
         texts = tuple((offset, _text(value)) for offset, value in records)
         self._read(partition, texts[0][0] if position is None else position, texts)
@@ -206,7 +206,7 @@ class ReaderNotes:
 
     @contextmanager
     def committing(self, positions: Mapping[int, int]) -> Iterator[None]:
-        """The group has kept the positions, if nothing is raised."""
+        """Notes that the group has committed the positions, if nothing is raised."""
         began = self.work.now()
         yield
         ended = self.work.now()
@@ -218,7 +218,7 @@ class ReaderNotes:
 
 
 def patience_of(writer: ProducerKind) -> int:
-    """How long a record of a writer may be on its way, in ms."""
+    """How long a record of a writer may be in flight, in ms."""
     return int(1000 * (STUBBORN_S if writer.idempotent else PATIENCE_S))
 
 
@@ -228,7 +228,7 @@ def servers_of(addresses: Sequence[Address]) -> str:
 
 
 def silence_loggers(*names: str) -> None:
-    """Silence these libraries' loggers: that brokers fail is expected in a chaos run."""
+    """Silences these libraries' loggers: failing brokers are expected in a chaos run."""
     for name in names:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 

@@ -1,1 +1,1 @@
-"""Log directories of several brokers compared: `insync inspect`."""
+"""Compares log directories of several brokers: `insync inspect`."""

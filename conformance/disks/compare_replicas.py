@@ -1,8 +1,8 @@
-"""Replicas of one partition compared: where they diverge, and what a restart would truncate.
+"""Compares replicas of one partition: where they diverge, and what a restart would truncate.
 
-Two batches of one offset and one leader epoch are the same: one leader wrote them. So where epochs
-differ the logs have parted; where epochs are the same and bytes are not, one was changed. Batches
-that a cleaning may have thinned are not compared byte by byte.
+Two batches of one offset and one leader epoch are the same, because one leader wrote them. So if
+epochs differ, the logs have diverged; if epochs are the same and bytes differ, a log was changed.
+Batches that log cleaning may have thinned are not compared byte by byte.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from specs.rendering import COUNTED
 
 @dataclass(frozen=True)
 class PredictedTruncation:
-    """Under `leader`, `follower` cuts its log from `end` to `to`.
+    """The truncation of `follower` from `end` to `to` when `leader` leads.
 
-    `clean`: the leader has all that is known to be committed, so that it may be in the ISR.
+    `clean`: the leader has all records known to be committed, so it may be in the ISR.
     """
 
     leader: int | None
@@ -36,7 +36,7 @@ class PredictedTruncation:
 
 @dataclass(frozen=True)
 class ReplicaRow:
-    """A replica in the report; offsets, None where no checkpoint says."""
+    """A replica in the report; offsets, None where no checkpoint has one."""
 
     broker: int | None
     folder: str
@@ -51,7 +51,7 @@ class ReplicaRow:
 
 @dataclass(frozen=True)
 class InspectedPartition:
-    """What was found of one partition."""
+    """The findings about one partition."""
 
     topic: str
     partition: int
@@ -63,7 +63,7 @@ class InspectedPartition:
 def inspect_partition(
     tp: TopicPartition, directories: Sequence[InspectedDirectory], preset: str
 ) -> InspectedPartition:
-    """All replicas of one partition, under a preset's rules of truncation."""
+    """Inspects all replicas of one partition, under a preset's rules of truncation."""
     found: list[DiskFinding] = []
     replicas: list[ReplicaOnDisk] = []
     brokers: dict[int, str] = {}
@@ -177,7 +177,7 @@ def _parted(one: ReplicaOnDisk, other: ReplicaOnDisk) -> tuple[int, str] | None:
 
 
 def _changed(one: ReplicaOnDisk, other: ReplicaOnDisk) -> list[tuple[int, str]]:
-    """The first batch that both have, of one epoch, and that has other bytes."""
+    """The first batch that both logs have, of one epoch, with different bytes."""
     if not len(one.batches) or not len(other.batches):
         return []
     _, mine, theirs = np.intersect1d(one.batches[:, 0], other.batches[:, 0], return_indices=True)
@@ -199,7 +199,7 @@ def _changed(one: ReplicaOnDisk, other: ReplicaOnDisk) -> list[tuple[int, str]]:
 
 
 def _on_one_disk_only(replicas: Sequence[ReplicaOnDisk]) -> list[DiskFinding]:
-    """What is committed and lies on one of the disks only."""
+    """Committed records that are on only one of the disks."""
     if len(replicas) < 2:
         return []
     longest = max(replicas, key=lambda each: (each.end, each.committed))
@@ -228,7 +228,7 @@ def _on_one_disk_only(replicas: Sequence[ReplicaOnDisk]) -> list[DiskFinding]:
 
 
 def _cuts(replicas: Sequence[ReplicaOnDisk], preset: str) -> tuple[PredictedTruncation, ...]:
-    """Every follower under every other replica as leader, where something is cut."""
+    """Every truncation of a follower under every other replica as leader."""
     committed = max((each.hw or 0 for each in replicas), default=0)
     found = []
     for leader in replicas:
@@ -247,7 +247,7 @@ def _cuts(replicas: Sequence[ReplicaOnDisk], preset: str) -> tuple[PredictedTrun
 def _committed_but_truncated(
     replicas: Sequence[ReplicaOnDisk], cuts: Sequence[PredictedTruncation], preset: str
 ) -> list[DiskFinding]:
-    """Cuts of what is committed, under a leader that may have been in the ISR."""
+    """Truncations of committed records, under a leader that may have been in the ISR."""
     named = {each.broker: each for each in replicas}
     committed = max((each.hw or 0 for each in replicas), default=0)
     found = []

@@ -19,9 +19,9 @@ class Severity(Enum):
 
 @dataclass(frozen=True)
 class DiskFinding:
-    """One fault. `file` with `place` in it (a line, a byte), or a folder; `rule` names what fails.
+    """One fault. `file` with `place` in it (a line, a byte), or a folder; `rule` is what fails.
 
-    `topic` is None where a whole log directory is meant.
+    `topic` is None if the fault is about a whole log directory.
     """
 
     kind: str
@@ -35,7 +35,7 @@ class DiskFinding:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """The worst first, then by partition and file."""
+        """Sort key: the worst first, then by partition and file."""
         number = -1 if self.partition is None else self.partition
         rank = [kind.value for kind in Severity].index(self.kind)
         return rank, self.topic or "", number, self.file, self.place, self.rule, self.why
@@ -66,7 +66,7 @@ RULES: dict[str, str] = {
 
 
 def verdict_of(findings: Iterable[DiskFinding], replicas: int) -> Verdict:
-    """`broken` where a finding is, `unknown` where something is at risk, else `holds`."""
+    """`broken` if anything is broken, `unknown` if something is at risk, else `holds`."""
     kinds = {finding.kind for finding in findings}
     if Severity.BROKEN.value in kinds:
         return Verdict.BROKEN

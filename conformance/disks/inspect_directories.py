@@ -1,4 +1,4 @@
-"""All partitions of some log directories, in this process or one per task on Spark."""
+"""Inspects all partitions of log directories, in this process or one per task on Spark."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Job = tuple[TopicPartition, tuple[InspectedDirectory, ...]]
 
 
 class TwoClustersError(Exception):
-    """Directories of two clusters; the message names one of each."""
+    """The directories belong to two clusters; the message names one of each."""
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What was found in all of them, under the rules of `preset`."""
+    """The findings about all of them, under the rules of `preset`."""
 
     ALSO: ClassVar = parts("verdict", "findings", "rules")
     rules: ClassVar = RULES
@@ -38,14 +38,14 @@ class Inspection:
 
     @property
     def findings(self) -> tuple[DiskFinding, ...]:
-        """The worst first."""
+        """All findings, the worst first."""
         found = [one for directory in self.directories for one in directory.findings]
         found += [one for partition in self.partitions for one in partition.findings]
         return tuple(sorted(found, key=lambda finding: finding.order))
 
     @property
     def verdict(self) -> Verdict:
-        """By `findings.verdict_of`."""
+        """The verdict, by `findings.verdict_of`."""
         return verdict_of(self.findings, sum(len(each.replicas) for each in self.partitions))
 
 

@@ -1,8 +1,8 @@
-"""Where a follower truncates when it starts again under a leader: asked of the model.
+"""Asks the model where a follower truncates when it starts again under a leader.
 
-Of `replication` the steps are taken that follow a LeaderAndIsr of a new leader epoch, with the two
-logs as they lie on the disks: the leader begins, the follower follows, and asks and cuts until it
-may fetch. Offsets that neither log tells apart are one record there, and epochs are numbered anew.
+The steps of `replication` after a LeaderAndIsr of a new leader epoch are taken, with the two logs
+as they are on the disks: the leader begins, the follower follows, and asks and truncates until it
+may fetch. Offsets that neither log distinguishes are one record, and epochs are renumbered.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class EpochRuns:
     hw: int
 
     def epoch_at(self, offset: int) -> int | None:
-        """The epoch of the record there, or of the first one after a gap; None where none is."""
+        """The epoch of the record there, or of the first one after a gap; None if there is none."""
         starts = [first for _, first, _ in self.runs]
         at = bisect_right(starts, offset) - 1
         if at < 0:
@@ -44,12 +44,12 @@ class EpochRuns:
 
     @property
     def has_epochs(self) -> bool:
-        """Whether every batch names its leader epoch: those before 0.11 name none."""
+        """Whether every batch has its leader epoch: those before 0.11 have none."""
         return all(epoch >= 0 for epoch, _, _ in self.runs)
 
 
 def preset_for(release: str) -> str:
-    """The releases of the model are named by what changed: the newest that is not newer."""
+    """The newest preset that is not newer than a release; presets are named by what changed."""
     presets = sorted(system("replication").versions, key=_number)
     older = [name for name in presets if _number(name) <= _number(release)]
     return older[-1] if older else presets[0]
@@ -60,9 +60,9 @@ def _number(release: str) -> tuple[int, ...]:
 
 
 def truncated_end(follower: EpochRuns, leader: EpochRuns, preset: str) -> int:
-    """The log end of `follower` once it may fetch from `leader`, by a release's rules.
+    """The log end offset of `follower` once it may fetch from `leader`, by a release's rules.
 
-    Logs with batches that name no epoch are cut to the high watermark, as up to 0.10.
+    Logs with batches without an epoch are truncated to the high watermark, as up to 0.10.
     """
     if not (follower.has_epochs and leader.has_epochs):
         preset = preset_for("0.10")

@@ -1,7 +1,7 @@
-"""Log directories, read only: brokers, checkpoints and the files of each replica.
+"""Reads log directories without writing: brokers, checkpoints and the files of each replica.
 
-A directory is one of a broker's `log.dirs`. Of a replica the headers of all batches are kept, and
-with each the checksum of its bytes; records are not looked at.
+A directory is one of a broker's `log.dirs`. For each replica the headers of all batches are kept,
+each with the checksum of its bytes; records are not examined.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _SHOWN = 5  # findings of one rule that are reported of one replica; more are co
 
 
 class NothingHereError(Exception):
-    """No log directory; the message says what was looked for."""
+    """There is no log directory; the message says what was looked for."""
 
 
 @dataclass
 class InspectedDirectory:
-    """A log directory: whose it is, its checkpoints, and the folders of its replicas."""
+    """A log directory: its broker, its checkpoints, and the folders of its replicas."""
 
     path: str
     broker: int | None = None
@@ -92,7 +92,7 @@ class ReplicaOnDisk:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """Leader epochs of the batches, each with where it begins and ends."""
+        """Leader epochs of the batches, each with its start and end offsets."""
         if not len(self.batches):
             return ()
         epochs = self.batches[:, 2]
@@ -105,16 +105,16 @@ class ReplicaOnDisk:
 
     @property
     def committed(self) -> int:
-        """The high watermark as far as there is a log for it."""
+        """The high watermark, limited by the end of the log."""
         return min(self.hw or 0, self.end)
 
     @property
     def held(self) -> EpochRuns:
-        """The replica's log as epoch runs, for the question to the model."""
+        """The replica's log as epoch runs, as the model takes it."""
         return EpochRuns(self.runs, self.start, self.end, max(self.start, self.hw or 0))
 
     def add_finding(self, kind: Severity, rule: str, file: str, place: str, why: str) -> None:
-        """Note a finding; of many of one rule the first few."""
+        """Notes a finding; of many of one rule only the first few."""
         alike = [one for one in self.findings if one.rule == rule]
         if len(alike) < _SHOWN:
             self.findings.append(
@@ -128,7 +128,7 @@ class ReplicaOnDisk:
 
 
 def directories_in(paths: Iterable[str]) -> list[InspectedDirectory]:
-    """The log directories that are named, or lie below a named folder, in the order of their names.
+    """The log directories that are named, or are below a named folder, in the order of their names.
 
     Raises NothingHereError, OSError.
     """
@@ -175,7 +175,7 @@ def _is_replica(path: str) -> bool:
 
 
 def directory_of(path: str) -> InspectedDirectory:
-    """One log directory, without what is in its replicas' folders. OSError."""
+    """One log directory, without the content of its replicas' folders. Raises OSError."""
     found = InspectedDirectory(path, clean=os.path.exists(os.path.join(path, CLEAN_SHUTDOWN)))
     _read_meta(found)
     for name in CHECKPOINTS:
@@ -215,7 +215,7 @@ def directory_of(path: str) -> InspectedDirectory:
 
 
 class _Readable:
-    """As much of a disk as reads a file; nothing is ever opened to be written."""
+    """The part of a disk that reads a file; nothing is ever opened for writing."""
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
@@ -267,7 +267,7 @@ def _unread(found: InspectedDirectory, error: MalformedCheckpoint) -> DiskFindin
 
 
 def replica_of(directory: InspectedDirectory, tp: TopicPartition) -> ReplicaOnDisk:
-    """One replica's files. OSError where one cannot be read."""
+    """One replica's files. Raises OSError if one cannot be read."""
     path = directory.replicas[tp]
     offsets = directory.checkpoints
     replica = ReplicaOnDisk(
@@ -282,7 +282,7 @@ def replica_of(directory: InspectedDirectory, tp: TopicPartition) -> ReplicaOnDi
 
 
 def mapped(path: str) -> Buffer:
-    """A file's bytes. A segment may be larger than memory, so it is mapped."""
+    """A file's bytes, memory-mapped, because a segment may be larger than memory."""
     with open(path, "rb") as file:
         if not file.seek(0, 2):
             return b""
@@ -317,7 +317,7 @@ def _read_segment(
     following: int | None,
     rows: list[tuple[int, int, int, int, int]],
 ) -> int:
-    """Put a segment's batches to `rows`; the offset after the last one."""
+    """Appends a segment's batches to `rows`; returns the offset after the last one."""
     data = mapped(path)
     replica.size += len(data)
     last_epoch = rows[-1][2] if rows else -1
@@ -413,7 +413,7 @@ def _read_epochs(replica: ReplicaOnDisk) -> None:
 
 
 def _compare_epochs(replica: ReplicaOnDisk, file: str) -> None:
-    """Each epoch of the batches is an entry that says where it begins, and no other entry is."""
+    """Checks that each epoch of the batches has an entry with its start, and no other has one."""
     begins: dict[int, int] = {}
     for epoch, first, _ in replica.runs:
         begins.setdefault(epoch, first)
@@ -451,7 +451,7 @@ def _compare_epochs(replica: ReplicaOnDisk, file: str) -> None:
 
 
 def _read_beside(replica: ReplicaOnDisk) -> None:
-    """Indexes, snapshots, and what an unfinished cleaning or removal leaves."""
+    """Reads indexes, snapshots, and what an unfinished cleaning or removal leaves."""
     for name in sorted(os.listdir(replica.path)):
         path = os.path.join(replica.path, name)
         if name.endswith(_REMAINS):
@@ -494,7 +494,7 @@ def _is_newest(replica: ReplicaOnDisk, base: int) -> bool:
 def _check_checkpoints(
     replica: ReplicaOnDisk, log_start: int | None, directory: InspectedDirectory
 ) -> None:
-    """Checkpoints beside the log's end."""
+    """Compares checkpoints with the log end offset."""
     for name, rule, offset, what in (
         (HIGH_WATERMARKS, "high_watermark_is_in_the_log", replica.hw, "the high watermark"),
         (RECOVERY_POINTS, "checkpoints_are_in_the_log", replica.recovery, "the recovery point"),

@@ -1,4 +1,4 @@
-"""Exploration on Spark: visited states are partitioned by hash, and kept in files."""
+"""Explores on Spark: visited states are partitioned by hash, and kept in files."""
 
 from conformance.distributed.search import distributed_search
 from conformance.distributed.segments import Segments

@@ -1,6 +1,6 @@
-"""One level of a distributed search on Spark: frontier -> candidates -> new states.
+"""Runs one level of a distributed search on Spark: frontier -> candidates -> new states.
 
-One shuffle a level, by owner. Rows are blocks of states, not states: what Spark moves is bytes.
+Each level has one shuffle, by owner. A row is a block of states, so that Spark only moves bytes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Step = Callable[["DataFrame"], "DataFrame"]
 
 
 def expand(question: ExplorationTask, segments: Segments, level: int, asked: OpenClaims) -> Step:
-    """Shards to the successors of the states that a level has found there."""
+    """Expands shards to the successors of the states that a level has found there."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -51,7 +51,7 @@ def expand(question: ExplorationTask, segments: Segments, level: int, asked: Ope
 
 
 def merge(question: ExplorationTask, segments: Segments, asked: OpenClaims) -> Step:
-    """Candidates to what is new, written by their owners; the counts are summed beside it."""
+    """Reduces candidates to new states, which their owners write; also sums the counts."""
 
     def run(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
         shard, blocks = key[0].as_py(), table.column("block").to_pylist()

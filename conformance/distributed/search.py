@@ -1,7 +1,7 @@
-"""The driver of a distributed search: one Spark job per level, and its results.
+"""Drives a distributed search: one Spark job per level, and its results.
 
-Counts, levels, coverage and verdicts are those of the native engine. Runs are not kept: the way to
-a broken claim is found again by an exact search in this process, which ends at the claim's level.
+Counts, levels, coverage and verdicts equal those of the native engine. Runs are not kept: for a
+broken claim, an exact search in this process finds the path again, and ends at the claim's level.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def distributed_search(
     max_states: int | None = None,
     report: Report = lambda line: None,
 ) -> Exploration:
-    """Explores on Spark; the segments' folder must be new, and seen by every executor.
+    """Explores on Spark; the segments' folder must be new, and visible to every executor.
 
     Raises ImpossibleValue where a step would leave a field's domain, ProtocolError for what the
     native engine refuses too.

@@ -1,10 +1,10 @@
-"""Visited states as files: one segment per shard and level, written once, never changed.
+"""Stores visited states as files: one segment per shard and level, written once, never changed.
 
     attempts/shard-00003-9f….npy     written by a task; nobody reads it
-    visited/shard-00003/00012.npy    the same after the level was whole: renamed by the driver
+    visited/shard-00003/00012.npy    the same after the level was complete: renamed by the driver
 
-A task that is tried twice, or twice at the same time, writes two attempts under two names, and the
-driver takes the one whose task succeeded. The folder must be one that every executor sees.
+A task that runs twice, one after the other or at once, writes two attempts under two names; the
+driver takes the attempt of the task that succeeded. Every executor must see the folder.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Segments:
         return self._root / "visited" / f"shard-{shard:05}"
 
     def attempt(self, shard: int, states: Words) -> str:
-        """Writes states into a file of their own; its name."""
+        """Writes states into a file of their own; returns its name."""
         name = f"shard-{shard:05}-{uuid.uuid4().hex}.npy"
         folder = self._root / "attempts"
         folder.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ class Segments:
         return name
 
     def commit(self, level: int, names: Iterable[tuple[int, str]]) -> None:
-        """Makes the attempts (shard, name) the segments of a level; throws all others away."""
+        """Makes the attempts (shard, name) the segments of a level; deletes all others."""
         for shard, name in sorted(names):
             self._shard_folder(shard).mkdir(parents=True, exist_ok=True)
             (self._root / "attempts" / name).rename(self._shard_folder(shard) / f"{level:05}.npy")
@@ -52,7 +52,7 @@ class Segments:
             left.unlink(missing_ok=True)
 
     def level(self, shard: int, level: int) -> Words | None:
-        """The states of a shard that a level has found; None for none."""
+        """The states that a level has found in a shard; None if there are none."""
         path = self._shard_folder(shard) / f"{level:05}.npy"
         return _read(path) if path.is_file() else None
 

@@ -1,7 +1,7 @@
-"""One executor's work in a level, without Spark: expand a shard's frontier, add candidates.
+"""Does one executor's work in a level, without Spark: expand a shard's frontier, add candidates.
 
-A state belongs to one shard, by its hash. The shard's states lie in segments (see `segments`), one
-a level; nobody else looks into them.
+A state belongs to one shard, by its hash. The shard's states are in segments (see `segments`), one
+per level; no other shard reads them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STATS = -1
 
 @dataclass(frozen=True)
 class ExplorationTask:
-    """What is explored, in words that every executor can read; `claims` None means all."""
+    """What to explore, in terms that every executor can read; `claims` None means all."""
 
     system: str
     version: str
@@ -46,7 +46,7 @@ class ExplorationTask:
 
     @cache  # noqa: B019  (a process has few questions, and each needs its kernel until the end)
     def kernel(self) -> Kernel:
-        """The machine code: compiled once on a machine, loaded once a process."""
+        """The machine code: compiled once per machine, loaded once per process."""
         recorded = system(self.system).recorded(self.version, json.loads(self.switches))
         return kernel_of(
             grounded_for(recorded, json.loads(self.bounds), self.claims), self.symmetry,
@@ -56,19 +56,19 @@ class ExplorationTask:
 
 @dataclass(frozen=True)
 class OpenClaims:
-    """The claims that are still open: about states, about steps; a bit each."""
+    """The claims that are still open, about states and about steps; one bit each."""
 
     states: int
     steps: int
 
     def of(self, kernel: Kernel) -> tuple[np.uint64, np.uint64, np.uint64]:
-        """As the loops of `driver` take it."""
+        """The claims in the form that the loops of `driver` take."""
         return np.uint64(self.states), np.uint64(self.steps), kernel.wanted
 
 
 @dataclass
 class LevelCounts:
-    """What a part of a level adds: counts by instance, reason and bound, and claims settled."""
+    """The counts of a part of a level, by instance, reason and bound, and claims settled."""
 
     generated: int
     settled: int
@@ -77,12 +77,12 @@ class LevelCounts:
     pruned: list[int]
 
     def as_text(self) -> str:
-        """JSON, for a row."""
+        """The counts as JSON, for a row."""
         return json.dumps(asdict(self))
 
 
 def first_state(kernel: Kernel) -> Words:
-    """The initial state, made canonical under symmetry."""
+    """The initial state, in canonical form under symmetry."""
     state = kernel.packed(kernel.grounded.initial)
     if kernel.canonical:
         driver.make_one_canonical(kernel.addresses, state)
@@ -97,9 +97,9 @@ def owner(kernel: Kernel, state: Words, shards: int) -> int:
 def expanded(
     question: ExplorationTask, frontier: Words, asked: OpenClaims
 ) -> Iterator[tuple[int, bytes]]:
-    """Rows (shard, successors, each once a batch), and one of STATS at the end.
+    """Rows (shard, successors, each once per batch), and one of STATS at the end.
 
-    ImpossibleValue where a step would leave a field's domain.
+    Raises ImpossibleValue where a step would leave a field's domain.
     """
     kernel = question.kernel()
     words, shards, room = kernel.words, question.shards, outbox_room(kernel)
@@ -156,7 +156,7 @@ def taken_in(
 
 
 def outbox_of(kernel: Kernel, states: Words) -> Words:
-    """Each state behind its hash, as an owner takes them in."""
+    """Each state after its hash, in the form that owners take in."""
     words = kernel.words
     planes = np.ascontiguousarray(states.reshape(-1, words).T)
     outbox = np.empty((planes.shape[1], words + 1), np.uint64)
@@ -175,8 +175,8 @@ def merged(
 ) -> dict[str, Any]:
     """Writes the new states of a shard into a file that is not committed yet; a row of MERGED.
 
-    Blocks are taken in in the order of their content, whoever sent them first: what a task writes
-    does not depend on the attempt.
+    Blocks are taken in by the order of their content, whichever task sent them first: so the output
+    of a task does not depend on the attempt.
     """
     kernel = question.kernel()
     parcels = [outbox_of(kernel, np.frombuffer(one, np.uint64)) for one in sorted(blocks)]
@@ -189,7 +189,7 @@ def merged(
 
 
 def sum_counts(texts: Iterable[bytes]) -> str:
-    """The counts of several tasks as those of one."""
+    """Adds up the counts of several tasks."""
     parts = [json.loads(text) for text in texts]
     settled = refused = None
     for part in parts:
@@ -206,5 +206,5 @@ def sum_counts(texts: Iterable[bytes]) -> str:
 
 
 def stats_of(text: str) -> LevelCounts:
-    """What `as_text` wrote."""
+    """Restores the result of `as_text`."""
     return LevelCounts(**json.loads(text))

@@ -240,7 +240,7 @@ def _without_comments(text: str) -> str:
 
 
 def _string_end(text: str, start: int) -> int:
-    """The end of the string that begins at `start` (its quote), and the values inserted into it."""
+    """The end of the string that begins at `start` (its quote), including interpolated values."""
     quote = '"""' if text.startswith('"""', start) else '"'
     interpolated = start > 0 and text[start - 1] in "sf"
     at = start + len(quote)
@@ -451,7 +451,7 @@ def _expression(text: str) -> str:
 
 
 def _tidy(shape: str) -> str:
-    """As `split_prefix` hands it on: without a prefix in brackets, partitions as since 1.0."""
+    """The message as `split_prefix` returns it: no bracketed prefix, partitions as since 1.0."""
     shape = re.sub(r"(?:\{\}){2,}", HOLE, shape)
     shape = re.sub(r"^\[[^\[\]]*\][:,]? ", "", shape)
     shape = shape.replace("artition [{},{}]", "artition {}-{}")

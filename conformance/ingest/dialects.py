@@ -87,11 +87,11 @@ class Dialect:
 
     @cached_property
     def match(self) -> Callable[[str, str], Matched | None]:
-        """What takes a logger and a message, and gives what it says.
+        """The function from a logger and a message to the content of the message.
 
-        That is its template, what its head says, and what stands in the template's holes; these
-        come before what the head says. What is given is one object for all lines that say the
-        same, and is not to be changed. None when a protocol line is not known.
+        It returns the template, the columns from the prefix, and the values of the template's
+        holes, which take precedence over the prefix. Lines with the same content share one object,
+        which must not be changed. None when a protocol line is not known.
         """
         return lru_cache(_MESSAGES)(self._match)
 

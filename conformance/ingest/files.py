@@ -157,7 +157,7 @@ class _Left:
 
 
 def _inside(folder: str, roots: tuple[str, ...], left: _Left) -> Iterator[str]:
-    """The logs and traces in a folder, in order. `roots` are the folders being read around it."""
+    """The logs and traces in a folder, in order. `roots` are the enclosing folders being read."""
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
@@ -215,14 +215,14 @@ def _not_a_log(path: str, name: str) -> str | None:
 
 
 def usual_name(name: str) -> str:
-    """A file's name as log4j gives it by default: `server.log.2024-03-01-10`, and not packed."""
+    """A file's default name in log4j, `server.log.2024-03-01-10`, without a compression suffix."""
     name = PACKED.sub("", name).removesuffix(".txt").replace(".log.txt.", ".log.")
     dated = _DATED_FIRST.fullmatch(name)
     return f"{dated['stem']}.{dated['sort']}.{dated['date']}" if dated else name
 
 
 def _ordered(cluster: str, paths: Iterable[str]) -> list[LogFile]:
-    """Log files of one cluster with their places: dates ascend, numbers descend, bare is last."""
+    """Log files of one cluster with their places: dates ascend, numbers descend, plain is last."""
     placed = []
     for path in paths:
         folder, name = os.path.split(path)

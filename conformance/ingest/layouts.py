@@ -167,10 +167,10 @@ def _said(found: re.Match[str]) -> dict[str, str] | None:
 
 
 def _packed(path: Path, cuts: bool) -> Plain:
-    """Lines of JSON objects, of which one value is the line.
+    """Lines of JSON objects, of which one value is the log line.
 
-    Docker cuts a long line into several, of which the last has a line feed (`cuts`; others pass
-    lines on without); the rest of it leaves empty lines.
+    Docker cuts a long line into several, of which only the last has a line feed (`cuts`; other
+    tools pass lines on without); the other parts become empty lines.
     """
 
     def each(line: str) -> tuple[str, bool]:
@@ -183,7 +183,7 @@ def _packed(path: Path, cuts: bool) -> Plain:
 
 
 def _out_of(wrapper: re.Pattern[str]) -> Plain:
-    """What stands before lines; where it ends with a quote, they end with one: it is CSV."""
+    """Removes the text before lines; if it ends with a quote, so do the lines: it is CSV."""
     if wrapper.pattern.endswith('"'):
         return lambda lines: (
             _CSV_TAIL.sub("", wrapper.sub("", line, count=1)).replace('""', '"') for line in lines
@@ -260,11 +260,11 @@ def _threads_of(kafkas: list[str]) -> Plain | None:
 
 
 def _of_lines(lines: list[str], deep: int = 0) -> tuple[tuple[int, bool], Plain] | None:
-    """What makes lines of the best layout Kafka's own, and how good it is.
+    """The conversion of lines in the best layout to Kafka's own, and its score.
 
-    That is how many lines of Kafka's loggers there are then, and whether they were in Kafka's own
-    layout and not a pattern, to which a time before each line would look like a thread. A layout
-    may be in another; what comes first here wins where two are as good.
+    The score is the number of lines of Kafka's loggers after it, and whether they were in Kafka's
+    own layout rather than a pattern, to which a time before each line would look like a thread. A
+    layout may be inside another; the first layout here wins if two are as good.
     """
     best = _pattern_of(lines)
     of_json = json_layout(lines)
@@ -336,9 +336,9 @@ def in_kafkas_layout(lines: Iterable[str], layout: str | None = None) -> Iterato
 
 
 def change_for(head: str, layout: str | None = None) -> Plain | None:
-    """What makes lines of a file Kafka's own layout, from the pattern or from how the file begins.
+    """The conversion of a file's lines to Kafka's own layout, by the pattern or its beginning.
 
-    None where they are in it, or where no layout is known. Raises LayoutError.
+    None if they are in it, or if no layout is known. Raises LayoutError.
     """
     if layout is not None:
         return pattern(layout).plain

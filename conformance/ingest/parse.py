@@ -1,4 +1,4 @@
-"""One log file as typed rows: the expensive part of ingestion, as a plain function.
+"""Parses one log file into typed rows: the expensive part of ingestion, as a plain function.
 
 Every line is exactly one of: the stamped line of an event, a continuation of a stamped line, or
 rejected with a reason. So for every file, lines read = events + continuation + rejected.
@@ -70,7 +70,7 @@ _STRAY = Template(STRAYED_NOTE, STRAYED_NOTE, "", "")
 
 @dataclass
 class FileCounts:
-    """What one file held, in lines."""
+    """The numbers of lines in one file, by what became of them."""
 
     events: int = 0
     continuation: int = 0
@@ -99,16 +99,16 @@ class FileCounts:
 
     @property
     def read(self) -> int:
-        """Lines read. Kept as a sum of its parts nowhere else, so that it can be tested."""
+        """Lines read: always computed as the sum of its parts, so that it can be tested."""
         return self.events + self.continuation + self.rejected
 
     def hole(self, line: int) -> None:
-        """Note that what stood at a line cannot be read."""
+        """Notes that the text at a line cannot be read."""
         self.holes.append(line)
         self.hole_times.append(self.until or 0)
 
     def is_rare_broker(self, broker: int) -> bool:
-        """Whether a broker is named by few lines so far, and another one by many."""
+        """Whether few lines so far name a broker, and many name another one."""
         few = self.brokers[broker]
         return few <= STRAYED and max(self.brokers.values()) >= MANY * few
 
@@ -128,7 +128,7 @@ class FileCounts:
         self.appender = appender
 
     def stamp(self, record: LogRecord) -> None:
-        """Note the time of a record, and whether the lines jump back to an earlier one."""
+        """Notes the time of a record, and whether the lines jump back to an earlier one."""
         before, text = self.until, record.text
         if jumps_back(before, record.at):
             self.jumps.append(record.line)
@@ -148,14 +148,14 @@ class FileCounts:
 
 
 def jumps_back(before: int | None, at: int | None) -> bool:
-    """Whether a stamp is so much older than the one before that files were put together."""
+    """Whether a stamp is so much older than the previous one that files were concatenated."""
     return before is not None and at is not None and at < before - _JUMP
 
 
 def rows_of_file(
     cluster: str, file: str, path: str, release: str | None = None, layout: str | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Rows of the schema `LINES`, one by one, from what `parsed_file` gives."""
+    """Rows of the schema `LINES`, one by one, from the result of `parsed_file`."""
     return map(row_of, parsed_file(cluster, file, path, release, layout))
 
 
@@ -164,9 +164,9 @@ def parsed_file(
 ) -> Iterator[Said]:
     """Events and rejected lines as they come, the file's own row last; for `batches`.
 
-    `file` is the name to show, `path` where it lies, `layout` the log4j pattern of its lines, where
-    that is not recognised. Never raises on account of the file: what is wrong with it is the
-    `reason` in its last row.
+    `file` is the name to show, `path` the file's path, `layout` the log4j pattern of its lines, if
+    it is not recognised. Never raises because of the file: what is wrong with it is the `reason`
+    in its last row.
     """
     if is_transaction_log(path):
         yield from parsed_transactions(cluster, file, path)
@@ -212,7 +212,7 @@ def parsed_file(
 def rows_of_lines(
     cluster: str, file: str, lines: Iterable[str], dialect: Dialect, tally: FileCounts
 ) -> Iterator[dict[str, Any]]:
-    """Rows of the schema `LINES`, one by one, from what `parsed_lines` gives."""
+    """Rows of the schema `LINES`, one by one, from the result of `parsed_lines`."""
     return map(row_of, parsed_lines(cluster, file, lines, dialect, tally))
 
 
@@ -224,9 +224,9 @@ def parsed_lines(
     tally: FileCounts,
     sources: Sources | None = None,
 ) -> Iterator[Said]:
-    """The events and the rejected lines among `lines`; `tally` is filled on the way.
+    """The events and the rejected lines among `lines`; `tally` is filled meanwhile.
 
-    `sources` tells whose lines are those that name no broker, where several wrote them.
+    `sources` gives the broker of lines that name none, where several brokers wrote the file.
     """
     match = dialect.match
     processes = None if sources is None else sources.processes
@@ -279,7 +279,7 @@ def parsed_lines(
 
 
 def row_of(parsed: Said) -> dict[str, Any]:
-    """What `parsed_lines` gives as a row of the schema `LINES`, without what is null."""
+    """Converts a result of `parsed_lines` to a row of the schema `LINES`, without nulls."""
     if isinstance(parsed, dict):
         return parsed
     cluster, file, line, at, lines, level, logger, text, template, said, values = parsed
@@ -293,19 +293,19 @@ def row_of(parsed: Said) -> dict[str, Any]:
 
 
 def _named(head: Mapping[str, Any]) -> str | None:
-    """The partition that the head of a line names."""
+    """The partition in the prefix of a line."""
     return f"{head['topic']}-{head['partition']}" if "topic" in head else None
 
 
 def _again(name: str | None, held: Mapping[str, Any]) -> str | None:
-    """A partition's other name in a line, where it is another one than the line shows."""
+    """A partition's second name in a line, if it differs from the partition of the line."""
     if name is None or "topic" not in held:
         return None
     return name if name != f"{held['topic']}-{held['partition']}" else None
 
 
 def batches(parsed: Iterable[Said], size: int = BATCH) -> Iterator[pa.RecordBatch]:
-    """What `parsed_lines` or `parsed_file` gives as Arrow batches of the schema `LINES`.
+    """The results of `parsed_lines` or `parsed_file` as Arrow batches of the schema `LINES`.
 
     Events come in batches of their own, in order, and so do notes (which no rule reads) and the
     other rows.
@@ -336,7 +336,7 @@ def batches(parsed: Iterable[Said], size: int = BATCH) -> Iterator[pa.RecordBatc
 
 
 def _events(parsed: list[Parsed]) -> pa.RecordBatch:
-    """Events, column by column: what a template's holes hold is converted all at once."""
+    """Events, column by column: the values of a template's holes are converted all at once."""
     columns = _EventColumns(len(parsed))
     cluster, file, line, at, lines, level, logger, texts, templates, heads, values = zip(
         *parsed, strict=True
@@ -392,7 +392,7 @@ def digest(text: str) -> int:
 
 
 def _mended(lines: Iterable[str], tally: FileCounts) -> Iterator[str]:
-    """Lines without the NUL bytes that a file system leaves where it lost what was written."""
+    """Removes the NUL bytes that a file system leaves in lines where it lost data."""
     for number, line in enumerate(lines, 1):
         if "\0" in line:
             tally.nuls += 1
@@ -402,7 +402,7 @@ def _mended(lines: Iterable[str], tally: FileCounts) -> Iterator[str]:
 
 
 class _Counted:
-    """Lines, counted as they are handed on: an independent count for the identity."""
+    """Lines, counted as they are passed on: an independent count for the identity."""
 
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines
@@ -416,8 +416,8 @@ class _Counted:
 
 @lru_cache(maxsize=65536)
 def _facts(logger: str) -> tuple[bool, bool, str]:
-    """Whether a logger is one of Kafka's, whether each of its lines has to be understood, and the
-    file that Kafka's configuration has it write (`config/log4j.properties`)."""
+    """Whether a logger is one of Kafka's, whether each of its lines must be understood, and the
+    file to which Kafka's configuration sends it (`config/log4j.properties`)."""
     appender = next((name for name, loggers in _APPENDERS.items() if loggers.match(logger)), "")
     return _KAFKA.match(logger) is not None, is_protocol(logger), appender or "server"
 
@@ -439,9 +439,9 @@ def _rejected(
 
 
 def _configured(record: LogRecord, columns: dict[str, Any], tally: FileCounts) -> dict[str, Any]:
-    """A dump of the configuration names the broker whose process has just started, and its disks.
+    """The broker id and log directories in the configuration dump of a process that just started.
 
-    `log.dirs` stands behind `log.dir`, which it overrules where it is not null.
+    `log.dirs` comes after `log.dir`, which it overrules where it is not null.
     """
     directories = _LOG_DIRS.findall(record.message)
     if directories:
@@ -454,21 +454,21 @@ def _configured(record: LogRecord, columns: dict[str, Any], tally: FileCounts) -
 
 
 def is_harmless_skip(reason: str) -> bool:
-    """Whether a file was read whole and merely says nothing: it is reported, and hinders
-    nothing.
+    """Whether a file was read completely and only has no events: it is reported, and does not
+    affect the verdict.
     """
     return reason in _HARMLESS
 
 
 def what_is_wrong(tally: FileCounts) -> str | None:
-    """Why a file with these counts is no whole log of a broker; None when it is."""
+    """Why a file with these counts is not a complete broker log; None when it is."""
     if not tally.stamped:
         return NO_RECORD if tally.read else EMPTY
     return None if tally.kafka else NOT_KAFKA
 
 
 class _EventColumns:
-    """Rows by column. Most columns are empty in most rows, so each knows which rows it fills."""
+    """Rows by column. Most columns are empty in most rows, so each stores which rows it fills."""
 
     def __init__(self, size: int = 0) -> None:
         self.size = size
@@ -476,7 +476,7 @@ class _EventColumns:
         self._whole: dict[str, Sequence[Any]] = {}
 
     def add(self, row: dict[str, Any]) -> None:
-        """Put a row after the others."""
+        """Appends a row."""
         number = self.size
         self.size = number + 1
         for name, value in row.items():
@@ -487,7 +487,7 @@ class _EventColumns:
         self._whole[name] = values
 
     def some(self, name: str, rows: Sequence[int], values: Sequence[Any]) -> None:
-        """What some rows hold in a column."""
+        """The values of some rows in a column."""
         try:
             numbers, held = self._filled[name]
         except KeyError:

@@ -1,4 +1,4 @@
-"""A chunk of a growing log, parsed: the unit that a running judgement takes in."""
+"""Parses a chunk of a growing log: the unit that a running judgement takes in."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from conformance.ingest.schema import EVENT, EVENTS
 
 @dataclass
 class ParsedChunk:
-    """Events of a part of one file, and the counts of it. No `file`: only the time went on."""
+    """Events of a part of one file, and its counts. Without `file`, only the time has advanced."""
 
     cluster: str
     events: pa.Table = field(default_factory=EVENTS.empty_table)  # without notes
@@ -61,12 +61,12 @@ def pack(table: pa.Table) -> bytes:
 
 
 def unpack(data: bytes) -> pa.Table:
-    """What `pack` has given."""
+    """Restores the result of `pack`."""
     return pa.ipc.open_stream(data).read_all()
 
 
 def piece_of(chunk: FileChunk, release: str | None, layout: str | None = None) -> ParsedChunk:
-    """Parse a chunk; `layout` as `plain` takes it. Never raises on account of the file."""
+    """Parses a chunk; `layout` is as for `plain`. Never raises because of the file."""
     since, until = chunk.since, chunk.until
     tally = FileCounts()
     lines = _CountedLines(split(text(text_of(chunk), since.bytes == 0)))
@@ -123,7 +123,7 @@ def piece_of(chunk: FileChunk, release: str | None, layout: str | None = None) -
 
 
 class _CountedLines:
-    """Lines, counted as they are handed on."""
+    """Lines, counted as they are passed on."""
 
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines

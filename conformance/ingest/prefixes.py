@@ -1,7 +1,7 @@
-"""Prefixes that containers, service managers and log shippers put before each line.
+"""Finds the prefixes that containers, service managers and log shippers put before each line.
 
-No list of tools: what stands before the first time of the lines has one form, of words, spaces and
-marks: `broker-1  | `, `[pod/kafka-0/kafka] 2024-03-01T10:00:00.1Z `, `Mar 1 10:00:00 host kafka: `.
+There is no list of tools: the text before the first time of the lines has one form, of words,
+spaces and marks: `broker-1  | `, `[pod/kafka-0/kafka] 2024-03-01T10:00:00.1Z `, `Mar 1 10:00:00 `.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FORMS = 4  # that are tried
 
 
 def prefixes(lines: list[str]) -> list[re.Pattern[str]]:
-    """Forms of what stands before the records of these lines, the most frequent first.
+    """Forms of the text before the records of these lines, the most frequent first.
 
     Each word of a form is a group.
     """

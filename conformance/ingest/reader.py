@@ -1,4 +1,4 @@
-"""Bytes as lines: plain or packed, UTF-8 or UTF-16, up to the first damaged byte."""
+"""Reads bytes as lines: plain or compressed, UTF-8 or UTF-16, up to the first damaged byte."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ class UnreadableError(Exception):
 
 
 class DamagedError(Exception):
-    """The file could be read up to here and no further; the message says why."""
+    """The file could be read only up to here; the message says why."""
 
 
 def lines_of(path: str) -> Iterator[str]:
     """The lines of a file without their ends, in order.
 
-    A line longer than `LONGEST` comes cut, one character longer than that, so that it can be
-    reported. Bytes that are no text come as U+FFFD. Raises UnreadableError before the first line,
-    DamagedError after the last whole one.
+    A line longer than `LONGEST` is cut to one character more than that, so that it can be
+    reported. Bytes that are not text become U+FFFD. Raises UnreadableError before the first line,
+    DamagedError after the last complete one.
     """
     yield from split(_text(bytes_of(path)))
 
 
 def bytes_of(path: str, *, checked: bool = True) -> Iterator[bytes]:
-    """The bytes of a file's text, inflated where it is packed, in pieces.
+    """The bytes of a file's text, decompressed if necessary, in pieces.
 
-    Where it is packed its checksums are looked at first, unless `checked` is false. Raises
+    The checksums of a compressed file are checked first, unless `checked` is false. Raises
     UnreadableError before the first piece, DamagedError after the last good one.
     """
     try:
@@ -71,18 +71,18 @@ def bytes_of(path: str, *, checked: bool = True) -> Iterator[bytes]:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether a file begins with NUL bytes and has no line with a timestamp among them.
+    """Whether a file begins with NUL bytes and has no stamped line among them.
 
-    A file system that lost power may leave a block of NUL bytes in a log; it is a log all the same.
+    A file system that lost power may leave a block of NUL bytes in a log, which is still a log.
     """
     return b"\0" in head and _STAMP.search(head) is None
 
 
 def without_nuls(line: str) -> str:
-    """A line without the NUL bytes in it: what stands behind the last of them, if it is stamped.
+    """A line without the NUL bytes in it: the text after the last of them, if it is stamped.
 
-    Else it is what stands before the first, if there is something: what lay between is lost, and
-    the two ends may be of two lines.
+    Otherwise the text before the first one, if there is any: the text between is lost, and the
+    two ends may belong to two lines.
     """
     first, last = line.partition("\0")[0], line.rpartition("\0")[2]
     return last if last.startswith("[") else first or line.replace("\0", "")
@@ -110,7 +110,7 @@ def why_closed(error: OSError) -> str:
 
 
 def head_of(path: str, limit: int = 1 << 16) -> str:
-    """The first characters of a file, to tell what it is. Raises UnreadableError."""
+    """The first characters of a file, to identify it. Raises UnreadableError."""
     found = ""
     try:
         for piece in _text(bytes_of(path, checked=False)):
@@ -139,10 +139,10 @@ def _bytes(file: IO[bytes], checked: bool) -> Iterator[bytes]:
 
 
 def _sound(first: bytes, file: IO[bytes]) -> tuple[int | None, DamagedError | None]:
-    """How many bytes of a packed file's text can be believed, None for all; and why no more.
+    """How many bytes of a compressed file's text are reliable, None for all; and why no more.
 
-    A wrong byte changes text long before a checksum fails, or never stops the decoder: of a part
-    (a gzip member) with a wrong checksum nothing is believed. One that only ends too early is.
+    A wrong byte changes text long before a checksum fails, or never stops the decoder: so a part
+    (a gzip member) with a wrong checksum is not used at all. A part that only ends too early is.
     """
     size = good = 0
     try:
@@ -156,7 +156,7 @@ def _sound(first: bytes, file: IO[bytes]) -> tuple[int | None, DamagedError | No
 
 
 def _inflated(data: bytes, file: IO[bytes], sound: int | None) -> Iterator[bytes]:
-    """The bytes that can be believed."""
+    """The reliable bytes."""
     some = False
     left = sound
     try:
@@ -175,13 +175,13 @@ def _inflated(data: bytes, file: IO[bytes], sound: int | None) -> Iterator[bytes
 
 
 class _CutError(DamagedError):
-    """A packed file that ends too early; what was read of it is right."""
+    """A compressed file ends too early; the data before its end is right."""
 
 
 def _members(data: bytes, file: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
     """Every byte before the damage, which Python's modules would hold back.
 
-    With each piece goes whether a member ends with it, whose checksum was right.
+    Each piece comes with whether a member with a right checksum ends with it.
     """
     name = _packing(data)
     assert name is not None, "what is packed begins with a mark"
@@ -215,7 +215,7 @@ def _members(data: bytes, file: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 def _frames(name: str, file: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """The same by Arrow's decoders, which tell of damage and of an early end by one error."""
+    """The same with Arrow's decoders, which report damage and an early end by one error."""
     with pa.input_stream(file.name, compression=name) as stream:
         while True:
             try:
@@ -230,7 +230,7 @@ def _frames(name: str, file: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 def text(chunks: Iterator[bytes], begins: bool = True) -> Iterator[str]:
-    """Bytes as text; what begins with a mark is in the encoding of the mark, else in UTF-8.
+    """Bytes as text: in the encoding of the byte order mark if there is one, else in UTF-8.
 
     `begins` is false for a later part of a file. Raises UnreadableError for binary data.
     """
@@ -256,7 +256,7 @@ def _text(chunks: Iterator[bytes]) -> Iterator[str]:
 
 
 def split(pieces: Iterator[str]) -> Iterator[str]:
-    """The lines of a text that comes in pieces.
+    """Splits a text that comes in pieces into lines.
 
     Lines end at a line feed only: other separators occur inside messages.
     """

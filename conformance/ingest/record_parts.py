@@ -29,7 +29,7 @@ _UTC = ("", "Z", "UTC", "GMT")
 
 
 def stamp(text: str) -> str | None:
-    """A time as Kafka's layout has it, `2024-03-01 10:00:00,000`; with a zone, in UTC."""
+    """A time in Kafka's layout, `2024-03-01 10:00:00,000`; times with a zone become UTC."""
     if text.isdigit() and len(text) == 13:
         moment = datetime.fromtimestamp(int(text) / 1000, UTC)
         return f"{moment:%Y-%m-%d %H:%M:%S},{int(text) % 1000:03d}"
@@ -59,7 +59,7 @@ def _day(found: re.Match[str]) -> str:
 
 @cache
 def short_names() -> dict[str, str]:
-    """The whole names of loggers by their last part."""
+    """The full names of loggers by their last part."""
     found: dict[str, set[str]] = {"logger": {"state.change.logger"}}
     for each in statements():
         found.setdefault(each.logger.rpartition(".")[2], set()).add(each.logger)
@@ -71,7 +71,7 @@ def short_names() -> dict[str, str]:
 
 
 def full_name(logger: str) -> str:
-    """A logger's whole name where the layout shortens it: `%c{1}`, `%c{1.}`."""
+    """A logger's full name, if the layout shortens it: `%c{1}`, `%c{1.}`."""
     last = logger.rpartition(".")[2]
     shortened = "." not in logger or re.match(r"(?:\w{1,2}\.)+\w+", logger) is not None
     return short_names().get(last, logger) if shortened else logger

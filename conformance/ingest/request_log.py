@@ -1,9 +1,9 @@
-"""kafka-request.log: fetches and epoch requests of followers, with their answers.
+"""Reads kafka-request.log: fetches and epoch requests of followers, with their responses.
 
-Since 2.8 a request and its answer stand in a line as JSON (KIP-673); from 0.11 to 2.7 as the text
-of Kafka's structs, `{replica_id=2,topics=[{topic=t,partitions=[...]}]}`, the answer at TRACE. Of
-other requests nothing is read. A line becomes one event: its `detail` has a row a partition, so
-that lines read stay events, continuation lines and rejected ones.
+Since 2.8 a request and its response are one line of JSON (KIP-673); from 0.11 to 2.7 they are the
+text of Kafka's structs, `{replica_id=2,topics=[{topic=t,partitions=[...]}]}`, with the response at
+TRACE. Other requests are not read. A line becomes one event whose `detail` has a row per partition,
+so that lines read are still events, continuation lines and rejected ones.
 
 Source: RequestChannel.updateRequestMetrics, RequestConvertToJson, Struct.toString.
 """
@@ -36,13 +36,13 @@ NONE = 0
 
 @dataclass(frozen=True)
 class RequestTemplate(Template):
-    """A line of the request log; `kind` says of which requests."""
+    """A line of the request log; `kind` is the sort of request."""
 
     def match(self, text: str) -> tuple[str, ...] | None:
         """The client, the correlation id and one row per partition; None for another request or
         form.
 
-        They stand for what is in the holes of ``text``.
+        They take the place of the hole values of ``text``.
         """
         if not text.startswith(self.prefix):
             return None
@@ -84,11 +84,10 @@ TEMPLATES = (
 def served_of(detail: str | None) -> tuple[str, list[dict[str, Any]]]:
     """The connection of a request, "" if unknown, and its rows.
 
-    A row has `topic` (its id, where the line has no name), `partition`, and what was asked and
-    answered of it. `insession`: it is a fetch that is not the first of its session, and maybe older
-    than 2.7, in which these lines became JSON. `bytes`: the size of the records that were answered,
-    if it is known; `diverging`: the answer says where the follower's log parts from its leader's
-    (KIP-595).
+    A row has `topic` (its id, if the line has no name), `partition`, and the request and response
+    about it. `insession`: a fetch that is not the first of its session, possibly older than 2.7,
+    in which these lines became JSON. `bytes`: the size of the records in the response, if known;
+    `diverging`: the response says where the follower's log diverges from the leader's (KIP-595).
     """
     whole: dict[str, Any] = json.loads(detail) if detail else {"connection": "", "rows": []}
     return str(whole["connection"]), list(whole["rows"])
@@ -144,7 +143,7 @@ _SIZES = ("recordsetsizeinbytes", "recordssizeinbytes", "recordset")
 
 
 def _plain(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields under one spelling, whichever release names them; a header's are taken out."""
+    """The fields under one spelling for all releases; the fields of a header are included."""
     found = {name.replace("_", "").lower(): value for name, value in fields.items()}
     header = found.pop("partitionheader", None)
     return found | _plain(header) if isinstance(header, dict) else found
@@ -163,7 +162,7 @@ def _partitions(fields: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _struct(text: str, at: int) -> tuple[Any, int]:
-    """A value of `Struct.toString` that begins at a place, and where it ends."""
+    """A value of `Struct.toString` that begins at a place, and its end."""
     if text[at] == "{":
         fields: dict[str, Any] = {}
         at += 1

@@ -1,8 +1,8 @@
-"""Sample lines of a log statement: its holes filled with Kafka's values, release by release.
+"""Generates sample lines of a log statement: its holes filled with values, release by release.
 
 Used to find out what the templates make of a statement, when the table is made and in the tests.
-What stands before a hole says what goes into it; the text of a partition's state differs from
-release to release. Sources: LeaderAndIsr, LeaderIsrAndControllerEpoch, LeaderAndIsrRequest,
+The text before a hole selects its value; the text of a partition's state differs from release to
+release. Sources: LeaderAndIsr, LeaderIsrAndControllerEpoch, LeaderAndIsrRequest,
 UpdateMetadataRequest, StopReplicaRequest.
 """
 
@@ -31,7 +31,7 @@ _EPOCHS = "List(BrokerState(brokerId=4, brokerEpoch=31), BrokerState(brokerId=5,
 
 
 def _by_name(version: str, more: str = "") -> tuple[str, ...]:
-    """From 2.4 on requests are made of generated messages, which name every field."""
+    """From 2.4 on requests are generated messages, which name every field."""
     asked, sampled = (_STATE.format("[4, 5]", each, "[4, 5]") for each in (version, "zkVersion"))
     grown = ", addingReplicas=[], removingReplicas=[]"
     return (
@@ -127,7 +127,7 @@ _TAKES_STATE = re.compile(r"(?:state|request|ISR|info|to|is|cache for \S+ is upd
 
 
 def heads_of(logger: str, release: tuple[int, ...]) -> str:
-    """What stands before a message of a logger: since 1.0 all have a head in brackets."""
+    """The prefixes of a logger's messages: since 1.0 all have one in brackets."""
     if logger == STATE_CHANGE:
         return "" if release < (1, 0) else "[Controller id=4 epoch=7] "
     return "[Controller 4] "
@@ -153,7 +153,7 @@ def samples(shape: str, release: tuple[int, ...]) -> Iterator[str]:
 
 
 def _likeliest(choices: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """All ways to choose, those first that differ least from every first choice."""
+    """All combinations of choices, ordered by how few differ from the first choices."""
     for number in range(len(choices) + 1):
         for places in combinations(range(len(choices)), number):
             for others in product(*(choices[place][1:] for place in places)):

@@ -1,7 +1,7 @@
 """Columns of ingested logs as Arrow schemas: events, rejected lines, one row per file.
 
-All three kinds of rows travel in one table while lines are being read (`LINES`), distinguished by
-the column `what`; so one pass over a file is enough, in Spark as well as without it.
+All three kinds of rows are in one table while lines are read (`LINES`), distinguished by the column
+`what`; so one pass over a file is enough, with Spark as well as without it.
 """
 
 from __future__ import annotations
@@ -146,12 +146,12 @@ class Event:
 
     @property
     def where(self) -> str:
-        """File and line, as an editor takes them."""
+        """File and line, in the form that editors accept."""
         return f"{self.file}:{self.line}"
 
     @property
     def tp(self) -> tuple[str, int] | None:
-        """Topic and partition, where the line mentions one."""
+        """Topic and partition, if the line has one."""
         if self.topic is None or self.partition is None:
             return None
         return self.topic, self.partition
@@ -166,7 +166,7 @@ EVENT_FIELDS = tuple(f.name for f in fields(Event))
 
 
 def events_of(table: pa.Table) -> list[Event]:
-    """The rows of a table with the columns of `EVENTS` (or `MERGED`) as events."""
+    """Converts the rows of a table with the columns of `EVENTS` (or `MERGED`) to events."""
     size = table.num_rows
     if not size:
         return []
@@ -182,7 +182,7 @@ def events_of(table: pa.Table) -> list[Event]:
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
-    """A column as Python's values. Equal texts are one object, so that they are held once."""
+    """A column as Python values. Equal texts are one object, to save memory."""
     size, kind = len(column), column.type
     if column.null_count == size:
         return [None] * size

@@ -1,7 +1,7 @@
-"""Several brokers in one file, as `docker compose logs` has them: which one wrote a line.
+"""Separates several brokers in one file, as in `docker compose logs`: which one wrote a line.
 
-Which part of a prefix, or which value of an object, tells the process is not known beforehand. It
-is the one by which each process is one broker in all of its lines that name their writer.
+The part of a prefix, or the value of an object, that identifies the process is not known
+beforehand. It is the part whose every value goes with one broker in all lines with a writer.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ Values = Callable[[str], Iterator[tuple[object, str]]]
 
 @dataclass(frozen=True)
 class Sources:
-    """The processes whose lines a file holds, by line, and the broker that each is."""
+    """The processes whose lines a file holds, by line, and the broker of each process."""
 
     processes: array[int]
     brokers: list[int | None]
 
     def broker(self, line: int) -> int | None:
-        """The broker that wrote a line; None if its process is none, or not known."""
+        """The broker that wrote a line; None if its process is no broker or unknown."""
         return self.brokers[self.processes[line - 1]]
 
 
 def sources_of(path: str, layout: str | None = None) -> Sources | None:
-    """The processes that wrote one file, told apart by the text around the lines.
+    """The processes that wrote one file, distinguished by the text around the lines.
 
-    None where it holds the lines of one, where nothing tells them apart, and for a file in Kafka's
-    own layout. Damage ends the lines, as it does where they are read.
+    None if one process wrote it, if nothing distinguishes them, and for a file in Kafka's own
+    layout. Damage ends the lines, as it does when they are read.
     """
     try:
         head = list(without_colours(head_of(path).split("\n")[:PEEKED]))
@@ -108,7 +108,7 @@ def _writer(line: str) -> int | None:
 
 
 def _both(path: str, layout: str | None) -> Iterator[tuple[str, str]]:
-    """The lines of a file as they are, without colours, and in Kafka's own layout."""
+    """The lines of a file without colours, each beside itself in Kafka's own layout."""
     try:
         raw = without_colours(lines_of(path))
         yield from zip(raw, in_kafkas_layout(lines_of(path), layout), strict=False)

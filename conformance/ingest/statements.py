@@ -1,8 +1,8 @@
-"""Log statements of the protocol's loggers, release by release: the table `statements.tsv`.
+"""Reads the table `statements.tsv`: log statements of the protocol's loggers, by release.
 
-The table is made from Kafka's source by `conformance.ingest.collect`. A statement is an event when
-a template reads it, else a note: known, and of no interest to the protocol. A line of a protocol
-logger that is neither is rejected, so that a new release shows what is missing.
+`conformance.ingest.collect` makes the table from Kafka's source. A statement is an event if a
+template reads it; otherwise it is a note, which is known and irrelevant to the protocol. A line of
+a protocol logger that is neither is rejected, so that the gaps for a new release become visible.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LEAST = 4  # literal letters without which a shape says nothing
 
 @dataclass(frozen=True)
 class Statement:
-    """One message: who writes it, in which releases (minor, both ends), and its shape."""
+    """One message: its logger, its releases (minor, both ends included), and its shape."""
 
     logger: str
     level: str
@@ -47,7 +47,7 @@ class Statement:
 
     @property
     def is_known(self) -> bool:
-        """Whether its shape says anything: a call that prints a variable has none."""
+        """Whether its shape has any text: a call that prints only a variable has none."""
         return len(re.findall(r"[A-Za-z]", self.shape)) >= _LEAST
 
 
@@ -81,14 +81,14 @@ def is_protocol(logger: str) -> bool:
 
 
 def short_name(logger: str) -> str:
-    """`kafka.server.ReplicaManager$LogDirFailureHandler` is known as `ReplicaManager`."""
+    """The short name, `ReplicaManager`, of `kafka.server.ReplicaManager$LogDirFailureHandler`."""
     return logger.split("$", 1)[0].rsplit(".", 1)[-1]
 
 
 def is_note(logger: str, text: str) -> bool:
-    """Whether a message (without its head) of a protocol logger is known to be of no interest.
+    """Whether a message (without its prefix) of a protocol logger is known to be irrelevant.
 
-    Up to 0.11 many messages begin in lower case, and are handed on in upper case.
+    Up to 0.11 many messages begin in lower case; they are passed on in upper case.
     """
     name = short_name(logger)
     return any(
@@ -100,7 +100,7 @@ def is_note(logger: str, text: str) -> bool:
 
 @lru_cache(maxsize=20_000)
 def _candidates(name: str, key: str) -> tuple[re.Pattern[str], ...]:
-    """The patterns of a logger's notes that a text may fit which starts so."""
+    """The patterns of a logger's notes that may match a text with this beginning."""
     return tuple(
         _pattern(shape)
         for shape in _notes().get(name, ())

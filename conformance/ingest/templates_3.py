@@ -1,8 +1,8 @@
-"""Lines whose form changed in 3.0 to 3.9, as long as there is a ZooKeeper.
+"""Templates of lines whose form changed in 3.0 to 3.9, in releases with ZooKeeper.
 
 The state of a partition has a recovery state and calls its version `partitionEpoch` (3.2), its ISR
-names the broker epoch of each member (3.4), logs are `UnifiedLog`s (3.1), and who becomes leader or
-follower says whom it followed before (3.3). Sources: LeaderAndIsr, LeaderAndIsrRequest, Partition,
+has the broker epoch of each member (3.4), logs are `UnifiedLog`s (3.1), and a new leader or
+follower logs its previous leader (3.3). Sources: LeaderAndIsr, LeaderAndIsrRequest, Partition,
 UnifiedLog, LogManager.
 """
 

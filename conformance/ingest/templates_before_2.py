@@ -1,9 +1,9 @@
-"""Lines whose form changed before 2.0: releases 0.9 to 1.1.
+"""Templates of lines whose form changed before 2.0: releases 0.9 to 1.1.
 
-Up to 0.11 a line of state-change.log has no head in brackets and begins in lower case
+Up to 0.11 a line of state-change.log has no bracketed prefix and begins in lower case
 (`Controller 0 epoch 1 changed partition [orders,0] ...`), and a partition is written
-`[orders,0]`; the head is taken off and the name put right before a template is asked, so that one
-template serves both forms. Sources: the classes of `templates_controller` and its neighbours.
+`[orders,0]`. The prefix is removed and the name converted before templates are matched, so that
+one template serves both forms. Sources: the classes of `templates_controller` and its neighbours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lines of a broker about its replicas and its process, releases 2.0 to 2.8.
+"""Templates of a broker's lines about its replicas and its process, releases 2.0 to 2.8.
 
 Sources: Partition, Log, LogManager, ReplicaFetcherThread, KafkaServer and KafkaZkClient, in
 server.log; Partition writes to state-change.log as well since 2.7.

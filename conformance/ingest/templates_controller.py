@@ -1,7 +1,7 @@
-"""Lines of a controller about itself and its decisions, releases 2.0 to 2.8.
+"""Templates of a controller's lines about itself and its decisions, releases 2.0 to 2.8.
 
 Sources: KafkaController, TopicDeletionManager, PartitionStateMachine, ReplicaStateMachine and
-ControllerChannelManager, whose lines end up in controller.log and state-change.log.
+ControllerChannelManager, which log to controller.log and state-change.log.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Lines of brokers about their logs at DEBUG and TRACE, releases 0.10 to 3.9.
+"""Templates of brokers' lines about their logs at DEBUG and TRACE, releases 0.10 to 3.9.
 
-Sources: Partition (DEBUG: how far followers are, the leader's high watermark) and
-ReplicaFetcherThread (TRACE: what a follower is answered and makes of it), in server.log.
+Sources: Partition (DEBUG: followers' offsets, the leader's high watermark) and
+ReplicaFetcherThread (TRACE: a follower's responses and their effect), in server.log.
 """
 
 from __future__ import annotations

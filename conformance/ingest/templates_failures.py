@@ -1,6 +1,6 @@
-"""Lines after which a thread has left what it did, and of leader epochs that are raised alone.
+"""Templates of lines after which a thread has stopped its task, and of raised leader epochs.
 
-What goes with another line is not logged where the thread failed in between
+If a thread failed between two lines that belong together, the second is not logged
 (`pipeline.rules_missing`). Sources: KafkaController, ControllerEventManager, ReplicaManager; in
 0.9 and 0.10 the listeners of PartitionStateMachine and ReplicaStateMachine.
 """

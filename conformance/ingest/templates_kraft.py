@@ -1,9 +1,9 @@
-"""Lines that only a cluster with KRaft writes: KRaft's own processes, and the migration.
+"""Templates of lines that only a cluster with KRaft writes: KRaft's processes, and the migration.
 
 Three kinds are distinguished. `kraft_seen`: a KRaft component runs in this process; the ZooKeeper
 brokers of a migration (KIP-866, 3.4 to 3.9) have some of them too. `kraft_broker`: a broker applies
 metadata from KRaft's log, and no controller sends it requests any more. `kraft_takes_over`: a KRaft
-controller becomes the controller of what was a ZooKeeper cluster. Sources: KafkaRaftServer,
+controller becomes the controller of a former ZooKeeper cluster. Sources: KafkaRaftServer,
 BrokerServer, ControllerServer, SharedServer, QuorumController, KafkaRaftClient, MetadataLoader,
 ReplicaManager.applyDelta, KafkaZkClient.tryRegisterKRaftControllerAsActiveController,
 KRaftMigrationDriver, NodeToControllerChannelManager.
@@ -121,9 +121,9 @@ TEMPLATES = (
 
 @lru_cache(maxsize=4096)
 def kind_of(logger: str) -> str | None:
-    """The kind of a line that no template knows, from its logger alone; None if it is no KRaft's.
+    """The kind of a line without a template, from its logger alone; None if it is not KRaft's.
 
-    KRaft is recognised by whatever its components print, in releases to come as well.
+    KRaft is recognised by any line of its components, in future releases as well.
     """
     if "raft" not in logger and not logger.startswith(("kafka.server.", "org.apache.kafka.")):
         return None

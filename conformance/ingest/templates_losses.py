@@ -1,6 +1,6 @@
-"""Lines of a controller about elections outside the ISR, releases 0.9 to 1.0.
+"""Templates of a controller's lines about elections outside the ISR, releases 0.9 to 1.0.
 
-Later releases count them and log nothing of the kind; what was written shows them there
+Later releases count such elections and do not log them; there, the written states show them
 (`pipeline.rules_model`). Source: OfflinePartitionLeaderSelector.
 """
 

@@ -1,6 +1,6 @@
-"""Lines of a broker about the controller's requests, releases 2.0 to 2.8.
+"""Templates of a broker's lines about the controller's requests, releases 2.0 to 2.8.
 
-Sources: ReplicaManager and MetadataCache, whose lines end up in state-change.log.
+Sources: ReplicaManager and MetadataCache, which log to state-change.log.
 """
 
 from __future__ import annotations

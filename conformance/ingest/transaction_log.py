@@ -1,11 +1,11 @@
-"""ZooKeeper's transaction log: every write of the ensemble in order of zxid.
+"""Reads ZooKeeper's transaction log: every write of the ensemble in order of zxid.
 
-The files `version-2/log.ZXID` are what a ZooKeeper server recovers from, so that nothing is missing
-in them, and nothing is there that did not happen. A file begins with a magic number, a version and
-the number of the database; a record is a checksum, a length, a header (session, xid of the client,
-zxid, time, type), what was written, since 3.6 a digest of the tree, and the byte 0x42. Files are
-preallocated, so that they end in zeros. Writes that failed have their record too: within an epoch
-of the ensemble's leader zxids are consecutive, and a missing one shows.
+A ZooKeeper server recovers from the files `version-2/log.ZXID`, so every write is in them, and
+nothing else. A file begins with a magic number, a version and the number of the database; a record
+is a checksum, a length, a header (session, xid of the client, zxid, time, type), the written data,
+since 3.6 a digest of the tree, and the byte 0x42. Files are preallocated, so they end in zeros.
+Failed writes have a record too: within an epoch of the ensemble's leader zxids are consecutive, so
+a missing one is visible.
 Source: `org.apache.zookeeper.server.persistence.FileTxnLog`, `zookeeper.jute` (module txn).
 """
 
@@ -50,12 +50,12 @@ class ZooKeeperWrite(NamedTuple):
 
 
 class Transaction(NamedTuple):
-    """What one zxid did; no writes and ``closes`` where a session ended.
+    """The writes under one zxid; no writes and ``closes`` where a session ended.
 
-    ``by_client``: whose session it was closed it; else it expired. ``at``: milliseconds since 1970
+    ``by_client``: the session's client closed it; else it expired. ``at``: milliseconds since 1970
     by the clock of the ensemble's leader. ``whole_since``: the zxid from which on the file has
-    every transaction up to this one. No writes, and not closing: a session that begins, a write
-    that failed, an access list. ``digest``: of its bytes, which all servers of an ensemble share.
+    every transaction up to this one. No writes and no closing: a new session, a failed write, an
+    access list. ``digest``: of its bytes, which are the same on all servers of an ensemble.
     """
 
     zxid: int
@@ -73,7 +73,7 @@ class TransactionLogReader:
     """One file, read once by iterating over it.
 
     Afterwards ``reason`` says why it is no transaction log, or that it is damaged; None where all
-    was read. A last record that is cut is none: it was being written.
+    was read. An incomplete last record does not count: it was being written.
     """
 
     path: str
@@ -143,7 +143,7 @@ def is_transaction_log(path: str) -> bool:
 
 
 def _anything(data: bytes, file: IO[bytes]) -> bool:
-    """Whether there is anything but zeros in these bytes, or behind them."""
+    """Whether these bytes, or those after them, have anything but zeros."""
     while data:
         if data.strip(b"\0"):
             return True
@@ -177,7 +177,7 @@ class _Buffer:
 
 
 def _transaction(entry: bytes) -> Transaction | None:
-    """What a record's bytes say; None where they are no transaction."""
+    """Decodes a record's bytes; None if they are no transaction."""
     buffer = _Buffer(entry)
     try:
         session, xid, zxid, at, kind = buffer.take("qiqqi")

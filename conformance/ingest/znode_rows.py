@@ -1,8 +1,8 @@
-"""ZooKeeper's transaction log as typed rows, as `parse` makes them of a log's lines.
+"""Converts ZooKeeper's transaction log to typed rows, like those that `parse` makes of log lines.
 
-An operation is a line: the first of a file is line 1, and a multi of three is three lines. What is
-no write (sessions that begin, writes that failed), and what says nothing of the protocol, is a
-continuation. Of each operation stands in the columns
+An operation is a line: the first of a file is line 1, and a multi of three is three lines. Records
+that are no writes (new sessions, failed writes), and writes irrelevant to the protocol, are
+continuations. The columns of an operation are
 
     offset          the zxid
     correlation     the session
@@ -11,11 +11,11 @@ continuation. Of each operation stands in the columns
     detail          the operation as JSON: op, path, and of a Create or SetData its data
                     or, of a topic's assignment, whether something moves in it
 
-A state's topic and partition stand there as well, and not in their columns: with the rest of the
-log it goes to where a cluster is judged as a whole, however many lines its partitions have.
+`detail` also has a state's topic and partition, which are not in their columns: the state goes with
+the rest of the log to where a cluster is judged as a whole, however many lines its partitions have.
 
-Times are those of the ensemble's leader, in UTC, and stamps of logs are not: nothing is ever put in
-order by both.
+Times are UTC by the clock of the ensemble's leader, and stamps of logs are not: the two are never
+compared.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SHOWN = 500
 
 
 def parsed_transactions(cluster: str, file: str, path: str) -> Iterator[Any]:
-    """What `parse.parsed_file` gives, of a transaction log. Never raises on account of the file."""
+    """The rows of `parse.parsed_file` for a transaction log. Never raises because of the file."""
     log = TransactionLogReader(path)
     line = events = rejected = continuation = 0
     for one in log:
@@ -90,7 +90,7 @@ def _template_of(kind: str) -> Template:
 
 
 def _operations(one: Transaction) -> Iterator[tuple[str, dict[str, Any] | str]]:
-    """Kind and columns of each operation; a text where it cannot be understood."""
+    """Kind and columns of each operation; a text if it cannot be understood."""
     if one.closes:
         yield SESSION_CLOSED, {"detail": json.dumps({"op": "Close", "by_client": one.by_client})}
     for write in one.writes:
@@ -130,7 +130,7 @@ def _moves(data: str) -> bool:
 
 
 def _state(data: str) -> dict[str, Any] | None:
-    """A partition's state (`TopicPartitionStateZNode`) as columns; None where it is none."""
+    """A partition's state (`TopicPartitionStateZNode`) as columns; None if it is not one."""
     try:
         fields = json.loads(data)
         found: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Partial traces, which show only part of a run: read and judged."""
+"""Reads and judges partial traces, which show only part of a run."""
 
 from conformance.partial.check_partial import check_partial, judge_partial
 from conformance.partial.read_partial import PartialTrace, is_partial, read_partial

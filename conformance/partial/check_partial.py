@@ -1,4 +1,4 @@
-"""The judgement of a partial trace: is there a run of the model that fits its lines?"""
+"""Judges a partial trace: is there a run of the model that fits its lines?"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from specs.verdict import FindingKind, Verdict
 
 
 def check_partial(path: str | Path, hidden: int | None = None) -> TraceReport:
-    """Judge one file; one that cannot be vouched for is not checked."""
+    """Judges one file; a file that cannot be read completely is not checked."""
     where = Path(path)
     try:
         trace = read_partial(where)
@@ -34,7 +34,7 @@ def check_partial(path: str | Path, hidden: int | None = None) -> TraceReport:
 def judge_partial(
     trace: PartialTrace, name: str = "", hidden: int | None = None, tried: int = MOST_TRIED
 ) -> TraceReport:
-    """Judge a trace that is in memory; `hidden` overrides what its header says."""
+    """Judges a trace that is in memory; `hidden` overrides its header."""
     return _Judge(trace, name, trace.hidden if hidden is None else hidden, tried).run()
 
 
@@ -166,7 +166,7 @@ class _Judge:
         return self._misfit(line.number, found.verdict, rule, why, allowed)
 
     def _mismatch_text(self, wrong: list[tuple[int, tuple[int, ...], int]]) -> str:
-        """Observed values beside the model's, in words."""
+        """Observed values and the model's, in words."""
         found: dict[str, str] = {}
         state = self.moves.ledger.state()
         for number, index, code in wrong:

@@ -1,7 +1,7 @@
 """Laws that every step keeps, whatever is hidden; two lines alone can show a violation.
 
-A search cannot try every choice of eight hidden steps. Where what was seen breaks a law, no run
-fits, and nothing need be searched. Each law is held against every edge of complete small spaces.
+A search cannot try every choice of eight hidden steps. If observations break a law, no run fits,
+and no search is needed. Each law is checked on every edge of complete small state spaces.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CHANGES: dict[str, dict[str, tuple[int, ...]]] = {
 
 @dataclass(frozen=True)
 class BrokenLaw:
-    """A law, and the line where what is seen breaks it."""
+    """A law, and the line whose observation breaks it."""
 
     line: int
     rule: str

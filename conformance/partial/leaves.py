@@ -1,7 +1,7 @@
-"""Single values of an observation as cells of the model, blank ones included.
+"""Maps single values of an observation to cells of the model, blank ones included.
 
-`conformance.mapping` maps a whole observation; here each leaf stands alone, because the others may
-be missing. What no single leaf can say is not judged, and listed with its reason.
+`conformance.mapping` maps a whole observation; here each leaf is mapped alone, because the others
+may be missing. What no single leaf can show is not judged, and is listed with its reason.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Place = tuple[str, tuple[int, ...]]
 
 @dataclass
 class ObservedLeaves:
-    """What leaves say: cells, fields given whole, and cells seen only of a leader."""
+    """The content of leaves: cells, complete fields, and cells seen only for a leader."""
 
     cells: dict[Place, int] = field(default_factory=dict)
     whole: dict[str, dict[tuple[int, ...], int]] = field(default_factory=dict)
@@ -44,7 +44,7 @@ _LEADER = 1
 
 
 def observed_leaves(observed: dict[str, Any], brokers: int) -> ObservedLeaves:
-    """What some leaves say of the model. UnknownLeaf names the first that makes no sense."""
+    """Maps leaves to the model. Raises UnknownLeaf with the first that has no meaning."""
     found = ObservedLeaves()
     for path, value in observed.items():
         try:
@@ -202,7 +202,7 @@ def _epochs(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> Non
 
 
 def _start_and_entries(value: Any) -> tuple[int, list[Any]]:
-    """Where what is shown of a list begins, and its entries; what is in front is as it was."""
+    """The start of the visible part of a list, and its entries; the part before it is unchanged."""
     if not is_end(value):
         return 0, value
     return _whole_number(value["from"], least=0), value["then"]

@@ -1,13 +1,13 @@
-"""Partial traces: `insync.trace/1` whose header says `"partial": true`.
+"""Reads partial traces: `insync.trace/1` whose header says `"partial": true`.
 
-The header needs `run`, `brokers`, `version` and `system`; it may say `"hidden": n`, how many steps
-may be missing before a line (8 unless said), and `initial` may have any leaves. A line needs `run`,
-`node` and `seq`; `clock`, where it is given, grows. `step` and `args` may be missing, in whole or
-in part, and `observed` has those leaves that were seen after the line: one that is missing there
-says nothing, not that it stayed as it was.
+The header needs `run`, `brokers`, `version` and `system`; it may have `"hidden": n`, the number of
+steps that may be missing before a line (default 8), and `initial` may have any leaves. A line needs
+`run`, `node` and `seq`; `clock`, if given, grows. `step` and `args` may be missing, in whole or in
+part, and `observed` has the leaves that were seen after the line: a missing leaf is unknown, not
+unchanged.
 
-Each node numbers what it wrote, so a gap in `seq` is a lost line, never a hidden step. The end line
-is needed too. All is refused by file and line.
+Each node numbers its lines, so a gap in `seq` is a lost line, never a hidden step. The end line is
+required too. Errors name file and line.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_BROKERS = 9
 
 @dataclass(frozen=True)
 class PartialEvent:
-    """One line: what was written down of a step, and what was seen after it."""
+    """One line: the recorded part of a step, and the leaves observed after it."""
 
     line: int
     node: int | str
@@ -43,7 +43,7 @@ class PartialEvent:
 
 @dataclass(frozen=True)
 class PartialTrace:
-    """What the header says, and the lines."""
+    """The content of the header, and the lines."""
 
     run: str
     brokers: int
@@ -54,7 +54,7 @@ class PartialTrace:
 
 
 def is_partial(path: str | Path) -> bool:
-    """Does the file's header say that parts are missing? False for what cannot be read."""
+    """Whether the file's header says that parts are missing; False if it cannot be read."""
     try:
         with opened(Path(path)) as lines:
             header = json.loads(next(iter(lines), "null"))
@@ -64,14 +64,14 @@ def is_partial(path: str | Path) -> bool:
 
 
 def read_partial(path: str | Path) -> PartialTrace:
-    """Read a file. TraceError names file, line, fault, and what is right."""
+    """Reads a file. Raises TraceError with file, line, fault, and what is right."""
     where = Path(path)
     with opened(where) as lines:
         return parse_partial(lines, where)
 
 
 def parse_partial(lines: Iterable[str], path: Path) -> PartialTrace:
-    """Read the lines of a file; `path` is for the errors."""
+    """Reads the lines of a file; `path` is for the errors."""
     found = framed(lines, path)
     reader = _PartialReader(path, *next(found))
     events = tuple(reader.event(number, fields) for number, fields in found)
@@ -108,7 +108,7 @@ class _PartialReader:
         return PartialTrace(fields["run"], brokers, fields["version"], hidden, initial)
 
     def event(self, line: int, fields: dict[str, Any]) -> PartialEvent:
-        """One line."""
+        """Reads one line."""
         self.line = line
         node, seq, clock = fields.get("node"), fields.get("seq"), fields.get("clock")
         if not isinstance(node, int | str):

@@ -366,7 +366,7 @@ def _agree(one: LeaderEpochIsr, other: LeaderEpochIsr) -> bool:
 
 
 def _belief(item: tuple[LeaderEpochIsr, list[Event]]) -> tuple[int, int, int, int]:
-    """Trust in a line: the write itself; then most lines; then the writer's; then the fullest."""
+    """Orders a version's states: the write; most lines; the writer's lines; the fullest state."""
     state, events = item
     written = any(event.kind == STATE_WRITTEN for event in events)
     own = any(event.kind in _LEADERS_OWN or event.kind == "partition_changed" for event in events)

@@ -1,7 +1,7 @@
 """Kafka's clients that write and read in a run of chaos: ours, librdkafka, kafka-python, aiokafka.
 
-Each module has ``write`` and ``read``, which go on in a thread until the run ends, and note in the
-`Workload` what was sent, acknowledged, read and committed. What they noted, one judge judges.
+Each module has ``write`` and ``read``, which run in a thread until the run ends, and note in the
+`Workload` what was sent, acknowledged, read and committed. One judge judges all of these notes.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class WrongClients(ValueError):
 
 
 def clients_named(text: str) -> tuple[str, ...]:
-    """Names parted by commas, each once; ``all`` for every one. WrongClients."""
+    """Splits names at commas, each once; ``all`` for every client. Raises WrongClients."""
     found = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
     if found == ("all",):
         found = tuple(CLIENTS)
@@ -108,7 +108,7 @@ def clients_named(text: str) -> tuple[str, ...]:
 
 @contextmanager
 def at_work(workload: Workload, clients: Iterable[str], idempotent: bool) -> Iterator[None]:
-    """Writers of each kind and readers of each client run; at the end they have stopped.
+    """Runs writers of each kind and readers of each client; stops them at the end.
 
     ``clients`` are names of ``CLIENTS``. ``idempotent``: the release has idempotent producers.
     """

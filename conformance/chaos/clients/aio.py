@@ -1,4 +1,4 @@
-"""The aiokafka client: one event loop per thread; futures answer what was sent."""
+"""The aiokafka client: one event loop per thread; futures return the responses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUICK = {"metadata_max_age_ms": 5000, "retry_backoff_ms": 50}
 
 
 def write(work: Workload, writer: ProducerKind) -> None:
-    """Send records, with several batches on their way at once."""
+    """Sends records, with several batches in flight at once."""
     silence_loggers("aiokafka", "asyncio")  # tasks of its own fail, and nobody asks after them
     asyncio.run(_write(work, writer))
 
@@ -73,7 +73,7 @@ async def _write(work: Workload, writer: ProducerKind) -> None:
 
 
 def read(work: Workload, reader: str, group: str) -> None:
-    """Read as member of a group, and commit."""
+    """Reads as a member of a group, and commits."""
     silence_loggers("aiokafka", "asyncio")  # tasks of its own fail, and nobody asks after them
     asyncio.run(_read(work, reader, group))
 

@@ -1,4 +1,4 @@
-"""The kafka-python client: its own thread sends records, and callbacks answer them."""
+"""The kafka-python client: its own thread sends records, and callbacks return the responses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUICK = {"reconnect_backoff_max_ms": 500, "metadata_max_age_ms": 5000}
 
 
 def write(work: Workload, writer: ProducerKind) -> None:
-    """Send records, with several batches on their way at once."""
+    """Sends records, with several batches in flight at once."""
     silence_loggers("kafka")
     kafka = import_module("kafka")
 
@@ -59,8 +59,8 @@ def write(work: Workload, writer: ProducerKind) -> None:
 
 
 def _close(producer: Any, wrong: type[Exception]) -> None:
-    """Wait for what is on its way, as long as it may be. What is left is given up with its thread:
-    a producer that could not be flushed refuses to be closed, and is so again when it is freed."""
+    """Waits for records in flight, as long as allowed. The rest is given up with its thread: a
+    producer that could not be flushed refuses to be closed, and again when it is freed."""
     try:
         producer.close(timeout=PATIENCE_S + 2)
     except wrong:
@@ -71,7 +71,7 @@ def _close(producer: Any, wrong: type[Exception]) -> None:
 
 
 def read(work: Workload, reader: str, group: str) -> None:
-    """Read as member of a group, and commit."""
+    """Reads as a member of a group, and commits."""
     silence_loggers("kafka")
     kafka = import_module("kafka")
     coordinator = import_module("kafka.coordinator.assignors.range")

@@ -1,4 +1,4 @@
-"""The librdkafka client, by confluent-kafka: callbacks answer the records that were sent."""
+"""The librdkafka client, by confluent-kafka: callbacks return the responses to sent records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BEGINNING, END, STORED = -2, -1, -1000
 
 
 def write(work: Workload, writer: ProducerKind) -> None:
-    """Send records, with several batches on their way at once."""
+    """Sends records, with several batches in flight at once."""
     confluent = import_module("confluent_kafka")
     producer = confluent.Producer(QUICK | {
         "bootstrap.servers": servers_of(work.addresses), "acks": writer.acks, "linger.ms": 5,
@@ -52,7 +52,7 @@ def write(work: Workload, writer: ProducerKind) -> None:
 
 
 def read(work: Workload, reader: str, group: str) -> None:
-    """Read as member of a group, record by record, and commit."""
+    """Reads as a member of a group, record by record, and commits."""
     confluent = import_module("confluent_kafka")
     member = ReaderNotes(work, reader, group)
 

@@ -9,7 +9,7 @@ from impl.server.group_client import GroupConsumer
 
 
 def write(work: Workload, writer: ProducerKind) -> None:
-    """Send batches, and wait for the answer to each."""
+    """Sends batches, and waits for the response to each."""
     with Producer(
         work.addresses, writer.acks, request_ms=REQUEST_MS, timeout_s=PATIENCE_S,
         idempotent=writer.idempotent,
@@ -27,7 +27,7 @@ def write(work: Workload, writer: ProducerKind) -> None:
 
 
 def read(work: Workload, reader: str, group: str) -> None:
-    """Read as member of a group, and commit."""
+    """Reads as a member of a group, and commits."""
     member = ReaderNotes(work, reader, group)
     with GroupConsumer(work.addresses, group, TOPIC) as consumer:
         while not work.ended.is_set():
