@@ -66,7 +66,7 @@ class SparkCampaign:
     def run(self, cells: Sequence[CampaignRun], plan: CampaignPlan, folder: Path) -> None:
         """Records and judges runs; writes the tables `traces` and `verdicts` below a folder.
 
-        Verdicts are of what was written, so that they can be had again from it.
+        Verdicts are computed from the written traces, so they can be reproduced.
         """
         where = folder.absolute()
         traces = self._frame(cells).transform(record_runs(plan.steps, plan.brokers))

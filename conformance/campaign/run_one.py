@@ -86,8 +86,8 @@ def judged(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def made_small(cell: CampaignRun, steps: int, brokers: int) -> dict[str, Any]:
     """A row of `SMALL`: the smallest run found that breaks as this one does, and its story.
 
-    The story is of the model: what it did up to there, and what it says of the step that it cannot
-    take. It is empty where the run fits into no bounds that the model compiles within.
+    The story is the model's: its steps up to there, and its reason for refusing the next step. It
+    is empty if the run does not fit into bounds for which the model compiles.
     """
 
     def fails(played: Trace) -> int | None:

@@ -55,7 +55,7 @@ class ProduceAttempt:
 
 @dataclass(frozen=True)
 class ReadRecords:
-    """What a reader got at a position: offsets and values. ``joined``: how often it had joined."""
+    """The offsets and values a reader got at a position. ``joined``: how often it had joined."""
 
     reader: str
     joined: int

@@ -212,7 +212,7 @@ class ChaosCluster:
             self.gate.end(which)
 
     def _cascade(self, fault: ChaosFault) -> str:
-        """Of one partition. Up to 0.10 followers cut to high watermarks when leaders change."""
+        """Kills a leader, then the next. Up to 0.10 followers then cut to high watermarks."""
         partition = TopicPartition(TOPIC, fault.broker % self.partitions)
         with self._client() as client:
             first = wait(client.state(partition))
@@ -269,7 +269,7 @@ class ChaosCluster:
         return said
 
     def _lasted(self, fault: ChaosFault) -> str:
-        """A broker cannot use a directory for a while: what it made of that; it is killed then."""
+        """Waits while a broker cannot use a directory, then kills it; returns what it did."""
         time.sleep(fault.lasts)
         if not self._runs(fault.broker):
             return "ended by itself"
@@ -280,12 +280,12 @@ class ChaosCluster:
         return self.cluster.pid(f"broker{broker}") is not None
 
     def _started(self, broker: int | None = None) -> None:
-        """Start a broker again, or all that do not run; who is not known in time is so later."""
+        """Starts a broker, or all that do not run; a slow one may register later."""
         with contextlib.suppress(ClusterError):
             self.cluster.start(20, None if broker is None else f"broker{broker}")
 
     def whole_again(self, partitions: int, patience_s: float) -> str:
-        """Start who does not run, and wait for whole ISRs: which are not, when the time is up."""
+        """Starts all brokers and waits for full ISRs; returns what is missing, "" if nothing."""
         deadline = time.monotonic() + patience_s
         left = "no broker could be started"
         while time.monotonic() < deadline:
@@ -482,10 +482,10 @@ def _cuts(cluster: Cluster) -> Iterator[LoggedTruncation]:
 
 
 def _explained(anomaly: Anomaly, release: Release, cuts: Sequence[LoggedTruncation]) -> Anomaly:
-    """With the entry of the zoo that it is a case of: which the release has, and a line shows.
+    """Adds the entry of the zoo that explains the anomaly: the release has it, and a line shows it.
 
-    Up to 0.10 a follower cuts its log to its high watermark, and may lead then (KIP-101): what was
-    after that is lost, of the records or of the offsets that a group had committed.
+    Up to 0.10 a follower truncates its log to its high watermark, and may lead then (KIP-101):
+    later records are lost, or later offsets that a group had committed.
     """
     if release.since("0.11") or anomaly.kind not in _OF_A_CUT:
         return anomaly

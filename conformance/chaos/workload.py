@@ -158,7 +158,7 @@ class Workload:
 
 
 class ReaderNotes:
-    """What a reader notes: where the group was when it joined, what it got, what it had kept."""
+    """A reader's notes: the group's positions at its join, records read, positions committed."""
 
     def __init__(self, work: Workload, reader: str, group: str) -> None:
         self.work = work
@@ -172,8 +172,8 @@ class ReaderNotes:
         return {one: at for one, at in self._positions.items() if at is not None}
 
     def joined(self, kept: Mapping[int, int | None], began: float) -> None:
-        """It has partitions, with the offsets that the group had kept: -1 none, None if it could
-        not be asked; it was asked after ``began``."""
+        """Notes assigned partitions with the group's committed offsets: -1 none, None if they could
+        not be fetched; they were fetched after ``began``."""
         self.joins += 1
         self._positions = {
             one: None if offset is None else max(0, offset) for one, offset in kept.items()
@@ -192,7 +192,7 @@ class ReaderNotes:
         self._positions[partition] = texts[-1][0] + 1
 
     def set_back(self, partition: int, error: str, following: int | None) -> None:
-        """Its position is not in the log; it goes on at ``following``, None: at the end."""
+        """Notes that its position is not in the log; it goes on at ``following``, None: the end."""
         self._read(partition, self._positions.get(partition) or 0, (), error)
         self._positions[partition] = following
 

@@ -66,7 +66,7 @@ RULES: dict[str, str] = {
 
 
 def verdict_of(findings: Iterable[DiskFinding], replicas: int) -> Verdict:
-    """`broken` if anything is broken, `unknown` if something is at risk, else `holds`."""
+    """`broken` if anything is, `not checked` without replicas, `unknown` at risk, else `holds`."""
     kinds = {finding.kind for finding in findings}
     if Severity.BROKEN.value in kinds:
         return Verdict.BROKEN

@@ -53,9 +53,9 @@ def inspect(
     paths: Sequence[str], preset: str, progress: Progress, master: str | None = None,
     spark: bool = False,
 ) -> Inspection:  # fmt: skip
-    """Everything in these log directories.
+    """Inspects everything in these log directories.
 
-    Raises NothingHereError, TwoClustersError, OSError; with `spark`, what its session raises.
+    Raises NothingHereError, TwoClustersError, OSError; with `spark`, also its session's errors.
     """
     directories = directories_in(paths)
     clusters = {each.cluster: each.path for each in reversed(directories) if each.cluster}

@@ -64,9 +64,8 @@ class InspectedDirectory:
 class ReplicaOnDisk:
     """One replica. `batches` has a row each: base offset, last offset, epoch, checksum, full.
 
-    `start` is the first offset, `end` the one after the last readable batch; `hw`, `recovery`: what
-    the checkpoints say, None where they say nothing. A batch is full where every offset has its
-    record.
+    `start` is the first offset, `end` the one after the last readable batch; `hw` and `recovery`
+    come from the checkpoints, None if absent. A batch is full if every offset has its record.
     """
 
     broker: int | None

@@ -85,7 +85,7 @@ class NotAFileError(Exception):
 
 @dataclass(frozen=True)
 class LogSources:
-    """What the given paths hold. What is `closed` should have been read, and could not be."""
+    """The content of the given paths. `closed` should have been read, but could not be."""
 
     logs: tuple[LogFile, ...] = ()
     traces: tuple[str, ...] = ()

@@ -113,11 +113,11 @@ class FileCounts:
         return few <= STRAYED and max(self.brokers.values()) >= MANY * few
 
     def turn(self, appender: str, record: LogRecord) -> None:
-        """Note that a record is of another appender than the one before it.
+        """Notes that a record is of another appender than the one before it.
 
-        A process that writes to one file has lines of both in turns within a millisecond. Where
-        files were put together by their stamps, one file's lines of it stand behind the other's;
-        and if by their text, then in the order of that.
+        A process that writes to one file alternates between both within a millisecond. If files
+        were merged by stamp, one file's lines of a millisecond come after the other's; if they were
+        merged by text too, the lines are in the order of the text.
         """
         within = self.until == record.at and bool(self.appender)
         if within and self.turned is not None:

@@ -45,7 +45,7 @@ class ParsedChunk:
 
     @classmethod
     def unpacked(cls, cluster: str, events: bytes, book: str) -> ParsedChunk:
-        """What `packed` has given."""
+        """Restores the result of `packed`."""
         said = json.loads(book)
         unknown = [tuple(each) for each in said.pop("unknown")]
         return cls(cluster, unpack(events), unknown=unknown, **said)

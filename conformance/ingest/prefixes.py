@@ -1,7 +1,7 @@
 """Finds the prefixes that containers, service managers and log shippers put before each line.
 
-There is no list of tools: the text before the first time of the lines has one form, of words,
-spaces and marks: `broker-1  | `, `[pod/kafka-0/kafka] 2024-03-01T10:00:00.1Z `, `Mar 1 10:00:00 `.
+Without a list of tools: the text before the first time of the lines has one form, of words, spaces,
+marks: `broker-1  | `, `[pod/kafka-0/kafka] 2024-03-01T10:00:00.1Z `, `Mar 1 10:00:00 host kafka: `.
 """
 
 from __future__ import annotations

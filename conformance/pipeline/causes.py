@@ -64,7 +64,7 @@ def causes(findings: Iterable[Mapping[str, Any]]) -> list[Cause]:
 def that_matter(every: Sequence[Cause]) -> list[Cause]:
     """Causes in the order in which a reader should see them: broken before doubtful, then by count.
 
-    Causes whose finding stands within `AROUND` lines of one that is listed come last.
+    Causes whose finding is within `AROUND` lines of a listed one come last.
     """
     rank = {kind.value: n for n, kind in enumerate(FindingKind)}
     order = sorted(every, key=lambda each: (rank[each.finding["kind"]], -each.count))

@@ -109,13 +109,13 @@ class ThreadLines:
 
 
 def _order(one: tuple[int, str, Sight]) -> tuple[int, bool, str]:
-    """By time; of one instant, in which no two logs have an order, who leaves does so last."""
+    """Orders by time; within one instant, in which logs have no order, resignations come last."""
     at, name, sight = one
     return at, sight.what is What.LEAVES, name
 
 
 def sighted(event: Event) -> Sight | None:
-    """What one line shows controllers; None if nothing."""
+    """What one line shows about controllers; None if nothing."""
     kind, broker, epoch = event.kind, event.broker, event.controller_epoch
     if broker is None:
         return None

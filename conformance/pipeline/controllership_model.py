@@ -34,7 +34,7 @@ def _moves(brokers: int, preset: str, switch: str | None) -> CompiledSteps:
 
 @lru_cache
 def steps_and_reasons() -> dict[str, tuple[str, ...]]:
-    """Every step of the system, with what can refuse it."""
+    """Every step of the system, with the reasons that can refuse it."""
     from model.systems import system
 
     recorded = system(SYSTEM).recorded(system(SYSTEM).default_version)

@@ -289,7 +289,7 @@ def _asking(brokers: int, preset: str, switch: str | None) -> _Asking | None:
 
 
 def pairs(versions: dict[int, Any]) -> Iterator[tuple[Any, Any]]:
-    """What stands under neighbouring numbers."""
+    """Yields values under neighbouring numbers."""
     for low, high in itertools.pairwise(sorted(versions)):
         if high == low + 1:
             yield versions[low], versions[high]

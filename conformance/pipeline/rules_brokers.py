@@ -197,7 +197,7 @@ def _in_order(a: Event, b: Event) -> tuple[Event, Event]:
 def _epoch_differs(
     context: RuleContext, seen: Registration, own: Registration, lines: Counter[tuple[int, int]]
 ) -> None:
-    """A controller knows a broker by an epoch under which it never registered.
+    """A controller has a broker epoch under which the broker never registered.
 
     An older epoch may belong to an earlier registration whose line is lost, unless the controller's
     previous line does not list the broker. A newer epoch belongs to a later registration.

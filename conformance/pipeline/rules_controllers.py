@@ -81,8 +81,8 @@ def check(context: RuleContext) -> None:
 def _ready_with_what_was_taken(context: RuleContext) -> None:
     """A controller gets ready with the epoch that it took; else the less used of the two is wrong.
 
-    What it wrote in this term as controller tells, and what brokers say of it; else the version of
-    the znode, which rises with each epoch.
+    Its writes as controller in this term count, and brokers' lines about it; otherwise the version
+    of the znode, which rises with each epoch.
     """
     history = context.history
     taken = history.streams(lambda event: event.kind in _ELECTIONS)

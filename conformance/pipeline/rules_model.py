@@ -366,7 +366,7 @@ def _agree(one: LeaderEpochIsr, other: LeaderEpochIsr) -> bool:
 
 
 def _belief(item: tuple[LeaderEpochIsr, list[Event]]) -> tuple[int, int, int, int]:
-    """Orders a version's states: the write; most lines; the writer's lines; the fullest state."""
+    """Orders the states of a version: the write, most lines, the writer's lines, the fullest."""
     state, events = item
     written = any(event.kind == STATE_WRITTEN for event in events)
     own = any(event.kind in _LEADERS_OWN or event.kind == "partition_changed" for event in events)
@@ -374,7 +374,7 @@ def _belief(item: tuple[LeaderEpochIsr, list[Event]]) -> tuple[int, int, int, in
 
 
 def _first(events: list[Event]) -> Event | None:
-    """The line nearest to the write: the write itself, or the writer's own, else the earliest."""
+    """The line nearest to the write: the write itself, or the writer's own, or the earliest."""
     nearest = (STATE_WRITTEN, "partition_changed")
     order = sorted(
         events,

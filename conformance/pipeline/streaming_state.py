@@ -175,7 +175,7 @@ class StreamingState:
         return Corpus(list(self.logs.values()), files, None, None, figures)
 
     def judged(self) -> Judged:
-        """The findings that stand, and the number of comparisons.
+        """The current findings, and the number of comparisons.
 
         The comparisons are those of the last judgement of the cluster and of all its partitions.
         """

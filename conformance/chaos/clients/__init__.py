@@ -36,7 +36,7 @@ class ChaosClient(NamedTuple):
 
     @property
     def readers(self) -> tuple[str, ...]:
-        """Two members of a group of its own, so that one's trouble is not another client's."""
+        """Two members of a group of their own, so that clients' faults stay separate."""
         return tuple(f"{self._named('reader')} {one}" for one in (1, 2))
 
     @property
@@ -55,7 +55,7 @@ class ChaosClient(NamedTuple):
 
     @property
     def read(self) -> Callable[[Workload, str, str], None]:
-        """Reads as a member of a group until the run ends: the reader's name, and the group's."""
+        """Reads as a group member until the run ends; takes the reader's and the group's name."""
         found: Callable[[Workload, str, str], None] = import_module(self.module).read
         return found
 
@@ -87,7 +87,7 @@ CLIENTS: dict[str, ChaosClient] = {
 
 
 class WrongClients(ValueError):
-    """No such client, or it is not installed; the message says what to write or install."""
+    """A client is unknown or not installed; the message says what to write or install."""
 
 
 def clients_named(text: str) -> tuple[str, ...]:
