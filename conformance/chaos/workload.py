@@ -127,7 +127,7 @@ class Workload:
         )
 
     def await_reads(self) -> None:
-        """Until each client has read some; or the time is up. A busy machine lets groups wait."""
+        """Waits until each client has read some, or the time is up; busy machines delay groups."""
         self._await(lambda found: all(one["read"] for one in found), 30.0)
 
     def _await(

@@ -371,7 +371,7 @@ def _damaged(
     following: int | None,
     cut: bool,
 ) -> None:
-    """A start after a kill scans what is above the recovery point, and cuts at the first fault."""
+    """A start after a kill scans the log above the recovery point, and cuts at the first fault."""
     scanned = not replica.clean and end >= (replica.recovery or 0)
     why = f"{error.why}; the last offset before it is {end - 1}"
     if following is not None:

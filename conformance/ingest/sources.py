@@ -1,7 +1,7 @@
 """Separates several brokers in one file, as in `docker compose logs`: which one wrote a line.
 
-The part of a prefix, or the value of an object, that identifies the process is not known
-beforehand. It is the part whose every value goes with one broker in all lines with a writer.
+It is not known beforehand which part of a prefix, or which value of an object, identifies the
+process. It is the one whose values each go with one broker, in all lines that name their writer.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _writer(line: str) -> int | None:
 
 
 def _both(path: str, layout: str | None) -> Iterator[tuple[str, str]]:
-    """The lines of a file without colours, each beside itself in Kafka's own layout."""
+    """The lines of a file without colours, each with its form in Kafka's own layout."""
     try:
         raw = without_colours(lines_of(path))
         yield from zip(raw, in_kafkas_layout(lines_of(path), layout), strict=False)

@@ -22,7 +22,7 @@ from specs.verdict import FindingKind, Verdict
 
 
 def check_partial(path: str | Path, hidden: int | None = None) -> TraceReport:
-    """Judges one file; a file that cannot be read completely is not checked."""
+    """Judges one file; a file with an error (TraceError, OSError) is not checked."""
     where = Path(path)
     try:
         trace = read_partial(where)

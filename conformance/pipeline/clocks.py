@@ -36,7 +36,7 @@ class Clock:
 
 
 def clocks(events: Iterable[Event]) -> list[Clock]:
-    """The offsets of every pair of brokers that sent and handled requests."""
+    """The offsets of every pair of brokers with requests; `against` has the lower number."""
     sent: dict[tuple[object, ...], Event] = {}
     handled: dict[tuple[object, ...], list[Event]] = defaultdict(list)
     answered: dict[tuple[object, ...], Event] = {}

@@ -590,8 +590,8 @@ class History:
     def _in_one_go(self, a: Event, b: Event, reset: Reset) -> bool:
         """Whether one process wrote two lines so close together that no ZooKeeper began in between.
 
-        For a new ZooKeeper, of which the signs only give a period of hours, ZooKeeper has to start,
-        the brokers' sessions have to expire, and a controller has to be elected.
+        A new ZooKeeper, whose signs date it only within hours, has to be started, its brokers'
+        sessions have to expire, and a controller has to be elected.
         """
         low, high = _between(a, b)
         return (

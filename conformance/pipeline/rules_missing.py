@@ -512,7 +512,7 @@ def _lacks_first(
 
 
 def _whole_since(history: History, events: list[Event], then: Event, within: int) -> Event | None:
-    """An earlier line of a log such that the log has no gap between the two."""
+    """A line at least `within` ms earlier in a log, if nothing is missing between the two."""
     key = history.key(then)
     before = events[: bisect_left(events, key, key=history.key)]
     since = next((each for each in reversed(before) if each.at <= then.at - within), None)
@@ -655,7 +655,7 @@ _STOP_OF_ONE = "stop_replica_sent_2_6"
 def _sent(history: History, events: list[Event], tallies: PairCounts) -> None:
     """A controller sends in batches: LeaderAndIsr, then UpdateMetadata, then StopReplica.
 
-    The second is always logged; a newly elected leader is sent a LeaderAndIsr.
+    UpdateMetadata is always logged; a newly elected leader is sent a LeaderAndIsr.
     """
     own = [each for each in events if each.kind in _OF_BATCHES and each.template != _STOP_OF_ONE]
     moments = {each.at for each in own if each.kind == _METADATA}

@@ -3,8 +3,8 @@
 A znode's version counts its writes, whoever writes or logs them: so it orders the lines of all
 brokers, without a clock. Two things are judged: all lines about one version agree (the ISR that a
 leader wrote is the ISR that the controller then sends); and the protocol has one write that leads
-from each version to the next (`model_writes`). Where a version is missing, only the epochs are
-compared: they did not go back. Everything else there is left to other rules.
+from each version to the next (`model_writes`). Where a version is missing, nothing is compared
+here; other rules check that epochs did not go back.
 
 ZooKeeper's own transaction log, if it is there, has every write of a partition, and shows which
 belong to one life: such writes are judged with certainty, together with the lines if all lines are

@@ -600,7 +600,7 @@ def _writes_above_what_it_received(context: RuleContext, events: list[Event]) ->
 
 
 def _removals_keep_the_leader(context: RuleContext, events: list[Event]) -> None:
-    """A controller that removes a replica from the ISR keeps the leader, or removes it too.
+    """A controller that removes a replica from the ISR keeps the leader, or none if that led.
 
     If the previous leader epoch is logged, no controller has written in between, and leaders do not
     change the leader. The model is not asked, as releases up to 2.7 do not log the zkVersion.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ChaosClient(NamedTuple):
-    """A library. ``package`` is what to install, ``imported`` its module; both empty for ours."""
+    """A library. ``package`` is what to install, ``imported`` its module; ours has neither."""
 
     name: str
     module: str
