@@ -366,7 +366,7 @@ def _unread(to: str) -> Callable[[int], _Unread]:
 def run_chaos(
     folder: Path, plan: ChaosPlan, on_progress: OnProgress = lambda text: None
 ) -> ChaosReport:
-    """Makes the whole run and ends all processes. Raises ClusterError if the cluster fails."""
+    """Makes a whole run; ends all processes. Raises ClusterError if the cluster does not start."""
     report = ChaosReport(plan)
     on_progress("the cluster starts")
     brokers = ChaosCluster(folder, plan)

@@ -82,7 +82,7 @@ def _just_before(events: list[Event], event: Event) -> list[Event]:
 
 
 def _requests_before(events: list[Event]) -> dict[int, Event]:
-    """By a line's id, the last line before it about another request; all later lines are here."""
+    """By a line's id, the last line before it about another request: its own begins after that."""
     found: dict[int, Event] = {}
     for before, event in pairwise(events):
         other = before if _request(before) != _request(event) else found.get(id(before))

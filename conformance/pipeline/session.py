@@ -58,7 +58,7 @@ def spark_session(master: str | None = None, brief: bool = False) -> SparkSessio
 
 
 def in_brief(session: SparkSession, brief: bool) -> None:
-    """Plans for few rows, or for many: code that is generated for one query has to be compiled."""
+    """Makes Spark plan for few rows, or for many, since code generated for a query is compiled."""
     for name, value in _FOR_FEW.items():
         if brief:
             session.conf.set(name, value)

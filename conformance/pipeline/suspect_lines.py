@@ -4,7 +4,7 @@ Every rule is applied to the partition's lines, with what is known of the whole 
 restarts, new ZooKeepers, deleted topics. Where that is not known yet, as while logs grow, no line
 is excused by what only other lines could show (`Doubting`). A selected line is no finding: it is
 handed on with its neighbours, and judged where the lines of all partitions are together. Every line
-that can be found there is among the selected ones.
+that can be reported there is among the selected ones.
 """
 
 from __future__ import annotations
