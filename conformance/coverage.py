@@ -1,7 +1,7 @@
-"""Which lines of `impl.core` run while the implementation is compared with the model.
+"""Measures which lines of `impl.core` run while the implementation is compared with the model.
 
 A line counts as walked if it ran between two comparisons of a lock-step or of a walk over edges.
-Lines are those of function bodies; what runs when a module is imported is not counted. What no walk
+Only lines of function bodies count, not what runs when a module is imported. A line that no walk
 reaches has a reason in `not_walked.json`, by function, or is reported as unexplained.
 """
 
@@ -30,7 +30,7 @@ def modules() -> list[str]:
 
 @dataclass(frozen=True)
 class Missing:
-    """The lines of one function that no walk reached, and why (empty: nobody said)."""
+    """The lines of one function that no walk reached, and the reason (empty: none is given)."""
 
     module: str
     function: str
@@ -39,9 +39,9 @@ class Missing:
 
 
 class CoreCoverage(LineNotes):
-    """Notes the lines of `impl.core` that run inside of ``with``.
+    """Records the lines of `impl.core` that run inside of ``with``.
 
-    Its data as a report is what `read` takes up again.
+    `read` reads a report of it back.
     """
 
     SHOWN = parts("format", "missing", "walked", share=rounded(4), modules=at("by_module"))
@@ -76,7 +76,7 @@ class CoreCoverage(LineNotes):
 
     @property
     def missing(self) -> list[Missing]:
-        """What no walk reached, by function, with its reason."""
+        """The lines that no walk reached, by function, with the reason."""
         why, found = reasons(), []
         for module in modules():
             for function, lines in lines_of(module):
@@ -87,7 +87,7 @@ class CoreCoverage(LineNotes):
         return found
 
     def needless(self) -> list[str]:
-        """`module function` of those that have a reason, and were walked whole."""
+        """Functions (`module function`) that have a reason although all their lines were walked."""
         lacking = {f"{one.module} {one.function}" for one in self.missing}
         return sorted(set(reasons()) - lacking)
 

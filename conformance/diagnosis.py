@@ -1,7 +1,7 @@
-"""A mismatch explained: the last accepted step, what the model says, and a short run to it.
+"""Explains a mismatch: the last accepted step, what the model says, and a short run to it.
 
-The steps are those of the implementation. Which side surprises is reported: the implementation
-takes a step that the model refuses, ends elsewhere, or cannot be driven where the model may go.
+The steps are those of the implementation. The report says how the sides differ: the implementation
+takes a step that the model refuses, reaches another state, or lacks a step that the model allows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_TRIES = 600
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a person needs to know of one mismatch."""
+    """What an engineer needs to know about one mismatch."""
 
     what: str
     last_accepted: str
@@ -76,7 +76,7 @@ class _Failure:
 
 @dataclass(frozen=True)
 class LockstepSetup:
-    """What is held in step: a system by its map, within bounds, in a release (None: default)."""
+    """What runs in lock-step: a system by its map, within bounds, in a release (None: default)."""
 
     about: SystemMap = MAP
     bounds: Mapping[str, int] = field(default_factory=lambda: dict(BOUNDS))
@@ -107,9 +107,9 @@ def diagnose(
     bounds: Mapping[str, int] | None = None,
     setup: LockstepSetup | None = None,
 ) -> Diagnosis | None:
-    """The diagnosis of the first mismatch on a run, shrunk; None where the run stays in step.
+    """Diagnoses the first mismatch on a run, shrunk; None where the run stays in step.
 
-    Steps that are not possible are passed over. `setup` says of which system; else it is
+    Steps that are not possible are skipped. `setup` names the system; without it, it is
     `replication` within the bounds. Deterministic.
     """
     what = setup or setup_within(bounds)
@@ -125,9 +125,9 @@ def diagnose_missing(
     bounds: Mapping[str, int] | None = None,
     setup: LockstepSetup | None = None,
 ) -> Diagnosis | None:
-    """The other way round: the model may take a step and the implementation cannot be driven to it.
+    """Diagnoses the reverse: the model allows a step that the implementation cannot be driven to.
 
-    The run is shrunk as long as that stays so; None where the two agree about it after the steps.
+    The run is shrunk while that stays true; None where both agree about that step after the run.
     """
     limits = setup or setup_within(bounds)
     found = _replay_to_missing(steps, key, limits)
@@ -164,10 +164,10 @@ def diagnose_missing(
 
 
 def diagnose_edge(found: EdgeMismatch, setup: LockstepSetup) -> Diagnosis | None:
-    """The diagnosis of the mismatch that a walk over edges found first; None if no run shows it.
+    """Diagnoses the first mismatch of a walk over edges; None if no run shows it.
 
-    A walk puts both sides into a state without going there. The way that the model came is driven
-    on the implementation again; what is found at its end is then a mismatch of a run.
+    A walk restores states without driving to them. So the implementation is driven along the
+    model's path to that state; a mismatch at its end is then a mismatch of a run.
     """
     pair = setup.begun()
     taken: list[Step] = []
@@ -222,7 +222,7 @@ def explained(
     bounds: Mapping[str, int] | None = None,
     setup: LockstepSetup | None = None,
 ) -> Diagnosis | None:
-    """The diagnosis of a mismatch that was raised; None if it does not show again."""
+    """Diagnoses a mismatch that was raised; None if it does not occur again."""
     if mismatch.key is not None:
         return diagnose_missing(mismatch.steps, mismatch.key, bounds, setup)
     return diagnose(mismatch.steps, bounds, setup)
@@ -249,7 +249,7 @@ def _fails(steps: Sequence[Step], setup: LockstepSetup) -> _Failure | None:
 
 
 def _shrunk(failure: _Failure, setup: LockstepSetup) -> _Failure:
-    """Steps are left out, many at once and then one by one, as long as the same fault shows."""
+    """Leaves out steps, many at once and then one by one, while the same fault occurs."""
     tries, size = 0, max(1, len(failure.steps) // 2)
     while size:
         at, before = 0, len(failure.steps)
@@ -309,7 +309,7 @@ def _verdict_on(model: ModelStepper, key: Key, failure: _Failure) -> str:
 
 
 def _closest_step(model: ModelStepper, failure: _Failure) -> str:
-    """Of all that the model may do there, what comes closest to what was seen."""
+    """The step that the model allows in that state and that is closest to the observed one."""
     enabled = model.enabled(failure.state)
     if failure.facts_after is None:
         same = sorted(key for key in enabled if key[0] in {one[0] for one in failure.candidates})

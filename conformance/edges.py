@@ -1,9 +1,9 @@
-"""Every edge of the model's state graph, taken on the implementation by snapshot and restore.
+"""Takes every edge of the model's state graph on the implementation, by snapshot and restore.
 
-From the initial state on, each state of the model within the bounds is kept with a snapshot of a
-world that is in it. Every transition that the model allows there is driven in that world and must
-end in the model's next state; every step that the world offers there must be one of the model's.
-So nothing is sampled: within the bounds each side's choices are the other's.
+Each state of the model within the bounds, from the initial state on, is kept with a snapshot of a
+world in that state. Every transition that the model allows there is driven in that world and must
+lead to the model's next state; every step that the world offers there must be a step of the model.
+So nothing is sampled: within the bounds both sides have the same choices.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_MISMATCHES = 5
 
 @dataclass(frozen=True)
 class EdgeMismatch:
-    """A mismatch, and the model's way to the state where it is: after `start`, these steps."""
+    """A mismatch, and the model's path to the state where it occurs: `start`, then these steps."""
 
     mismatch: Mismatch
     start: tuple[Step, ...]
@@ -39,8 +39,8 @@ class EdgeMismatch:
 class EdgeReport:
     """How much of the graph was walked, and what did not fit.
 
-    `fired` are edges by transition, `steps` by step of the implementation; `not_walked` are those
-    that a family of faults leaves out, or for which the map names another step of the world.
+    `fired` counts edges by transition, `steps` by step of the implementation; `not_walked` counts
+    those that a family of faults leaves out, or for which the map names another step of the world.
     """
 
     ALSO: ClassVar = parts("verdict")
@@ -60,7 +60,8 @@ class EdgeReport:
 
     @property
     def verdict(self) -> Verdict:
-        """Broken by any mismatch; unknown where states were left out; empty is not checked."""
+        """Broken by any mismatch; unknown if states were left out; not checked if nothing was
+        walked."""
         if self.mismatches:
             return Verdict.BROKEN
         if not self.edges:
@@ -76,13 +77,13 @@ def walk_edges(
     version: str | None = None,
     family: Family | None = None,
 ) -> EdgeReport:
-    """Walk the graph of a system within the bounds, breadth first; deterministic.
+    """Walks the graph of a system within the bounds, breadth first; deterministic.
 
     With a `family` the walk starts after its first steps, and its transitions `without` are not
-    taken: both sides must still allow them alike, and they are counted by themselves. With
-    `max_states` the edges of the first so many states are walked, and the answer is at best
-    unknown. The walk ends after MOST_MISMATCHES mismatches. ValueError for bounds or a version that
-    are not walked.
+    taken: both sides must still agree on whether they are possible, and they are counted
+    separately. With `max_states` only the edges of that many first states are walked, and the
+    verdict is at best unknown. The walk ends after MOST_MISMATCHES mismatches. ValueError for
+    bounds or a version that cannot be walked.
     """
     start, without = (family.start, family.without) if family is not None else ((), ())
     refusal = None if start else about.not_from_the_start(bounds, without)

@@ -1,8 +1,9 @@
-"""Requests and writes of an implementation's step, compared with those of the model's step.
+"""Compares requests and writes of an implementation's step with those of the model's step.
 
-A state may be right though something was written twice, or sent and forgotten. So every write that
-ZooKeeper executes and every request that a controller hands to the network is recorded while the
-step acts, in order; the leaves that the step changed say which ones there had to be, and no others.
+A state may be right although something was written twice, or sent and forgotten. So every write
+that ZooKeeper executes and every request that a controller hands to the network is recorded, in
+order, while the step runs. The leaves that the step changed determine the expected ones; no others
+are allowed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from impl.zookeeper.znode import EventType
 
 
 class EffectRecorder(Watches):
-    """Hears ZooKeeper's changes as its watches do, and goes on notifying who watches."""
+    """Records ZooKeeper's changes where watches are fired, and still notifies the watchers."""
 
     def __init__(self, watches: Watches, recorded: list[Any]) -> None:
         super().__init__()
@@ -30,7 +31,7 @@ class EffectRecorder(Watches):
         self.recorded = recorded
 
     def fire(self, changes: list[Change]) -> None:
-        """What a transaction changed."""
+        """Records what a transaction changed."""
         self.recorded.extend(changes)
         super().fire(changes)
 
@@ -50,7 +51,8 @@ class Effects(ABC):
         self.writes = self.requests = 0
 
     def __call__(self, world: Any, about: SystemMap, act: Callable[[], None]) -> list[str]:
-        """Let the step act; what it did and should not have, or should have and did not."""
+        """Runs the step; returns its unexpected effects, and the expected effects that are
+        missing."""
         before, recorded = self.facts_before(world, about), list[Any]()
         watches, on_request_sent = world.zookeeper.watches, world.on_request_sent
         world.zookeeper.watches = EffectRecorder(watches, recorded)
@@ -75,7 +77,7 @@ class Effects(ABC):
         return about.facts(world)
 
     def facts_after(self, world: Any, about: SystemMap) -> Facts:
-        """And after it."""
+        """What the world shows after the step."""
         return about.facts(world)
 
     @abstractmethod
@@ -97,7 +99,7 @@ class EffectsOfOnePartition(Effects):
     def differences(
         self, writes: list[Change], sent: list[RecordedRequest], before: Facts, after: Facts
     ) -> Iterator[str]:
-        """ZooKeeper's changes and LeaderAndIsr requests, which go out by broker."""
+        """Compares ZooKeeper's changes and LeaderAndIsr requests; requests go out by broker id."""
         changes = [f"{comparable_event_type(kind, path)} {path}" for kind, path in writes]
         yield from _differences_of("ZooKeeper's change", changes, _changes(before, after))
         orders = [_order(one) for one in sent]
@@ -107,7 +109,7 @@ class EffectsOfOnePartition(Effects):
 
 
 def comparable_event_type(kind: EventType, path: str) -> str:
-    """Up to 2.0 the first controller creates ``/controller_epoch`` with its epoch in it."""
+    """The event type; creating ``/controller_epoch`` (first controller, up to 2.0) is a change."""
     return (EventType.DATA_CHANGED if path == paths.CONTROLLER_EPOCH else kind).value
 
 

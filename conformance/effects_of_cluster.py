@@ -1,8 +1,8 @@
-"""Requests and writes of a step of a whole cluster, compared with those of the model's step.
+"""Compares requests and writes of a step of a whole cluster with those of the model's step.
 
-Every change of ZooKeeper and every request that a controller's channel takes is recorded while the
-step acts, in order. The leaves that the step changed say which changes there had to be, and each
-connection's requests are those at the end of its queue: in that order, and no others.
+Every change of ZooKeeper and every request that a controller's channel takes is recorded, in order,
+while the step runs. The leaves that the step changed determine the expected changes. Each
+connection's new requests are those at the end of its queue: in that order, and no others.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class EffectsOfCluster(Effects):
         self._last: tuple[Any, int, Facts] | None = None
 
     def facts_before(self, world: StagedCluster, about: SystemMap) -> Facts:
-        """Those of the last step's end are those of this one's beginning."""
+        """Returns the facts after the last step: they are those before this step."""
         if self._last is not None and self._last[:2] == (world, world.clock):
             return self._last[2]
         return super().facts_before(world, about)
 
     def facts_after(self, world: StagedCluster, about: SystemMap) -> Facts:
-        """They are kept for the next step."""
+        """Returns the facts after the step, and keeps them for the next step."""
         after = super().facts_after(world, about)
         self._last = (world, world.clock, after)
         return after
@@ -54,7 +54,7 @@ class EffectsOfCluster(Effects):
     def differences(
         self, writes: list[Change], sent: list[RecordedRequest], before: Facts, after: Facts
     ) -> Iterator[str]:
-        """ZooKeeper's changes, and the queue of each connection."""
+        """Compares ZooKeeper's changes, and the queue of each connection."""
         yield from _differences_of(_named(writes), Counter(_changes(before, after)))
         yield from _queues(sent, before, after)
 

@@ -1,8 +1,8 @@
-"""Functions instrumented in place to record which of their lines run, for `coverage` and `mutants`.
+"""Instruments functions in place to record which of their lines run, for `coverage` and `mutants`.
 
 Each function of some modules gets code with a note before each statement, and before each part of
-an expression that has a line of its own and may be passed over. That costs next to nothing, on any
-Python: a trace function slows down everything that runs, thirty times what it looks at.
+an expression that has a line of its own and may be skipped. That costs almost nothing, on any
+Python; a trace function slows down everything that runs, and what it traces thirtyfold.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class LineNotes:
-    """The lines of some modules that run inside of ``with``, in any thread."""
+    """Records the lines of some modules that run inside of ``with``, in any thread."""
 
     def __init__(self, modules: Iterable[str]) -> None:
         self.walked: Lines = {name: set() for name in modules}
@@ -72,11 +72,11 @@ class LineNotes:
 
     @staticmethod
     def noted(notes: bytearray) -> object:
-        """What sets a note inside of an expression."""
+        """The function that sets a note inside of an expression."""
         return _setter(notes)
 
     def take(self) -> Lines:
-        """What ran since the last call, which is added to ``walked`` too."""
+        """Returns the lines that ran since the last call, and adds them to ``walked``."""
         found: Lines = {}
         for name, walked in self.walked.items():
             notes = vars(import_module(name))[NOTES]

@@ -1,8 +1,8 @@
-"""Lock-step: each step of model or implementation is one of the other, to the same state.
+"""Runs model and implementation in lock-step: each step of one is a step of the other.
 
-*Sound*: a step of the implementation is one possible transition of the model, which gives the same
+*Sound*: a step of the implementation is one possible transition of the model and leads to the same
 state, or it is silent and changes nothing that the model sees. *Complete*: every transition that
-the model allows can be driven in the implementation, after silent steps where need be.
+the model allows can be driven in the implementation, after silent steps if necessary.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ BOUNDS = {
 
 
 class Mismatch(AssertionError):
-    """The two disagree. The message says how; `conformance.diagnosis` says more.
+    """Model and implementation disagree. The message says how; `conformance.diagnosis` says more.
 
-    `steps` are the implementation's, the failing one last. Where the model allows what the
-    implementation cannot be driven to, `key` names it, and the steps lead to where it is allowed.
+    `steps` are the implementation's steps; the last one fails. If the implementation cannot be
+    driven to a transition that the model allows, `key` is that transition, and the steps lead to
+    it.
     """
 
     def __init__(self, message: str, steps: Iterable[Step], key: Key | None = None) -> None:
@@ -55,8 +56,8 @@ class WalkProgress:
 
 
 class Lockstep:
-    """One run of both sides. A `watcher` is called at every step of the implementation,
-    and tells in sentences what it finds wrong."""
+    """One run of both sides. A `watcher` is called at every step of the implementation, and returns
+    the faults that it finds as sentences."""
 
     def __init__(
         self,
@@ -136,7 +137,8 @@ class Lockstep:
         return found
 
     def take(self, step: Step) -> None:
-        """The implementation takes a step; the model must be able to follow, to the same state."""
+        """Takes a step of the implementation; the model must be able to follow, to the same
+        state."""
         keys = self.candidates(step)
         enabled = self.model.enabled(self.state)
         possible = [key for key in keys if key in enabled]
@@ -176,7 +178,7 @@ class Lockstep:
         )
 
     def begin(self, steps: Iterable[Step]) -> list[Key]:
-        """Take the first steps of a family; the transitions that they were, for `not_alike`."""
+        """Takes the first steps of a family; returns their transitions, for `not_alike`."""
         begun = []
         for step in steps:
             self.take(step)
@@ -198,7 +200,7 @@ class Lockstep:
         return possible[0] if possible else None
 
     def restore(self, state: Any, snapshot: Any) -> None:
-        """Put both sides where they were."""
+        """Restores both sides to a state and its snapshot."""
         self._back_to(snapshot)
         self.state = state
         self.history.clear()
@@ -208,7 +210,7 @@ class Lockstep:
         self._here = snapshot
 
     def snapshot(self) -> Any:
-        """The world as it is, which is looked at once as long as it stands there."""
+        """Returns a snapshot of the world; takes a new one only after the world has moved."""
         if self._here is None:
             self._here = self.world.snapshot()
         return self._here
@@ -229,7 +231,8 @@ class Lockstep:
     # -- enabledness --------------------------------------------------------------------------
 
     def compare_enabledness(self) -> int:
-        """Every transition the model allows can be driven, and the reverse; returns how many."""
+        """Checks that every transition the model allows can be driven, and the reverse; returns how
+        many."""
         enabled = self.model.enabled(self.state)
         for key in sorted(enabled):
             if self.driving_steps(key) is None and not self._is_beyond(key):
@@ -243,7 +246,8 @@ class Lockstep:
         return len(enabled)
 
     def choices_are_allowed(self, enabled: dict[Key, Any]) -> None:
-        """Every step that the implementation offers is allowed by the model, without taking it."""
+        """Checks that the model allows every step that the implementation offers, without taking
+        it."""
         for step in self._offered():
             keys = self.candidates(step)
             allowed = any(
@@ -259,7 +263,8 @@ class Lockstep:
                 )
 
     def silent_steps_are_silent(self, enabled: dict[Key, Any]) -> None:
-        """Every step on offer that is no transition here leaves what the model sees as it is."""
+        """Checks that each offered step that is no transition here changes nothing the model
+        sees."""
         if all(row.silent is None for row in self.about.rows.values()):
             return
         before = None
@@ -282,7 +287,7 @@ class Lockstep:
                 )
 
     def driving_steps(self, key: Key) -> list[Step] | None:
-        """Silent steps and then the step that is this transition; None if there is no such way."""
+        """Silent steps and then the step that is this transition; None if no such steps exist."""
         transition, values = key
         named = dict(zip(self.model.parameters[transition], values, strict=True))
         for row in self.about.steps_of[transition]:
@@ -372,10 +377,10 @@ class Lockstep:
         return None
 
     def drive(self, key: Key) -> bool:
-        """The model moves; the implementation is driven to the same transition.
+        """Drives the implementation to a transition, which the model takes too.
 
-        Not where the map names the step that the implementation has in its place: then nobody
-        moves, and the answer is False.
+        Returns False, and takes no step, where the map names another step that the implementation
+        has instead.
         """
         steps = self.driving_steps(key)
         if steps is None:

@@ -1,4 +1,4 @@
-"""The model's side of a lock-step: which steps it allows in a state, and where states differ."""
+"""The model's side of a lock-step: the steps that it allows in a state, and how states differ."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class ModelStepper:
     def enabled(self, state: Any) -> dict[Key, Any]:
         """Transition and arguments -> the next state, for all that is possible within the bounds.
 
-        The last answer is kept: a step asks several times about one state.
+        The last answer is cached, because a step asks several times about one state.
         """
         if self._last is not None and self._last[0] == state:
             return self._last[1]
@@ -137,7 +137,7 @@ class ModelStepper:
             return False  # no state stores such a value
 
     def why_not(self, key: Key, state: Any) -> str:
-        """The first reason that refuses a transition, or that a bound does."""
+        """The first reason for which a transition is refused, or the bound that forbids it."""
         one = self.instances.get(key)
         if one is None:
             return "its arguments are beyond the bounds"

@@ -1,9 +1,9 @@
-"""Reasons why the implementation does not play a story: three kinds, and no other.
+"""Reasons why the implementation does not play a story, of three kinds.
 
-A story tells of a protocol. Where that is a *design* that no release has, be it the model's own
-simplification, or one *older* than the first release that the implementation has, nothing here
-could play it. What a release did and its worlds cannot show is *beyond* them: that is a gap, and is
-counted as one.
+*Design*: no release has what the story shows, for example a simplification of the model. *Older*:
+the protocol precedes the first release that the implementation has. The implementation cannot play
+either. *Beyond*: a release did it, and the implementation's worlds cannot show it. That is a gap,
+and is counted as one.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ BEFORE_THE_FIRST = frozenset({
 
 
 def of_switches(apart: Mapping[str, object]) -> WhyNotPlayed:
-    """Why no release of the implementation has these switches so."""
+    """Why no release of the implementation has these values of the switches."""
     for name in apart:
         if name in NO_RELEASE:
             return WhyNotPlayed(ReasonKind.DESIGN, f"{NO_RELEASE[name]} ({name})")

@@ -1,7 +1,7 @@
-"""The observations of a whole trace as facts of the model, updated line by line.
+"""Holds the observations of a whole trace as facts of the model, updated line by line.
 
-A line shows the leaves that changed. Only the parts that they lie in are read anew, so that a line
-costs what it changes and not what there is.
+A line shows the leaves that changed. Only the parts that contain them are read again, so a line
+costs in proportion to its changes, not to the size of the state.
 """
 
 from __future__ import annotations
@@ -43,11 +43,12 @@ class Observed:
         return {place: code for part in parts for place, code in part.items()}
 
     def leader_of(self, broker: int) -> int:
-        """Whom a broker follows, or itself if it leads."""
+        """The leader that a broker follows; the broker itself if it leads."""
         return int(self.whole["brokers"][broker]["leader"])
 
     def show(self, leaves: Mapping[str, Any]) -> dict[Place, int | None]:
-        """Leaves changed: the places that did, with their codes, None where they are blank now."""
+        """Applies changed leaves; returns the changed places with their codes, None where now
+        blank."""
         touched: dict[str, None] = {}
         for path, value in leaves.items():
             where = self._leaves.get(path)
@@ -71,7 +72,7 @@ class Observed:
     def _show_end(
         self, path: str, parent: dict[Any, Any], key: object, end: dict[str, Any]
     ) -> None:
-        """A list has a new end: what is in front is neither copied nor compared."""
+        """A list has a new end: the elements before it are neither copied nor compared."""
         try:
             first = prefix_length(parent[key], end)
         except ValueError as error:
@@ -93,7 +94,8 @@ class Observed:
         return changed
 
     def _log_changed(self, name: str, changed: dict[Place, int | None]) -> None:
-        """A log grows at its end, or is cut: what is the same in front is not looked at again."""
+        """A log grows at its end, or is truncated: its unchanged beginning is not compared
+        again."""
         broker = int(name.split(".")[1])
         known, log = self._logs[name], self.whole["brokers"][broker]["log"]
         first = self._ends.pop(name, None)

@@ -1,8 +1,8 @@
 """Plays a story of the model on the implementation, and compares every state on the way.
 
-Each step of the story is taken by the model, and by the implementation in a world of its own; what
-the implementation shows must be the state that the story is in. What the model refuses, it must
-refuse. Which stories do not apply is said before anything is played, with the reason.
+The model takes each step of the story, and so does the implementation in a world of its own; what
+the implementation shows must equal the state of the story. What the model refuses, the
+implementation must refuse. If a story does not apply, that is reported first, with the reason.
 """
 
 from __future__ import annotations
@@ -49,10 +49,9 @@ FEW = 4
 class StoryReplay:
     """How the implementation played a story.
 
-    `why_not` says why it does not apply, `kind` of which kind that reason is; `release` as which
-    release it was played (`as_released`);
-    `failed` is the line where the two part, with the reason.
-    `compared` counts states, `refusals` lines on which both refuse.
+    `why_not` is the reason why the story does not apply, and `kind` its kind; `release` is the
+    release as which it was played (`as_released`); `failed` is the line where the two differ, with
+    the reason. `compared` counts states, `refusals` lines that both refuse.
     """
 
     story: Story
@@ -73,14 +72,15 @@ class StoryReplay:
 
 
 def why_not_applicable(story: Story) -> WhyNotPlayed | None:
-    """Why the implementation cannot play a story, None if it can; it is asked to play nothing."""
+    """Why the implementation cannot play a story, None if it can; the implementation takes no
+    step."""
     found = as_released(story)
     return found if isinstance(found, WhyNotPlayed) else None
 
 
 @dataclass(frozen=True)
 class AsReleased:
-    """A story as the implementation is asked to play it, in a release."""
+    """A story in the form in which the implementation plays it, in a release."""
 
     story: Story
     release: str
@@ -89,9 +89,10 @@ class AsReleased:
 def as_released(story: Story) -> AsReleased | WhyNotPlayed:
     """The story as the implementation plays it, or why it cannot.
 
-    That is in its own version; else, where switches set it apart from that, in the newest release
-    that has them so and in which the model takes all its steps, refuses what it refuses, and finds
-    of each claim that it checks what the story finds: a preset, or else another published line.
+    A story is played in its own version. If its switches differ from that version, it is played in
+    the newest release that has these switches and in which the model takes all its steps, refuses
+    what it refuses, and gives the same outcome for each claim that it checks: a preset, or else
+    another published line.
     """
     if story.heading is None:
         return NO_SYSTEM
@@ -254,7 +255,7 @@ def _shown(state: SparseState, about: SystemMap) -> Facts:
 
 
 def replay_story(story: Story) -> StoryReplay:
-    """Play a story on the implementation, to its end or to the first line where the two part."""
+    """Plays a story on the implementation, to its end or to the first line where the two differ."""
     played = as_released(story)
     if isinstance(played, WhyNotPlayed):
         return StoryReplay(story, played.text, played.kind)

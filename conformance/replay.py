@@ -1,9 +1,9 @@
-"""Recorded traces of the implementation, replayed on the model line by line.
+"""Replays recorded traces of the implementation on the model, line by line.
 
-Every line must be one possible transition of `replication` that ends in what was observed, or a
-step that the model does not see. Epochs and offsets are not bounded here: the model's recorded
-text is evaluated on 64-bit numbers. Judging stops at the first line that does not fit, because
-what follows it starts from a state that the model cannot have.
+Every line must be one possible transition of `replication` that leads to the observed state, or a
+step that the model does not see. Epochs and offsets are not bounded here: the model's recorded text
+is evaluated on 64-bit numbers. Judging stops at the first line that does not fit, because later
+lines start from a state that the model cannot have.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def judge(trace: Trace, name: str = "", heard: Heard | None = None) -> TraceReport:
-    """Replays a trace that is in memory; `heard` is notified of each step as the model took it."""
+    """Replays a trace in memory; `heard` is notified of each step as the model took it."""
     return _judge(trace.header, trace.events, name, heard)
 
 
@@ -111,7 +111,7 @@ def _unknown(header: TraceHeader) -> tuple[str, str] | None:
 
 
 def moves_of(header: TraceHeader) -> CompiledSteps:
-    """The steps of a run's system and version, compiled."""
+    """The compiled steps of a run's system and version."""
     return _moves(header.system, header.version, header.brokers)
 
 
@@ -135,7 +135,7 @@ class Replay:
         self.report = TraceReport(name, Verdict.HOLDS)
 
     def begins(self) -> bool:
-        """The run starts as the model does."""
+        """Whether the run starts in the model's initial state; if not, the report says why."""
         try:
             self.observed = Observed(self.header.initial)
         except UnknownLeaf as error:
@@ -149,7 +149,7 @@ class Replay:
         return True
 
     def goes_on(self, event: TraceEvent) -> bool:
-        """One more line fits; if not, the report says why."""
+        """Whether one more line fits; if not, the report says why."""
         if not self._line(event.line, event.step, event.args, event.observed):
             return False
         self.report.accepted += 1

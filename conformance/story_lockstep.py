@@ -1,7 +1,8 @@
-"""Stories of the model driven in lock-step, as far as the current release follows them.
+"""Drives stories of the model in lock-step, as far as the current release follows them.
 
-A story leads to a rare corner by the shortest way, which no random walk of this length finds. Many
-end where an old release did what the newest does not: there the tour ends, and that is no mismatch.
+A story reaches a rare state by the shortest path, which no random walk of this length finds. Many
+stories end where an old release did what the newest does not: the tour ends there, and that is no
+mismatch.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ HEADING = re.compile(r"^system (\w+)", re.MULTILINE)
 
 @cache
 def systems_of_stories() -> dict[Path, str]:
-    """The file of each story -> the system that it is of. Only headings are looked for."""
+    """The file of each story -> its system. Only headings are read."""
     found = {path: HEADING.search(path.read_text("utf-8")) for path in STORIES.rglob("*.story")}
     return {path: heading[1] for path, heading in sorted(found.items()) if heading is not None}
 

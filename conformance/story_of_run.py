@@ -1,4 +1,4 @@
-"""A run that a check found, written as a recorded story up to the refused step."""
+"""Writes a run that a check found as a recorded story, up to the refused step."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class NoStory(Exception):
 def as_story(
     title: str, shows: str, heading: str, lines: Sequence[str], then: Sequence[str] = ()
 ) -> str:
-    """A story that takes some steps quietly, and then others with their output.
+    """Writes a story that takes `lines` quietly, and then those of `then` with their output.
 
-    What the model refuses becomes a `refused` line, with the reason; among the first it is the
-    last. It ends with a claim about states. Raises NoStory.
+    A step that the model refuses becomes a `refused` line, with the reason; one among `lines` ends
+    the story. The story ends with a claim about states. Raises NoStory.
     """
     head = [f"# {title}", f"# Shows: {shows}", heading, ""]
     taken = [f"quietly {line}" for line in lines]

@@ -17,12 +17,12 @@ class UnknownLeaf(ValueError):
 
 @dataclass
 class TraceReport:
-    """What replaying one trace found, or the traces of one cluster's processes together.
+    """The result of replaying one trace, or the traces of one cluster's processes together.
 
     `events` are the lines of the trace, `accepted` those that fit, `silent` those of them at which
     the model takes no step, `hidden` steps that no line shows (in partial traces only). `tried` is
     how many steps a search took, and `run` what it found: (line, step with its arguments, hidden?).
-    `details` stand in the JSON beside the counts.
+    `details` are added to the JSON beside the counts.
     """
 
     path: str = field(metadata=HIDDEN)
@@ -74,7 +74,7 @@ def finding(kind: FindingKind, file: str, line: int, rule: str, why: str, allowe
 
 
 def unreadable(where: Path, error: TraceError | OSError) -> TraceReport:
-    """The report on a file that cannot be vouched for: what is wrong, and where."""
+    """The report on a file that cannot be trusted: what is wrong, and where."""
     line = getattr(error, "line", 1)
     why = str(error).removeprefix(f"{where}:{line}: ")
     report = TraceReport(str(where), Verdict.NOT_CHECKED)

@@ -1,7 +1,7 @@
 """The main job: prove, explore, find the known bugs, compare both sides, check real logs.
 
-Each row is one claim with what is expected of it; the rows that history says are broken must be
-broken. Small bounds by default, larger ones with `deep`.
+Each row is one claim and its expected verdict; a row of a historical bug must be broken. Bounds are
+small by default, and larger with `deep`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ HISTORY = "as history says"
 
 @dataclass
 class ClaimRow:
-    """One claim, and what became of it."""
+    """One claim, and its verdict."""
 
     ALSO: ClassVar = parts("as_expected")
 
@@ -67,13 +67,14 @@ class ClaimRow:
 
     @property
     def as_expected(self) -> bool:
-        """A row that should be broken and is not is as bad as the reverse."""
+        """Whether the verdict is the expected one: a row that should be broken must be broken."""
         return self.verdict is self.expected
 
 
 @dataclass(frozen=True)
 class ExplorationRow:
-    """Rows that one exploration answers: claims of a system; all hold but those in `broken`."""
+    """One exploration that answers several rows: claims of a system; all hold but those in
+    `broken`."""
 
     system: str
     version: str
@@ -85,7 +86,7 @@ class ExplorationRow:
 
 @dataclass(frozen=True)
 class HistoricBug:
-    """A bug of history that must be found: a claim, and the version or switch that has it."""
+    """A historical bug that must be found: a claim, and the version or switch that has the bug."""
 
     claim: str
     system: str
@@ -196,7 +197,7 @@ DEEP_EXPLORATIONS: tuple[ExplorationRow, ...] = (
 
 
 def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[ClaimRow]:
-    """Every row, as soon as it is known. Spark works in a process of its own meanwhile."""
+    """Yields every row as soon as it is known. Spark runs in its own process meanwhile."""
     with (
         tempfile.TemporaryDirectory(prefix="insync-verify-") as folder,
         _Logs(Path(folder)) as logs,
@@ -230,7 +231,7 @@ def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[C
 
 
 def planned(deep: bool = False) -> list[tuple[str, str]]:
-    """The claim and the system of each row that `verify` will give, in its order."""
+    """The claim and the system of each row that `verify` yields, in order."""
     explorations = EXPLORATIONS + (DEEP_EXPLORATIONS if deep else ())
     rows = [(proof.claim, f"{proof.system} {system(proof.system).default_version}")
             for proof in PROOFS]  # fmt: skip

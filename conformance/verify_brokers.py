@@ -1,7 +1,7 @@
-"""Rows of `insync verify` about running brokers: their code walked with the model, and run.
+"""Rows of `insync verify` about running brokers: their code is walked with the model, and run.
 
-The processes run in the background, mostly waiting for each other, while proofs and explorations go
-on; what they traced is judged when they are done.
+The processes run in the background, mostly waiting for each other, during proofs and explorations;
+their traces are judged when they are done.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def edges_row(report: Callable[[str], None]) -> RowResult:
 
 
 def mutants_row() -> RowResult:
-    """The mutation score that is kept of the last large run, of modules that have not changed."""
+    """The mutation score kept from the last large run, for modules that have not changed since."""
     from conformance.mutants import NoScore, kept_score
 
     show, begun = "insync mutants --sample 40", time.perf_counter()
@@ -117,7 +117,7 @@ def mutants_row() -> RowResult:
 
 
 class Running:
-    """Three processes, in the background; `rows` waits for them."""
+    """Runs three processes in the background; `rows` waits for them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -164,7 +164,7 @@ class Running:
 
 
 def run_and_judge(folder: str) -> None:
-    """Run three processes of which one is killed, and leave what was found as a file of JSON."""
+    """Runs three processes, one of which is killed, and writes what was found to a JSON file."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Seeded walks of the implementation, compared with the model, under any fault profile."""
+"""Runs seeded walks of the implementation, compared with the model, under any fault profile."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def walk(
     effects: EffectsOfOnePartition | None = None,
     version: str | None = None,
 ) -> WalkProgress:
-    """A seeded walk of the implementation with the model beside it.
+    """Runs a seeded walk of the implementation with the model beside it.
 
-    The simulator's weights keep it lively. Every `enabledness_every` steps the two sets of possible
-    steps are compared in full (0: never); with `effects` each step's writes and requests are held
-    to what they change. Raises Mismatch with the diagnosis, ValueError for an unknown profile of
-    faults. The same seed gives the same walk on any machine.
+    The simulator's weights choose the steps. Every `enabledness_every` steps the two sets of
+    possible steps are compared in full (0: never); with `effects` each step's writes and requests
+    are compared with what it changed. Raises Mismatch with the diagnosis, ValueError for an unknown
+    profile of faults. The same seed gives the same walk on any machine.
     """
     pair = Lockstep(bounds, version=version, watcher=effects)
     weights = weights_in(pair.world, REPLICATION_FAULTS.named(faults, seed))
@@ -68,7 +68,7 @@ partitions has a StopReplica of its own, while `cluster` has one of all."""
 
 
 def cluster_bounds(seed: int, version: str | None = None) -> dict[str, int]:
-    """How far the walk of a seed may go, and through which cluster."""
+    """The bounds and the cluster of the walk of a seed."""
     several = Release.of(version or DEFAULT).since("2.3")
     return {**cluster.BOUNDS, **SHAPES[seed % len(SHAPES) if several else 0]}
 
@@ -82,10 +82,10 @@ def walk_cluster(
     version: str | None = None,
     pair: Lockstep | None = None,
 ) -> WalkProgress:
-    """A seeded walk of a whole cluster, its controllers stage by stage, with `cluster` beside it.
+    """Runs a seeded walk of a whole cluster, its controllers stage by stage, beside `cluster`.
 
-    Raises Mismatch, ValueError for an unknown profile of faults. With `pair` it is that run which
-    goes on. The same seed gives the same walk on any machine.
+    Raises Mismatch, ValueError for an unknown profile of faults. With `pair` that run is continued.
+    The same seed gives the same walk on any machine.
     """
     if pair is None:
         limits = bounds or cluster_bounds(seed, version)
@@ -97,11 +97,11 @@ def walk_cluster(
 def walk_part(
     about: SystemMap, family: Family, seed: int, steps: int, version: str | None = None
 ) -> WalkProgress:
-    """A seeded walk through a part of a system's graph, each edge as likely as another.
+    """Runs a seeded walk through a part of a system's graph, each edge equally likely.
 
-    It goes deeper than a walk over all edges, which is breadth first, and comes to a state of the
-    model by other ways. What the map says is not alike it leaves out; where nothing is possible any
-    more it ends. Raises Mismatch. The same seed gives the same walk on any machine.
+    It goes deeper than a walk over all edges, which is breadth first, and reaches states of the
+    model by other paths. It leaves out what the map declares not alike, and ends where nothing is
+    possible. Raises Mismatch. The same seed gives the same walk on any machine.
     """
     chooser = random.Random(f"{about.system} {seed}")
     pair = Lockstep({**about.small, **family.bounds}, about=about, version=version)

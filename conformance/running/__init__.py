@@ -1,1 +1,1 @@
-"""Traces of running processes, put together and judged by the model, line by line."""
+"""Puts traces of running processes together, and judges them by the model, line by line."""

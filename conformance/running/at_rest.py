@@ -1,10 +1,10 @@
-"""What must hold of a cluster at rest, asked of the model's state.
+"""Checks, on the model's state, what must hold of a cluster at rest.
 
-A trace shows what happened, and the model says whether it may. That nothing happens any more is a
-run of the model, too; but it says what must happen once faults are over (`specs/proofs/progress`):
-a controller is heard by all, a leader is followed by all, what is sent is committed, the ISR
-recovers. So after a run that was left alone for long enough this is asked of the state to which its
-lines have driven the model; and each replica knows what the model's replica knows.
+A trace shows what happened, and the model says whether it may. The model also allows a run in which
+nothing more happens, but claims what must hold once faults are over (`specs/proofs/progress`):
+every broker knows the controller, every leader is followed by all, what is sent is committed, the
+ISR recovers. So after a run that was left alone for long enough, these claims are checked on the
+state to which its lines have driven the model; and each replica must know what the model's does.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _require(holds: bool, claim: str, why: str, wanted: str) -> None:
 
 
 def controllership_at_rest(driver: ModelDriver, rest: AtRest) -> None:
-    """`all_brokers_know_the_controller`. MisfitError."""
+    """Checks `all_brokers_know_the_controller`. Raises MisfitError."""
     claim = "all_brokers_know_the_controller"
     holder, epoch = driver.read("zk.controller"), driver.read("zk.epoch")
     _require(bool(holder), claim, "nobody is in /controller", "a broker")
@@ -72,8 +72,8 @@ def controllership_at_rest(driver: ModelDriver, rest: AtRest) -> None:
 
 
 def partition_at_rest(rest: AtRest, replay: PartitionReplay) -> None:
-    """Of the brokers that run: `a_leader_is_followed_by_all`, `produced_records_are_committed`,
-    `the_isr_recovers`; and what each replica knows. MisfitError."""
+    """Checks, for running brokers, `a_leader_is_followed_by_all`, `produced_records_are_committed`,
+    `the_isr_recovers`, and what each replica knows. Raises MisfitError."""
     read = replay.read
     leader, epoch = read("zk.leader"), read("zk.leader_epoch")
     named = replay.kafka_id(leader, -1)

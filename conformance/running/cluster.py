@@ -1,14 +1,15 @@
-"""The controllers of a running cluster, replayed on `cluster`: events, reads, writes, requests.
+"""Replays the controllers of a running cluster on `cluster`: events, reads, writes, requests.
 
-A controller's thread is driven along its lines: which event it takes from its queue, what it reads
-of the registrations, which states it writes, which requests it sends and about what. The model says
-what each must be: what a watch has put into the queue, whom it elects, who is notified of which
-state. Steps that no line shows, such as the reading of a state before it is written, or that nobody
-may lead a partition, are taken when the next line asks for them, and only if they are possible. Who
-obeys a request is held to what was sent, and to the newest controller that it knows.
+The lines of a controller's thread drive the model's: which event it takes from its queue, what it
+reads of the registrations, which states it writes, which requests it sends and about what. The
+model says what each must be: which event a watch has queued, which leader is elected, which broker
+is notified of which state. Steps that no line shows, such as reading a state before writing it, or
+finding that no broker may lead a partition, are taken when the next line needs them, and only if
+they are possible. A broker that obeys a request is compared with what was sent, and with the newest
+controller that it knows.
 
 What the model abstracts from, or what this system leaves to others (`replication` has the logs,
-`topics` the creation of partitions), is put in by force, each time for a reason that is counted.
+`topics` the creation of partitions), is forced into the state, and each reason is counted.
 """
 
 from __future__ import annotations
@@ -133,13 +134,13 @@ def _moves(
 def replay_cluster(
     order: OrderedLines, brokers: Iterable[int], version: str, switches: Mapping[str, object]
 ) -> ReplayResult:
-    """All controllers of one cluster, up to the first line that does not fit."""
+    """Replays all controllers of one cluster, up to the first line that does not fit."""
     return ClusterReplay(order, sorted(brokers), version, switches).run()
 
 
 def tells_of_controllers(order: OrderedLines) -> bool:
-    """Traces say what controllers do, and which requests come: those of Apache Kafka do not, nor
-    do those that earlier releases of ours have left."""
+    """Whether traces say what controllers do, and which requests arrive: those of Apache Kafka do
+    not, nor do those that our earlier releases wrote."""
     versions = {line.broker for line in order.lines if line.step == "request_received"}
     obeying = {line.broker for line in order.lines if line.step == "leader_and_isr_received"}
     return obeying <= versions and any(line.step == "registrations_read" for line in order.lines)
@@ -147,10 +148,10 @@ def tells_of_controllers(order: OrderedLines) -> bool:
 
 @dataclass(eq=False)
 class TracedRequest:
-    """A request of a controller: what the model puts into a broker's queue.
+    """A controller's request, as the model puts it into a broker's queue.
 
-    `about` is a version of each partition's state, by the model's numbers. `parts` are partitions
-    that requests of their own have named: up to 2.2 a StopReplica names one.
+    `about` is the version of each partition's state, by the model's numbers. `parts` are partitions
+    that were named in requests of their own: up to 2.2 a StopReplica names one.
     """
 
     kind: str
@@ -162,7 +163,7 @@ class TracedRequest:
 
 
 class ClusterReplay(ModelDriver):
-    """All lines but those of logs, on the model's `cluster`."""
+    """Replays all lines but those of logs on the model's `cluster`."""
 
     def __init__(
         self, order: OrderedLines, ids: list[int], version: str, switches: Mapping[str, object]
@@ -210,7 +211,7 @@ class ClusterReplay(ModelDriver):
     # Lines
 
     def lines(self) -> Iterable[TraceLine]:
-        """Those of ZooKeeper, of controllers, and of who obeys them."""
+        """The lines of ZooKeeper, of controllers, and of brokers that obey them."""
         if len(self.ids) > MOST:
             raise LeftToOthers(f"there are more than {MOST} brokers")
         names_none = not self.moves.recorded.switches["broker_epoch"]
@@ -229,7 +230,7 @@ class ClusterReplay(ModelDriver):
                 yield line
 
     def take(self, line: TraceLine) -> None:
-        """One line."""
+        """Replays one line."""
         if line.process[0] == ZOOKEEPER:
             self._zookeeper(line)
             self.zxid = line.args.get("zxid", self.zxid)
@@ -279,12 +280,12 @@ class ClusterReplay(ModelDriver):
     # What the model has
 
     def step(self, name: str, *arguments: int) -> None:
-        """A step, and what becomes of the queues by it."""
+        """Takes a step, and updates the queues."""
         super().step(name, *arguments)
         self._sync()
 
     def force(self, reason: str, *cells: tuple[str, tuple[int, ...], int]) -> None:
-        """By force, and what becomes of the queues by it."""
+        """Forces a change into the state, and updates the queues."""
         super().force(reason, *cells)
         self._sync()
 
@@ -294,7 +295,7 @@ class ClusterReplay(ModelDriver):
                 requests.clear()
 
     def possible(self, name: str, *arguments: int) -> bool:
-        """Is it a step now?"""
+        """Whether a step is possible now."""
         move = self.moves.by_name.get(name)
         return move is not None and move.refusal(*arguments) < 0
 

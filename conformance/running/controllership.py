@@ -1,8 +1,8 @@
-"""The controllership of a running cluster, replayed on `election`.
+"""Replays the controllership of a running cluster on `election`.
 
-Candidates, their epochs, what they wrote to partitions and which controllers brokers obeyed: each
-line a step. A read before the multi, and the sending of a request, are steps that no line shows:
-the multi's condition and the request's arrival say that they were.
+Each line is a step: of candidates, their epochs, what they wrote to partitions and which
+controllers brokers obeyed. The read before the multi, and the sending of a request, are steps that
+no line shows: the multi's condition and the request's arrival prove them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ def replay_controllership(
     order: OrderedLines, brokers: Iterable[int], version: str, switches: Mapping[str, object],
     rest: AtRest | None = None,
 ) -> ReplayResult:  # fmt: skip
-    """The controllership of one cluster, up to the first line that does not fit; then its end."""
+    """Replays the controllership of a cluster, up to the first misfit; then checks its final
+    state."""
     ids = sorted(brokers)
     recorded = system("election").recorded(version, switches)
     moves = CompiledSteps(recorded, {"brokers": len(ids)}, frozenset())
@@ -46,13 +47,13 @@ class _ControllershipReplay(ModelDriver):
         self.refused = refused(order.lines)
 
     def lines(self) -> Iterable[TraceLine]:
-        """All lines: what is about one partition tells of controllers too."""
+        """All lines: those about one partition also show controllers."""
         for line in self.order.lines:
             self.done.lines += line.process[0] == ZOOKEEPER or line.step in _OBEYED
             yield line
 
     def take(self, line: TraceLine) -> None:
-        """One line."""
+        """Replays one line."""
         if line.process[0] == ZOOKEEPER:
             self._zookeeper(line)
             return

@@ -1,4 +1,4 @@
-"""A model driven by lines: steps are taken, refusals reported, values compared."""
+"""Drives a model by lines: takes steps, reports refusals, compares values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ModelDriver(ABC):
         self._end: Callable[[], None] = lambda: None
 
     def ends_with(self, look: Callable[[], None]) -> None:
-        """Look at the state after the last line; `look` raises MisfitError."""
+        """Has `look` called on the state after the last line; `look` raises MisfitError."""
         self._end = look
 
     @abstractmethod
@@ -43,10 +43,10 @@ class ModelDriver(ABC):
 
     @abstractmethod
     def take(self, line: TraceLine) -> None:
-        """One of them. MisfitError, NotModelled."""
+        """Replays one line. Raises MisfitError, NotModelled."""
 
     def run(self) -> ReplayResult:
-        """All lines, up to the first that does not fit."""
+        """Replays all lines, up to the first that does not fit."""
         lines = iter(self.lines())
         try:
             for line in lines:
@@ -76,7 +76,7 @@ class ModelDriver(ABC):
         return self.done
 
     def step(self, name: str, *arguments: int) -> None:
-        """A step of the model; MisfitError says why it is not possible."""
+        """Takes a step of the model; MisfitError says why it is not possible."""
         lacking = self.refusal(name, *arguments)
         if lacking:
             raise MisfitError(
@@ -99,7 +99,8 @@ class ModelDriver(ABC):
         return self.moves.twin.explain(requirement, self.ledger.state(), values)
 
     def force(self, reason: str, *cells: tuple[str, Index, int]) -> None:
-        """Put in what the model abstracts from; fields that this release has not are left out."""
+        """Forces what the model abstracts from into its state, without fields that this release
+        lacks."""
         changes = [
             (self.numbers[name], index, code) for name, index, code in cells if name in self.numbers
         ]
@@ -112,7 +113,7 @@ class ModelDriver(ABC):
         return int(self.ledger.read(self.numbers[name], index))
 
     def expect(self, what: str, seen: int, mine: int, shown: str = "") -> None:
-        """What the line shows is what the model has."""
+        """Checks that the model has what the line shows."""
         if seen != mine:
             text = shown or f"{what} is {seen}, where the model has {mine}"
             raise MisfitError(

@@ -1,9 +1,9 @@
-"""One order of the lines of several processes: by zxid, epochs and requests, not by clocks.
+"""Orders the lines of several processes by zxid, epochs and requests, not by clocks.
 
-A process's lines are in its own order; ZooKeeper's by zxid. Between processes a line comes after
-another if it could not be without it: what a broker was notified of a write comes after the write,
-an answer after its question, what is made of an answer after the answer. Any order that keeps to
-this shows each process the same; the one that is chosen takes each line as early as it can come.
+Lines of a process keep their order; ZooKeeper's lines are ordered by zxid. Between processes a line
+comes after each line that it depends on: a broker's notification of a write after the write, an
+answer after its question, what is made of an answer after the answer. Any such order shows each
+process the same; the chosen order takes each line as early as possible.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TAKES = ("log_truncating", "records_replicated", "append_failed")
 
 @dataclass(frozen=True)
 class StateWrite:
-    """A state of a partition, as ZooKeeper has it from a transaction on."""
+    """The state of a partition that ZooKeeper has from a transaction on."""
 
     line: TraceLine
     partition: str
@@ -50,13 +50,14 @@ class StateWrite:
 
     @property
     def is_new(self) -> bool:
-        """The znode was made."""
+        """Whether the znode was created."""
         return self.version == 0
 
 
 @dataclass
 class OrderedLines:
-    """Lines in an order that keeps to every "after"; `stuck` are those that wait for each other."""
+    """Lines in an order that satisfies every "after"; `stuck` are those that wait for each
+    other."""
 
     lines: list[TraceLine] = field(default_factory=list)
     stuck: list[TraceLine] = field(default_factory=list)
@@ -74,14 +75,14 @@ class OrderedLines:
 
 
 def follower_of(line: TraceLine) -> int | None:
-    """Which follower is answered: its requests name it."""
+    """The follower that is answered: its requests name it."""
     found = _FETCHER.fullmatch(str(line.args.get("client", "")))
     return int(found[1]) if found else None
 
 
 def request_of(line: TraceLine) -> tuple[int, ...]:
-    """Which request a broker's line is about: controller, its epoch, the broker, the number of the
-    request among those for it, and the registration that it names, if it does (KIP-380)."""
+    """The request that a broker's line is about: controller, its epoch, the broker, the number of
+    the request among those for it, and the registration that it names, if it does (KIP-380)."""
     args = line.args
     sender = args["sender"]
     found = sender["controller"], sender["epoch"], line.broker, sender["correlation"]
@@ -90,8 +91,8 @@ def request_of(line: TraceLine) -> tuple[int, ...]:
 
 
 def requests_of(line: TraceLine) -> list[tuple[int, ...]]:
-    """As which requests what a controller hands to a broker's channel may arrive: with and without
-    the registration, once for each time that the channel sent it. None if it never did."""
+    """The forms in which a request in a broker's channel may arrive: with and without the
+    registration, once for each time that the channel sent it. None if it never did."""
     args = line.args
     numbers = [one for one in (args["correlation"], *args.get("again", ())) if one is not None]
     found: list[tuple[int, ...]] = []
@@ -102,8 +103,8 @@ def requests_of(line: TraceLine) -> list[tuple[int, ...]]:
 
 
 def refused(lines: Iterable[TraceLine]) -> set[TraceLine]:
-    """Lines of brokers about requests that were refused whole. A request may come twice, and be
-    refused the second time only; where no line says that it came, both count as refused."""
+    """Brokers' lines about requests that were refused as a whole. A request may arrive twice, and
+    only the second may be refused; if no line shows an arrival, both count as refused."""
     found: set[TraceLine] = set()
     about: dict[tuple[object, ...], list[TraceLine]] = defaultdict(list)
     comes: set[tuple[object, ...]] = set()
@@ -128,13 +129,13 @@ def refused(lines: Iterable[TraceLine]) -> set[TraceLine]:
 
 
 def past_former_fetchers(chain: list[TraceLine]) -> list[TraceLine]:
-    """A process's lines, with each "became_follower" after what the former fetcher did meanwhile.
+    """Moves each "became_follower" of a process behind what the former fetcher did meanwhile.
 
-    A LeaderAndIsr makes followers one partition after the other, and stops their fetchers when all
-    are (`ReplicaManager.makeFollowers`). While it waits for one of them, say for an ISR write, the
-    fetchers of the others go on: under the former leader and leader epoch, which they keep
-    themselves. So what they did is as if it had come before. A new fetcher asks before it takes an
-    answer. Up to 2.0 one may go on at the same leader, and is none of the former ones.
+    A LeaderAndIsr makes followers one partition after the other, and stops their fetchers after all
+    of them (`ReplicaManager.makeFollowers`). While it waits for one partition, for example for an
+    ISR write, the fetchers of the others continue under the former leader and leader epoch, which
+    they store themselves. So their steps count as earlier. A new fetcher sends a request before it
+    takes an answer. Up to 2.0 a fetcher may continue at the same leader; it is no former one.
     """
     became: dict[str, int] = {}
     asked: dict[str, tuple[int, int | None]] = {}  # whom, and in which leader epoch if that is said
@@ -172,7 +173,7 @@ def past_former_fetchers(chain: list[TraceLine]) -> list[TraceLine]:
 
 
 def order_lines(gathered: ClusterTraces) -> OrderedLines:
-    """The order of all lines."""
+    """Orders all lines."""
     return _Ordering(gathered).run()
 
 

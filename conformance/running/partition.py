@@ -1,9 +1,9 @@
-"""One partition of a running cluster, replayed on `replication`: each line a step of the model.
+"""Replays one partition of a running cluster on `replication`: each line is a step of the model.
 
-Offsets that no line shows apart are one record of the model. Leader epochs begin at 0 in Kafka and
-at 1 in the model; zkVersions are numbered by the writes. What the model abstracts from is put in by
-force, each time for a reason that is counted (`Forced`); everything else must be a possible step
-that ends in what the line shows.
+Offsets that no line distinguishes are one record of the model. Leader epochs begin at 0 in Kafka
+and at 1 in the model; zkVersions are numbered by the writes. What the model abstracts from is
+forced into its state, and each reason is counted (`Forced`); every other line must be a possible
+step that leads to what the line shows.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ class ReplicationJudge:
         self.moves.ledger.is_keyed = False
 
     def replay(self, partition: str) -> ReplayResult:
-        """One partition, up to the first line that does not fit; then what it came to at last."""
+        """Replays one partition, up to the first line that does not fit; then checks its final
+        state."""
         self.moves.ledger.load({})
         replay = PartitionReplay(self, partition)
         if (check := self.at_the_end) is not None:
@@ -106,12 +107,12 @@ class ReplicationJudge:
         return replay.run()
 
     def partitions(self) -> list[str]:
-        """Those whose state was written."""
+        """The partitions whose state was written."""
         return sorted({one.partition for some in self.order.writes.values() for one in some})
 
 
 class PartitionReplay(ModelDriver):
-    """Lines of one partition, and of controllers, that drive `replication`."""
+    """Drives `replication` by the lines of one partition and of controllers."""
 
     def __init__(self, judge: ReplicationJudge, partition: str) -> None:
         super().__init__(judge.moves, judge.ids, ReplayResult(partition))
@@ -212,7 +213,7 @@ class PartitionReplay(ModelDriver):
         return line.process[0] == ZOOKEEPER or line.step in _OF_PROCESSES
 
     def take(self, line: TraceLine) -> None:
-        """One line."""
+        """Replays one line."""
         if line.process[0] == ZOOKEEPER:
             self._zookeeper(line)
             return
@@ -227,11 +228,11 @@ class PartitionReplay(ModelDriver):
             handler(line, b)
 
     def _is_refused(self, line: TraceLine) -> bool:
-        """Somebody who asked is answered with an error."""
+        """Whether a request is answered with an error."""
         return bool(line.args.get("reply", line.args).get("error", "NONE") != "NONE")
 
     def expect_offset(self, what: str, seen: int, mine: int) -> None:
-        """The same for an offset: in the cluster's own numbers."""
+        """Like `expect`, for an offset, which is shown in the cluster's own numbers."""
         if self.index(seen) != mine:
             there = self.bounds[mine] if 0 <= mine < len(self.bounds) else mine
             raise MisfitError(

@@ -1,7 +1,7 @@
-"""Traces of a cluster's processes, read and compared; missing parts are named.
+"""Reads traces of a cluster's processes, compares them, and names missing parts.
 
-A file is one start of one process (`impl.server.trace`). A last line that is cut is a process that
-was killed, and is left out. Any other fault ends what can be believed of its file.
+A file is one start of one process (`impl.server.trace`). A truncated last line comes from a process
+that was killed, and is left out. After any other fault the rest of the file is not trusted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HEADER = {"run": str, "process": str, "start": int}
 
 
 class TraceProblem(NamedTuple):
-    """What keeps something from being judged: which file and line, why, and what would help."""
+    """The reason why something cannot be judged: file and line, why, and what would help."""
 
     file: str
     line: int
@@ -36,14 +36,14 @@ class TraceProblem(NamedTuple):
 
 
 class MissingField(KeyError):
-    """A line has not what its step has: its text is the field's name."""
+    """A line lacks a field that its step has; the text is the field's name."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class TraceFields(dict[str, Any]):
-    """An object of a line; a field that it has not is an error of the line, not of its reader."""
+    """An object of a line; reading a field that it lacks raises MissingField."""
 
     def __missing__(self, name: str) -> Any:
         raise MissingField(name)
@@ -107,7 +107,7 @@ class ClusterTraces:
 
 
 def is_process_trace(path: str | Path) -> bool:
-    """Is this the trace of a running process? False for what cannot be read."""
+    """Whether this is the trace of a running process; False for what cannot be read."""
     try:
         with Path(path).open(encoding="utf-8") as lines:
             text = lines.readline(65_536)
@@ -118,7 +118,7 @@ def is_process_trace(path: str | Path) -> bool:
 
 
 def read_process_traces(paths: Iterable[str | Path]) -> ClusterTraces:
-    """Read files of one cluster; what does not belong together is left out and named."""
+    """Reads files of one cluster; files that do not belong together are left out and named."""
     found = ClusterTraces()
     for path in sorted({str(one) for one in paths}, key=_by_number):
         start = _read(path, found)

@@ -1,12 +1,13 @@
-"""Requests that operators put into ZooKeeper: the controller handles each in its turn.
+"""Checks that the controller handles each request that operators put into ZooKeeper.
 
-A controller handles what its watches tell in the order in which ZooKeeper wrote it. So once it has
-created the states of topics that are newer than a request to move partitions, it had its turn, and
-a write of the controller shows it: of an assignment that the request names, or of the request.
+A controller handles watch notifications in the order of ZooKeeper's writes. So once it has created
+the states of topics that are newer than a request to move partitions, it must have handled the
+request, and a write of the controller shows that: of an assignment that the request names, or of
+the request.
 
-After a controller has deleted a request's znode it looks for another one by itself, and a
-notification may come between the two. So one newer topic is no proof: two are, the second created
-after the controller had written the state of the first.
+After a controller has deleted a request's znode it looks for another one without a notification,
+and a notification may come between the two. So one newer topic is no proof: two are, the second
+created after the controller had written the state of the first.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ class _OperatorRequest:
 
 
 def never_taken_up(gathered: ClusterTraces) -> Iterator[tuple[TraceLine, str]]:
-    """Lines that write a request which the active controller passed over, and why.
+    """Yields lines that write a request which the active controller passed over, and why.
 
-    A ZooKeeper of whose lines some are missing is not judged.
+    A trace in which lines of ZooKeeper are missing is not judged.
     """
     if any(ZOOKEEPER in one.file for one in gathered.troubles):
         return

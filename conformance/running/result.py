@@ -9,7 +9,7 @@ from conformance.running.process_traces import TraceLine
 
 
 class MisfitError(Exception):
-    """A line that is no step of the model; `rule` says what would have been one."""
+    """A line that is no step of the model; `rule` says what would have been a step."""
 
     def __init__(self, rule: str, why: str, allowed: str) -> None:
         super().__init__(why)
@@ -17,19 +17,19 @@ class MisfitError(Exception):
 
 
 class NotModelled(Exception):
-    """Something that the system has no step for: the rest is unknown."""
+    """The system has no step for something in the lines: the rest is unknown."""
 
 
 class LeftToOthers(NotModelled):
-    """Something that other systems have: the rest of the lines is theirs to judge."""
+    """Only other systems model something in the lines: the rest is theirs to judge."""
 
 
 @dataclass
 class ReplayResult:
-    """What became of a partition, or of the controllership; `at` is the last line looked at.
+    """The result for a partition, or for the controllership; `at` is the last line looked at.
 
-    `fired` counts steps of the model, `forced` what was put in by force, by its reason. `left` are
-    the lines after the last one looked at.
+    `fired` counts steps of the model, `forced` what was forced, by its reason. `left` are the lines
+    after the last one looked at.
     """
 
     name: str
@@ -45,5 +45,5 @@ class ReplayResult:
 
     @property
     def explained(self) -> int:
-        """Lines that fit, those before the one that does not."""
+        """The number of lines that fit, those before the one that does not."""
         return self.lines - int(self.misfit is not None or bool(self.unknown or self.beyond))

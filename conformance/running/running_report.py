@@ -1,7 +1,7 @@
 """The verdict on a cluster's traces, by `replication`, `election` and `cluster`.
 
-Each partition is judged by itself, up to its first line that is no step of the model. What cannot
-be judged, since a file or a line is missing, is unknown, and the rest is judged all the same.
+Each partition is judged separately, up to its first line that is no step of the model. Whatever
+cannot be judged because a file or a line is missing is unknown; the rest is still judged.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class RunningReport(TraceReport):
 def judge_running(
     paths: Iterable[str | Path], folder: str = "", rest: AtRest | None = None
 ) -> RunningReport:
-    """Judge the files of one cluster; `folder` is what it is called. `rest`: it was left alone for
-    long enough, and this is how it stands in the end."""
+    """Judges the files of one cluster; `folder` is its name. `rest` is the final state of a cluster
+    that was left alone for long enough."""
     gathered = read_process_traces(paths)
     report = RunningReport(
         folder, Verdict.NOT_CHECKED, events=gathered.read, accepted=gathered.read,

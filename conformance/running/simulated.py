@@ -1,9 +1,9 @@
-"""A simulated cluster that writes traces as running processes do, for the model to judge.
+"""Simulates a cluster that writes traces as running processes do, for the model to judge.
 
-The same lines in the same files as `insync cluster start --trace` leaves, written at the same
-places of the core; who asked whom, and in which order, the simulator's steps say. So a run of
-several partitions, with their requests, fetches and logs on disks, is judged line by line, and the
-same seed gives the same lines.
+It writes the same lines to the same files as `insync cluster start --trace`, at the same places of
+the core; the simulator's steps say which process sends which request, and when. So a run of several
+partitions, with their requests, fetches and logs on disks, is judged line by line, and the same
+seed gives the same lines.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class _TracedStore(ZooKeeper):
         self.asker = 0
 
     def require_alive(self, session: int) -> None:
-        """Before each operation of a session."""
+        """Called before each operation of a session."""
         super().require_alive(session)
         self.asker = session
 
     def expire(self, session: int) -> list[str]:
-        """A session ends."""
+        """Called when a session ends."""
         gone = super().expire(session)
         self.trace.ended(self.zxid, session, gone, closed=False)
         return gone
@@ -125,8 +125,8 @@ class _BrokerTracer(BrokerObserver):
 
 
 class RunTracer:
-    """A wide world that leaves traces in a folder; what the core does not report of a step is
-    reported here."""
+    """A wide world that writes traces to a folder; it reports itself the parts of a step that the
+    core does not report."""
 
     def __init__(self, folder: Path, **given: Any) -> None:
         self.asked: dict[tuple[int, int], tuple[object, int]] = {}
@@ -270,8 +270,8 @@ class RunTracer:
 
 
 class TracedRunResult(NamedTuple):
-    """How many steps it took, how it stands at rest, if it was left alone; and the simulator's
-    claim that does not hold, else empty."""
+    """The result of a run: its number of steps, the state at rest if it was left alone, and the
+    simulator's claim that does not hold, else empty."""
 
     taken: int
     rest: AtRest | None
@@ -289,9 +289,9 @@ def traced_run(
     folder: Path, seed: int, steps: int, faults: str = "failures", release: str = DEFAULT,
     settles: bool = False,
 ) -> TracedRunResult:  # fmt: skip
-    """Run a cluster of three brokers, and leave its traces in ``folder``.
+    """Runs a cluster of three brokers, and leaves its traces in ``folder``.
 
-    With ``settles`` it is left alone after that, until it rests.
+    With ``settles`` the cluster is left alone after that, until it is at rest.
     """
     tracer = RunTracer(folder, topics=1, partitions=2, release=release, seed=seed)
     world = tracer.world
@@ -330,7 +330,8 @@ def traced_run(
 
 
 def _controller_dies(simulator: WideSimulator) -> bool:
-    """It goes for good: others must notice. False if there is none, or others are needed too."""
+    """Ends the controller for good: others must notice. False if there is none, or others are
+    needed."""
     world = simulator.world
     held = [number for number, node in world.running() if node.controller.active and node.alive]
     if not held or len(world.running()) < len(world.nodes):
@@ -368,9 +369,9 @@ def _at_rest(world: WideWorld) -> AtRest:
 def judged_run(
     seed: int, steps: int, faults: str = "failures", release: str = DEFAULT, settles: bool = True
 ) -> RunningReport:
-    """Run a cluster, and let the model judge each line of its traces; with ``settles`` also what it
-    comes to once faults are over (2.3 and later: before KIP-380, 2.2, a broker that bounced may
-    follow nobody for ever, and before KAFKA-3143 one that died with the controller may stay in an
+    """Runs a cluster, and judges each line of its traces by the model; with ``settles`` also its
+    state once faults are over (2.3 and later: before KIP-380, 2.2, a bounced broker may never
+    follow a leader, and before KAFKA-3143 a broker that died with the controller may stay in an
     ISR). ValueError for a profile under which topics or lists of replicas change."""
     judged_profile(faults, TRACED_PROFILES)
     with TemporaryDirectory(prefix="insync-traced-") as folder:

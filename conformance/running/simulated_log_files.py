@@ -1,9 +1,9 @@
-"""Simulated clusters that write Kafka's log lines, judged as the logs of real brokers are.
+"""Simulates clusters that write Kafka's log lines, judged as the logs of real brokers are.
 
-A wide world has what no system of the model has at once: topics that are deleted while their
-partitions move, brokers that go meanwhile, controllers that take over in the middle of it. Its
-brokers report what they do to the writers that running brokers have, and the pipeline asks the
-model about each write, request and epoch of it.
+A wide world combines what no single system of the model has: topics that are deleted while their
+partitions move, brokers that stop meanwhile, controllers that take over during that. Its brokers
+report their steps to the same writers as running brokers, and the pipeline asks the model about
+each write, request and epoch.
 """
 
 from __future__ import annotations
@@ -162,11 +162,11 @@ def run_with_log_files(
     folder: Path, seed: int, steps: int, faults: str = "everything", release: str = DEFAULT,
     topics: int = 2, settles: bool = False,
 ) -> tuple[int, str]:  # fmt: skip
-    """Run a cluster, and leave its logs in ``folder``; how many steps it took.
+    """Runs a cluster, leaves its logs in ``folder``, and returns how many steps it took.
 
-    The second answer is what does not hold of the run itself, else empty: a claim of the simulator;
-    and with ``settles``, for which faults end then, all brokers are alive, and it is left alone,
-    which of the model's claims about what happens in the end.
+    The second value is a claim of the simulator that does not hold of the run, else empty. With
+    ``settles`` faults then end, all brokers are alive, and the cluster is left alone; the value may
+    then be a claim of the model about what happens in the end.
     """
     logger = RunLogger(
         folder, brokers=4, topics=topics, partitions=2, release=release, seed=seed,
@@ -198,7 +198,7 @@ none: of leader epochs that a broker was notified of it asks for lines that Kafk
 
 @dataclass
 class LogsReport:
-    """What was found in the logs of a run. ``checked``: by rule, how often it compared."""
+    """The findings in the logs of a run. ``checked``: by rule, how often it compared."""
 
     steps: int
     lines: int
@@ -223,7 +223,7 @@ class LogsReport:
 
 
 def judge_logs(folder: Path, steps: int = 0, broken_claim: str = "") -> LogsReport:
-    """Judge the logs of one cluster by every rule."""
+    """Judges the logs of one cluster by every rule."""
     engine = LocalEngine()
     corpus: Corpus = engine.ingest(discover([str(folder)]), None)
     judged: Judged = engine.judge(corpus)
@@ -238,8 +238,8 @@ def judge_logs(folder: Path, steps: int = 0, broken_claim: str = "") -> LogsRepo
 def judged_logs(
     seed: int, steps: int, faults: str = "everything", release: str = DEFAULT, settles: bool = True
 ) -> LogsReport:
-    """Run a cluster, and judge its logs, and with ``settles`` what it comes to in the end.
-    ValueError for a profile that there is not."""
+    """Runs a cluster, and judges its logs, and with ``settles`` also its final state. ValueError
+    for an unknown profile."""
     with TemporaryDirectory(prefix="insync-logged-") as folder:
         run = run_with_log_files(Path(folder), seed, steps, faults, release, settles=settles)
         return judge_logs(Path(folder), *run)

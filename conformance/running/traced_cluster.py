@@ -1,6 +1,6 @@
 """A traced cluster of real processes: killed, paused and restarted while records are written.
 
-What happens to whom, and for how long, follows from a seed; what comes of it does not.
+A seed determines the faults, their brokers and their durations, but not the resulting run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ SETTINGS = {
 
 @contextmanager
 def traced_cluster(folder: Path, **settings: str) -> Iterator[Cluster]:
-    """Brokers that trace, with a topic of one partition of three replicas; all end with it."""
+    """Runs brokers that trace, with a topic of one partition of three replicas; stops them at the
+    end."""
     named = SETTINGS | {name.replace("_", "."): value for name, value in settings.items()}
     state = new_state(BROKERS, DEFAULT, "embedded", settings=named)
     state.trace = True
@@ -56,7 +57,7 @@ def traced_cluster(folder: Path, **settings: str) -> Iterator[Cluster]:
 
 
 def inject_fault(cluster: Cluster, fault: ChaosFault) -> None:
-    """Let the fault happen, and be over."""
+    """Injects the fault, waits as long as it lasts, and ends it."""
     name = f"broker{fault.broker}"
     match fault.kind:
         case "kill":
@@ -96,7 +97,7 @@ def run_in_threads(
 
 @contextmanager
 def written_to(cluster: Cluster) -> Iterator[list[int]]:
-    """Records are written and read all the while; the list counts those that were acknowledged."""
+    """Writes and reads records meanwhile; the list holds the number of acknowledged records."""
     ended, acknowledged = threading.Event(), [0]
 
     def write() -> None:
