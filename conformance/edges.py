@@ -60,8 +60,7 @@ class EdgeReport:
 
     @property
     def verdict(self) -> Verdict:
-        """Broken by any mismatch; unknown if states were left out; not checked if nothing was
-        walked."""
+        """Broken by any mismatch; unknown if states were left out; not checked if empty."""
         if self.mismatches:
             return Verdict.BROKEN
         if not self.edges:

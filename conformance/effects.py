@@ -2,8 +2,7 @@
 
 A state may be right although something was written twice, or sent and forgotten. So every write
 that ZooKeeper executes and every request that a controller hands to the network is recorded, in
-order, while the step runs. The leaves that the step changed determine the expected ones; no others
-are allowed.
+order. The leaves that the step changed determine the expected ones; no others are allowed.
 """
 
 from __future__ import annotations
@@ -51,8 +50,7 @@ class Effects(ABC):
         self.writes = self.requests = 0
 
     def __call__(self, world: Any, about: SystemMap, act: Callable[[], None]) -> list[str]:
-        """Runs the step; returns its unexpected effects, and the expected effects that are
-        missing."""
+        """Runs the step; yields effects that are unexpected, and those that are missing."""
         before, recorded = self.facts_before(world, about), list[Any]()
         watches, on_request_sent = world.zookeeper.watches, world.on_request_sent
         world.zookeeper.watches = EffectRecorder(watches, recorded)
@@ -109,7 +107,7 @@ class EffectsOfOnePartition(Effects):
 
 
 def comparable_event_type(kind: EventType, path: str) -> str:
-    """The event type; creating ``/controller_epoch`` (first controller, up to 2.0) is a change."""
+    """The event type; for ``/controller_epoch`` always a data change (up to 2.0 it is created)."""
     return (EventType.DATA_CHANGED if path == paths.CONTROLLER_EPOCH else kind).value
 
 

@@ -31,9 +31,8 @@ BOUNDS = {
 class Mismatch(AssertionError):
     """Model and implementation disagree. The message says how; `conformance.diagnosis` says more.
 
-    `steps` are the implementation's steps; the last one fails. If the implementation cannot be
-    driven to a transition that the model allows, `key` is that transition, and the steps lead to
-    it.
+    `steps` are the implementation's; the last one fails. If the implementation cannot be driven to
+    what the model allows, `key` is that transition, and the steps lead to where it is allowed.
     """
 
     def __init__(self, message: str, steps: Iterable[Step], key: Key | None = None) -> None:
@@ -137,8 +136,7 @@ class Lockstep:
         return found
 
     def take(self, step: Step) -> None:
-        """Takes a step of the implementation; the model must be able to follow, to the same
-        state."""
+        """Takes a step of the implementation; the model must follow, to the same state."""
         keys = self.candidates(step)
         enabled = self.model.enabled(self.state)
         possible = [key for key in keys if key in enabled]
@@ -231,8 +229,7 @@ class Lockstep:
     # -- enabledness --------------------------------------------------------------------------
 
     def compare_enabledness(self) -> int:
-        """Checks that every transition the model allows can be driven, and the reverse; returns how
-        many."""
+        """Checks that each transition the model allows can be driven, and the reverse; how many."""
         enabled = self.model.enabled(self.state)
         for key in sorted(enabled):
             if self.driving_steps(key) is None and not self._is_beyond(key):
@@ -246,8 +243,7 @@ class Lockstep:
         return len(enabled)
 
     def choices_are_allowed(self, enabled: dict[Key, Any]) -> None:
-        """Checks that the model allows every step that the implementation offers, without taking
-        it."""
+        """Checks that the model allows each step on offer, without taking it."""
         for step in self._offered():
             keys = self.candidates(step)
             allowed = any(
@@ -263,8 +259,7 @@ class Lockstep:
                 )
 
     def silent_steps_are_silent(self, enabled: dict[Key, Any]) -> None:
-        """Checks that each offered step that is no transition here changes nothing the model
-        sees."""
+        """Checks that offered steps that are no transition here change nothing the model sees."""
         if all(row.silent is None for row in self.about.rows.values()):
             return
         before = None

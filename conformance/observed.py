@@ -47,8 +47,8 @@ class Observed:
         return int(self.whole["brokers"][broker]["leader"])
 
     def show(self, leaves: Mapping[str, Any]) -> dict[Place, int | None]:
-        """Applies changed leaves; returns the changed places with their codes, None where now
-        blank."""
+        """Applies changed leaves; returns the changed places with their codes, None if blank
+        now."""
         touched: dict[str, None] = {}
         for path, value in leaves.items():
             where = self._leaves.get(path)
@@ -94,8 +94,7 @@ class Observed:
         return changed
 
     def _log_changed(self, name: str, changed: dict[Place, int | None]) -> None:
-        """A log grows at its end, or is truncated: its unchanged beginning is not compared
-        again."""
+        """A log grows at its end, or is cut: its unchanged beginning is not compared again."""
         broker = int(name.split(".")[1])
         known, log = self._logs[name], self.whole["brokers"][broker]["log"]
         first = self._ends.pop(name, None)

@@ -72,8 +72,7 @@ class StoryReplay:
 
 
 def why_not_applicable(story: Story) -> WhyNotPlayed | None:
-    """Why the implementation cannot play a story, None if it can; the implementation takes no
-    step."""
+    """Why the implementation cannot play a story, None if it can; no step is taken."""
     found = as_released(story)
     return found if isinstance(found, WhyNotPlayed) else None
 
@@ -89,10 +88,9 @@ class AsReleased:
 def as_released(story: Story) -> AsReleased | WhyNotPlayed:
     """The story as the implementation plays it, or why it cannot.
 
-    A story is played in its own version. If its switches differ from that version, it is played in
-    the newest release that has these switches and in which the model takes all its steps, refuses
-    what it refuses, and gives the same outcome for each claim that it checks: a preset, or else
-    another published line.
+    A story is played in its own version; if its switches differ from that, in the newest release
+    that has these switches and in which the model takes all its steps, refuses what it refuses, and
+    gives the same outcome for each claim that it checks: a preset, or else another published line.
     """
     if story.heading is None:
         return NO_SYSTEM

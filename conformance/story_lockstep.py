@@ -1,8 +1,7 @@
 """Drives stories of the model in lock-step, as far as the current release follows them.
 
 A story reaches a rare state by the shortest path, which no random walk of this length finds. Many
-stories end where an old release did what the newest does not: the tour ends there, and that is no
-mismatch.
+end where an old release did what the newest does not: the tour ends there, without a mismatch.
 """
 
 from __future__ import annotations

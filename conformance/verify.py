@@ -73,8 +73,7 @@ class ClaimRow:
 
 @dataclass(frozen=True)
 class ExplorationRow:
-    """One exploration that answers several rows: claims of a system; all hold but those in
-    `broken`."""
+    """One exploration for several rows: claims of a system; all hold but those in `broken`."""
 
     system: str
     version: str

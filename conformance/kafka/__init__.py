@@ -1,5 +1,5 @@
-"""Apache Kafka in ZooKeeper mode: fetched, run, and held at its messages beside the model.
+"""Fetches and runs Apache Kafka in ZooKeeper mode, and holds its messages to follow the model.
 
-`fetch` gets a release, `lab` runs a cluster of it, `proxy` holds what brokers say to each other,
-`controller` speaks to them as a controller, and `replay` takes a run of the model step by step.
+`download` gets a release, `lab` runs a cluster of it, `proxy` holds the messages between brokers,
+`controller` sends requests to them as a controller, and `replay` replays a run of the model.
 """

@@ -1,10 +1,10 @@
-"""The trace of one start of a real broker, made from what its threads logged.
+"""Makes the trace of one start of a real broker from what its threads logged.
 
-The steps are those that a process of ours writes (`impl.core.replica_events`), so that one checker
-judges both. What a line does not say comes from the frames that the proxies read (`questions`). A
-read for a fetch stands where its thread first logged what came of it, or where another thread shows
-that it was recorded; one that waited for records (`DelayedFetch`) stands where it was read again.
-Where nothing tells of something, no event is written; `UNSEEN` lists it.
+The steps are those that a process of ours writes (`impl.core.replica_events`), so one checker
+judges both. What a log line omits comes from the frames that the proxies read (`questions`). A read
+for a fetch is placed where its thread first logged a result of it, or where another thread shows
+that it was recorded; a fetch that waited for records (`DelayedFetch`) is placed where it was read
+again. If nothing shows a step, no event is written; `UNSEEN` lists such steps.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ASKS = re.compile(r"leaderId=(\d+), fetcherId=\d+\] Sending (FETCH|OFFSET_FOR_L
 
 @dataclass(eq=False)
 class _Read:
-    """Where a partition is read for a fetch: the leader epoch and high watermark there."""
+    """The result of reading a partition for a fetch: its leader epoch and high watermark then."""
 
     offset: int
     epoch: int
@@ -56,7 +56,7 @@ class _Read:
 
 @dataclass(eq=False)
 class _Fetch:
-    """A fetch that a leader serves; ``read`` are events whose answer may still be filled in."""
+    """A fetch that a leader serves; ``read`` are events whose answers may still be filled in."""
 
     question: SeenRequest
     follower: int
@@ -79,8 +79,8 @@ class _Fetch:
 
 @dataclass(eq=False)
 class _ControllerRequest:
-    """A request of a controller that is handled; it stands where something first shows that it is,
-    else where it was taken up (``place``), or answered, where another one was handled by then."""
+    """A controller's request that the broker handles. It is placed where the log first shows it,
+    else where handling began (``place``), or at its answer if another was handled then."""
 
     event: Event
     place: list[Event] | None
@@ -92,19 +92,19 @@ _Sending = tuple[int, str, int]
 
 
 class Registrations(dict[int, int]):
-    """Of all brokers: the zxid of each -> its session."""
+    """The registrations of all brokers: the zxid of each -> its session."""
 
     def __init__(self) -> None:
         super().__init__()
         self._of: dict[int, list[tuple[float, int]]] = defaultdict(list)
 
     def note(self, broker: int, zxid: int, session: int, at: float) -> None:
-        """One more, at a time (s since 1970)."""
+        """Adds a registration and its time (s since 1970)."""
         self[zxid] = session
         self._of[broker].append((at, zxid))
 
     def newest(self, broker: int, at: float) -> int:
-        """The zxid of a broker's last one by a time; -1 if there is none."""
+        """The zxid of a broker's last registration by a time; -1 if there is none."""
         return max((zxid for when, zxid in self._of[broker] if when <= at + SAME_MS), default=-1)
 
 
@@ -116,7 +116,7 @@ class BrokerTraceOf:
     """Reads the lines of one start. ``sessions``: zxid of a registration -> its session.
 
     ``caches_epochs``: a leader knows the leader epochs of fetches within a session (KAFKA-9338).
-    ``history``: of all registrations, where what it does as controller is to be read too.
+    ``history``: of all registrations, if its steps as controller are to be read too.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class BrokerTraceOf:
         self.at_once: set[int] = set()  # lines at which fetches are handled that do not wait
 
     def run(self, lines: Iterable[LogLine]) -> list[Event]:
-        """All events, in order."""
+        """Returns all events, in order."""
         log_lines = list(lines)
         for line in log_lines:
             if line.text.startswith("Completed request:"):
@@ -235,7 +235,7 @@ class BrokerTraceOf:
     def tell(
         self, step: str, partition: str | None = None, into: list[Event] | None = None, **args: Any
     ) -> dict[str, Any]:
-        """One event more, at the end or into a place that was kept for it."""
+        """Adds an event, at the end or into a place that was reserved for it."""
         epoch = self.pending_followers.get(partition or "", {}).get("leader_epoch", -1)
         of_before = (
             step in _OF_FETCHERS or args.get("asked", {}).get("leader_epoch", epoch) != epoch

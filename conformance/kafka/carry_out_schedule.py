@@ -1,4 +1,4 @@
-"""Lines of a schedule carried out on a lab: by its proxies, or on processes and disks."""
+"""Carries out lines of a schedule on a lab: by its proxies, or on processes and disks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ READY, READY_S = "eady to serve as the new controller", 30.0
 
 
 def ask_proxies(lab: Lab, line: str) -> str:
-    """Have the proxies do a line; what they did. ClusterError if they cannot, or are not there."""
+    """Has the proxies carry out a line; what they did. ClusterError if they cannot, or do not
+    run."""
     with socket.create_connection((LOOPBACK, lab.state.control), timeout=90) as connection:
         connection.sendall(f"{line}\n".encode())
         answer = json.loads(connection.makefile(encoding="utf-8").readline() or "{}")
@@ -34,7 +35,7 @@ def ask_proxies(lab: Lab, line: str) -> str:
 
 
 def move_controller(lab: Lab, broker: int) -> None:
-    """Delete /controller while the other live brokers are paused; they find out when they resume.
+    """Deletes /controller while the other live brokers are paused; they find out when they resume.
 
     Returns when the broker has read the cluster and is ready. ClusterError if it is not.
     """
@@ -64,7 +65,7 @@ def move_controller(lab: Lab, broker: int) -> None:
 
 
 def operate(lab: Lab, line: Operate) -> str:
-    """Make a topic, ask for a move, or wait; what was done. ClusterError."""
+    """Creates a topic, requests a move, or waits; returns what was done. ClusterError."""
     for one in line.brokers:
         lab.name_of(one)
     zk = zookeeper_client.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
@@ -139,7 +140,7 @@ def _ready(lab: Lab, broker: int) -> int:
 
 
 def do_line(lab: Lab, raw: str) -> str:
-    """One line; what was done. ClusterError, WrongSchedule."""
+    """Carries out one line; returns what was done. ClusterError, WrongSchedule."""
     line = parse_line(raw.partition("#")[0].split())
     if isinstance(line, Operate):
         return operate(lab, line)

@@ -1,10 +1,10 @@
 """The lab as controller: it holds /controller, writes states, and sends requests.
 
-A run of the model says what its controller does, and Kafka's own decides for itself. So the lab
-takes the controller's place: it registers before any broker does, under an id that no broker has,
-writes the znodes that a controller writes, conditionally as it does, and sends LeaderAndIsr,
-UpdateMetadata and StopReplica in the version that the release's controller would. What is under
-test are the brokers. Source: ZkController paths, `KafkaController`, `ControllerChannelManager`.
+In a run of the model its controller takes given steps, but Kafka's own decides for itself. So the
+lab takes the controller's place: it registers before any broker does, under an id that no broker
+has, writes a controller's znodes, conditionally as it does, and sends LeaderAndIsr, UpdateMetadata
+and StopReplica in the version that the release's controller would. Only the brokers are under test.
+Source: ZkController paths, `KafkaController`, `ControllerChannelManager`.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class LabController:
 
     @classmethod
     def of(cls, lab: Lab, topic: str) -> LabController:
-        """On the ports of a lab, whose ZooKeeper runs."""
+        """The controller for the ports of a lab, whose ZooKeeper runs."""
         ports = {one: (at[0], at[1]) for one, at in lab.state.ports.items()}
         return cls(lab.release, f"{LOOPBACK}:{lab.state.zookeeper}", ports, topic)
 
     # Znodes
 
     def become_controller(self) -> int:
-        """Become controller, in the next controller epoch, which is returned."""
+        """Becomes controller in the next controller epoch, which is returned."""
         self.epoch += 1
         text = str(self.epoch).encode()
         if self.zk.exists("/controller_epoch"):
@@ -62,7 +62,7 @@ class LabController:
         return self.epoch
 
     def register_as_controller(self) -> None:
-        """Register without an epoch, so that no broker becomes controller."""
+        """Registers without an epoch, so that no broker becomes controller."""
         value = {"version": 1, "brokerid": LAB, "timestamp": "0"}
         self.zk.create("/controller", json.dumps(value).encode(), ephemeral=True)
         self.zk.create("/controller_epoch", b"0")
@@ -70,7 +70,7 @@ class LabController:
             self.zk.ensure_path(path)
 
     def create_topic(self, replicas: tuple[int, ...], state: PartitionStateNode) -> None:
-        """The topic's znodes, with a state of version 0."""
+        """Creates the topic's znodes, with a state of version 0."""
         self.replicas = replicas
         assignment = {"version": 1, "partitions": {"0": list(replicas)}}
         self.zk.create(f"/config/topics/{self.topic}", b'{"version":1,"config":{}}')
@@ -92,7 +92,7 @@ class LabController:
         )  # fmt: skip
 
     def write(self, state: PartitionStateNode, expected: int) -> bool:
-        """Write the state if its version is the expected one; whether it was."""
+        """Writes the state if its version is the expected one; returns whether it was."""
         from kazoo.exceptions import BadVersionError  # type: ignore[import-untyped]
 
         try:
@@ -117,7 +117,7 @@ class LabController:
     # Requests
 
     def sender(self, epoch: int) -> RequestSender:
-        """The lab as the controller of an epoch."""
+        """The sender fields of a request from the lab as controller of an epoch."""
         return RequestSender(LAB, epoch, self.topic, self.replicas)
 
     def inform(self, broker: int, epoch: int, state: PartitionStateNode) -> int:
@@ -129,9 +129,9 @@ class LabController:
         )  # fmt: skip
 
     def announce(self, broker: int, state: PartitionStateNode) -> int:
-        """Send a broker UpdateMetadata with every broker's address; the error code.
+        """Sends a broker UpdateMetadata with every broker's address; the error code.
 
-        Who leads must be known to be followed; so every broker of the lab is named, as live.
+        A follower must know its leader's address; so every broker of the lab is named, as live.
         """
         live = {one: ports[1] for one, ports in self.ports.items()}
         return requests.update_metadata(

@@ -1,13 +1,14 @@
 """The trace of a real broker as controller: events, reads of registrations, requests.
 
-The thread of a controller's events tells what it does about an event, and the thread of each
-channel what it sends. A request is put into a channel where the first of them names it; the second
-says under which correlation id it went, once or more often, and what is in it. Of requests in which
-no partition is named, releases up to 2.5 tell only there: they stand where such requests are made.
+A controller's event thread logs what it does about an event, and each channel's thread logs what it
+sends. A request enters a channel where the event thread first names it; the channel's thread logs
+the correlation ids under which it was sent, once or more often, and its content. Requests that name
+no partition are logged up to 2.5 only by the channel's thread: they are placed where the controller
+makes such requests.
 
-An event of which nothing comes has no line, so that events are those that something came of
-(`UNSEEN_OF_CONTROLLERS`). What a controller read of the registrations is in its words; from which
-zxid on that can have been read, ZooKeeper's own log says.
+An event without an effect has no log line, so only events with an effect are traced
+(`UNSEEN_OF_CONTROLLERS`). The log says which registrations a controller read; ZooKeeper's own log
+says from which zxid on these can have been read.
 
 Source: `KafkaController`, `ControllerChannelManager` (its `RequestSendThread`, and
 `sendRequestsToBrokers`).
@@ -121,7 +122,7 @@ class _LoggedRequest:
 
 @dataclass
 class _BrokerChannel:
-    """One life of the channel to a broker: what was put in, and what went out, in order."""
+    """One life of the channel to a broker: requests put in and requests sent, in order."""
 
     to: int
     since: float
@@ -131,8 +132,8 @@ class _BrokerChannel:
 
 
 class ControllerTraceOf:
-    """Reads the lines of one start; ``history`` is that of all registrations, ``questions`` what
-    passed the proxies."""
+    """Reads the lines of one start; ``history`` has all registrations, ``questions`` the requests
+    that passed the proxies."""
 
     def __init__(self, broker: int, history: History, questions: Questions) -> None:
         self.questions = questions
@@ -151,7 +152,7 @@ class ControllerTraceOf:
         self.left_at: list[float] = []
 
     def run(self, lines: Iterable[LogLine]) -> list[Placed]:
-        """All events of the controller, each with its place."""
+        """Returns all events of the controller, each with its place."""
         for line in lines:
             if line.thread == THREAD:
                 self._event_thread(line)
@@ -453,7 +454,7 @@ def states_in(body: str) -> dict[str, list[int]]:
 
 
 def stops_in(body: str) -> dict[str, bool]:
-    """Partitions of a StopReplica as its text names them: are they deleted?"""
+    """Partitions of a StopReplica as its text names them, and whether each is deleted."""
     all_ = _STOPPED_ALL.search(body)
     found: dict[str, bool] = {}
     for one in _STOPPED.finditer(body):

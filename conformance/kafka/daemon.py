@@ -1,7 +1,7 @@
 """The process with a lab's proxies and its watcher; it carries out lines of schedules.
 
-`python -m conformance.kafka.daemon DIR`. On its control port, a line of a schedule a line; answered
-by a line of JSON: {"done": what} or {"wrong": why}. `held` asks what waits.
+`python -m conformance.kafka.daemon DIR`. Its control port accepts one line of a schedule at a time,
+and answers with a line of JSON: {"done": what} or {"wrong": why}. `held` lists what waits.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ QUIET = ("Ping", "Connect", "Auth")
 
 
 class MessageRecorder:
-    """Messages as they pass the gate, a line of JSON each."""
+    """Records messages that pass the gate, a line of JSON each."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ class MessageRecorder:
 
 
 def control(lab: Lab, proxies: Proxies, text: str) -> dict[str, str]:
-    """Do one line of a schedule; what was done, or why not."""
+    """Carries out one line of a schedule; what was done, or why not."""
     words = text.partition("#")[0].split()
     if not words:
         return {"done": "nothing"}

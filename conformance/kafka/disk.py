@@ -1,4 +1,4 @@
-"""Disks of the lab's brokers: records of a log, and checkpoints."""
+"""Reads and changes the disks of the lab's brokers: records of a log, and checkpoints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DiskRecord(NamedTuple):
 
 
 def log_of(data: Path, topic: str) -> list[DiskRecord]:
-    """The records of partition 0, as far as they can be read."""
+    """The records of partition 0, up to the first that cannot be read."""
     found: list[DiskRecord] = []
     for segment in sorted((data / f"{topic}-0").glob("*.log")):
         content = segment.read_bytes()
@@ -37,7 +37,7 @@ def log_of(data: Path, topic: str) -> list[DiskRecord]:
 
 
 def cut_log(data: Path, topic: str, end: int) -> None:
-    """Take what is from an offset on off the segments: a tail that was never flushed."""
+    """Removes the records from an offset on from the segments: a tail that was never flushed."""
     for segment in sorted((data / f"{topic}-0").glob("*.log")):
         content = segment.read_bytes()
         for at, batch in batches_in(content):
@@ -61,5 +61,6 @@ def checkpoint_of(data: Path, topic: str) -> int | None:
 
 
 def write_checkpoint(data: Path, topic: str, offset: int) -> None:
-    """Write an earlier high watermark of partition 0, as a disk has that lost the newer one."""
+    """Writes an earlier high watermark of partition 0: the state of a disk that lost the newer
+    one."""
     (data / CHECKPOINT).write_text(f"0\n1\n{topic} 0 {offset}\n")

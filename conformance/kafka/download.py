@@ -1,9 +1,9 @@
 """Downloads a release of Apache Kafka and its dependencies, by coordinates, into a cache.
 
-CACHE/VERSION/libs/*.jar, complete if CACHE/VERSION exists: Maven copies into a folder of another
-name, which is renamed when all is there. What Maven has got so far stays in Maven's own
-repository, so a fetch that was interrupted goes on where it ended. A Kafka that the user has is
-taken by its folder (``home``), where ``libs`` are too.
+CACHE/VERSION/libs/*.jar is complete if CACHE/VERSION exists: Maven copies into a folder of another
+name, which is renamed at the end. Maven keeps its downloads in its own repository, so an
+interrupted download continues where it stopped. A Kafka that the user has is used from its folder
+(``home``), which has ``libs`` too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GOAL = "dependency:copy-dependencies"
 
 
 class NotDownloaded(RuntimeError):
-    """The release is not there and cannot be had; the message says what to do."""
+    """The release is missing and cannot be downloaded; the message says what to do."""
 
 
 def cache_folder() -> Path:
@@ -96,7 +96,7 @@ def libs_of(release: KafkaRelease, home: Path | None = None, cache: Path | None 
 
 
 def has_tools(release: KafkaRelease, libs: Path) -> bool:
-    """The jars include what its scripts run; a cache of before they were fetched does not."""
+    """Whether the jars include what Kafka's scripts run; older caches do not have them."""
     return (libs / f"{TOOLS}-{release.text}.jar").exists()
 
 
@@ -105,7 +105,7 @@ def download(
     cache: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Path:
-    """Get a release into the cache if it is not there; the folder of its jars.
+    """Downloads a release into the cache if it is not there; the folder of its jars.
 
     ``progress`` gets Maven's output, line by line. NotDownloaded if there is no Maven, no release,
     or no way to it.

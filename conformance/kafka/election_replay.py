@@ -1,14 +1,14 @@
 """Replays runs of `election` on real Kafka's own controllers, by holding their messages.
 
-Every broker of the run is a process of the release, and each may be elected: the proxies hold what
-a candidate asks of ZooKeeper (`/controller`), what a controller writes (a partition's state), and
-what it sends to brokers, until the run has the step. What a controller does of itself needs a
-reason: the partition's one replica is on a broker that is a znode alone, whom the lab lets vanish
-and come back, so that the controller has a state to write, and nobody else writes it.
+Every broker of the run is a process of the release, and each may be elected. The proxies hold a
+candidate's requests to ZooKeeper (`/controller`), a controller's writes (a partition's state), and
+its requests to brokers, until the run has the step. A controller acts only for a reason: the
+partition's one replica is on a stand-in broker, which is only a znode. The lab deletes and creates
+it, so that the controller has a state to write, and nobody else writes that state.
 
-A broker whose session ends is not to notice: its way to ZooKeeper is shut. Where it has a write
-under way, ZooKeeper would refuse what comes of a session that is over; there `/controller` is
-deleted by hand, and the session lives. Source: `KafkaController.elect`, `KafkaZkClient`.
+A broker whose session ends must not notice: its way to ZooKeeper is shut. If it has a write under
+way, ZooKeeper would refuse a write of an expired session; in that case the lab deletes
+`/controller` and the session lives. Source: `KafkaController.elect`, `KafkaZkClient`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ OBSERVED = (
 
 
 class ElectionReplay(RunReplay):
-    """One run on one lab, whose brokers are up and have no controller but the lab."""
+    """The replay of one run on one lab, whose brokers are up; only the lab is controller so far."""
 
     observed = OBSERVED
 
@@ -104,7 +104,7 @@ class ElectionReplay(RunReplay):
     # ZooKeeper, past the proxies
 
     def controller(self) -> int:
-        """Whom /controller names; 0 if it names nobody."""
+        """The broker that /controller names; 0 if none."""
         from kazoo.exceptions import NoNodeError  # type: ignore[import-untyped]
 
         try:
@@ -113,12 +113,12 @@ class ElectionReplay(RunReplay):
             return 0
 
     def epoch(self) -> tuple[int, int]:
-        """/controller_epoch: what it says, and its zkVersion."""
+        """The epoch in /controller_epoch, and the zkVersion of the znode."""
         data, stat = self.zk.get("/controller_epoch")
         return int(data), int(stat.version)
 
     def compare(self, step: ReplayStep) -> None:
-        """The registered controller, its epoch, and the partition's state."""
+        """Compares the registered controller, its epoch, and the partition's state."""
         after = step.after
         wanted = tuple(after.at(name) or 0 for name in OBSERVED[:5])
         seen: list[tuple[int, ...]] = []
@@ -135,7 +135,7 @@ class ElectionReplay(RunReplay):
             )
 
     def real(self, view: ModelStateView, claim: str) -> SparseState:
-        """The observed state: what ZooKeeper has, which broker obeyed whom, and who wrote what."""
+        """The observed state: ZooKeeper's, which controllers brokers obeyed, and the writes."""
         state = copy.deepcopy(view.state)
         registered = self.lab_controller.read()
         epoch, version = self.epoch()
@@ -489,7 +489,7 @@ def register_stand_in(zk: Any) -> None:
 def replay_election(
     run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, on_step: OnStep
 ) -> ReplayedOnKafka:
-    """Replay a run of `election` on a new cluster in ``folder``; nothing runs afterwards."""
+    """Replays a run of `election` on a new cluster in ``folder``; no process runs afterwards."""
     answers: dict[tuple[int, int], Message] = {}
     watched: dict[int, float] = {}
 

@@ -1,9 +1,9 @@
-"""How each step of the model is forced on real brokers, and what shows that it happened.
+"""Forces each step of the model on real brokers, and collects evidence that it happened.
 
 Every step of `replication` is one of: a write or a request of the controller, which the lab makes
 itself; a message between replicas, which the proxy holds until its step comes; a process that is
-ended or started; or something that a broker does of itself, which is waited for. Nothing is waited
-for by the clock alone: each lever ends with a message at the gate, an answer, a znode or the disk.
+ended or started; or something that a broker does by itself, which the lab waits for. The clock
+alone ends no wait: each lever ends with a message at the gate, an answer, a znode or the disk.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class StepForcer:
                     self.gate.add(MessageRule("hold", MessageFilter(api, kind, sender=str(one))))
 
     def do(self, step: ReplayStep) -> str:
-        """Take a step; what showed that it happened. Otherwise, Unforced, or why it cannot be."""
+        """Takes a step; returns the evidence. Raises KafkaDiffers or StepNotForced otherwise."""
         return LEVERS[step.name](self, step)
 
     # The controller, whom the lab plays
@@ -64,11 +64,11 @@ class StepForcer:
         return f"the lab is controller in epoch {self.controller.become_controller()}"
 
     def nothing_to_force(self, _step: ReplayStep) -> str:
-        """What only the controller's own memory shows, and the lab's is the model's."""
+        """A step in the controller's memory only: the lab's controller is driven by the model."""
         return "the lab's own"
 
     def writes(self, step: ReplayStep) -> str:
-        """The conditional write of the state, as the model's controller does it."""
+        """Writes the state conditionally, as the model's controller does it."""
         after = step.after
         leader = after.at("zk.leader")
         state = PartitionStateNode(
@@ -152,7 +152,7 @@ class StepForcer:
     # Messages between replicas
 
     def asks(self, step: ReplayStep) -> str:
-        """A follower's request arrives at the proxy of its leader."""
+        """Waits until a follower's request is held at the proxy of its leader."""
         api = EPOCH if step.name == "follower_sends_epoch_request" else FETCH
         follower, leader = step.argument("broker"), step.argument("leader")
         which = MessageFilter(api, REQUEST, sender=str(follower), to=str(leader))
@@ -236,7 +236,7 @@ class StepForcer:
         return kind(f"{what}; {self.gate.waiting()}")
 
     def answers(self, step: ReplayStep) -> str:
-        """The request goes on to the leader, and the answer comes as far as the proxy."""
+        """The request goes on to the leader, and the answer is held at the proxy."""
         follower, leader = step.argument("follower"), step.argument("leader")
         answer = self._answer(follower, leader)
         words = answer.message.in_words()
@@ -289,7 +289,7 @@ class StepForcer:
         return found
 
     def refuses(self, step: ReplayStep) -> str:
-        """The leader answers with an error, and the follower hears it."""
+        """The leader answers with an error, and the follower receives it."""
         follower, leader = step.argument("follower"), step.argument("leader")
         answer = self._answer(follower, leader)
         body = answer.message.body
@@ -301,7 +301,7 @@ class StepForcer:
         return answer.message.in_words()
 
     def hears(self, step: ReplayStep) -> str:
-        """The answer goes on to the follower."""
+        """The answer goes on to the follower, which handles it."""
         follower, leader = step.argument("follower"), step.argument("leader")
         slot = self.slots.get((follower, leader))
         if slot is None or slot.message.kind != ANSWER:
@@ -415,7 +415,7 @@ class StepForcer:
         return f"r{record} sent with acks=all"
 
     def acknowledges(self, step: ReplayStep) -> str:
-        """The producer of acks=all has its answer."""
+        """The producer with acks=all gets its answer."""
         record = step.before.at("log.at.id", step.argument("broker"), step.argument("offset"))
         thread, answer = self.writers.get(record, (None, []))
         if thread is None:
@@ -447,7 +447,7 @@ class StepForcer:
     # Processes, sessions, disks
 
     def crashes(self, step: ReplayStep) -> str:
-        """SIGKILL; what the process asked is lost, what it answered may still arrive."""
+        """SIGKILL; requests of the process are lost, its answers may still arrive."""
         broker = step.argument("broker")
         self._remember(broker)
         self.lab.kill(broker)
@@ -480,11 +480,12 @@ class StepForcer:
         return f"{words}; the log on the disk ends at {end}"
 
     def expires(self, step: ReplayStep) -> str:
-        """The session ends in ZooKeeper: of a process that is gone, at once.
+        """The session ends in ZooKeeper; at once if the process is gone.
 
-        Of a live process it ends when a later step needs it: who sees it is the controller, whom
-        the lab plays; and a broker without a session creates no log, because it reads the topic's
-        configuration first (`LogManager.getOrCreateLog`), which the model leaves out.
+        The session of a live process ends when a later step needs it: only the controller sees its
+        end, and the lab plays the controller; and a broker without a session creates no log,
+        because it reads the topic's configuration first (`LogManager.getOrCreateLog`), which the
+        model leaves out.
         """
         broker = step.argument("broker")
         if step.before.at("up", broker):

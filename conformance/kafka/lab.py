@@ -1,4 +1,4 @@
-"""A cluster of real Kafka in a directory: ZooKeeper, brokers, and proxies between all of them.
+"""Runs a cluster of real Kafka in a directory: ZooKeeper, brokers, and proxies between all of them.
 
 Some of its brokers may be our own (`impl.server`), of the same release, on the same ZooKeeper and
 behind the same proxies: a mixed cluster.
@@ -8,7 +8,7 @@ DIR/run/NAME.pid           held (flock) by the process NAME as long as it lives
 DIR/brokerN/               its properties and log4j's, its data, what it printed
 DIR/logs/brokerN/          server.log, controller.log, state-change.log: for `insync check`;
                            data-plane.log and kafka-request.log beside them
-DIR/zookeeper/             what ZooKeeper keeps
+DIR/zookeeper/             ZooKeeper's data
 DIR/trace/                 messages.jsonl and znodes.jsonl: what the proxies and the watcher saw
 DIR/copies/                copies of disks, by name
 """
@@ -80,9 +80,9 @@ SHORT_TIMES = {
 
 @dataclass
 class LabState:
-    """What `lab.json` holds. ``ports``: broker -> its own, its proxy's, its way to ZooKeeper.
+    """The contents of `lab.json`. ``ports``: broker -> its own, its proxy's, the one to ZooKeeper.
 
-    ``ours``: the brokers that are not Kafka's, but ours.
+    ``ours``: the brokers that run our implementation instead of Kafka.
     """
 
     version: str
@@ -95,7 +95,7 @@ class LabState:
 
 
 class Lab(Processes):
-    """One directory. ClusterError if it is no lab's."""
+    """The lab in one directory. ClusterError if the directory has no lab."""
 
     start_command = "insync kafka start"
 
@@ -108,7 +108,8 @@ class Lab(Processes):
         folder: Path, release: KafkaRelease, brokers: Sequence[int], home: Path | None = None,
         settings: dict[str, str] | None = None, ours: Sequence[int] = (),
     ) -> Lab:  # fmt: skip
-        """A new one on ports that are free now; NotFetched and NoJava before anything is made.
+        """Creates a lab on ports that are free now; NotFetched and NoJava before anything is
+        created.
 
         ClusterError for a release that our own brokers (``ours``, of ``brokers``) do not know.
         """
@@ -153,7 +154,7 @@ class Lab(Processes):
 
     @property
     def release(self) -> KafkaRelease:
-        """What runs."""
+        """The release that runs."""
         return release_of(self.state.version)
 
     @property
@@ -170,11 +171,11 @@ class Lab(Processes):
         return (SETTINGS | self.state.settings).get(name, "")
 
     def names(self) -> list[str]:
-        """Its processes, in the order in which they start."""
+        """The names of its processes, in the order in which they start."""
         return [ZOOKEEPER, PROXIES, *(f"broker{one}" for one in self.brokers)]
 
     def proxied(self) -> dict[int, tuple[int, int, int]]:
-        """Broker -> port of its proxy, its own, and that of its way to ZooKeeper."""
+        """Broker -> port of its proxy, its own, and that of its proxy to ZooKeeper."""
         return {one: (ports[1], ports[0], ports[2]) for one, ports in self.state.ports.items()}
 
     def own_port(self, broker: int) -> int:
@@ -190,7 +191,7 @@ class Lab(Processes):
         return self.folder / "logs" / f"broker{broker}"
 
     def name_of(self, process: int | str) -> str:
-        """The name of a process by what users call it: a broker's id, or `zookeeper`."""
+        """The name of a process from what users call it: a broker's id, or `zookeeper`."""
         name = super().name_of(process)
         if name not in self.names():
             listed = ", ".join(str(one) for one in self.brokers)
@@ -202,7 +203,7 @@ class Lab(Processes):
     # Starting
 
     def start(self, patience_s: float = 120.0, only: str | None = None) -> None:
-        """Start what does not run, or one process alone; on a failure, end what was started."""
+        """Starts what does not run, or one process alone; on a failure, ends what was started."""
         started: list[str] = []
         wanted = self.names() if only is None else [only]
         for name in wanted:
@@ -234,14 +235,14 @@ class Lab(Processes):
         )
 
     def start_brokers(self) -> None:
-        """Launch all, and wait until they are up."""
+        """Launches all brokers, and waits until they are up."""
         for one in self.brokers:
             self.start_process(f"broker{one}")
         for one in self.brokers:
             self.await_broker(one)
 
     def start_process(self, name: str) -> None:
-        """Start a process, and do not wait for it."""
+        """Starts a process, and does not wait for it."""
         self._has_its_ports(name)
         if name == ZOOKEEPER:
             self.spawn(name, self._zookeeper_command())
@@ -333,14 +334,15 @@ class Lab(Processes):
     # Waiting
 
     def await_zookeeper(self, patience_s: float = 60.0) -> None:
-        """Return once it serves; ClusterError, with its last lines, if it ends or does not."""
+        """Waits until ZooKeeper serves; ClusterError, with its last lines, if it ends or does
+        not."""
         own = f"dataDir={self.folder / ZOOKEEPER / 'data'}"
         deadline = time.monotonic() + patience_s
         while own not in four_letters(self.state.zookeeper, "conf"):
             self._wait_or_fail(ZOOKEEPER, deadline, patience_s)
 
     def await_broker(self, number: int, patience_s: float = 120.0) -> None:
-        """Return once the broker listens and says in its log that it started."""
+        """Waits until the broker listens and logs that it started."""
         name = f"broker{number}"
         deadline = time.monotonic() + patience_s
         while not self._has_started(number):
@@ -387,7 +389,7 @@ class Lab(Processes):
     # Ending, and faults
 
     def stop(self, patience_s: float = 20.0) -> list[str]:
-        """End everything: brokers first, cleanly if they can, ZooKeeper last. Who was ended."""
+        """Ends all processes: brokers first, cleanly if possible, ZooKeeper last. Those ended."""
         running = self.running()
         for name in running:
             if self.paused(name):
@@ -400,11 +402,11 @@ class Lab(Processes):
         return running
 
     def kill_all(self) -> None:
-        """End everything at once."""
+        """Kills all processes at once."""
         self.end(self.running(), signal.SIGKILL, 10.0)
 
     def remove(self) -> None:
-        """Leave nothing of it in its directory; nothing of it runs."""
+        """Ends its processes, and removes all its files from its directory."""
         (self.folder / STATE).unlink()
         for name in (*self.names(), "run", "logs", TRACE, "copies"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
@@ -418,7 +420,7 @@ class Lab(Processes):
         shutil.copytree(self.data(broker), target)
 
     def restore_disk(self, broker: int, name: str) -> None:
-        """Put a copy of a broker's disk back, as if what came later was never flushed.
+        """Replaces a broker's disk by a copy of it, as if what came later was never flushed.
 
         ClusterError while the broker runs, and if there is no such copy.
         """
@@ -443,7 +445,7 @@ def _ours_know(release: KafkaRelease, ours: Sequence[int]) -> None:
 
 @contextlib.contextmanager
 def ended_at_last(lab: Lab) -> Iterator[Lab]:
-    """Whatever happens, no process of the lab outlives the block."""
+    """Ends all processes of the lab at the end of the block, whatever happens."""
     try:
         yield lab
     finally:

@@ -1,6 +1,6 @@
-"""A frame between two processes in the terms of a schedule: sender, API, topics, epochs.
+"""Decodes a frame between two processes into a schedule's terms: sender, API, topics, epochs.
 
-Of ZooKeeper's protocol only its few headers are read: the operation, the path, and of answers the
+Of ZooKeeper's protocol only a few headers are read: the operation, the path, and of answers the
 error and the zxid. Source: `zookeeper.jute`, `ZooDefs.OpCode`.
 """
 
@@ -34,7 +34,7 @@ _PATHS = {1, 2, 3, 4, 5, 8, 12, 13, 15}
 
 @dataclass
 class Message:
-    """A request or an answer on its way. ``sender`` sent the request; ``to`` answers it."""
+    """A request or an answer in flight. ``sender`` sent the request; ``to`` answers it."""
 
     kind: str
     sender: str
@@ -59,9 +59,9 @@ class Message:
 
 
 class KafkaReader:
-    """Decodes one connection to a broker; it remembers the client and the open requests.
+    """Decodes one connection to a broker; it stores the client and the open requests.
 
-    ``claimed``: a request on it was, so that it is answered even if its sender is gone.
+    ``claimed``: one of its requests was claimed, so it is answered even if its sender is gone.
     """
 
     def __init__(self, to: str, connection: int) -> None:
@@ -74,11 +74,11 @@ class KafkaReader:
 
     @property
     def outstanding(self) -> int:
-        """Requests that are not answered yet."""
+        """The number of requests that are not answered yet."""
         return len(self._asked)
 
     def request(self, frame: bytes) -> Message:
-        """A request. What cannot be read passes as an unknown one."""
+        """Decodes a request. What cannot be read passes as an unknown one."""
         try:
             found = decode_request(frame)
         except Malformed as error:
@@ -95,7 +95,7 @@ class KafkaReader:
         return message
 
     def answer(self, frame: bytes) -> Message:
-        """An answer, read by what its request was."""
+        """Decodes an answer, by the API of its request."""
         (correlation,) = struct.unpack_from(">i", frame)
         header, asked = self._asked.pop(correlation, (None, None))
         if header is None and correlation in self.repeated:
@@ -203,9 +203,9 @@ def about(message: Message) -> str:
 
 
 def parts_of(message: Message) -> dict[str, dict[str, Any]]:
-    """What a Fetch, OffsetForLeaderEpoch or Produce asks or answers, by partition, as plain data.
+    """The contents of a Fetch, OffsetForLeaderEpoch or Produce, by partition, as plain data.
 
-    ``end`` of what a Fetch brings is exclusive, and absent where it brings nothing.
+    ``end`` of the records in a Fetch answer is exclusive, and absent where there are none.
     """
     body, asks = message.body, message.kind == REQUEST
     found: dict[str, dict[str, Any]] = {}
@@ -239,7 +239,7 @@ def parts_of(message: Message) -> dict[str, dict[str, Any]]:
 
 
 def asks_of(message: Message) -> dict[str, Any]:
-    """What a request says of itself as a whole: ``acks``; a fetch session (KIP-227)."""
+    """The fields of a request as a whole: ``acks``; a fetch session (KIP-227)."""
     body = message.body
     if message.api == "Produce":
         return {"acks": int(getattr(body, "acks", 0))}
@@ -269,7 +269,7 @@ def _fetched(part: Any) -> dict[str, Any]:
 
 
 class ZooKeeperReader:
-    """What one connection of a broker to ZooKeeper carries; it learns the session from it."""
+    """Decodes one connection of a broker to ZooKeeper, and learns the session from it."""
 
     def __init__(self, sender: str, connection: int) -> None:
         self.sender, self.connection = sender, connection
@@ -281,11 +281,11 @@ class ZooKeeperReader:
 
     @property
     def outstanding(self) -> int:
-        """Requests that are not answered yet."""
+        """The number of requests that are not answered yet."""
         return len(self._asked)
 
     def request(self, frame: bytes) -> Message:
-        """A request of the broker."""
+        """Decodes a request of the broker."""
         if not self._connected[0]:
             self._connected[0] = True
             return self._message(REQUEST, CONNECT, frame)
@@ -301,7 +301,7 @@ class ZooKeeperReader:
         return found
 
     def answer(self, frame: bytes) -> Message:
-        """An answer of ZooKeeper, or an event of a watch."""
+        """Decodes an answer of ZooKeeper, or a watch event."""
         if not self._connected[1]:
             self._connected[1] = True
             session, size = struct.unpack_from(">qi", frame, 8)

@@ -1,13 +1,13 @@
 """A mixed cluster of Kafka's brokers and ours: each is controller, leader and follower in turn.
 
-All brokers are members of one cluster on the release's own ZooKeeper. A topic has a partition that
-each broker leads by preference, with all as replicas. A real client (kafka-python) writes to
-all of them with acks=all throughout, while a fixed sequence of faults and of an operator's requests
-is run twice: under a controller of ours, and under one of Kafka's. After each step every replica
-has to be back in the ISR, and each partition has to take records.
+All brokers are members of one cluster on the release's own ZooKeeper. A topic has one partition for
+each broker as preferred leader, with all brokers as replicas. A real client (kafka-python) writes
+to all of them with acks=all throughout, while a fixed sequence of faults and of an operator's
+requests is run twice: under a controller of ours, and under one of Kafka's. After each step every
+replica has to be back in the ISR, and each partition has to take records.
 
-At the end all brokers are stopped and their logs are compared byte by byte; each record that the
-client got an acknowledgement for has to be at its offset, in each of them.
+At the end all brokers are stopped and their logs are compared byte by byte; each record that was
+acknowledged to the client has to be at its offset, in each log.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class NoClient(RuntimeError):
 
 @dataclass
 class MixedReport:
-    """What a course came to. ``steps``: what was done, and what came of it."""
+    """The result of a course. ``steps``: what was done, and its result."""
 
     ALSO: ClassVar = parts("format", "verdict")
     format: ClassVar = FORMAT
@@ -83,7 +83,7 @@ def _needs_library() -> None:
 
 
 class RecordWriter(threading.Thread):
-    """Writes to one partition, a record at a time, with acks=all; each that is acknowledged counts.
+    """Writes to one partition, a record at a time, with acks=all; counts acknowledged records.
 
     From 0.11 on the producer is idempotent: a record that it sends again is stored once.
     """
@@ -122,7 +122,7 @@ class RecordWriter(threading.Thread):
 
 
 class GroupReader(threading.Thread):
-    """A member of a consumer group, alone in it: it reads all, and commits as it goes."""
+    """The only member of a consumer group: reads all partitions, and commits as it goes."""
 
     def __init__(self, servers: Sequence[str]) -> None:
         super().__init__(name="reader", daemon=True)
@@ -158,7 +158,7 @@ class GroupReader(threading.Thread):
 
 
 class MixedClusterSteps:
-    """Steps on one lab, each awaited in ZooKeeper; ``progress`` hears of each."""
+    """Steps on one lab, each awaited in ZooKeeper; ``progress`` is notified of each."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class MixedClusterSteps:
         self.began = time.monotonic()
 
     def steps(self) -> Iterator[tuple[str, Callable[[], object]]]:
-        """What is done, and how; the same under each controller."""
+        """The steps: name and action; the same under each controller."""
         ours, kafkas = self.report.ours, self.report.kafka
         for controller in (ours[0], kafkas[0]):
             yield (
@@ -197,7 +197,7 @@ class MixedClusterSteps:
             yield "a topic is made, written and deleted", self.topic_comes_and_goes
 
     def run(self) -> None:
-        """All of them; one that is not back in sync ends the course."""
+        """Runs all steps; a step after which a replica is not back in sync ends the course."""
         for what, do in self.steps():
             self.progress(f"{what}, {self.acknowledged_count()} acknowledged")
             began = time.monotonic()
@@ -221,7 +221,7 @@ class MixedClusterSteps:
     # ZooKeeper
 
     def states(self, topic: str) -> dict[int, dict[str, Any]]:
-        """By partition, the registered state."""
+        """The registered states, by partition."""
         base = f"/brokers/topics/{topic}/partitions"
         found = {}
         if self.zk.exists(base):
@@ -231,7 +231,7 @@ class MixedClusterSteps:
         return found
 
     def until(self, what: str, so: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
-        """Wait until something is so; ClusterError if it is not in time."""
+        """Waits until a condition holds; ClusterError if it does not in time."""
         deadline = time.monotonic() + patience_s
         while not so():
             if time.monotonic() > deadline:
@@ -239,14 +239,14 @@ class MixedClusterSteps:
             time.sleep(0.1)
 
     def shown(self) -> str:
-        """The states in a line."""
+        """The states in one line."""
         return "; ".join(
             f"{TOPIC}-{n}: leader {s['leader']}, ISR {s['isr']}, leader epoch {s['leader_epoch']}"
             for n, s in self.states(TOPIC).items()
         )
 
     def make_topic(self, topic: str, places: Sequence[Sequence[int]]) -> None:
-        """Create a topic as Kafka's tool does; returns once all replicas are in the ISR."""
+        """Creates a topic as Kafka's tool does; returns once all replicas are in the ISR."""
         self.zk.ensure_path("/config/topics")
         self.zk.create(f"/config/topics/{topic}", b'{"version":1,"config":{}}')
         text = json.dumps({"version": 1, "partitions": {
@@ -261,18 +261,19 @@ class MixedClusterSteps:
 
     @property
     def places(self) -> list[list[int]]:
-        """Each broker leads a partition by preference."""
+        """The assignment in which each broker is the preferred leader of one partition."""
         ids = self.lab.brokers
         return [[ids[(first + at) % len(ids)] for at in range(len(ids))]
                 for first in range(len(ids))]  # fmt: skip
 
     def replicas(self) -> dict[int, list[int]]:
-        """By partition, the registered replicas."""
+        """The registered replicas, by partition."""
         found = json.loads(self.zk.get(f"/brokers/topics/{TOPIC}")[0])["partitions"]
         return {int(number): list(ids) for number, ids in found.items()}
 
     def settle(self) -> None:
-        """All brokers are registered, all replicas in the ISR, and each partition takes records."""
+        """Waits until all brokers are registered, all ISRs whole, and each partition takes
+        records."""
         ids = {str(one) for one in self.lab.brokers}
         self.until("not all brokers registered",
                    lambda: ids == set(self.zk.get_children("/brokers/ids")))  # fmt: skip
@@ -294,7 +295,7 @@ class MixedClusterSteps:
     # Steps
 
     def bounce(self, broker: int, how: str) -> None:
-        """End a broker, and start it again once its session is over and others lead."""
+        """Ends a broker, and starts it again once its session is over and others lead."""
         if how == "kill":
             self.lab.kill(broker)
         else:
@@ -308,7 +309,7 @@ class MixedClusterSteps:
         self.lab.start(only=self.lab.name_of(broker))
 
     def elect_preferred(self) -> None:
-        """Ask the controller by znode, as Kafka's tool did up to 2.3."""
+        """Requests preferred leaders by znode, as Kafka's tool did up to 2.3."""
         names = [{"topic": TOPIC, "partition": number} for number in self.replicas()]
         self._request("/admin/preferred_replica_election", {"version": 1, "partitions": names})
         self.until("the preferred replicas do not lead", lambda: all(
@@ -317,14 +318,14 @@ class MixedClusterSteps:
         ))  # fmt: skip
 
     def leave(self, broker: int) -> None:
-        """Move a broker's replicas away: the others stay."""
+        """Moves a broker's replicas away: the others stay."""
         self._reassign([[one for one in ids if one != broker] for ids in self.places])
         self.until(f"broker {broker} keeps its logs", lambda: not any(
             (self.lab.data(broker) / f"{TOPIC}-{number}").exists() for number in self.replicas()
         ))  # fmt: skip
 
     def return_all_replicas(self) -> None:
-        """Every broker is a replica of every partition again."""
+        """Makes every broker a replica of every partition again."""
         self._reassign(self.places)
 
     def _reassign(self, places: list[list[int]]) -> None:
@@ -340,7 +341,7 @@ class MixedClusterSteps:
         self.until(f"{path} is not done", lambda: self.zk.exists(path) is None)
 
     def topic_comes_and_goes(self) -> None:
-        """Make a topic, write to it, delete it; nothing of it stays on any disk."""
+        """Creates a topic, writes to it, deletes it; nothing of it stays on any disk."""
         topic = f"u{int(time.monotonic() * 1000)}"
         self.make_topic(topic, self.places)
         library = _library()
@@ -366,7 +367,7 @@ class MixedClusterSteps:
 
 
 def servers(lab: Lab) -> list[str]:
-    """The addresses that clients get of brokers: at the proxies."""
+    """The brokers' addresses for clients: at the proxies."""
     return [f"{LOOPBACK}:{ports[1]}" for ports in lab.state.ports.values()]
 
 
@@ -374,7 +375,7 @@ def go_through(
     folder: Path, release: KafkaRelease, kafka: int, ours: int, home: Path | None = None,
     progress: Callable[[str], None] = lambda _text: None,
 ) -> MixedReport:  # fmt: skip
-    """The whole course on a new cluster of so many brokers of each kind. NoClient."""
+    """Runs the whole course on a new cluster with the given brokers of each kind. NoClient."""
     _needs_library()
     ids = range(1, kafka + ours + 1)
     began = time.monotonic()

@@ -1,9 +1,9 @@
-"""Traces of our own brokers in a mixed cluster, beside those made from Kafka's logs.
+"""Rewrites traces of our own brokers in a mixed cluster, beside those made from Kafka's logs.
 
 Our brokers identify a request by its correlation id, and each new fetcher of Kafka starts again at
 0. On Kafka's side a request has the number that a proxy gave it. So a line about a request of a
-Kafka fetcher gets that number: its lines are matched, in order, with the questions that passed.
-What a broker writes is kept as ``brokerN-S.own``, where it goes on writing.
+Kafka fetcher gets that number: its lines are matched, in order, with the requests that passed. The
+files that a broker wrote are kept as ``brokerN-S.own``, where it continues to write.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SERVED = {"fetch_served": ("Fetch", "offset"), "epoch_served": ("OffsetForLeade
 
 
 def keep_own(folder: Path, ours: Collection[int]) -> list[Path]:
-    """Put aside the files that our brokers wrote, and list them by broker and start."""
+    """Renames the files that our brokers wrote, and lists them by broker and start."""
     found: list[Path] = []
     for one in sorted(ours):
         for path in folder.glob(f"broker{one}-*{SUFFIX}"):
@@ -42,8 +42,8 @@ def _start(path: Path) -> int:
 def write_own(
     folder: Path, own: Collection[Path], questions: Questions, protocol: str
 ) -> None:  # fmt: skip
-    """Each file beside those of the others, with the numbers that these have; ``protocol`` is what
-    all brokers speak among each other."""
+    """Writes each file beside the other brokers', with their request numbers; ``protocol`` is the
+    inter-broker protocol of all brokers."""
     asked = _Asked(questions)
     for path in own:
         with path.open(encoding="utf-8") as lines:

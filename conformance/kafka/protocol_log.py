@@ -1,8 +1,7 @@
-"""`protocol-N.log`: everything that the threads of one start of a broker logged, in order.
+"""Reads `protocol-N.log`: all that the threads of one start of a broker logged, in order.
 
-Log4j writes a line as a whole, so that the file has one order. A line stands where its statement
-ran: what one thread logs is in that thread's order, and what is logged under one lock in the
-lock's.
+Log4j writes a line as a whole, so the file has one order. A line is placed where its statement ran:
+lines of one thread are in that thread's order, and lines logged under one lock in the lock's.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _LINE = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] \[([^\]]*)\] (.*
 
 
 class LogLine(NamedTuple):
-    """One line: when (s since 1970, to a ms), which thread, what, and by which logger."""
+    """One line: time (s since 1970, to a ms), thread, text, and logger."""
 
     number: int
     at: float
@@ -27,7 +26,7 @@ class LogLine(NamedTuple):
 
 
 def lines_in(path: Path) -> Iterator[LogLine]:
-    """The lines of a file; stack traces, and a last line that is cut, are left out."""
+    """The lines of a file, without stack traces and a truncated last line."""
     with path.open(encoding="utf-8", errors="replace") as lines:
         for number, raw in enumerate(lines, 1):
             found = _LINE.fullmatch(raw.rstrip("\n"))

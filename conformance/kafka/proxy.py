@@ -1,8 +1,8 @@
 """Proxies in front of brokers and ZooKeeper: each message passes a gate, where rules may hold it.
 
-One port a broker for what other brokers, controllers and clients ask of it, and one a broker for
-what it asks of ZooKeeper, so that a session is known by the port. On a connection messages stay in
-order, as on TCP: what is behind a message that is held waits too.
+Each broker has one port for requests to it from other brokers, controllers and clients, and one for
+its own requests to ZooKeeper, so that a session is known by the port. On a connection messages stay
+in order, as on TCP: messages behind a held message wait too.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Heard = Callable[[str, Message], None]
 class HeldMessage:
     """A message that waits at the gate; ``verdict`` says whether it is to pass or to be dropped.
 
-    One that is ``claimed`` stays though its sender has closed the connection: it was under way. It
-    does not outlive the process that it is for.
+    A message that is ``claimed`` stays although its sender has closed the connection, as if it were
+    in flight already. It is dropped when its receiver's process ends.
     """
 
     def __init__(self, message: Message) -> None:
@@ -56,9 +56,11 @@ class MessageGate:
     # What brokers' connections do
 
     def passes(self, message: Message, alive: Callable[[bool], bool]) -> tuple[bool, int]:
-        """Wait until the message may go on. Whether it may, and how often (2: a duplicate).
+        """Waits until the message may go on. Returns whether it may, and how often (2: a
+        duplicate).
 
-        ``alive``: is there still a way for it? For one that is claimed its sender's end counts not.
+        ``alive``: is there still a way for it? The sender's end does not count for a claimed
+        message.
         """
         with self._changed:
             message.number = next(self._numbers)
@@ -93,12 +95,13 @@ class MessageGate:
     # What a schedule does
 
     def add(self, rule: MessageRule) -> None:
-        """A rule from now on, before the older ones."""
+        """Adds a rule from now on, before the older ones."""
         with self._changed:
             self._rules.insert(0, rule)
 
     def apply(self, line: MessageRule | ReleaseMessage) -> None:
-        """A line of a schedule about messages. LookupError if nothing is held, or comes in time."""
+        """Applies a schedule's line about messages. LookupError if none is held, or comes in
+        time."""
         if isinstance(line, MessageRule):
             self.add(line)
         elif line.verb == "await":
@@ -114,18 +117,18 @@ class MessageGate:
                 self.settle(one, "pass")
 
     def end(self, which: MessageFilter) -> None:
-        """The rules for such messages hold no more."""
+        """Removes the rules for such messages."""
         with self._changed:
             self._rules = [one for one in self._rules if one.which != which]
             self._changed.notify_all()
 
     def held(self, which: MessageFilter) -> list[HeldMessage]:
-        """The messages of that kind that wait, the oldest first."""
+        """The held messages that fit, the oldest first."""
         with self._changed:
             return [one for one in self._held if not one.verdict and which.fits(one.message)]
 
     def holds(self, connection: int) -> bool:
-        """Does a message of that connection wait?"""
+        """Whether a message of that connection waits."""
         with self._changed:
             return any(one.message.connection == connection for one in self._held)
 
@@ -140,7 +143,7 @@ class MessageGate:
         return f"at the proxies waits: {named or 'nothing'}"
 
     def wait_for(self, found: Callable[[], bool], patience_s: float, every_s: float = 0.05) -> bool:
-        """Wait until something is so, looking again at each message and at times."""
+        """Waits until a condition is met, checked again at each message and at intervals."""
         deadline = time.monotonic() + patience_s
         while True:
             if found():
@@ -156,7 +159,7 @@ class MessageGate:
         patience_s: float,
         fits: Callable[[Message], bool] = lambda _: True,
     ) -> HeldMessage | None:
-        """The oldest such message that waits, once there is one; None if none comes in time."""
+        """Waits for such a held message; returns the oldest, None if none comes in time."""
         return self.await_found(
             lambda: next((one for one in self.held(which) if fits(one.message)), None), patience_s
         )
@@ -164,7 +167,7 @@ class MessageGate:
     def await_found(
         self, found: Callable[[], HeldMessage | None], patience_s: float
     ) -> HeldMessage | None:
-        """The message that is looked for, once it is found; None if it does not come in time."""
+        """Waits until the message is found; returns it, None if it does not come in time."""
         held: list[HeldMessage] = []
 
         def look() -> bool:
@@ -175,7 +178,7 @@ class MessageGate:
         return held[0] if self.wait_for(look, patience_s) else None
 
     def settle(self, held: HeldMessage, verdict: str) -> None:
-        """Let a message go (`pass`), twice (`duplicate`), or lose it (`drop`)."""
+        """Lets a message go (`pass`), twice (`duplicate`), or drops it (`drop`)."""
         with self._changed:
             held.verdict = verdict
             if held in self._held:
@@ -183,7 +186,7 @@ class MessageGate:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Nothing is held any more; what was held is lost."""
+        """Ends holding; messages that are held are dropped."""
         with self._changed:
             self._open = False
             self._rules.clear()
@@ -191,7 +194,7 @@ class MessageGate:
 
 
 class Proxy:
-    """One port and where it leads. ``reader`` understands a connection; ``open`` may be shut."""
+    """One port and its destination. ``reader`` decodes a connection; ``open`` may be shut."""
 
     def __init__(
         self,
@@ -300,7 +303,7 @@ class Proxy:
             )
 
     def shut(self) -> None:
-        """Accept nobody from now on, and end what is connected."""
+        """Accepts no connections from now on, and ends those that exist."""
         self._shut = True
         self.disconnect()
 
@@ -365,7 +368,7 @@ class Proxies:
         return found
 
     def claim(self, held: HeldMessage) -> None:
-        """Keep a message, and the way of its answer, though its sender closes the connection."""
+        """Keeps a message, and the way of its answer, though its sender closes the connection."""
         held.claimed = True
         for one in self.before.values():
             reader = one.readers.get(held.message.connection)
@@ -380,7 +383,7 @@ class Proxies:
         self.claim(there[0])
 
     def close(self) -> None:
-        """End all of them."""
+        """Ends all proxies."""
         self.gate.close()
         for one in (*self.before.values(), *self.to_zookeeper.values()):
             one.close()

@@ -1,8 +1,8 @@
 """Requests between brokers with their responses, as the proxies saw them, by sender and receiver.
 
-A broker names the connection of a request that it handles: the proxy's port on it and the
-correlation id find the question. What a fetch asks in a session (KIP-227) is what the fetches
-before it on its connection asked, where it does not say otherwise.
+A broker logs the connection of a request that it handles: the proxy's port on it and the
+correlation id identify the request. A fetch in a session (KIP-227) asks for the same as the fetches
+before it on its connection, unless it says otherwise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Parts = dict[str, dict[str, Any]]
 
 @dataclass(eq=False)
 class SeenRequest:
-    """One request; ``number`` is no other's. ``answer`` is empty until one was seen."""
+    """One request; its ``number`` is unique. ``answer`` is empty until one was seen."""
 
     number: int
     sender: str
@@ -46,12 +46,12 @@ class SeenRequest:
 
     @property
     def in_session(self) -> bool:
-        """A fetch that is not the first of its session."""
+        """Whether this is a fetch that is not the first of its session."""
         return self.session_epoch > 0
 
     def is_in_words(self, text: str) -> bool:
-        """May this be what its sender says that it sends? An earlier one of that number may never
-        have come to the proxy."""
+        """Whether this may be the request in the sender's log line. An earlier request with that
+        number may never have reached the proxy."""
         session = _SESSION_EPOCH.search(text)
         if self.api != "Fetch" or session is None:
             return True
@@ -64,8 +64,8 @@ class SeenRequest:
 
 
 class Questions:
-    """All questions of a file that the proxies wrote. ``ours``: brokers of ours, whose fetchers
-    number their questions themselves, each another one."""
+    """All requests in a file that the proxies wrote. ``ours``: brokers of ours, whose fetchers
+    number their requests themselves, each with another number."""
 
     def __init__(self, path: Path, ours: Collection[int] = ()) -> None:
         self.ours = {str(one) for one in ours}
@@ -115,12 +115,12 @@ class Questions:
                 return
 
     def handled(self, port: int, correlation: int, at: float) -> SeenRequest | None:
-        """The one that a broker says that it handles; the newest that was there by then."""
+        """The newest request with that port and id that had been seen when the broker logged it."""
         there = [one for one in self.of.get((port, correlation), ()) if one.at <= at + EARLY_S]
         return there[-1] if there else None
 
     def requests_to_our_brokers(self) -> dict[tuple[int, int], list[SeenRequest]]:
-        """What fetchers asked a broker of ours, by both, in order."""
+        """Fetchers' requests to our brokers, by follower and leader, in order."""
         found: dict[tuple[int, int], list[SeenRequest]] = defaultdict(list)
         for some in self._by_sender.values():
             for one in some:
@@ -131,8 +131,8 @@ class Questions:
         return found
 
     def heard_of(self, broker: int, path: str, at: float) -> int | None:
-        """The zxid under which ZooKeeper answered what a broker asked last of a path, or of what is
-        below it; None if it had not asked by then."""
+        """The zxid of ZooKeeper's answer to a broker's last read of a path, or of one below it;
+        None if it had not read by then."""
         return next(
             (zxid for when, about, zxid in reversed(self._read.get(str(broker), ()))
              if when <= at + SAME_MS and about.startswith(path)), None,
@@ -142,9 +142,9 @@ class Questions:
         self, sender: int, to: int, api: str, correlation: int, at: float, text: str,
         later: float | None = None,
     ) -> SeenRequest | None:  # fmt: skip
-        """The one that a broker says that it sends; None if it did not come to the proxy.
+        """The request that a broker logs as sent; None if it did not come to the proxy.
 
-        ``later``: when it says so again of another one with that number.
+        ``later``: the time at which it logs another request with that number.
         """
         key = (str(sender), str(to), api, correlation)
         for one in self._by_sender.get(key, ()):

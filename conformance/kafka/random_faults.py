@@ -1,4 +1,4 @@
-"""Random faults by a seed, as lines of a schedule: each with its duration and its end."""
+"""Random faults from a seed, as lines of a schedule: each with its duration and its end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class ScheduledFault(NamedTuple):
-    """``begins`` and ``ends`` are lines of a schedule; between them it lasts so long (s)."""
+    """``begins`` and ``ends`` are lines of a schedule; the fault lasts so long between them (s)."""
 
     begins: tuple[str, ...]
     lasts: float
@@ -28,7 +28,7 @@ WEIGHTS = (3, 2, 2, 2, 2, 2, 1, 1, 1)
 
 
 def faults(count: int, seed: int, brokers: Sequence[int]) -> Iterator[ScheduledFault]:
-    """That many faults by a seed: the same seed gives the same ones."""
+    """Draws that many faults from a seed: the same seed gives the same ones."""
     chance = random.Random(seed)
     for _ in range(count):
         yield _fault(chance, brokers)

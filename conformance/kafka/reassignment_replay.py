@@ -1,14 +1,14 @@
-"""Runs of `reassignment` replayed on real Kafka, whose own controller moves a partition.
+"""Replays runs of `reassignment` on real Kafka, whose own controller moves a partition.
 
-Every broker of the run is a process of the release. The proxies hold what a broker writes to
-ZooKeeper of the partition and of the request to move it, and what a controller orders brokers
+Every broker of the run is a process of the release. The proxies hold brokers' writes to ZooKeeper
+about the partition and the request to move it, and a controller's requests to brokers
 (LeaderAndIsr, StopReplica), until the run has the step; UpdateMetadata passes. After each step the
-assignment, the request and the state that are registered are compared with the model.
+registered assignment, request and state are compared with the model.
 
-A step of a controller that writes nothing is not seen by itself: what it does shows in the write
-that comes next. LeaderAndIsr in a leader epoch that its broker knows already is let through, and
-answered without effect; the model has each of them once. Real followers fetch without being asked,
-so that their logs may be further than the model's.
+A controller's step without a write cannot be observed: its effect shows in the next write. A
+LeaderAndIsr in a leader epoch that its broker knows already is let through, and answered without
+effect; the model has each of them once. Real followers fetch by themselves, so their logs may be
+ahead of the model's.
 
 Source: `KafkaController.onPartitionReassignment`, `KafkaZkClient`.
 """
@@ -71,7 +71,7 @@ class _DeletionFilter(MessageFilter):
 
 
 class MoveReplay(RunReplay):
-    """One run on one lab, whose brokers are up."""
+    """The replay of one run on one lab, whose brokers are up."""
 
     observed = OBSERVED
 
@@ -94,13 +94,13 @@ class MoveReplay(RunReplay):
         return int(json.loads(self.zk.get(CONTROLLER)[0])["brokerid"])
 
     def do(self, step: ReplayStep) -> str:
-        """By its lever."""
+        """Forces a step by its lever."""
         return LEVERS[step.name](self, step)
 
     # What is registered
 
     def registered(self) -> dict[str, Any]:
-        """The request, the assignment and the state; None where there is no such znode."""
+        """The request, the assignment and the state; None for a znode that does not exist."""
         found: dict[str, Any] = {"requested": None, "assigned": None, "state": None, "version": -1}
         if self.zk.exists(REASSIGN_PARTITIONS):
             rows = json.loads(self.zk.get(REASSIGN_PARTITIONS)[0])["partitions"]
@@ -114,7 +114,7 @@ class MoveReplay(RunReplay):
         return found
 
     def compare(self, step: ReplayStep) -> None:
-        """What is registered becomes what the model has."""
+        """Checks that what is registered becomes what the model has."""
         view = step.after
         wanted = _facts_of(view)
         seen: list[dict[str, Any]] = [{}]
@@ -130,7 +130,7 @@ class MoveReplay(RunReplay):
             raise KafkaDiffers(f"{'; '.join(other)}; {self.gate.waiting()}")
 
     def real(self, view: ModelStateView, claim: str) -> SparseState:
-        """Logs as they are on disk; what is registered was compared already."""
+        """The logs on disk; what is registered was compared already."""
         state = copy.deepcopy(view.state)
         state["log"] = {
             (broker, at): 1 for broker in self.lab.brokers
@@ -141,7 +141,7 @@ class MoveReplay(RunReplay):
         return {name: cells for name, cells in state.items() if cells}
 
     def finish(self, report: ReplayedOnKafka) -> None:
-        """Compare the logs and what is registered at the end of the run."""
+        """Compares the logs and what is registered at the end of the run."""
         report.logs = {
             str(one): [record.value for record in log_of(self.lab.data(one), TOPIC)]
             for one in self.lab.brokers if (self.lab.data(one) / f"{TOPIC}-0").is_dir()
@@ -244,11 +244,11 @@ class MoveReplay(RunReplay):
         return self._write(REASSIGN_PARTITIONS, "the request", step.argument("broker"))
 
     def goes_on(self, _step: ReplayStep) -> str:
-        """What the controller does without a write shows in the next one."""
+        """A step without a write, whose effect shows in the next write."""
         return "no write: seen by the next one"
 
     def obeys(self, step: ReplayStep) -> str:
-        """LeaderAndIsr of the leader epoch goes on; those of epochs known already do before."""
+        """Passes LeaderAndIsr of the leader epoch; first those of epochs known already."""
         broker, epoch = step.argument("broker"), step.argument("epoch")
         passed = 0
         if epoch <= self.obeyed.get(broker, -1):
@@ -374,7 +374,8 @@ def _errors(answer: Message | None) -> str:
 def replay_move(
     run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, on_step: OnStep
 ) -> ReplayedOnKafka:
-    """Replay a run of `reassignment` on a new cluster in ``folder``; nothing runs afterwards."""
+    """Replays a run of `reassignment` on a new cluster in ``folder``; no process runs
+    afterwards."""
     answers: dict[tuple[int, int], Message] = {}
     epochs: list[tuple[str, int]] = []
 

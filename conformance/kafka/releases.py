@@ -21,7 +21,7 @@ TOOLS = "kafka-tools"
 
 
 class NoRelease(ValueError):
-    """The text names no release that the lab can run; the message says which there are."""
+    """The text names no release that the lab can run; the message lists those that it can."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class KafkaRelease:
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """Its numbers, comparable."""
+        """The numbers of its version, comparable."""
         return tuple(int(part) for part in self.text.split("."))
 
     def since(self, text: str) -> bool:
-        """This release is that one or a later one."""
+        """Whether this release is that one or a later one."""
         return self.parts >= tuple(int(part) for part in text.split("."))
 
     @property
     def why_no_trace(self) -> str | None:
-        """Why what it did cannot be traced: the words of its lines are not those of 1.1 to 2.8."""
+        """Why its log cannot be traced: only the log lines of 1.1 to 2.8 are known."""
         if self.since("1.1") and not self.since("3.0"):
             return None
         return f"what Kafka {self.text} did is not traced: its lines are known from 1.1 to 2.8"
@@ -75,14 +75,15 @@ class KafkaRelease:
 
     @property
     def newest_java(self) -> int:
-        """ZooKeeper's client 3.4, up to Kafka 2.3, fails on Java 14 and later."""
+        """The newest usable Java: ZooKeeper's client 3.4, up to Kafka 2.3, fails on Java 14 and
+        later."""
         return 21 if self.since("2.4") else 13
 
     @property
     def protocol(self) -> str:
-        """What brokers speak among each other.
+        """The inter-broker protocol.
 
-        From 2.7 on 2.6 is spoken, as while a cluster is upgraded: leaders then write the ISR to
+        Releases from 2.7 on use 2.6, as while a cluster is upgraded: leaders then write the ISR to
         ZooKeeper themselves, and logs are truncated by OffsetsForLeaderEpoch, as in the model.
         """
         if self.since("2.7"):
@@ -112,12 +113,12 @@ class KafkaRelease:
 
     @property
     def caches_epochs(self) -> bool:
-        """Fetches within a session keep their leader epoch at the leader (KAFKA-9338)."""
+        """Whether the leader stores leader epochs of fetches within a session (KAFKA-9338)."""
         return self.since("2.5") or not self.since("2.1")
 
     @property
     def has_broker_epochs(self) -> bool:
-        """Requests of a controller name the broker's registration (KIP-380)."""
+        """Whether a controller's requests name the broker's registration (KIP-380)."""
         return self.since("2.2")
 
 
@@ -126,7 +127,7 @@ def _newest(release: KafkaRelease, versions: dict[str, int]) -> int:
 
 
 def release_of(text: str) -> KafkaRelease:
-    """Read "2.3.1", or a line such as "2.3" for the release of it in the list. NoRelease."""
+    """Reads a version like 2.3.1, or a line like 2.3 for the listed release of it. NoRelease."""
     listed = ", ".join(RELEASES)
     if not re.fullmatch(r"\d+(\.\d+){1,3}", text):
         raise NoRelease(f"{text!r} is no release of Kafka; write one such as 2.3.1 ({listed})")

@@ -1,9 +1,9 @@
 """Replays a run of the model on real Kafka: the claim breaks there too, or a step differs.
 
-After each step what can be seen is compared with the model's state: the logs on the disks, and the
-state in ZooKeeper. What real brokers have at a check takes the place of the model's own facts:
-logs, registered state, and what was committed by the high watermarks that leaders showed. Of that
-the claim is asked.
+After each step the observable state is compared with the model's: the logs on the disks, and the
+state in ZooKeeper. At a check, facts of the real brokers replace the model's: logs, registered
+state, and what was committed by the high watermarks that leaders showed. The claim is evaluated on
+the result.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ OBSERVED = (
 
 
 def forceable(run: ModelRun) -> None:
-    """NotReplayable names what the lab cannot force, before anything is started."""
+    """Raises NotReplayable for what the lab cannot force, before anything is started."""
     of_system: dict[str, Collection[str]] = {
         ELECTION: LEVERS_OF_ELECTION.keys(), REASSIGNMENT: LEVERS_OF_MOVES.keys(),
         REPLICATION: LEVERS.keys(),
@@ -78,8 +78,8 @@ def forceable(run: ModelRun) -> None:
 
 
 def settings_for(run: ModelRun) -> dict[str, str]:
-    """Brokers that do nothing unasked: one record a fetch, answers at once, no shrinking, no
-    checkpoint, unless the run has such steps."""
+    """Settings with which brokers do nothing unasked: one record a fetch, immediate answers, no
+    shrinking, no checkpoint, unless the run has such steps."""
     names = {one.name for one in run.steps}
     shrinks = bool(names & {"leader_shrinks_isr", "leader_shrink_is_refused"})
     checkpoints = "broker_checkpoints_hw" in names
@@ -100,9 +100,9 @@ def replay(
     run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None = None,
     on_step: OnStep = lambda _: None,
 ) -> ReplayedOnKafka:  # fmt: skip
-    """Replay a run on a new cluster in ``folder``; nothing runs afterwards.
+    """Replays a run on a new cluster in ``folder``; no process runs afterwards.
 
-    NotReplayable, NotFetched, NoJava, ClusterError.
+    Raises NotReplayable, NotFetched, NoJava, ClusterError.
     """
     forceable(run)
     began = time.monotonic()
@@ -140,7 +140,7 @@ class ReplicationReplay(RunReplay):
         self.committed_twice = False
 
     def do(self, step: ReplayStep) -> str:
-        """By its lever."""
+        """Forces the step by its lever."""
         return self.levers.do(step)
 
     def note(self, step: ReplayStep) -> None:
@@ -149,7 +149,7 @@ class ReplicationReplay(RunReplay):
         self._note_commits(step)
 
     def finish(self, report: ReplayedOnKafka) -> None:
-        """Compare logs, the registered state, and what was acknowledged to producers."""
+        """Compares logs, the registered state, and what was acknowledged to producers."""
         for one in self.lab.brokers:
             report.logs[str(one)] = [
                 text.value if text.epoch is None else f"{text.value} epoch {text.epoch}"
@@ -176,7 +176,7 @@ class ReplicationReplay(RunReplay):
         return {one: disk.log_of(self.lab.data(one), TOPIC) for one in self.lab.brokers}
 
     def compare(self, step: ReplayStep) -> None:
-        """Otherwise, unless logs and registered state become the model's."""
+        """Raises KafkaDiffers unless logs and registered state become the model's."""
         wanted = {
             one: [f"r{entry.id}" for entry in step.after.log(one)] for one in self.lab.brokers
         }
@@ -248,7 +248,7 @@ class ReplicationReplay(RunReplay):
         return LogEntry(int(stored.value.removeprefix("r") or 0), epoch)
 
     def real(self, view: ModelStateView, claim: str) -> SparseState:
-        """The model's state, with what is seen of real brokers in the place of its own facts."""
+        """The model's state, in which observations of real brokers replace the model's facts."""
         state = copy.deepcopy(view.state)
         for name in OBSERVED:
             state[name] = {}
@@ -279,7 +279,7 @@ def _list(values: list[str]) -> str:
 
 
 def remove(folder: Path) -> None:
-    """Remove what a replay left of a cluster."""
+    """Removes what a replay left of a cluster."""
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -1,7 +1,7 @@
-"""The loop over steps and checks of a replay on real Kafka, and its report.
+"""Runs the steps and checks of a replay on real Kafka, and reports the results.
 
-What a step does to real processes, and what is seen of them, is for the system: `replay` has those
-of `replication`, `election` those of `election`.
+Each system defines what a step does to real processes, and what is observed of them: `replay` for
+`replication`, `election_replay` for `election`.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ WORDS = ("holds", "broken")
 
 
 class KafkaDiffers(Exception):
-    """Real Kafka did something else than the step says; the message says what was seen."""
+    """Real Kafka did something other than the step; the message says what was seen."""
 
 
 class StepNotForced(Exception):
-    """The lever did not take hold, and nothing was seen that contradicts the step."""
+    """The lever had no effect, and nothing was seen that contradicts the step."""
 
 
 class ReplayOutcome(Enum):
-    """What a replay shows. The value is the word that is printed."""
+    """The outcome of a replay. The value is the word that is printed."""
 
     SHOWN = "shown"
     NOT_SHOWN = "not shown"
@@ -44,8 +44,8 @@ class ReplayOutcome(Enum):
 
     @property
     def verdict(self) -> Verdict:
-        """Shown: broken. Real Kafka did otherwise, or all went as in a run that breaks nothing:
-        holds. A lever that did not take hold: unknown."""
+        """Broken if the run was shown. Holds if real Kafka did otherwise, or all went as in a run
+        that breaks nothing. Unknown if a lever had no effect."""
         return _VERDICTS[self]
 
 
@@ -59,7 +59,7 @@ _VERDICTS = {
 
 @dataclass
 class ReplayedStep:
-    """A step or a check that was replayed, and what showed it."""
+    """A step or a check that was replayed, and the evidence for it."""
 
     number: int
     label: str
@@ -70,7 +70,7 @@ class ReplayedStep:
 class ReplayedOnKafka:
     """The result of a replay. ``stopped``: the first step that Kafka did not follow, and why.
 
-    ``acknowledged``: records of which a producer with acks=all heard that they are written.
+    ``acknowledged``: records that were acknowledged to a producer with acks=all.
     """
 
     story: str
@@ -86,7 +86,7 @@ class ReplayedOnKafka:
 
     @property
     def steps(self) -> int:
-        """How many steps and checks were taken."""
+        """The number of steps and checks that were taken."""
         return len(self.done)
 
 
@@ -102,9 +102,9 @@ def lab_of_a_run(
     settings: Mapping[str, str],
     heard: Heard = lambda what, message: None,
 ) -> Iterator[tuple[Lab, Proxies]]:
-    """A new lab in ``folder``: ZooKeeper and the proxies run, no broker does; nothing, afterwards.
+    """A new lab in ``folder``: ZooKeeper and the proxies run, no broker does; all end with it.
 
-    What passes the proxies is ``heard``, and written to ``messages.txt``, but for what idles.
+    Messages that pass the proxies go to ``heard``, and to ``messages.txt``, except idle ones.
     """
     began = time.monotonic()
     lab = Lab.create(folder, release, list(range(1, run.brokers + 1)), home, dict(settings))
@@ -126,9 +126,10 @@ def lab_of_a_run(
 
 
 class RunReplay(ABC):
-    """The replay of one run. A subclass takes steps (`do`) and says what is seen (`real`).
+    """The replay of one run. A subclass takes steps (`do`) and returns what is observed (`real`).
 
-    ``observed``: fields that are seen of real processes. What else a claim reads is the model's.
+    ``observed``: fields observed of real processes. Other fields that a claim reads are the
+    model's.
     """
 
     observed: tuple[str, ...] = ()
@@ -138,22 +139,22 @@ class RunReplay(ABC):
 
     @abstractmethod
     def do(self, step: ReplayStep) -> str:
-        """Take a step; what showed that it happened. KafkaDiffers, StepNotForced."""
+        """Takes a step; returns the evidence. KafkaDiffers, StepNotForced."""
 
     @abstractmethod
     def compare(self, step: ReplayStep) -> None:
-        """Otherwise, unless what is seen becomes what the model has after the step."""
+        """Raises KafkaDiffers unless what is observed becomes the model's state after the step."""
 
     @abstractmethod
     def real(self, view: ModelStateView, claim: str) -> SparseState:
-        """The model's state, with what is seen in the place of its own facts."""
+        """The model's state, in which observed fields replace the model's."""
 
     def note(self, step: ReplayStep) -> None:  # noqa: B027 - most have nothing to note
-        """A step was taken."""
+        """Records that a step was taken."""
 
     @abstractmethod
     def finish(self, report: ReplayedOnKafka) -> None:
-        """Say what real processes have in the end."""
+        """Reports the final state of the real processes."""
 
     def report(self, on_step: OnStep) -> ReplayedOnKafka:
         report = ReplayedOnKafka(self.run.story.source, self.version)

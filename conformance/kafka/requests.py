@@ -1,4 +1,4 @@
-"""Requests of the lab itself to a broker: a connection for each, past the proxies."""
+"""Sends the lab's own requests to a broker: a connection for each, past the proxies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PartitionStateNode(NamedTuple):
 def ask(
     port: int, api: str, version: int, body: Any, client: str, patience_s: float = PATIENCE_S
 ) -> Any:
-    """One request and its answer's body. NoAnswer."""
+    """Sends one request; returns its answer's body. NoAnswer."""
     key = api_key(api)
     frame = encode_request(Header(key, version, 1, client), body)
     try:
@@ -63,7 +63,7 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
 
 
 class RequestSender(NamedTuple):
-    """Who sends a controller's request, and about which partition of which brokers."""
+    """The sender of a controller's request, with the partition and the brokers that it is about."""
 
     controller: int
     epoch: int
@@ -75,7 +75,7 @@ def leader_and_isr(
     release: KafkaRelease, port: int, sender: RequestSender, state: PartitionStateNode,
     broker_epoch: int, leader_port: int,
 ) -> int:  # fmt: skip
-    """Send LeaderAndIsr; the error code of the partition, or of the request if it has one."""
+    """Sends LeaderAndIsr; the error code of the partition, or of the request if it has one."""
     partition = Fields(
         topic_name=sender.topic, partition_index=0, controller_epoch=state.controller_epoch,
         leader=state.leader, leader_epoch=state.leader_epoch, isr=state.isr,
@@ -99,7 +99,7 @@ def update_metadata(
     broker_epoch: int,
     live: dict[int, int],
 ) -> int:  # fmt: skip
-    """Send UpdateMetadata with the live brokers (id -> port); its error code."""
+    """Sends UpdateMetadata with the live brokers (id -> port); its error code."""
     partition = Fields(
         topic_name=sender.topic, partition_index=0, controller_epoch=state.controller_epoch,
         leader=state.leader, leader_epoch=state.leader_epoch, isr=state.isr,
@@ -125,7 +125,7 @@ def stop_replica(
     release: KafkaRelease, port: int, sender: RequestSender, leader_epoch: int, broker_epoch: int,
     delete: bool,
 ) -> int:  # fmt: skip
-    """Send StopReplica; the error code of the partition, or of the request if it has one."""
+    """Sends StopReplica; the error code of the partition, or of the request if it has one."""
     partition = Fields(
         topic_name=sender.topic, partition_index=0, leader_epoch=leader_epoch,
         delete_partition=delete,
@@ -145,7 +145,7 @@ def produce(
     release: KafkaRelease, port: int, topic: str, value: bytes, acks: int,
     timeout_ms: int = 10_000, partition: int = 0, patience_s: float = PATIENCE_S,
 ) -> tuple[int, int]:  # fmt: skip
-    """Write one record as a batch of its own; the error code and its offset."""
+    """Writes one record as a batch of its own; the error code and its offset."""
     record = StoredRecord(0, 0, None, value)
     records = encode_batch([record]) if release.produce >= 3 else encode_message(record, 1)
     data = (Fields(index=partition, records=records),)
@@ -159,7 +159,7 @@ def produce(
 
 
 def high_watermark(port: int, topic: str) -> tuple[int, int]:
-    """What a leader shows consumers as the end (ListOffsets v1, latest): error code and offset."""
+    """The end that a leader shows consumers (ListOffsets v1, latest): error code and offset."""
     body = Fields(replica_id=-1, topics=(Fields(
         name=topic, partitions=(Fields(partition_index=0, timestamp=-1),)
     ),))  # fmt: skip

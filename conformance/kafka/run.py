@@ -1,9 +1,9 @@
-"""A run of the model read from a story: its steps with the states around them, and its checks.
+"""Reads a run of the model from a story: its steps with the states around them, and its checks.
 
-What a leader does of itself while it handles a fetch, a produce request or a LeaderAndIsr, real
-brokers do at once: it takes a follower back into the ISR, and moves its high watermark. The model
-may do so later. So a run is first brought to the form in which these steps come as soon as they can
-(`at_once`); where a later step is not possible then, the run stays as the story has it.
+While it handles a fetch, a produce request or a LeaderAndIsr, a leader may add a follower to the
+ISR and move its high watermark. Real brokers do that at once; the model may do it later. So a run
+is first changed to take these steps as early as possible (`at_once`); where that makes a later step
+impossible, the run stays as the story has it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ModelStateView:
         self.twin, self.state, self.brokers = twin, state, range(1, brokers + 1)
 
     def at(self, name: str, *index: int) -> Any:
-        """A leaf as plain data: None for none."""
+        """The value of a leaf as plain data, which may be None."""
         sort = self.twin.recorded.fields[name].sort
         return plain(sort, self.twin.read(self.state, name, index))
 
@@ -63,7 +63,7 @@ class ModelStateView:
 class ReplayStep:
     """A step or a check, and the model's states before and after it.
 
-    ``at_once``: it is not in the story at this place; brokers take it together with the one before.
+    ``at_once``: the story has it elsewhere; brokers take it together with the step before.
     """
 
     number: int
@@ -86,7 +86,7 @@ class ReplayStep:
 
 @dataclass
 class ModelRun:
-    """What a story does. ``brokers``: how many replicas the partition has."""
+    """The steps and checks of a story. ``brokers``: how many replicas the partition has."""
 
     story: Story
     heading: StoryHeading
@@ -103,7 +103,7 @@ class ModelRun:
         return fields_read(self.heading.recorded.claim(claim)[1])
 
     def is_broken(self, claim: str, state: SparseState) -> bool:
-        """Does the claim fail in a state?"""
+        """Whether the claim fails in a state."""
         greatest = max(
             (
                 max((*index, int(value)))
@@ -117,7 +117,7 @@ class ModelRun:
 
 
 def run_of(story: Story) -> ModelRun:
-    """The run of a story of `replication`; NotReplayable names the line that is in the way."""
+    """The run of a story of `replication`; NotReplayable names the line that prevents it."""
     heading = story.heading
     if heading is None:
         raise NotReplayable(f"{story.source} has no step to replay")

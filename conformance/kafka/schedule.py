@@ -40,7 +40,7 @@ VERBS = (*RULES, "release", "pass", "await", "claim", *PROCESSES, *DISKS, *OPERA
 
 
 class WrongSchedule(ValueError):
-    """A line that says nothing a schedule can say; the message has the line and what is right."""
+    """The line is no line of a schedule; the message has the line and what is right."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class MessageFilter:
     path: str | None = None
 
     def fits(self, message: Message) -> bool:
-        """Is the line about this message?"""
+        """Whether the line is about this message."""
         return (
             self.api in ("any", message.api)
             and self.kind == message.kind
@@ -70,7 +70,7 @@ class MessageFilter:
 
 @dataclass
 class MessageRule:
-    """What is done with messages; ``nth`` alone, if it is given; ``seen`` counts those that fit."""
+    """An action on messages; ``nth`` selects one of them; ``seen`` counts those that fit."""
 
     action: str
     which: MessageFilter
@@ -79,7 +79,7 @@ class MessageRule:
     seen: int = 0
 
     def takes(self, message: Message) -> bool:
-        """Does the rule apply to this message? Counts it."""
+        """Whether the rule applies to this message; counts it."""
         if not self.which.fits(message):
             return False
         self.seen += 1
@@ -88,7 +88,7 @@ class MessageRule:
 
 @dataclass(frozen=True)
 class BrokerAction:
-    """A line that is done at once: a broker and, for disks, the name of the copy."""
+    """A line that is carried out at once: a broker and, for disks, the name of the copy."""
 
     verb: str
     broker: int
@@ -97,10 +97,9 @@ class BrokerAction:
 
 @dataclass
 class ReleaseMessage:
-    """Lets go the oldest message that is held and fits (`release`), ends the rules for such
-    messages (`pass`), waits until one is held (`await`), or has it arrive, whenever it is let go,
-    though its sender has closed the connection (`claim`).
-    """
+    """Releases the oldest message that is held and fits (`release`), ends the rules for such
+    messages (`pass`), waits until one is held (`await`), or makes sure that one arrives when it is
+    released, though its sender has closed the connection (`claim`)."""
 
     verb: str
     which: MessageFilter
@@ -108,8 +107,8 @@ class ReleaseMessage:
 
 @dataclass(frozen=True)
 class Operate:
-    """What an operator does with the one partition of a topic, or awaits of it: ``looks_at`` is
-    empty, or one of `LOOKED_AT`."""
+    """An operation on the one partition of a topic, or a wait for its state: ``looks_at`` is empty,
+    or one of `LOOKED_AT`."""
 
     verb: str
     topic: str
@@ -121,7 +120,7 @@ Line = MessageRule | BrokerAction | ReleaseMessage | Operate
 
 
 def parse_schedule(text: str, source: str = "schedule") -> list[Line]:
-    """The lines of a schedule; WrongSchedule names the line and what would be right."""
+    """Parses a schedule; WrongSchedule names the line and what would be right."""
     found: list[Line] = []
     for number, raw in enumerate(text.splitlines(), 1):
         words = raw.partition("#")[0].split()

@@ -1,12 +1,12 @@
-"""Real Kafka under random faults: traced, and every line of the trace judged by the model.
+"""Runs real Kafka under random faults, and has the model judge every line of the trace.
 
-A round is a new cluster of a release with three brokers; records are written all the while, faults
-are injected one after the other, then its trace is judged like that of our own processes. What a
-round came to is a line of `rounds.jsonl`; a soak that was interrupted goes on after the last one.
+A round is a new cluster of a release with three brokers; records are written throughout, faults are
+injected one after the other, then its trace is judged like that of our own processes. The result of
+a round is a line of `rounds.jsonl`; an interrupted soak continues after the last one.
 
-With clients, writers of each kind and the readers of a group are at work as in `insync chaos`, and
-what they saw is judged too (`conformance.chaos`): the trace says that Kafka keeps to its protocol,
-the clients' history that the protocol keeps what it promises.
+With clients, writers of each kind and the readers of a group run as in `insync chaos`, and their
+history is judged too (`conformance.chaos`): the trace shows that Kafka follows its protocol, the
+clients' history that the protocol keeps its guarantees.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ WITH_CLIENTS = OF_GROUPS | {"offsets.topic.replication.factor": "3", "min.insync
 
 @dataclass
 class SoakRound:
-    """What one came to: lines of partitions and of the controllership, and how many fitted."""
+    """The result of a round: lines of partitions and of the controllership, and how many fitted."""
 
     number: int
     seed: int
@@ -83,7 +83,7 @@ class SoakRound:
 
 @dataclass(frozen=True)
 class SoakPlan:
-    """What a soak does."""
+    """The parameters of a soak."""
 
     release: KafkaRelease
     rounds: int
@@ -96,11 +96,11 @@ class SoakPlan:
 
 
 class OtherSoak(ValueError):
-    """The folder has rounds of another soak; the message says of which."""
+    """The folder has rounds of a different soak; the message names it."""
 
 
 def rounds_in(folder: Path, plan: SoakPlan) -> list[SoakRound]:
-    """Rounds that are done. OtherSoak if they are of another release, seed or number of faults."""
+    """Reads finished rounds. OtherSoak if their release, seed or number of faults differs."""
     path = folder / ROUNDS
     found: list[SoakRound] = []
     if not path.exists():
@@ -132,7 +132,7 @@ def _clients_of(one: SoakRound) -> tuple[str, ...]:
 
 
 def judged_again(folder: Path, done: list[SoakRound]) -> list[SoakRound]:
-    """The rounds whose logs were kept, traced and judged anew; `rounds.jsonl` is written anew.
+    """Traces and judges the rounds whose logs were kept again, and writes `rounds.jsonl` again.
 
     A round without logs, since it held and was not kept, stays as it was.
     """
@@ -162,7 +162,7 @@ def _seed(plan: SoakPlan, number: int) -> int:
 def soak(
     folder: Path, plan: SoakPlan, progress: Callable[[str], None] = lambda _text: None
 ) -> Iterator[SoakRound]:
-    """The rounds that are not done yet, one after the other."""
+    """Runs the rounds that are not done yet, one after the other."""
     folder.mkdir(parents=True, exist_ok=True)
     done = {one.number for one in rounds_in(folder, plan)}
     for number in range(1, plan.rounds + 1):
@@ -267,8 +267,8 @@ def _state_path(topic: str, partition: int) -> str:
 def clients_of(
     lab: Lab, one: SoakRound, clients: tuple[str, ...]
 ) -> Iterator[Callable[[], int]]:  # fmt: skip
-    """Clients are at work; at the end brokers recover, the log is read, and what clients saw is
-    judged into the round. How many records were acknowledged so far."""
+    """Runs clients; at the end brokers recover, the log is read, and what clients saw is judged
+    into the round. Yields a function: how many records were acknowledged so far."""
     addresses = [(LOOPBACK, ports[1]) for ports in lab.state.ports.values()]
     work = chaos.Workload(addresses, PARTITIONS, one.seed)
     idempotent = Release.of(lab.release.text).since("0.11")
@@ -287,7 +287,7 @@ def clients_of(
 
 
 def seen_by_clients(history: ClientHistory, unfinished: str) -> dict[str, Any]:
-    """A round's clients, as its line has them. ``unfinished``: why the end is not known."""
+    """A round's clients, as in its line. ``unfinished``: why the end is not known."""
     judged = find_anomalies(history) if history.final else ClientAnomalies()
     return {
         "verdict": verdict_on(history, judged.anomalies, unfinished).value,
@@ -320,7 +320,7 @@ def _whole_again(lab: Lab) -> str:
 
 @contextlib.contextmanager
 def written_to(lab: Lab, one: SoakRound) -> Iterator[Callable[[], int]]:
-    """Records are written to all partitions. How many were acknowledged so far."""
+    """Writes records to all partitions. Yields a function: how many were acknowledged so far."""
     ended, acknowledged = threading.Event(), [0]
     works = [
         (f"writer of {part}", partial(_write, lab, part, one.seed, ended, acknowledged))
@@ -354,7 +354,7 @@ def _write(
 
 
 def summary(plan: SoakPlan, done: list[SoakRound]) -> dict[str, Any]:
-    """The answer as data: sums, and findings by their rule."""
+    """The result of the soak as data: sums, and findings by their rule."""
     by_rule: dict[str, int] = {}
     for one in done:
         for found in one.findings:

@@ -1,9 +1,9 @@
-"""The trace of a lab: files in the format of our own processes, of what real Kafka did.
+"""Writes the trace of a lab: files in the format of our own processes, of what real Kafka did.
 
 DIR/trace/zookeeper-1.ndjson   ZooKeeper's own transaction log
-DIR/trace/brokerN-S.ndjson     start S of broker N: what its threads logged (`broker_trace`); of
-                               ours, what they wrote, with the numbers that others' files have
-                               for what their fetchers asked of it (`own_trace`)
+DIR/trace/brokerN-S.ndjson     start S of broker N: what its threads logged (`broker_trace`); for
+                               our brokers, what they wrote, with the request numbers that the
+                               other files have for their fetchers' requests (`own_trace`)
 
 `insync check DIR/trace` judges them as it judges `insync cluster start --trace`.
 """
@@ -35,7 +35,7 @@ OLDER = (
 
 
 def write_trace(lab: Lab) -> list[Path]:
-    """Write the trace of what the lab's processes did so far, over an older one; its files.
+    """Writes the trace of what the lab's processes did so far, over an older one; its files.
 
     ClusterError if nothing was recorded.
     """

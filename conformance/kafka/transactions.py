@@ -1,4 +1,4 @@
-"""Transactions of a lab's ZooKeeper, from its own log, as lines of a trace."""
+"""Reads the transactions of a lab's ZooKeeper from its own log, as lines of a trace."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from conformance.ingest.transaction_log import Transaction, TransactionLogReader
 
 
 class WrongLog(ValueError):
-    """A file that is no transaction log of ZooKeeper, or is damaged; the message names it."""
+    """The file is no transaction log of ZooKeeper, or is damaged; the message names it."""
 
 
 def transactions_in(folder: Path) -> Iterator[Transaction]:
-    """What a data directory's transactions did, in order. A last record that is cut is left out.
+    """The transactions in a data directory, in order. A truncated last record is left out.
 
-    WrongLog for a file that is none, or has a record whose checksum is not that of its bytes.
+    WrongLog for a file that is no log, or has a record whose checksum does not match its bytes.
     """
     files = sorted(
         (folder / "version-2").glob("log.*"), key=lambda one: int(one.suffix.removeprefix("."), 16)
@@ -31,13 +31,13 @@ def transactions_in(folder: Path) -> Iterator[Transaction]:
 
 @dataclass
 class Znodes:
-    """What stands in ZooKeeper as transactions are applied: versions, and owners of ephemerals."""
+    """ZooKeeper's znodes as transactions are applied: versions, and owners of ephemerals."""
 
     versions: dict[str, int] = field(default_factory=dict)
     owners: dict[str, int] = field(default_factory=dict)
 
     def line(self, one: Transaction) -> tuple[str, dict[str, Any]]:
-        """A transaction as `insync.trace/1` has it (`impl.server.traced_zookeeper`)."""
+        """A transaction in the format of `insync.trace/1` (`impl.server.traced_zookeeper`)."""
         if one.closes:
             gone = sorted(path for path, owner in self.owners.items() if owner == one.session)
             for path in gone:

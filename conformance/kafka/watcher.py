@@ -1,8 +1,8 @@
-"""Changes of the cluster's znodes: one line of JSON per change, with its zxid.
+"""Records changes of the cluster's znodes: one line of JSON per change, with its zxid.
 
-Watched are /controller, /controller_epoch, the brokers' registrations, the states of partitions,
-and ISR change notifications. A watch is set again after each change, so of two writes in quick
-succession only the later is seen: its version says how many there were (`missed`).
+It watches /controller, /controller_epoch, the brokers' registrations, the states of partitions, and
+ISR change notifications. A watch is set again after each change, so of two writes in quick
+succession only the later is seen: its version shows how many were not (`missed`).
 """
 
 from __future__ import annotations

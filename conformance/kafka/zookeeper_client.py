@@ -25,12 +25,12 @@ def disconnect(client: Any) -> None:
 
 
 def expire(hosts: str, session: tuple[int, bytes]) -> None:
-    """End another's session, as if it had expired: whoever has it learns so when it connects."""
+    """Ends another client's session, as if it had expired; its owner learns so when it connects."""
     disconnect(connect(hosts, 10.0, session))
 
 
 def await_gone(hosts: str, path: str, patience_s: float) -> None:
-    """Return once there is no such node, or not within the time."""
+    """Waits until there is no such node, or the time is up."""
     client = connect(hosts)
     try:
         deadline = time.monotonic() + patience_s

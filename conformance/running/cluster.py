@@ -2,11 +2,10 @@
 
 The lines of a controller's thread drive the model's: which event it takes from its queue, what it
 reads of the registrations, which states it writes, which requests it sends and about what. The
-model says what each must be: which event a watch has queued, which leader is elected, which broker
-is notified of which state. Steps that no line shows, such as reading a state before writing it, or
-finding that no broker may lead a partition, are taken when the next line needs them, and only if
-they are possible. A broker that obeys a request is compared with what was sent, and with the newest
-controller that it knows.
+model says what each must be: which event a watch queues, which leader is elected, which broker is
+notified of which state. Steps that no line shows, such as reading a state before writing it, or
+finding that no broker may lead, are taken when the next line needs them, and only if possible. A
+broker that obeys a request is compared with the request, and with the newest controller it knows.
 
 What the model abstracts from, or what this system leaves to others (`replication` has the logs,
 `topics` the creation of partitions), is forced into the state, and each reason is counted.

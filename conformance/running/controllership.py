@@ -26,8 +26,7 @@ def replay_controllership(
     order: OrderedLines, brokers: Iterable[int], version: str, switches: Mapping[str, object],
     rest: AtRest | None = None,
 ) -> ReplayResult:  # fmt: skip
-    """Replays the controllership of a cluster, up to the first misfit; then checks its final
-    state."""
+    """Replays one cluster's controllership, up to the first misfit; then checks its end."""
     ids = sorted(brokers)
     recorded = system("election").recorded(version, switches)
     moves = CompiledSteps(recorded, {"brokers": len(ids)}, frozenset())

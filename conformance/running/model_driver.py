@@ -99,8 +99,7 @@ class ModelDriver(ABC):
         return self.moves.twin.explain(requirement, self.ledger.state(), values)
 
     def force(self, reason: str, *cells: tuple[str, Index, int]) -> None:
-        """Forces what the model abstracts from into its state, without fields that this release
-        lacks."""
+        """Forces what the model abstracts from, without fields that this release lacks."""
         changes = [
             (self.numbers[name], index, code) for name, index, code in cells if name in self.numbers
         ]

@@ -56,8 +56,7 @@ class StateWrite:
 
 @dataclass
 class OrderedLines:
-    """Lines in an order that satisfies every "after"; `stuck` are those that wait for each
-    other."""
+    """Lines in an order that satisfies each "after"; `stuck` are those that wait for each other."""
 
     lines: list[TraceLine] = field(default_factory=list)
     stuck: list[TraceLine] = field(default_factory=list)

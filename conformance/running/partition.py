@@ -98,8 +98,7 @@ class ReplicationJudge:
         self.moves.ledger.is_keyed = False
 
     def replay(self, partition: str) -> ReplayResult:
-        """Replays one partition, up to the first line that does not fit; then checks its final
-        state."""
+        """Replays one partition, up to the first misfit; then checks its final state."""
         self.moves.ledger.load({})
         replay = PartitionReplay(self, partition)
         if (check := self.at_the_end) is not None:

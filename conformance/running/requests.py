@@ -1,13 +1,12 @@
 """Checks that the controller handles each request that operators put into ZooKeeper.
 
 A controller handles watch notifications in the order of ZooKeeper's writes. So once it has created
-the states of topics that are newer than a request to move partitions, it must have handled the
-request, and a write of the controller shows that: of an assignment that the request names, or of
-the request.
+states of topics that are newer than a request to move partitions, it must have handled the request,
+and a write of it shows that: of an assignment that the request names, or of the request.
 
-After a controller has deleted a request's znode it looks for another one without a notification,
-and a notification may come between the two. So one newer topic is no proof: two are, the second
-created after the controller had written the state of the first.
+After a controller has deleted a request's znode it looks for another without a notification, and a
+notification may come between the two. So one newer topic is no proof: two are, the second created
+after the controller had written the state of the first.
 """
 
 from __future__ import annotations

@@ -330,8 +330,7 @@ def traced_run(
 
 
 def _controller_dies(simulator: WideSimulator) -> bool:
-    """Ends the controller for good: others must notice. False if there is none, or others are
-    needed."""
+    """Ends the controller for good: others must notice. False if none, or if it is needed."""
     world = simulator.world
     held = [number for number, node in world.running() if node.controller.active and node.alive]
     if not held or len(world.running()) < len(world.nodes):

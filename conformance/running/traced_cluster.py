@@ -36,8 +36,7 @@ SETTINGS = {
 
 @contextmanager
 def traced_cluster(folder: Path, **settings: str) -> Iterator[Cluster]:
-    """Runs brokers that trace, with a topic of one partition of three replicas; stops them at the
-    end."""
+    """Runs brokers that trace, with one partition of three replicas; stops them at the end."""
     named = SETTINGS | {name.replace("_", "."): value for name, value in settings.items()}
     state = new_state(BROKERS, DEFAULT, "embedded", settings=named)
     state.trace = True
