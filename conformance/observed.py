@@ -47,8 +47,7 @@ class Observed:
         return int(self.whole["brokers"][broker]["leader"])
 
     def show(self, leaves: Mapping[str, Any]) -> dict[Place, int | None]:
-        """Applies changed leaves; returns the changed places with their codes, None if blank
-        now."""
+        """Applies changed leaves; returns the changed places and their codes, None if blank now."""
         touched: dict[str, None] = {}
         for path, value in leaves.items():
             where = self._leaves.get(path)

@@ -2,13 +2,13 @@
 
 A controller's event thread logs what it does about an event, and each channel's thread logs what it
 sends. A request enters a channel where the event thread first names it; the channel's thread logs
-the correlation ids under which it was sent, once or more often, and its content. Requests that name
-no partition are logged up to 2.5 only by the channel's thread: they are placed where the controller
-makes such requests.
+the correlation ids under which it was sent, once or more often, and its content. Up to 2.5 only the
+channel's thread logs requests that name no partition: they are placed where the controller makes
+such requests.
 
 An event without an effect has no log line, so only events with an effect are traced
 (`UNSEEN_OF_CONTROLLERS`). The log says which registrations a controller read; ZooKeeper's own log
-says from which zxid on these can have been read.
+says from which zxid on.
 
 Source: `KafkaController`, `ControllerChannelManager` (its `RequestSendThread`, and
 `sendRequestsToBrokers`).

@@ -61,6 +61,5 @@ def checkpoint_of(data: Path, topic: str) -> int | None:
 
 
 def write_checkpoint(data: Path, topic: str, offset: int) -> None:
-    """Writes an earlier high watermark of partition 0: the state of a disk that lost the newer
-    one."""
+    """Writes an earlier high watermark of partition 0, as if the disk lost the newer one."""
     (data / CHECKPOINT).write_text(f"0\n1\n{topic} 0 {offset}\n")

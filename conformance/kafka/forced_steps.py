@@ -482,10 +482,9 @@ class StepForcer:
     def expires(self, step: ReplayStep) -> str:
         """The session ends in ZooKeeper; at once if the process is gone.
 
-        The session of a live process ends when a later step needs it: only the controller sees its
-        end, and the lab plays the controller; and a broker without a session creates no log,
-        because it reads the topic's configuration first (`LogManager.getOrCreateLog`), which the
-        model leaves out.
+        A live process's session ends when a later step needs it: only the controller sees its end,
+        and the lab plays the controller; and a broker without a session creates no log, because it
+        reads the topic's configuration first (`LogManager.getOrCreateLog`), which the model omits.
         """
         broker = step.argument("broker")
         if step.before.at("up", broker):

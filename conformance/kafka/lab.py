@@ -108,8 +108,7 @@ class Lab(Processes):
         folder: Path, release: KafkaRelease, brokers: Sequence[int], home: Path | None = None,
         settings: dict[str, str] | None = None, ours: Sequence[int] = (),
     ) -> Lab:  # fmt: skip
-        """Creates a lab on ports that are free now; NotFetched and NoJava before anything is
-        created.
+        """Creates a lab on ports that are free now; NotFetched and NoJava before any file.
 
         ClusterError for a release that our own brokers (``ours``, of ``brokers``) do not know.
         """
@@ -334,8 +333,7 @@ class Lab(Processes):
     # Waiting
 
     def await_zookeeper(self, patience_s: float = 60.0) -> None:
-        """Waits until ZooKeeper serves; ClusterError, with its last lines, if it ends or does
-        not."""
+        """Waits until ZooKeeper serves; ClusterError, with its last lines, if it does not."""
         own = f"dataDir={self.folder / ZOOKEEPER / 'data'}"
         deadline = time.monotonic() + patience_s
         while own not in four_letters(self.state.zookeeper, "conf"):

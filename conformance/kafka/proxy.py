@@ -56,11 +56,9 @@ class MessageGate:
     # What brokers' connections do
 
     def passes(self, message: Message, alive: Callable[[bool], bool]) -> tuple[bool, int]:
-        """Waits until the message may go on. Returns whether it may, and how often (2: a
-        duplicate).
+        """Waits until the message may go on. Returns whether it may, and how often (2: duplicate).
 
-        ``alive``: is there still a way for it? The sender's end does not count for a claimed
-        message.
+        ``alive``: is there still a way for it? A claimed message needs no sender.
         """
         with self._changed:
             message.number = next(self._numbers)
@@ -100,7 +98,7 @@ class MessageGate:
             self._rules.insert(0, rule)
 
     def apply(self, line: MessageRule | ReleaseMessage) -> None:
-        """Applies a schedule's line about messages. LookupError if none is held, or comes in
+        """Applies a schedule's line about messages. LookupError if none is held or comes in
         time."""
         if isinstance(line, MessageRule):
             self.add(line)

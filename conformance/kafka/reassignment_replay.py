@@ -374,8 +374,7 @@ def _errors(answer: Message | None) -> str:
 def replay_move(
     run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, on_step: OnStep
 ) -> ReplayedOnKafka:
-    """Replays a run of `reassignment` on a new cluster in ``folder``; no process runs
-    afterwards."""
+    """Replays a run of `reassignment` on a new cluster in ``folder``; nothing runs afterwards."""
     answers: dict[tuple[int, int], Message] = {}
     epochs: list[tuple[str, int]] = []
 

@@ -128,8 +128,7 @@ def lab_of_a_run(
 class RunReplay(ABC):
     """The replay of one run. A subclass takes steps (`do`) and returns what is observed (`real`).
 
-    ``observed``: fields observed of real processes. Other fields that a claim reads are the
-    model's.
+    ``observed``: fields observed of real processes. A claim reads all others from the model.
     """
 
     observed: tuple[str, ...] = ()

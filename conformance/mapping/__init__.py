@@ -28,7 +28,7 @@ MAPPED = ("cluster", "election", "reassignment", "replication", "topics")
 
 
 def map_of(system: str) -> SystemMap:
-    """The map of a system. KeyError for one that has none."""
+    """The map of a system. KeyError for a system that has none."""
     if system not in MAPPED:
         raise KeyError(f"no map of {system}; there are {', '.join(MAPPED)}")
     found: SystemMap = import_module(f"conformance.mapping.{system}").MAP

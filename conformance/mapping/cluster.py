@@ -1,8 +1,8 @@
 """The map of `cluster`: whole controllers, effect by effect (`impl.world.staged.staged_cluster`).
 
-What a controller's thread has still to do is on its stack, in the middle of Kafka's procedures; the
-model has it as sets of the partition's `context`. So the facts of a controller are read from its
-memory and from the frames of its suspended event (`conformance.mapping.cluster_thread`).
+The remaining work of a controller's thread is on its stack, in the middle of Kafka's procedures;
+the model has it as sets in the partition's `context`. So the facts of a controller are read from
+its memory and from the frames of its suspended event (`conformance.mapping.cluster_thread`).
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ UNOBSERVED: dict[str, str] = {
 
 
 def facts(world: StagedCluster) -> Facts:
-    """ZooKeeper, brokers, controllers and what is under way, as facts of the model's `cluster`."""
+    """ZooKeeper, brokers, controllers and what is in flight, as facts of the model's `cluster`."""
     table = FactTable()
     _zookeeper(table, world)
     for broker, server in world.nodes.items():

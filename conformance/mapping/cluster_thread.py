@@ -1,7 +1,7 @@
-"""The state of a controller's event thread, in the terms of the model's `cluster`.
+"""Reads the state of a controller's event thread, in the terms of the model's `cluster`.
 
-The event is suspended at an effect, in the middle of Kafka's procedures. What it has still to do is
-read from their frames: the loops that they are in, what they have read, and what they have written.
+The event is suspended at an effect, in the middle of Kafka's procedures. Its remaining work is read
+from their frames: the loops that they are in, what they have read, and what they have written.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ REPORTS = {
 
 
 def suspends(thread: ControllerThread, place: SuspensionPoint) -> bool:
-    """The grain of `cluster`: where an event of a controller is suspended."""
+    """Whether an event of a controller is suspended at this place, at the grain of `cluster`."""
     effect = place.effect
     if isinstance(effect, JournalReport):
         if place.is_done:
@@ -176,8 +176,8 @@ class EventProgress:
     """What an event has done and still has to do; nothing without an event.
 
     ``read`` and ``written`` are zkVersions by partition; ``found`` are the partitions that the
-    batch tells of; ``going`` the brokers whose replicas are to go offline, by partition;
-    ``stopped`` the partitions of which a broker that shuts down is sent StopReplica alone.
+    batch is about; ``going`` the brokers whose replicas are to go offline, by partition;
+    ``stopped`` the partitions for which a broker that shuts down is sent only StopReplica.
     """
 
     label: str = ""
@@ -201,7 +201,7 @@ class EventProgress:
 
 
 def progress(thread: ControllerThread) -> EventProgress:
-    """The task of the model at which a controller's thread is."""
+    """The model's task in which a controller's thread is suspended."""
     place = thread.place
     if place is None:
         return EventProgress()
@@ -440,7 +440,7 @@ Known = tuple[tuple[str, ...], dict[str, int]]
 
 
 def next_of(thread: ControllerThread) -> Known:
-    """The transitions that a suspended event's next act may be, and what it is about."""
+    """The transitions that the next action of a suspended event may be, and its subject."""
     now = progress(thread)
     about: dict[str, int] = {}
     if now.partition is not None:

@@ -1,7 +1,8 @@
 """The map of `election`: brokers become controller, write, are deposed (`impl.world.stepped`).
 
-The model says less than ZooKeeper and Kafka do in some places, so that it can be proved for any
-number of brokers: it allows more. Each is a row's `why`, and the implementation is driven along.
+In some places the model is less strict than ZooKeeper and Kafka, so that it can be proved for any
+number of brokers: it allows more. Each such place is a row's `why`, and the implementation is
+driven along.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The map of `reassignment`: a partition that moves, write by write (`impl.world.stepped`).
 
-What a controller is about to do, its task in the model, follows from where its event is suspended:
-the procedures that it is in, and the effect that comes next. A step of the model is what it does
+A controller's next action, its task in the model, is derived from where its event is suspended: the
+procedures on its stack, and the next effect. One step of the model is what the controller does
 until it is suspended again, or done.
 """
 
@@ -314,7 +314,7 @@ TASK = {"reads_zookeeper": "none", "deleting": "leaving", "discards": "replacing
 
 
 def task_of_controller(thread: ControllerThread) -> str | None:
-    """What a controller is about to do; None if it is not the controller."""
+    """The task that a controller is about to do; None if it is not the controller."""
     place = thread.place
     if place is None or _deletes(thread):
         return "idle" if thread.controller.active else None
@@ -386,7 +386,7 @@ def _leaving(thread: ControllerThread, task: str) -> set[int]:
 
 
 def facts(world: SteppedCluster) -> Facts:
-    """ZooKeeper, the controllers' memories, what is under way, and what brokers hold."""
+    """ZooKeeper, the controllers' memories, what is in flight, and what brokers hold, as facts."""
     table = FactTable()
     table.put("zk.controller", (), wait(world.admin.controller()) or 0)
     table.put("zk.epoch", (), world.epoch())

@@ -1,7 +1,8 @@
 """The map of `replication`: which step is which transition, field by field.
 
-The default is one model step a step of the implementation. Every exception is a row here, with its
-reason: steps the model does not see (*silent*), and steps whose outcome names the transition.
+By default one step of the implementation is one step of the model. Every exception is a row here,
+with its reason: steps that the model does not see (*silent*), and steps whose outcome decides which
+transition they are.
 """
 
 from __future__ import annotations
@@ -217,13 +218,13 @@ def abstract(observation: Mapping[str, Any], release: Release | None = None) -> 
 def section_facts(
     observation: Mapping[str, Any], release: Release | None = None
 ) -> dict[str, Callable[[FactTable], None]]:
-    """The parts of an observation that stand alone, each with what puts its facts into a table.
+    """The independent parts of an observation, each with what puts its facts into a table.
 
-    Up to 2.1 a controller's requests reach whoever has a broker's id, whatever registration they
-    were made for (KIP-380). Up to 0.10 a log keeps no epochs: the last record tells its own.
+    Up to 2.1 a controller's requests reach the broker with a given id, whatever registration they
+    were made for (KIP-380). Up to 0.10 a log stores no epochs: its last record has the epoch.
 
-    A part is named by what the paths of its leaves begin with; the caches of the controllers, which
-    are held against the registrations, are parts of their own. The observation may change in place.
+    A part is named by the prefix of its leaves' paths; the caches of the controllers, which are
+    compared with the registrations, are parts of their own. The observation may change in place.
     """
     zookeeper, network = observation["zookeeper"], observation["network"]
     fenced = release is None or release.since("2.2")

@@ -49,7 +49,7 @@ class StepRow:
     possible_now: PossibleNow | None = None
 
     def is_unmodelled(self, world: Any, args: Sequence[int]) -> bool:
-        """The model has no such step, or none now."""
+        """Whether the model has no such step, or none now."""
         if self.beyond is not None:
             return True
         return self.possible_now is not None and not self.possible_now(world, *args)[0]
@@ -91,12 +91,13 @@ NOT_FENCED_AT_THE_END = (
 
 @dataclass(frozen=True)
 class Family:
-    """A part of a system's graph that is small enough to be walked whole: one family of faults.
+    """A part of a system's graph that is small enough to be walked completely: one family of
+    faults.
 
-    `bounds` are those that differ from the map's small ones. The walk starts where the steps
-    `start` lead to, and takes no transition of `without`. `why` says what it is for. What
-    `is_large` takes minutes. `since` is the first release in which the two sides are alike in it.
-    `only_alike`: what the map says of a run that is not alike is counted, and not walked.
+    `bounds` are those that differ from the map's small ones. The walk starts after the steps
+    `start`, and takes no transition of `without`. `why` says what it is for. If `is_large`, it
+    takes minutes. `since` is the first release in which the two sides are alike in it.
+    `only_alike`: runs that the map declares not alike are counted, and not walked.
     """
 
     why: str
@@ -114,21 +115,22 @@ class SystemMap:
     """The implementation at the grain of one system of the model.
 
     `world` makes a world for bounds and a version; `facts` reads one as facts of the model;
-    `unobserved` are the fields that it does not show, each with the reason; `switches` are what the
-    model is recorded with beside its version. `small` are the bounds of a graph that is walked
-    whole. `left_out` says of transitions why the world cannot be driven to them; within bounds that
-    reach one, that is a mismatch. `leader_of` says of a world whom a broker takes for the leader.
-    `families` are parts of the graph by name. `not_from_the_start` says of bounds, and
-    transitions that are left out, why the graph is walked in such a part alone, None if it is
-    walked from the initial state. `not_alike` says of a
-    version and a run of transitions why the two sides differ in it on purpose, None if they do not.
-    `in_releases` says of transitions that no release has as what its presets have them.
-    `walked_since` is the first release whose whole graph is alike; of earlier ones stories may be.
+    `unobserved` are the fields that it does not show, each with the reason; `switches` are the
+    model's switches beside its version. `small` are the bounds of a graph that is walked
+    completely. `left_out` says why the world cannot be driven to some transitions; within bounds
+    that reach one, that is a mismatch. `leader_of` gives the leader that a broker knows in a world.
+    `families` are parts of the graph by name. `not_from_the_start` says, for bounds and transitions
+    that are left out, why the graph is walked only in such a part; None if it is walked from the
+    initial state. `not_alike` says, for a version and a run of transitions, why the two sides
+    differ in it on purpose; None if they do not. `in_releases` gives, for transitions that no
+    release has, those of the presets. `walked_since` is the first release whose whole graph is
+    alike; stories may be of earlier ones.
 
-    Faults that any release may meet, and configurations, are for stories alone, not for walks:
-    `story_switches` names such switches with the values that `story_world` makes a world for; it
-    takes the steps of `more_rows` as well. `faulty` says of switches that presets have as fixed
-    from which release on, and up to which, releases and the implementation have the fault.
+    Faults that any release may meet, and configurations, are only for stories, not for walks:
+    `story_switches` names such switches with the values that `story_world` makes a world for; that
+    world takes the steps of `more_rows` as well. `faulty` gives the switches that presets have as
+    fixed, with the release from which on, and the one up to which, releases and implementation have
+    the fault.
     """
 
     system: str
@@ -153,7 +155,7 @@ class SystemMap:
     faulty: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def where(self, version: str, switches: Mapping[str, object]) -> SystemMap:
-        """The map for a protocol with these switches beside its version, as far as it can be."""
+        """The map for a protocol with these switches beside its version, as far as possible."""
         given = {one: value for one, value in switches.items()
                  if value in self.story_switches.get(one, ())}  # fmt: skip
         about = replace(self, switches={**self.switches_of(version), **given}, faulty={})
@@ -163,7 +165,7 @@ class SystemMap:
                        world=lambda bounds, known: story_world(bounds, known, given))  # fmt: skip
 
     def switches_of(self, version: str | None) -> dict[str, object]:
-        """What the model is recorded with beside a version."""
+        """The switches of the model beside a version."""
         release = Release.of(version or DEFAULT)
         faults = [one for one, (since, until) in self.faulty.items()
                   if release.since(since) and not release.since(until)]  # fmt: skip
@@ -180,7 +182,7 @@ class SystemMap:
 
     @cached_property
     def may_be_silent(self) -> tuple[str, ...]:
-        """The steps of one broker that may change nothing which the model sees."""
+        """The steps of one broker that may change nothing that the model sees."""
         return tuple(
             each.step
             for each in self.rows.values()
@@ -210,11 +212,11 @@ class FactTable:
         self.found: Facts = {}
 
     def put(self, field: str, index: tuple[int, ...], code: int | bool, blank: int = 0) -> None:
-        """A value of a leaf, unless it is the blank one."""
+        """Adds the value of a leaf, unless it is the blank one."""
         if int(code) != blank:
             self.found[field, index] = int(code)
 
     def members(self, field: str, index: tuple[int, ...], members: Any) -> None:
-        """Put the members of a set."""
+        """Adds the members of a set."""
         for member in members:
             self.found[field, (*index, int(member))] = 1

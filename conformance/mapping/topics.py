@@ -1,6 +1,6 @@
 """The map of `topics`: a topic's life, batch by batch, fault by fault (`impl.world.stepped`).
 
-What a controller is about to do is found from where it is suspended (`topics_tasks`); a step of the
+A controller's next action is derived from where it is suspended (`topics_tasks`); one step of the
 model is what it does until it is suspended again, or is done.
 """
 
@@ -167,7 +167,7 @@ WATCHES = {"topics", "partitions", "deletions"}
 
 
 def facts(world: SteppedCluster) -> Facts:
-    """ZooKeeper, the controllers' memories, what is under way, and what brokers hold."""
+    """ZooKeeper, the controllers' memories, what is in flight, and what brokers hold, as facts."""
     table = FactTable()
     owner = wait(world.admin.controller())
     table.put("zk.controller", (), owner or 0)

@@ -1,8 +1,8 @@
 """Subgraphs of `topics` that are walked completely, one family of faults each.
 
-The graph of two controllers, a crash and an expired session has millions of edges. What no fault of
-a family can interfere with is left out here: who looks for deletions under failover does not need
-the topic to be created again and again.
+The graph of two controllers, a crash and an expired session has millions of edges. Each family
+leaves out what its fault cannot interfere with: a family about deletions under failover does not
+need the topic to be created again and again.
 """
 
 from __future__ import annotations

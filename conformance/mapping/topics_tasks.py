@@ -1,7 +1,7 @@
 """The next task of a controller in `topics`, derived from where its event is suspended.
 
-A task of the model is the start or the middle of a batch. It is known by the stack frames of the
-suspended event, and by the effect that it waits for.
+A task of the model is the start or the middle of a batch. It is recognized by the stack frames of
+the suspended event, and by the effect that it waits for.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _in_change(run: ControllerRun, frames: Frames) -> str:
 
 
 def gone(frames: Frames) -> int:
-    """The broker that failed, or asks to go, in what the controller does at present; or 0."""
+    """The broker that failed or shuts down, in the controller's present event; or 0."""
     if batches.SHUTS_DOWN in frames:
         return int(frames[batches.SHUTS_DOWN].f_locals["broker"])
     if batches.FAILED in frames and batches.RESUMES not in frames:
@@ -82,7 +82,7 @@ def gone(frames: Frames) -> int:
 
 
 def returns(frames: Frames) -> tuple[int, int]:
-    """The broker that failed and had registered anew, and the epoch of that; or 0, 0."""
+    """The broker that failed and had registered anew, and its new broker epoch; or 0, 0."""
     if batches.CHANGED not in frames or batches.STARTED in frames:
         return 0, 0
     change = frames[batches.CHANGED].f_locals

@@ -43,7 +43,7 @@ class ChangeNotes(LineNotes):
 
     @staticmethod
     def noted(notes: bytearray) -> object:
-        """What instrumented code calls."""
+        """The object that instrumented code calls."""
         return _Noted(notes)
 
 

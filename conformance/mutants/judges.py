@@ -1,7 +1,7 @@
-"""Judges of mutants: short checks beside the model, by name, with the mutants that differ in each.
+"""Judges of mutants: short checks against the model, by name, with the mutants that differ in each.
 
-A judge compares the implementation with the model for a part of a second. Which mutants differ in
-the run of each is measured once (`reach`); a mutant is put before those, and no others.
+A judge compares the implementation with the model for a fraction of a second. `reach` measures once
+which mutants differ in the run of each judge; a mutant is tried with those judges only.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ Judgement = tuple[str, str]
 
 @dataclass(frozen=True)
 class Judge:
-    """`compare` gives the first difference in a line, or nothing; or it raises one."""
+    """A judge. `compare` returns the first difference as a line, or nothing; or it raises one."""
 
     name: str
     kind: str
@@ -188,7 +188,7 @@ class Judge:
         return self.kind.startswith((OF_LOGS, OF_CLAIMS))
 
     def judge(self) -> Judgement:
-        """What it says of the implementation in this process."""
+        """Runs the judge on the implementation in this process; returns its result."""
         try:
             why = self.compare()
         except Mismatch as mismatch:
@@ -362,7 +362,7 @@ OF_ONE_PARTITION = tuple(
 
 
 def judge(names: Iterable[str] = tuple(JUDGES)) -> Judgement:
-    """What conformance says of the implementation in this process: the first that notices."""
+    """The first difference that the judges find in this process's implementation."""
     for name in names:
         said = JUDGES[name].judge()
         if said[0]:
@@ -382,10 +382,10 @@ class DifferingJudges:
 def reach(
     progress: Callable[[str], None] = lambda _: None, file: Path | None = None
 ) -> tuple[Judgement, DifferingJudges]:
-    """What is said of the implementation as it is, and in which judges which mutant differs.
+    """What the judges say of the unchanged implementation, and in which judges each mutant differs.
 
-    What was measured is kept in the file, if there is one, and not measured again: only one judge
-    of each kind looks once more. What is compiled for the model's side meanwhile is there for the
+    Measurements are stored in the file, if there is one, and not repeated: only one judge of each
+    kind runs once more. What is compiled for the model's side meanwhile is available to the
     children that are forked later.
     """
     keys = {module: [one.key for one in mutants_of(module)] for module in MODULES}
@@ -423,13 +423,15 @@ class CaughtByModule:
         self._all: Counter[str] = Counter()
 
     def note(self, module: str, judge: str) -> None:
-        """A judge noticed a mutant of a module; nothing for a survivor, or for one that hangs."""
+        """Notes that a judge caught a mutant of a module; nothing for a survivor or one that
+        hangs."""
         if judge in JUDGES:
             self._of[module, judge] += 1
             self._all[judge] += 1
 
     def worth(self, module: str, judge: str, seconds: float) -> float:
-        """What may be expected of a judge in a second; who has not noticed any yet has a chance."""
+        """The expected catches of a judge in a second; a judge without any catch yet has a
+        chance."""
         likely = self._of[module, judge] + self._all[judge] / 5 + 1 / 5
         return likely / max(seconds, SHORTEST_S)
 
@@ -441,10 +443,10 @@ def _drawn(mutant: Mutant, name: str) -> bytes:
 def in_order(
     mutant: Mutant, reached: DifferingJudges, catches: CaughtByModule
 ) -> tuple[list[str], list[str]]:
-    """The judges in whose run a mutant differs: those that look first, and the rest.
+    """The judges in whose run a mutant differs, in two groups: those that run first, and the rest.
 
-    Of each kind some are drawn, by the mutant's name: mutants of one line meet different walks.
-    Who is worth most goes first; then logs and claims are looked at, and plain rules go last.
+    Of each kind some are drawn, by the mutant's name: mutants of one line get different walks. The
+    judge of most worth runs first; logs and claims follow, and plain rules run last.
     """
     kinds: dict[str, list[str]] = {}
     for name in reached.judges.get(mutant.key, ()):

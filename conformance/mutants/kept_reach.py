@@ -1,7 +1,7 @@
-"""A file of what the judges of mutants run, which takes minutes to measure.
+"""A file that stores what the judges of mutants run, which takes minutes to measure.
 
 One JSON object a line: a head with a digest of all code and data that a judge depends on, then the
-judges in order. A file of other code, or one that is damaged, is written anew.
+judges in order. A file for other code, or a damaged one, is written anew.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ READ = ("conformance", "impl", "model", "specs", "tests/data/vectors")
 
 @dataclass(frozen=True)
 class JudgeRun:
-    """What a judge takes and runs: seconds of processor time; by module, the numbers of the mutants
+    """The measurement of a judge: seconds of processor time; by module, the numbers of the mutants
     that differ."""
 
     seconds: float
@@ -45,7 +45,7 @@ _KEPT = ("score.json", "survivors.json", "not_walked.json")
 
 
 class KeptReach:
-    """What was measured so far, by judge; without a file it is kept in memory alone."""
+    """The measurements so far, by judge; without a file they are kept in memory only."""
 
     def __init__(self, file: Path | None) -> None:
         self.file, self.measured = file, dict[str, JudgeRun]()
@@ -59,7 +59,7 @@ class KeptReach:
             file.write_text(json.dumps(head) + "\n", encoding="utf-8")
 
     def add(self, judge: str, seconds: float, differ: Mapping[str, set[int]]) -> JudgeRun:
-        """Keep what was measured of a judge."""
+        """Stores the measurement of a judge."""
         some = {module: sorted(numbers) for module, numbers in differ.items() if numbers}
         found = self.measured[judge] = JudgeRun(round(seconds, 3), some)
         if self.file is not None:

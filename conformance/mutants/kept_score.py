@@ -1,6 +1,6 @@
-"""The mutation score of the last large run, by module, with a digest of each module's code.
+"""Stores the mutation score of the last large run, by module, with a digest of each module's code.
 
-A module whose code has changed since is no part of the score any more, until it is measured again.
+A module whose code has changed since does not count in the score until it is measured again.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def keep_score(trials: Iterable[MutantTrial], population: int, file: Path = FILE) -> None:
-    """Write the score of a run; the same trials give the same file."""
+    """Writes the score of a run; the same trials give the same file."""
     counted = {module: [0, 0] for module in MODULES}
     for trial in trials:
         module = trial.key.split(" ", 1)[0]

@@ -1,8 +1,7 @@
-"""A file of finished trials, so that an interrupted run goes on where it stopped.
+"""A file of finished trials, so that an interrupted run continues where it stopped.
 
-One JSON object a line: a head with what was judged, then the trials in order. What is judged is
-identified by a digest of the implementation's text: trials of another text say nothing about this
-one.
+One JSON object a line: a head that identifies the code by a digest of the implementation's text,
+then the trials in order. Trials of another text say nothing about this one.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def digest() -> str:
 
 
 class KeptTrials:
-    """Trials by key; each one that is added is in the file at once."""
+    """Trials by key; each one that is added is written to the file at once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -79,7 +78,7 @@ class KeptTrials:
         return found
 
     def add(self, trial: MutantTrial) -> None:
-        """Keep a trial that was just made."""
+        """Adds a trial that was just made."""
         self.trials[trial.key] = trial
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(as_data(trial), ensure_ascii=False) + "\n")

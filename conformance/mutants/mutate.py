@@ -1,8 +1,8 @@
-"""Systematic mutants: one small change of the implementation's text each.
+"""Makes systematic mutants: each is one small change of the implementation's text.
 
-A mutant replaces the code of one function in a running process, so that nothing is written to disk,
-nothing is imported again, and a forked child can judge it at once. The tools that exist run a whole
-test suite for each mutant; here conformance alone is the judge.
+A mutant replaces the code of one function in a running process, so nothing is written to disk or
+imported again, and a forked child can judge it at once. Existing tools run a whole test suite for
+each mutant; here conformance alone is the judge.
 """
 
 from __future__ import annotations
@@ -69,19 +69,20 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """What stays when lines move: the label without its line, numbered where needed."""
+        """The part of the label that stays when lines move: without its line, numbered where
+        needed."""
         nth = f" ({self.nth})" if self.nth > 1 else ""
         return f"{self.module} {self.function}: {self.before} → {self.after}{nth}"
 
     def apply(self) -> None:
-        """Replace the function's code in this process, for good."""
+        """Replaces the function's code in this process, permanently."""
         function_named(self.module, self.function).__code__ = self.make()
 
 
 def function_named(module: str, name: str) -> FunctionType:
-    """A function or method of a module; of a property, what reads it; of a cache, what fills it.
+    """A function or method of a module; for a property its getter, for a cache the cached function.
 
-    A cache is emptied: what it holds is of the code before.
+    The cache is cleared, because it holds results of the original code.
     """
     found: Any = importlib.import_module(module)
     for part in name.split("."):
@@ -103,7 +104,7 @@ Change = tuple[str, ast.AST, Callable[[ast.AST], ast.AST]]
 
 @cache
 def mutants_of(module: str) -> tuple[Mutant, ...]:
-    """Every mutant of a module, in the order of its text."""
+    """All mutants of a module, in the order of its text."""
     source = inspect.getsource(importlib.import_module(module))
     tree = ast.parse(source)
     found: list[Mutant] = []
@@ -122,7 +123,7 @@ def mutants_of(module: str) -> tuple[Mutant, ...]:
 def changes_of(
     tree: ast.Module,
 ) -> Iterator[tuple[str, str, ast.AST, Callable[[ast.AST], ast.AST]]]:
-    """Function, kind, node and what changes it, of every mutant in the order of the text."""
+    """Function, kind, node and replacement of every mutant, in the order of the text."""
     for name, function in _functions(tree, ""):
         for change in _changes(function):
             yield name, *change
@@ -285,9 +286,9 @@ def _code(module: CodeType, name: str) -> CodeType:
 
 
 def sample(mutants: list[Mutant], size: int, seed: int) -> list[Mutant]:
-    """That many mutants, drawn from modules and kinds in proportion; all if there are fewer.
+    """Draws that many mutants, from modules and kinds in proportion; all if there are fewer.
 
-    In the order in which they are drawn: the first of them are a smaller sample.
+    They are in the order of drawing: the first of them are a smaller sample.
     """
     strata: dict[tuple[str, str], list[Mutant]] = {}
     for mutant in mutants:

@@ -1,7 +1,7 @@
-"""Historic bugs of Kafka planted in the implementation: each is a fix removed.
+"""Historical bugs of Kafka planted in the implementation: each removes a fix.
 
-Each is one place of the implementation as it would be if the fix had never been made. An entry of
-the zoo whose place the world does not have is listed with the reason.
+Each is one place of the implementation as it would be without the fix. An entry of the zoo whose
+place the world does not have is listed with the reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from impl.zookeeper.znode import ANY_VERSION, Op
 
 @dataclass(frozen=True)
 class PlantedBug:
-    """An entry of the zoo, and what replaces which parts."""
+    """An entry of the zoo, with the parts of the code that it replaces and their replacements."""
 
     id: str
     parts: tuple[tuple[type | ModuleType, str, Any], ...]
@@ -37,7 +37,7 @@ class PlantedBug:
         return f"{self.id}: {', '.join(places)}"
 
     def apply(self) -> None:
-        """Plant it in this process, for good."""
+        """Plants the bug in this process, permanently."""
         for owner, name, replacement in self.parts:
             setattr(owner, name, replacement)
 

@@ -1,4 +1,4 @@
-"""Trials: a mutant in a forked child, judged by conformance; and the score of many."""
+"""Trials: a mutant in a forked child, judged by conformance; and the score of many trials."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ MOST_MEMORY = 1 << 30
 
 @dataclass(frozen=True)
 class MutantTrial:
-    """What became of one mutant; `by` is empty for one that survived.
+    """The result for one mutant; `by` is empty for one that survived.
 
-    `key` is what it is known by in the table of survivors and in a file to resume from. `why` is
-    the first difference; of a survivor, why nobody could notice, where that is so.
+    `key` identifies it in the table of survivors and in a file to resume from. `why` is the first
+    difference; for a survivor, the reason why no judge can detect it, if known.
     """
 
     ALSO: ClassVar = parts("caught")
@@ -65,13 +65,13 @@ class MutantTrial:
 
     @property
     def caught(self) -> bool:
-        """Did conformance notice?"""
+        """Whether conformance caught it."""
         return bool(self.by)
 
 
 @dataclass(frozen=True)
 class MutationScore:
-    """How many of how many were caught, and where the true share lies (95 %)."""
+    """How many of how many mutants were caught, and the interval of the true share (95 %)."""
 
     caught: int
     tried: int
@@ -81,7 +81,7 @@ class MutationScore:
 
 @cache
 def survivors() -> dict[str, str]:
-    """Key of a mutant -> why nothing that may be observed changes with it."""
+    """Key of a mutant -> why it changes nothing that can be observed."""
     found: dict[str, str] = {}
     for entry in json.loads(SURVIVORS.read_text(encoding="utf-8")):
         for key in entry["mutants"]:
@@ -90,7 +90,7 @@ def survivors() -> dict[str, str]:
 
 
 def interval(caught: int, tried: int, z: float = 1.96) -> tuple[float, float]:
-    """Wilson's interval of a share; (0, 1) for nothing."""
+    """Wilson's interval of a share; (0, 1) without trials."""
     if not tried:
         return 0.0, 1.0
     share = caught / tried
@@ -101,12 +101,12 @@ def interval(caught: int, tried: int, z: float = 1.96) -> tuple[float, float]:
 
 
 def by_rule(trials: Iterable[MutantTrial]) -> int:
-    """How many of them nobody noticed but those that ask plain rules."""
+    """How many of them only plain rules caught."""
     return sum(one.by in JUDGES and JUDGES[one.by].kind in OF_RULES for one in trials)
 
 
 def by_logs(trials: Iterable[MutantTrial]) -> int:
-    """How many of them were noticed by logs, or by claims of the simulator, after some of the
+    """How many of them were caught by logs, or by claims of the simulator, after some of the
     model's walks of each kind."""
     return sum(one.by in JUDGES and JUDGES[one.by].is_beside_the_model for one in trials)
 
@@ -186,7 +186,7 @@ class _Child:
             raise RuntimeError("a mutant could not be planted; its process says why") from None
 
     def trial(self) -> MutantTrial:
-        """What became of it; waits for it."""
+        """Waits for the child, and returns its result."""
         try:
             by, why = self.here.recv()
         except EOFError:
@@ -201,7 +201,7 @@ class _Child:
         return MutantTrial(self.task.key, self.task.label, by, why, took)
 
     def end(self) -> None:
-        """It goes on no more."""
+        """Ends the child."""
         self.here.close()
         self.process.kill()
         self.process.join()
@@ -243,10 +243,11 @@ def _compiled_before_forking() -> None:
 def try_sample(
     mutants: Iterable[Mutant], reached: DifferingJudges, at_once: int = 1
 ) -> Iterator[MutantTrial]:
-    """Each mutant in a process of its own, before the judges in whose run it differs.
+    """Tries each mutant in a process of its own, with the judges in whose run it differs.
 
-    Some of them at once, in the order in which they end. Who notices most of a module in the least
-    time looks first. A survivor that has a reason is not put before those who look last.
+    Several run at once; results come in the order in which they end. The judge that catches most of
+    a module in the least time runs first. A survivor that has a reason is not tried with the last
+    judges.
     """
     explained, catches = survivors(), CaughtByModule()
     not_run: list[MutantTrial] = []
@@ -268,7 +269,7 @@ def try_sample(
 
 
 def try_planted(at_once: int = 1) -> Iterator[MutantTrial]:
-    """Each old bug before the judges of one partition, in its own process."""
+    """Tries each historical bug with the judges of one partition, in its own process."""
     _compiled_before_forking()
     tasks = (_Task(one.id, one.label, one.apply, OF_ONE_PARTITION) for one in PLANTED)
     yield from _tried(tasks, at_once, CaughtByModule())

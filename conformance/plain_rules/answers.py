@@ -1,7 +1,7 @@
-"""What a broker answers to controllers, followers and clients, as pure functions.
+"""A broker's answers to controllers, followers and clients, as pure functions.
 
-The systems refuse by steps of their own, which need no name for the error; here each error has
-Kafka's. Where a release differs, the caller says so by a switch of the function.
+The systems refuse a request by a step of its own, without the name of the error; here each error
+has Kafka's name. Where releases differ, the caller sets a parameter of the function.
 
 Source: ReplicaManager, Partition, DelayedProduce and KafkaApis (0.10 to 2.8).
 """
@@ -18,7 +18,7 @@ SETTLED_MS, AT_LEAST_EVERY_MS = 5_000, 60_000
 
 
 class FromTheFuture(ValueError):
-    """`IllegalStateException` (to 2.5.0): the broker never had the epoch that is named."""
+    """`IllegalStateException` (to 2.5.0): the broker never had the epoch that the request names."""
 
 
 def of_controller_epoch(sent: int, seen: int) -> str:
@@ -27,9 +27,9 @@ def of_controller_epoch(sent: int, seen: int) -> str:
 
 
 def of_broker_epoch(sent: int, own: int, takes_newer: bool = False) -> str:
-    """A request for an earlier registration is refused (KIP-380); -1 does not say for which.
+    """A request for an earlier registration is refused (KIP-380); -1 names none.
 
-    `takes_newer`: one for a registration that the broker has not heard of is obeyed (2.5.1).
+    `takes_newer`: a request for a registration that the broker does not know yet is obeyed (2.5.1).
     """
     if sent > own and not takes_newer:
         raise FromTheFuture(f"broker epoch {sent}, and the broker's own is {own}")
@@ -48,9 +48,9 @@ def of_leader_and_isr(sent: int, own: int, assigned: bool, disk_failed: bool = F
 def of_stop_replica(
     sent: int, own: int | None, disk_failed: bool, fenced: bool, may_be_equal: bool = False
 ) -> str:
-    """One partition; `own` is None where it is not hosted.
+    """One partition; `own` is None where the broker does not host it.
 
-    `fenced`: leader epochs count (2.6). `may_be_equal`: the same epoch will do (3.5).
+    `fenced`: leader epochs are checked (2.6). `may_be_equal`: the same epoch is accepted (3.5).
     """
     if disk_failed:
         return "KAFKA_STORAGE_ERROR"
@@ -62,9 +62,9 @@ def of_stop_replica(
 def of_leader_epoch(
     sent: int | None, own: int, leads: bool, leader_only: bool, no_leader: str
 ) -> str:
-    """A fetch, or a question for offsets, in a leader epoch (KIP-320): epochs count first.
+    """A fetch or a request for offsets in a leader epoch (KIP-320): epochs are checked first.
 
-    `no_leader` is the release's name for "I do not lead".
+    `no_leader` is the release's error of a broker that is not the leader.
     """
     if sent is not None and sent != own:
         return "FENCED_LEADER_EPOCH" if sent < own else "UNKNOWN_LEADER_EPOCH"
@@ -72,7 +72,7 @@ def of_leader_epoch(
 
 
 def before_append(acks: int, in_sync: int, least: int) -> str:
-    """Why a producer's records are not appended."""
+    """The error for which a producer's records are not appended."""
     if acks not in (-1, 0, 1):
         return "INVALID_REQUIRED_ACKS"
     return "NOT_ENOUGH_REPLICAS" if acks == -1 and in_sync < least else NONE
@@ -96,10 +96,10 @@ def high_watermark(
     before: int,
     isr_alone: bool,
 ) -> int:
-    """A leader's high watermark: the least end of those it waits for, and never less than before.
+    """A leader's high watermark: the lowest end of the replicas it waits for; it never decreases.
 
-    It waits for the ISR, and unless for the `isr_alone` (up to 0.10.1) for who was caught up within
-    the lag (ms): `known` has each follower's end, -1 if unknown, and when it was caught up.
+    It waits for the ISR and, unless `isr_alone` (up to 0.10.1), for replicas that were caught up
+    within the lag (ms): `known` has each follower's end, -1 if unknown, and when it was caught up.
     """
     ends = [
         end
@@ -110,9 +110,9 @@ def high_watermark(
 
 
 def is_out_of_sync(behind: bool, caught_up: int, now: int, lag: int, must_be_behind: bool) -> bool:
-    """A follower was not caught up for longer than the lag (ms).
+    """Whether a follower was not caught up for longer than the lag (ms).
 
-    `must_be_behind`: one that has all there is stays, however long ago that was (2.1).
+    `must_be_behind`: a follower with all records stays in the ISR, however long ago that was (2.1).
     """
     return now - caught_up > lag and (behind or not must_be_behind)
 
@@ -120,20 +120,21 @@ def is_out_of_sync(behind: bool, caught_up: int, now: int, lag: int, must_be_beh
 def is_under_replicated(
     isr: Collection[int], replicas: Collection[int], adding: Collection[int]
 ) -> bool:
-    """Fewer are in sync than should be; who is only being added need not be (2.4)."""
+    """Whether the ISR is too small; replicas that are only being added do not count (2.4)."""
     return len(isr) < len([one for one in replicas if one not in adding])
 
 
 def beside_the_least(in_sync: int, least: int) -> tuple[bool, bool]:
-    """Whether fewer than `min.insync.replicas` are in sync, and whether just so many are."""
+    """Whether the ISR is smaller than `min.insync.replicas`, and whether it is just as large."""
     return in_sync < least, in_sync == least
 
 
 def tells_of_isr_changes(now: int, changed: int, reported: int) -> bool:
-    """Time to tell the controller of ISR changes (ms): they have settled, or it is long ago."""
+    """Whether to report ISR changes to the controller (ms): none is recent, or the last report is
+    old."""
     return changed + SETTLED_MS < now or reported + AT_LEAST_EVERY_MS < now
 
 
 def is_imbalanced(not_led: int, preferred: int, percentage: int) -> bool:
-    """A broker does not lead too large a share of the partitions that prefer it."""
+    """Whether a broker does not lead too large a share of the partitions that prefer it."""
     return 100 * not_led > percentage * preferred

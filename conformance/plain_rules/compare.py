@@ -1,8 +1,9 @@
-"""The implementation's pure parts against the plain rules, for every small input.
+"""Compares the implementation's pure functions with the plain rules, for every small input.
 
-Walks and edges see a rule only where a run leads to it. Here each is asked by itself: the epoch
-cache, the cut of a follower's log, who may be refused and with which error, who is elected, where
-replicas are placed and moved. The same rules answer public cases (`conformance.vectors`).
+Walks and edges test a rule only where a run leads to it. Here each is tested by itself: the epoch
+cache, the truncation of a follower's log, which requests are refused and with which error, who is
+elected, where replicas are placed and moved. The same rules answer public cases
+(`conformance.vectors`).
 """
 
 from __future__ import annotations
@@ -50,11 +51,12 @@ Case = tuple[str, Any, Any]
 
 
 class RulesDiffer(AssertionError):
-    """A rule of the implementation is another; the message has the input."""
+    """A rule of the implementation differs; the message has the input."""
 
 
 def compare_rules() -> int:
-    """How many inputs were compared. RulesDiffer at the first on which the two sides differ."""
+    """Returns how many inputs were compared. RulesDiffer at the first on which the two sides
+    differ."""
     compared = 0
     for _, cases in RULES:
         for asked, model, impl in cases():
@@ -81,7 +83,7 @@ def _caches() -> Iterator[tuple[Entries, LeaderEpochFileCache, str]]:
 
 
 def epoch_caches() -> Iterator[Case]:
-    """What is entered, for every order of epochs and offsets; and that none is negative."""
+    """Compares the cache's entries, for every order of epochs and offsets; none may be negative."""
     distinct: dict[Entries, tuple[LeaderEpochFileCache, str]] = {}
     for mine, theirs, asked in _caches():
         yield asked, list(mine), theirs.entries
@@ -209,7 +211,7 @@ def _appended(size: int, offset: int) -> Iterator[Case]:
 
 
 def requests() -> Iterator[Case]:
-    """Which LeaderAndIsr is refused, and with which error, by its three epochs."""
+    """Compares which LeaderAndIsr is refused, and with which error, by its three epochs."""
     for broker_epoch, controller, leader in product((4, 5), range(3), range(3)):
         errors = (
             answers.of_broker_epoch(broker_epoch, 5),
@@ -232,7 +234,7 @@ def requests() -> Iterator[Case]:
 
 
 def producers() -> Iterator[Case]:
-    """Whether enough are in sync for acks=all."""
+    """Compares whether the ISR is large enough for acks=all."""
     for isr, least in product(((1,), (1, 2)), range(1, 4)):
         replicas = _in_role(1, "leader", 0)
         replicas.partition.isr, replicas.min_isr = isr, least
@@ -256,7 +258,7 @@ LISTS = [one for size in range(4) for one in permutations((1, 2, 3, 4), size)]
 
 
 def reassignments() -> Iterator[Case]:
-    """How a partition moves to a target, turns to another, and which targets are refused."""
+    """Compares how a partition moves to a target, changes its target, and which are refused."""
     for old, target, live in product(LISTS, LISTS, ((1, 2), (1, 2, 3, 4))):
         asked = f"from {old} to {target}, alive {live}"
         yield asked, moves.refusal(target, old, live), valid_target(target, old, live)
@@ -279,7 +281,7 @@ def reassignments() -> Iterator[Case]:
 
 
 def names() -> Iterator[Case]:
-    """Names of topics: every one of up to three of some letters, and those of unusual length."""
+    """Compares topic names: all of up to three of some letters, and those of unusual length."""
     few = ["".join(one) for size in range(4) for one in product("a._-é", repeat=size)]
     for name in (*few, "a" * 249, "a" * 250):
         allowed = True
@@ -296,7 +298,7 @@ def names() -> Iterator[Case]:
 
 
 def versions() -> Iterator[Case]:
-    """The versions of requests under each protocol, and the fetcher of a partition."""
+    """Compares the versions of requests under each protocol, and the fetcher of a partition."""
     protocols = ("0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0", "2.1", "2.2", "2.3",
                  "2.4", "2.5", "2.6", "2.7", "2.8")  # fmt: skip
     for kind, protocol in product(request_versions.VERSIONS, protocols):

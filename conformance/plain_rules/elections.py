@@ -1,8 +1,7 @@
 """The four ways in which a controller chooses a leader, over plain lists of broker ids.
 
-A strategy answers with an `ElectedLeader`, or None: then nothing is written, and the partition
-stays as it is. `model.protocol.strategies` has the same over expressions; tests hold the two to
-agree.
+A strategy returns an `ElectedLeader`, or None: then nothing is written, and the partition stays as
+it is. `model.protocol.strategies` has the same rules over expressions; tests check that they agree.
 
 Source: PartitionLeaderElectionAlgorithms and Election (2.4); the selectors of 0.10 to 1.0 agree.
 """
@@ -16,7 +15,7 @@ Brokers = tuple[int, ...]
 
 
 class ElectedLeader(NamedTuple):
-    """What is written, and who is notified: leader, ISR in its order, recipients of
+    """The state that is written, and who is notified: leader, ISR in its order, recipients of
     LeaderAndIsr."""
 
     leader: int
@@ -31,11 +30,11 @@ def _first(replicas: Sequence[int], rule: Callable[[int], bool]) -> int | None:
 def for_offline(
     assignment: Sequence[int], isr: Sequence[int], live: Collection[int], *, unclean: bool = False
 ) -> ElectedLeader | None:
-    """The leader is dead, or there never was one.
+    """For a partition whose leader is dead, or that never had one.
 
-    The first replica, in the order of the assignment, that lives and is in the ISR; the ISR keeps
-    its living part. Unclean election is for the case that no ISR member lives, assigned or not:
-    then the first living replica is the whole ISR, and what it lacks is lost.
+    Elects the first replica, in the order of the assignment, that is alive and in the ISR; the ISR
+    keeps its live members. Unclean election applies if no ISR member is alive, assigned or not:
+    then the first live replica is the whole ISR, and the records that it lacks are lost.
     """
     recipients = tuple(replica for replica in assignment if replica in live)
     leader = _first(recipients, lambda replica: replica in isr)
@@ -49,10 +48,10 @@ def for_offline(
 def for_reassignment(
     target: Sequence[int], isr: Sequence[int], live: Collection[int]
 ) -> ElectedLeader | None:
-    """The partition has moved: the first of the target that lives and is in the ISR.
+    """For a partition that has moved: the first of the target that is alive and in the ISR.
 
-    The ISR stays as it is, the old replicas leave it later; the whole target is notified,
-    the dead too.
+    The ISR stays as it is, the old replicas leave it later; the whole target is notified, dead
+    replicas too.
     """
     leader = _first(target, lambda replica: replica in live and replica in isr)
     return None if leader is None else ElectedLeader(leader, tuple(isr), tuple(target))
@@ -61,7 +60,7 @@ def for_reassignment(
 def for_preferred(
     assignment: Sequence[int], isr: Sequence[int], live: Collection[int]
 ) -> ElectedLeader | None:
-    """The head of the assignment, if it lives and is in the ISR; nobody else will do."""
+    """The head of the assignment, if it is alive and in the ISR; no other replica is elected."""
     leader = _first(assignment[:1], lambda replica: replica in live and replica in isr)
     return None if leader is None else ElectedLeader(leader, tuple(isr), tuple(assignment))
 
@@ -72,9 +71,9 @@ def for_controlled_shutdown(
     live_or_shutting_down: Collection[int],
     shutting_down: Collection[int],
 ) -> ElectedLeader | None:
-    """The leader is about to go: the first that stays, and every broker that goes leaves the ISR.
+    """For a leader that shuts down: the first that stays; brokers that shut down leave the ISR.
 
-    Those that shut down are notified as well (not so in 1.1 and 2.0, KAFKA-7482).
+    Brokers that shut down are notified as well (not so in 1.1 and 2.0, KAFKA-7482).
     """
     recipients = tuple(replica for replica in assignment if replica in live_or_shutting_down)
     leader = _first(recipients, lambda replica: replica in isr and replica not in shutting_down)

@@ -1,7 +1,7 @@
 """The leader epoch cache: where each leader epoch begins in a log, as pure functions over a list.
 
-Entries are (epoch, start offset), oldest first. The systems have logs whose records carry their
-epoch, and ask the log itself; the theorem `epoch_cache_is_the_logs` and the tests say that the two
+Entries are (epoch, start offset), oldest first. In the systems the log's records carry their epoch,
+and the log itself is read; the theorem `epoch_cache_is_the_logs` and the tests show that the two
 agree. Two designs: KIP-279's (2.0), and KIP-101's of 0.11 to 1.1, named `_before`.
 
 Source: LeaderEpochFileCache (assign, endOffsetFor, truncateFromEnd, truncateFromStart).
@@ -44,7 +44,8 @@ def previous(entries: Entries) -> int | None:
 
 
 def assigned(entries: Entries, epoch: int, start: int) -> Entries:
-    """An epoch begins. One that goes on is no news; what conflicts with a new one goes (KIP-279).
+    """The entries after an epoch begins. An epoch that continues adds nothing; entries that
+    conflict with a new one are removed (KIP-279).
 
     NoSuchEntry for a negative epoch.
     """
@@ -57,17 +58,16 @@ def assigned(entries: Entries, epoch: int, start: int) -> Entries:
 
 
 def assigned_before(entries: Entries, epoch: int, start: int) -> Entries:
-    """`assigned` by KIP-101: an epoch is entered if it is newer and begins no earlier than the
-    last.
-    """
+    """`assigned` by KIP-101: an epoch is added if it is newer and begins no earlier than the
+    last."""
     newest, begun = entries[-1] if entries else (NONE, 0)
     return (*entries, (epoch, start)) if epoch > newest and start >= begun else entries
 
 
 def end_of(entries: Entries, epoch: int, log_end: int) -> End:
-    """Up to where the log has records of an epoch or of older ones (KIP-279).
+    """The end of the records of an epoch or of older ones (KIP-279).
 
-    The newest epoch ends with the log; an epoch from before the first entry ends where that begins.
+    The newest epoch ends with the log; an epoch before the first entry ends where that begins.
     """
     newest = latest(entries)
     if epoch == NONE or newest is None or epoch > newest:
@@ -78,25 +78,25 @@ def end_of(entries: Entries, epoch: int, log_end: int) -> End:
 
 
 def end_before(entries: Entries, epoch: int, log_end: int) -> int:
-    """`end_of` by KIP-101: the offset alone, none for an epoch older than the first entry."""
+    """`end_of` by KIP-101: only the offset, none for an epoch older than the first entry."""
     if not entries or epoch < entries[0][0]:
         return NONE
     return end_of(entries, epoch, log_end).end
 
 
 def cut_at_end(entries: Entries, end: int) -> Entries:
-    """The log was cut: epochs that began at its new end or later go. An end below 0 is none."""
+    """Removes epochs that begin at the truncated log's end or later; an end below 0 is none."""
     return entries if end < 0 else tuple(entry for entry in entries if entry[1] < end)
 
 
 def cut_at_start(entries: Entries, start: int) -> Entries:
-    """The log begins later now: so does the epoch that covers its first record; older ones go."""
+    """The log start moves up: so does the start of the epoch there; older epochs are removed."""
     gone = [entry for entry in entries if entry[1] <= start]
     return entries if not gone else ((gone[-1][0], start), *entries[len(gone) :])
 
 
 def cut_at_start_before(entries: Entries, start: int) -> Entries:
-    """`cut_at_start` by KIP-101, where two epochs may begin at one offset: both of them stay."""
+    """`cut_at_start` by KIP-101, where two epochs may begin at one offset: both stay."""
     gone = [entry for entry in entries if entry[1] < start]
     kept = entries[len(gone) :]
     covered = bool(kept) and kept[0][1] == start
@@ -106,8 +106,8 @@ def cut_at_start_before(entries: Entries, start: int) -> Entries:
 def diverging_epoch(
     entries: Sequence[tuple[int, int]], log: tuple[int, int], fetched: int, offset: int
 ) -> End | None:
-    """Where a follower's log diverges from the leader's, as a fetch response says (KIP-595, 2.7);
-    None: nowhere.
+    """Where a follower's log diverges from the leader's, by a fetch response (KIP-595, 2.7); None:
+    nowhere.
 
     `log` is the leader's, from its start to its end; `fetched` the epoch of the follower's last
     record. LookupError: the leader does not have that epoch, or no longer that offset.
@@ -122,10 +122,11 @@ def diverging_epoch(
 def where_to_cut(
     answer: End, log_end: int, hw: int, latest_epoch: int | None, mine: Callable[[int], End]
 ) -> tuple[int, bool]:
-    """Where a follower truncates after its leader's answer, and whether it is done then.
+    """Where a follower truncates after its leader's answer, and whether truncation is then
+    complete.
 
-    `mine` is the end of an epoch in the follower's own log. Where nothing can be compared, its high
-    watermark counts. An epoch that it does not know either makes it ask once more (KIP-279).
+    `mine` is the end of an epoch in the follower's own log. If nothing can be compared, it
+    truncates to its high watermark. For an epoch that it does not know it asks once more (KIP-279).
     """
     if answer.end == NONE or latest_epoch is None:
         return min(hw, log_end), True

@@ -1,4 +1,4 @@
-"""Assignments on their way to a target, as pure functions over lists of brokers.
+"""Reassignments of replicas to a target, as pure functions over lists of brokers.
 
 Source: ReplicaAssignment (2.4, KIP-455), KafkaController.alterPartitionReassignments,
 ReassignPartitionsCommand (throttles of KIP-73).
@@ -13,7 +13,7 @@ Brokers = tuple[int, ...]
 
 
 class Assignment(NamedTuple):
-    """All replicas, and those of them that come and that go."""
+    """All replicas, those that are being added, and those that are being removed."""
 
     replicas: Brokers
     adding: Brokers = ()
@@ -21,21 +21,21 @@ class Assignment(NamedTuple):
 
     @property
     def moves(self) -> bool:
-        """The partition is being moved."""
+        """Whether the partition is being moved."""
         return bool(self.adding or self.removing)
 
     @property
     def target(self) -> Brokers:
-        """The replicas when all is done."""
+        """The replicas at the end of the move."""
         return tuple(one for one in self.replicas if one not in self.removing)
 
     @property
     def origin(self) -> Brokers:
-        """The replicas before anything began."""
+        """The replicas before the move began."""
         return tuple(one for one in self.replicas if one not in self.adding)
 
     def towards(self, target: Sequence[int]) -> Assignment:
-        """On the way to another target: its replicas first, then what leaves of the origin.
+        """The assignment towards another target: its replicas first, then the origin's that leave.
 
         The way back to the origin is a cancellation, and another order alone is no move.
         """
@@ -46,9 +46,10 @@ class Assignment(NamedTuple):
 
 
 def refusal(target: Sequence[int], origin: Sequence[int], live: Collection[int]) -> str:
-    """What AlterPartitionReassignments answers to a target, before it looks for the partition.
+    """The error that AlterPartitionReassignments answers to a target, before it looks for the
+    partition.
 
-    A replica that is added must live, and one from before any move need not.
+    A replica that is added must be alive; a replica from before the move need not.
     """
     fine = target and len(set(target)) == len(target) and min(target) >= 0
     if not fine or any(one not in live for one in target if one not in origin):
@@ -57,6 +58,6 @@ def refusal(target: Sequence[int], origin: Sequence[int], live: Collection[int])
 
 
 def throttled(existing: Sequence[int], proposed: Sequence[int]) -> tuple[Brokers, Brokers]:
-    """The replicas whose traffic is throttled: the old ones as leaders, the new as followers."""
+    """The throttled replicas: the old ones as leaders, the new as followers."""
     coming = tuple(one for one in proposed if one not in existing)
     return (tuple(existing) if coming else ()), coming

@@ -1,4 +1,4 @@
-"""Replicas of added partitions and assignments given by hand, beside the model's placement.
+"""Places replicas of added partitions and checks manual assignments, beside the model's placement.
 
 Source: kafka.admin.AdminUtils / AdminZkClient.addPartitions.
 """
@@ -11,7 +11,7 @@ from model.protocol.assignment import Assignment, AssignmentRefused, Racks, assi
 
 
 def start_of_addition(existing: Mapping[int, Sequence[int]], brokers: Collection[int]) -> int:
-    """The start that Kafka fixes for added partitions: where the first replica of partition 0 is.
+    """The fixed start for added partitions, from the first replica of partition 0.
 
     It is the index of the first broker with that id or a greater one, or 0 if there is none.
     """
@@ -25,11 +25,11 @@ def add_partitions(
     total: int,
     manual: Mapping[int, Sequence[int]] | None = None,
 ) -> Assignment:
-    """The partitions that a topic gets to have `total` of them; those that it has stay.
+    """The partitions to add so that a topic has `total` of them; existing ones stay.
 
-    Nothing is drawn: start and shift are both `start_of_addition`. `manual` is a list for every
-    partition, of which those that exist already are skipped.
-    AssignmentRefused: not more than there are, partition 0 missing, or `manual` does not fit.
+    Nothing is random: start and shift are both `start_of_addition`. `manual` is a list for every
+    partition, of which those that exist already are skipped. AssignmentRefused: `total` is not
+    larger, partition 0 is missing, or `manual` does not fit.
     """
     if 0 not in existing:
         raise AssignmentRefused(
@@ -66,7 +66,7 @@ def check_assignment(
 ) -> None:
     """Refuses lists of different lengths, a broker twice in a list, and unknown brokers.
 
-    `from_zero`: partitions are numbered without a gap, as those of a new topic are (2.3).
+    `from_zero`: partitions are numbered without a gap, like those of a new topic (2.3).
     """
     for partition, replicas in sorted(assignment.items()):
         if len({*replicas}) < len(replicas):

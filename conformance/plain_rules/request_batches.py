@@ -1,4 +1,5 @@
-"""What one batch of a controller's requests holds, for each broker, from the calls that filled it.
+"""The contents of one batch of a controller's requests, for each broker, from the calls that fill
+it.
 
 Source: ControllerBrokerRequestBatch (0.10 to 2.8).
 """
@@ -17,7 +18,7 @@ State = Mapping[str, Any]
 
 
 class NotSent(Exception):
-    """A new batch is begun, and the last one still holds something (IllegalStateException)."""
+    """A new batch is begun while the last one is not empty (IllegalStateException)."""
 
 
 def topic_of(partition: str) -> str:
@@ -27,8 +28,8 @@ def topic_of(partition: str) -> str:
 
 @dataclass
 class BatchByTheRules:
-    """Calls of one round. ``release`` as (2, 3); ``live``: who lives or shuts down; ``known``:
-    states by partition."""
+    """The calls of one round. ``release`` as (2, 3); ``live``: brokers alive or shutting down;
+    ``known``: states by partition."""
 
     release: tuple[int, ...]
     protocol: tuple[int, ...]
@@ -43,14 +44,15 @@ class BatchByTheRules:
     listeners: set[int] = field(default_factory=set)
 
     def begin(self) -> None:
-        """A new batch. NotSent."""
+        """Begins a new batch. NotSent."""
         if self.orders or self.stops or self.listeners:
             raise NotSent
 
     def leader_and_isr(
         self, brokers: Iterable[int], partition: str, state: State, new: bool
     ) -> None:
-        """Brokers lead or follow; who was new stays new; everybody hears of the partition."""
+        """Adds LeaderAndIsr to brokers (`new` stays set once set); all brokers get
+        UpdateMetadata."""
         self.known[partition] = state
         for broker in brokers:
             if broker >= 0:
@@ -60,8 +62,8 @@ class BatchByTheRules:
         self.update_metadata(self.live, [partition])
 
     def update_metadata(self, brokers: Iterable[int], partitions: Sequence[str]) -> None:
-        """Brokers hear of partitions; of none, up to 2.1, means of all; up to 1.1 of those of
-        topics that go in each case."""
+        """Adds UpdateMetadata about partitions; none means all (up to 2.1); those of topics queued
+        for deletion are always included (up to 1.1)."""
         named = list(partitions)
         if not named and self.release < (2, 2):
             named = list(self.known)
@@ -74,8 +76,8 @@ class BatchByTheRules:
                 self.announced[one] = {**self.known[one], **gone}
 
     def stop_replica(self, brokers: Iterable[int], partition: str, delete: bool) -> None:
-        """Brokers stop, each once in the leader epoch that is known now, and to delete, once said,
-        stays so (2.6)."""
+        """Adds StopReplica to brokers, each once, in the leader epoch known now; `delete` once set
+        stays set (2.6)."""
         for broker in brokers:
             if broker >= 0:
                 stops = self.stops.setdefault(broker, [])
@@ -87,7 +89,7 @@ class BatchByTheRules:
                     stops.append((partition, delete))
 
     def sent(self) -> dict[int, list[dict[str, Any]]]:
-        """The requests to each broker in their order; since 2.2 none to the dead."""
+        """The requests to each broker in their order; since 2.2 none to dead brokers."""
         found: dict[int, list[dict[str, Any]]] = {}
         for broker, orders in self.orders.items():
             self._to(found, broker, "LeaderAndIsr", orders)
@@ -102,7 +104,8 @@ class BatchByTheRules:
         return found
 
     def events(self) -> list[str]:
-        """Partitions whose deletion is reported: since 2.3 only of topics whose has begun."""
+        """Partitions whose deletion is reported: since 2.3 only of topics whose deletion has
+        begun."""
         reached = [stops for broker, stops in self.stops.items() if self._reaches(broker)]
         deleted = {one for stops in reached for one, delete in stops if delete}
         if self.release >= (2, 3):

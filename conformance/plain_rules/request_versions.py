@@ -1,4 +1,4 @@
-"""Which version of a request brokers speak, and which fetcher a partition belongs to.
+"""The version of a request that brokers use, and the fetcher that a partition belongs to.
 
 Source: ApiKeys and ApiVersion (0.10 to 2.8) for the versions; AbstractFetcherManager.getFetcherId.
 """
@@ -39,7 +39,8 @@ BITS = 32
 
 
 def protocol_of(text: str) -> tuple[int, ...]:
-    """An inter.broker.protocol.version: ``2.3``, or with an internal version, ``2.4-IV1``."""
+    """Parses an inter.broker.protocol.version: ``2.3``, or with an internal version,
+    ``2.4-IV1``."""
     line, _, internal = text.partition("-IV")
     protocol = tuple(int(part) for part in line.split("."))
     return (*(*protocol, 0)[:3], int(internal)) if internal else protocol
@@ -67,6 +68,6 @@ def hash_of(text: str) -> int:
 
 
 def fetcher_of(topic: str, partition: int, fetchers: int) -> int:
-    """The number of the fetcher; the least int has no positive twin and counts as 0."""
+    """The number of the fetcher; the least int, which has no absolute value, counts as 0."""
     mixed = as_int(31 * hash_of(topic) + partition)
     return 0 if mixed == as_int(-(2 ** (BITS - 1))) else abs(mixed) % fetchers

@@ -1,7 +1,7 @@
-"""Which names a topic may have, and which two are too alike, as pure functions.
+"""Which topic names are allowed, and which two collide, as pure functions.
 
-Source: org.apache.kafka.common.internals.Topic; the names of metrics write a period as an
-underscore, so that topics which differ in nothing else would share theirs.
+Source: org.apache.kafka.common.internals.Topic; metric names write a period as an underscore, so
+topics that differ only in these have the same metric names.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ ALIKE = frozenset("._")
 
 
 def is_allowed(name: str) -> bool:
-    """A topic may be called so: 1 to 249 allowed characters, and not a folder's own name."""
+    """Whether a topic name is allowed: 1 to 249 allowed characters, and neither `.` nor `..`."""
     return 0 < len(name) <= LONGEST and name not in (".", "..") and ALLOWED.issuperset(name)
 
 
 def may_collide(name: str) -> bool:
-    """The name is worth a warning: it has a character that another could stand for."""
+    """Whether the name needs a warning: it has a period or an underscore."""
     return not ALIKE.isdisjoint(name)
 
 
 def collide(one: str, other: str) -> bool:
-    """The same name, or names that differ in nothing but periods and underscores."""
+    """Whether the names are the same, or differ only in periods and underscores."""
 
     def folded(name: str) -> list[str]:
         return ["_" if letter in ALIKE else letter for letter in name]

@@ -1,4 +1,4 @@
-"""A new historic bug: an entry of the zoo, which `insync zoo` searches for."""
+"""A new historical bug: an entry of the zoo, which `insync zoo` searches for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def new_bug(
     reverted: Mapping[str, object],
     bounds: Mapping[str, int],
 ) -> list[str]:
-    """An entry that ``claim`` shows in ``base`` with the switches ``reverted``."""
+    """Adds an entry: ``claim`` breaks in ``base`` with the switches ``reverted``."""
     from model.zoo import ZOO
 
     if not _ID.match(name):

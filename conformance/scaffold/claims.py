@@ -11,9 +11,9 @@ from conformance.scaffold.edits import Edits, NotPossible, checked_name, with_im
 def new_claim(
     edits: Edits, name: str, system: str, sentence: str, formula: str, companion: str, reaches: str
 ) -> list[str]:
-    """`@always(sentence)` called ``name``, and `@sometimes` called ``companion``.
+    """Adds `@always(sentence)` called ``name``, and `@sometimes` called ``companion``.
 
-    Both formulas are of the notation, of `now`: `every(BROKERS, lambda b: ...)`.
+    Both formulas are in the notation, over `now`: `every(BROKERS, lambda b: ...)`.
     """
     checked_name("claim", name)
     checked_name("claim", companion)

@@ -19,14 +19,14 @@ class NotPossible(Exception):
 
 @dataclass
 class Edits:
-    """The files of a checkout as they will be: `new` are created, the others are changed."""
+    """A checkout's files after the changes: `new` are created, the others are changed."""
 
     root: Path
     texts: dict[str, str] = field(default_factory=dict)
     new: list[str] = field(default_factory=list)
 
     def read(self, path: str) -> str:
-        """A file as it will be; NotPossible where there is none."""
+        """The file's text after the changes; NotPossible if it does not exist."""
         if path not in self.texts:
             try:
                 self.texts[path] = (self.root / path).read_text(encoding="utf-8")
@@ -35,14 +35,14 @@ class Edits:
         return self.texts[path]
 
     def create(self, path: str, text: str) -> None:
-        """A file that is not there yet."""
+        """Adds a file that does not exist yet."""
         if (self.root / path).exists():
             raise NotPossible(f"{path} is there already; choose another name, or edit that file")
         self.texts[path] = text
         self.new.append(path)
 
     def put(self, path: str, text: str) -> None:
-        """A file that is there has this text; NotPossible if that is no Python."""
+        """Replaces the text of an existing file; NotPossible if that is no Python."""
         try:
             ast.parse(text)
         except SyntaxError as error:
@@ -59,14 +59,14 @@ class Edits:
 
 
 def checked_name(kind: str, name: str) -> str:
-    """A name as functions and folders have it; else NotPossible."""
+    """Checks that a name is one of functions and folders; else NotPossible."""
     if not NAME.match(name) or keyword.iskeyword(name):
         raise NotPossible(f"{name!r} is no name of a {kind}: write small letters, digits and _")
     return name
 
 
 def with_imports(text: str, module: str, names: Iterable[str]) -> str:
-    """The text, importing these names of a module too; sorted as ruff sorts them."""
+    """Adds imports of a module's names to the text, sorted as ruff sorts them."""
     wanted = {*names}
     lines = text.splitlines(keepends=True)
     tree = ast.parse(text)
@@ -109,7 +109,7 @@ def _import_line(module: str, names: Iterable[str]) -> str:
 
 
 def sorted_imports(text: str) -> str:
-    """The text, with one-line imports that stand together sorted by their modules."""
+    """Sorts one-line imports that stand together by their modules."""
     lines = text.splitlines(keepends=True)
     at = [n for n, line in enumerate(lines) if line.startswith("from ")]
     if at and at == list(range(at[0], at[-1] + 1)):
@@ -120,7 +120,7 @@ def sorted_imports(text: str) -> str:
 
 
 def with_member(text: str, name: str, member: str) -> str:
-    """The text, in which the tuple called ``name`` has one more member at its end."""
+    """Appends a member to the tuple called ``name`` in the text."""
     for one in ast.parse(text).body:
         targets = one.targets if isinstance(one, ast.Assign) else (
             [one.target] if isinstance(one, ast.AnnAssign) else []

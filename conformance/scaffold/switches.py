@@ -20,7 +20,7 @@ def new_switch(
     values: Sequence[str],
     since: str | None,
 ) -> list[str]:
-    """The switch, with the value before the fix first; ``since`` is the release that has the fix.
+    """Adds the switch, with the value before the fix first; ``since`` is the release with the fix.
 
     Without ``since`` no release has the fault: all have the last value.
     """

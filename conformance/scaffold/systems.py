@@ -131,7 +131,7 @@ _AS_THE_OTHERS = (
 
 
 def new_system(edits: Edits, name: str, about: str) -> list[str]:
-    """`model/NAME` and its test, and the row in `model/systems.py`; returns what to do next."""
+    """Adds `model/NAME`, its test, and its row in `model/systems.py`; returns what to do next."""
     checked_name("system", name)
     table = edits.read("model/systems.py")
     if f"from model.{name} import" in table:
