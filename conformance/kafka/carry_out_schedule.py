@@ -24,8 +24,7 @@ READY, READY_S = "eady to serve as the new controller", 30.0
 
 
 def ask_proxies(lab: Lab, line: str) -> str:
-    """Has the proxies carry out a line; what they did. ClusterError if they cannot or do not
-    run."""
+    """Has the proxies carry out a line; what they did. ClusterError if they cannot."""
     with socket.create_connection((LOOPBACK, lab.state.control), timeout=90) as connection:
         connection.sendall(f"{line}\n".encode())
         answer = json.loads(connection.makefile(encoding="utf-8").readline() or "{}")

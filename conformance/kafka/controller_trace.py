@@ -1,14 +1,13 @@
 """The trace of a real broker as controller: events, reads of registrations, requests.
 
-A controller's event thread logs what it does about an event, and each channel's thread logs what it
+A controller's event thread logs what it does about an event, and each channel's thread what it
 sends. A request enters a channel where the event thread first names it; the channel's thread logs
-the correlation ids under which it was sent, once or more often, and its content. Up to 2.5 only the
-channel's thread logs requests that name no partition: they are placed where the controller makes
-such requests.
+the correlation ids of each sending, and the content. Up to 2.5 only the channel's thread logs
+requests that name no partition: they are placed where the controller makes such requests.
 
 An event without an effect has no log line, so only events with an effect are traced
 (`UNSEEN_OF_CONTROLLERS`). The log says which registrations a controller read; ZooKeeper's own log
-says from which zxid on.
+says from which zxid on that can have been read.
 
 Source: `KafkaController`, `ControllerChannelManager` (its `RequestSendThread`, and
 `sendRequestsToBrokers`).

@@ -272,8 +272,7 @@ class MixedClusterSteps:
         return {int(number): list(ids) for number, ids in found.items()}
 
     def settle(self) -> None:
-        """Waits until all brokers are registered, all ISRs whole, and all partitions take
-        records."""
+        """Waits until all brokers are registered, all ISRs whole, all partitions take records."""
         ids = {str(one) for one in self.lab.brokers}
         self.until("not all brokers registered",
                    lambda: ids == set(self.zk.get_children("/brokers/ids")))  # fmt: skip

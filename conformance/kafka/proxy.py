@@ -98,8 +98,7 @@ class MessageGate:
             self._rules.insert(0, rule)
 
     def apply(self, line: MessageRule | ReleaseMessage) -> None:
-        """Applies a schedule's line about messages. LookupError if none is held or comes in
-        time."""
+        """Applies a schedule's line about messages. LookupError if none is held or none comes."""
         if isinstance(line, MessageRule):
             self.add(line)
         elif line.verb == "await":

@@ -75,8 +75,7 @@ class KafkaRelease:
 
     @property
     def newest_java(self) -> int:
-        """The newest usable Java: ZooKeeper's client 3.4 (to Kafka 2.3) fails on Java 14 and
-        later."""
+        """The newest usable Java: ZooKeeper's client 3.4 (to Kafka 2.3) fails on Java 14 and up."""
         return 21 if self.since("2.4") else 13
 
     @property

@@ -1,8 +1,7 @@
 """The map of `election`: brokers become controller, write, are deposed (`impl.world.stepped`).
 
-In some places the model is less strict than ZooKeeper and Kafka, so that it can be proved for any
-number of brokers: it allows more. Each such place is a row's `why`, and the implementation is
-driven along.
+In places the model is less strict than ZooKeeper and Kafka, so that it can be proved for any number
+of brokers. Each such place is a row's `why`, and the implementation is driven along.
 """
 
 from __future__ import annotations

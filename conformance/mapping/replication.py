@@ -1,8 +1,7 @@
 """The map of `replication`: which step is which transition, field by field.
 
-By default one step of the implementation is one step of the model. Every exception is a row here,
-with its reason: steps that the model does not see (*silent*), and steps whose outcome decides which
-transition they are.
+By default a step of the implementation is a step of the model. Every exception is a row here, with
+its reason: steps the model does not see (*silent*), and steps whose outcome names the transition.
 """
 
 from __future__ import annotations

@@ -91,13 +91,12 @@ NOT_FENCED_AT_THE_END = (
 
 @dataclass(frozen=True)
 class Family:
-    """A part of a system's graph that is small enough to be walked completely: one family of
-    faults.
+    """A part of a system's graph that is small enough to be walked whole: one family of faults.
 
     `bounds` are those that differ from the map's small ones. The walk starts after the steps
     `start`, and takes no transition of `without`. `why` says what it is for. If `is_large`, it
-    takes minutes. `since` is the first release in which the two sides are alike in it.
-    `only_alike`: runs that the map declares not alike are counted, and not walked.
+    takes minutes. `since` is the first release in which the sides are alike in it. `only_alike`:
+    runs that the map declares not alike are only counted.
     """
 
     why: str
@@ -116,21 +115,21 @@ class SystemMap:
 
     `world` makes a world for bounds and a version; `facts` reads one as facts of the model;
     `unobserved` are the fields that it does not show, each with the reason; `switches` are the
-    model's switches beside its version. `small` are the bounds of a graph that is walked
-    completely. `left_out` says why the world cannot be driven to some transitions; within bounds
-    that reach one, that is a mismatch. `leader_of` gives the leader that a broker knows in a world.
-    `families` are parts of the graph by name. `not_from_the_start` says, for bounds and transitions
-    that are left out, why the graph is walked only in such a part; None if it is walked from the
-    initial state. `not_alike` says, for a version and a run of transitions, why the two sides
-    differ in it on purpose; None if they do not. `in_releases` gives, for transitions that no
-    release has, those of the presets. `walked_since` is the first release whose whole graph is
-    alike; stories may be of earlier ones.
+    model's switches beside its version. `small` are the bounds of a graph that is walked whole.
+    `left_out` says why the world cannot be driven to some transitions; within bounds that reach
+    one, that is a mismatch. `leader_of` gives the leader that a broker knows in a world. `families`
+    are parts of the graph by name. `not_from_the_start` says, for bounds and transitions that are
+    left out, why the graph is walked only in such a part; None if it is walked from the initial
+    state. `not_alike` says, for a version and a run of transitions, why the sides differ in it on
+    purpose; None if they do not. `in_releases` gives, for transitions that no release has, those of
+    the presets. `walked_since` is the first release whose whole graph is alike; stories may be of
+    earlier ones.
 
     Faults that any release may meet, and configurations, are only for stories, not for walks:
     `story_switches` names such switches with the values that `story_world` makes a world for; that
-    world takes the steps of `more_rows` as well. `faulty` gives the switches that presets have as
-    fixed, with the release from which on, and the one up to which, releases and implementation have
-    the fault.
+    world takes the steps of `more_rows` as well. `faulty` gives switches that presets have as
+    fixed, with the releases from which on and up to which releases and implementation have the
+    fault.
     """
 
     system: str

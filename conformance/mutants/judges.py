@@ -423,15 +423,13 @@ class CaughtByModule:
         self._all: Counter[str] = Counter()
 
     def note(self, module: str, judge: str) -> None:
-        """Notes that a judge caught a mutant of a module; nothing for a survivor or one that
-        hangs."""
+        """Notes that a judge caught a mutant of a module; not called for survivors and hangs."""
         if judge in JUDGES:
             self._of[module, judge] += 1
             self._all[judge] += 1
 
     def worth(self, module: str, judge: str, seconds: float) -> float:
-        """The expected catches of a judge in a second; a judge without any catch yet has a
-        chance."""
+        """The catches to expect of a judge in a second; one without any yet has a chance too."""
         likely = self._of[module, judge] + self._all[judge] / 5 + 1 / 5
         return likely / max(seconds, SHORTEST_S)
 

@@ -69,8 +69,7 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """The part of the label that stays when lines move: without its line, numbered where
-        needed."""
+        """The part of the label that stays when lines move: no line number; numbered if needed."""
         nth = f" ({self.nth})" if self.nth > 1 else ""
         return f"{self.module} {self.function}: {self.before} → {self.after}{nth}"
 

@@ -246,8 +246,7 @@ def try_sample(
     """Tries each mutant in a process of its own, with the judges in whose run it differs.
 
     Several run at once; results come in the order in which they end. The judge that catches most of
-    a module in the least time runs first. A survivor that has a reason is not tried with the last
-    judges.
+    a module in the least time runs first. The last judges do not try a survivor that has a reason.
     """
     explained, catches = survivors(), CaughtByModule()
     not_run: list[MutantTrial] = []

@@ -130,8 +130,7 @@ def beside_the_least(in_sync: int, least: int) -> tuple[bool, bool]:
 
 
 def tells_of_isr_changes(now: int, changed: int, reported: int) -> bool:
-    """Whether to report ISR changes to the controller (ms): none is recent, or the last report is
-    old."""
+    """Whether to report ISR changes to the controller (ms): none is recent, or no report is."""
     return changed + SETTLED_MS < now or reported + AT_LEAST_EVERY_MS < now
 
 

@@ -1,9 +1,8 @@
 """Compares the implementation's pure functions with the plain rules, for every small input.
 
 Walks and edges test a rule only where a run leads to it. Here each is tested by itself: the epoch
-cache, the truncation of a follower's log, which requests are refused and with which error, who is
-elected, where replicas are placed and moved. The same rules answer public cases
-(`conformance.vectors`).
+cache, a follower's truncation, which requests are refused and with which error, who is elected,
+where replicas are placed and moved. The same rules answer public cases (`conformance.vectors`).
 """
 
 from __future__ import annotations
@@ -55,8 +54,7 @@ class RulesDiffer(AssertionError):
 
 
 def compare_rules() -> int:
-    """Returns how many inputs were compared. RulesDiffer at the first on which the two sides
-    differ."""
+    """Returns how many inputs were compared. RulesDiffer at the first difference."""
     compared = 0
     for _, cases in RULES:
         for asked, model, impl in cases():

@@ -44,8 +44,8 @@ def previous(entries: Entries) -> int | None:
 
 
 def assigned(entries: Entries, epoch: int, start: int) -> Entries:
-    """The entries after an epoch begins. An epoch that continues adds nothing; entries that
-    conflict with a new one are removed (KIP-279).
+    """The entries once an epoch begins. One that continues adds nothing; conflicting ones go
+    (KIP-279).
 
     NoSuchEntry for a negative epoch.
     """
@@ -122,8 +122,7 @@ def diverging_epoch(
 def where_to_cut(
     answer: End, log_end: int, hw: int, latest_epoch: int | None, mine: Callable[[int], End]
 ) -> tuple[int, bool]:
-    """Where a follower truncates after its leader's answer, and whether truncation is then
-    complete.
+    """Where a follower truncates after its leader's answer, and whether it is done then.
 
     `mine` is the end of an epoch in the follower's own log. If nothing can be compared, it
     truncates to its high watermark. For an epoch that it does not know it asks once more (KIP-279).

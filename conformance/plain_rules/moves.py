@@ -46,8 +46,7 @@ class Assignment(NamedTuple):
 
 
 def refusal(target: Sequence[int], origin: Sequence[int], live: Collection[int]) -> str:
-    """The error that AlterPartitionReassignments answers to a target, before it looks for the
-    partition.
+    """The error of AlterPartitionReassignments for a target, before it looks for the partition.
 
     A replica that is added must be alive; a replica from before the move need not.
     """

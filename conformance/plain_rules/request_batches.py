@@ -1,5 +1,4 @@
-"""The contents of one batch of a controller's requests, for each broker, from the calls that fill
-it.
+"""The contents of a batch of a controller's requests, by broker, from the calls that fill it.
 
 Source: ControllerBrokerRequestBatch (0.10 to 2.8).
 """
@@ -51,8 +50,7 @@ class BatchByTheRules:
     def leader_and_isr(
         self, brokers: Iterable[int], partition: str, state: State, new: bool
     ) -> None:
-        """Adds LeaderAndIsr to brokers (`new` stays set once set); all brokers get
-        UpdateMetadata."""
+        """Adds LeaderAndIsr to brokers (`new` stays set), and UpdateMetadata to all live ones."""
         self.known[partition] = state
         for broker in brokers:
             if broker >= 0:
@@ -104,8 +102,7 @@ class BatchByTheRules:
         return found
 
     def events(self) -> list[str]:
-        """Partitions whose deletion is reported: since 2.3 only of topics whose deletion has
-        begun."""
+        """Partitions whose deletion is reported: since 2.3 only of topics in started deletion."""
         reached = [stops for broker, stops in self.stops.items() if self._reaches(broker)]
         deleted = {one for stops in reached for one, delete in stops if delete}
         if self.release >= (2, 3):

@@ -39,8 +39,7 @@ BITS = 32
 
 
 def protocol_of(text: str) -> tuple[int, ...]:
-    """Parses an inter.broker.protocol.version: ``2.3``, or with an internal version,
-    ``2.4-IV1``."""
+    """Parses an inter.broker.protocol.version: ``2.3``, or an internal one, ``2.4-IV1``."""
     line, _, internal = text.partition("-IV")
     protocol = tuple(int(part) for part in line.split("."))
     return (*(*protocol, 0)[:3], int(internal)) if internal else protocol

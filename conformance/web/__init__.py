@@ -1,1 +1,1 @@
-"""The explorer in the browser, and pictures of runs: the model played, shown, and explained."""
+"""The explorer in the browser, and pictures of runs: plays, shows and explains the model."""

@@ -1,9 +1,10 @@
-"""A run as a short address: its heading in words, then two or three bytes a step.
+"""Encodes a run as a short address: its heading in words, then two or three bytes a step.
 
     #system+replication+version+2.3+brokers+3~kX2v...
 
-The bytes are a digest of the model's transitions and, for each step, a number made of its name and
-its parameters. Names are not counted off, so that a model with more steps still reads the address.
+The bytes are a digest of the model's transitions and, for each step, a number computed from its
+name and its parameters. The numbers do not depend on the list of names, so a model with more steps
+still reads the address.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ MARK = 4
 class OpenedGame:
     """The run of an address. `said` lists what has changed since the address was made.
 
-    Then heading and lines are the nearest game: another version, or the run up to a line.
+    If something has, heading and lines are the nearest game: another version, or a part of the run.
     """
 
     heading: str
@@ -60,7 +61,8 @@ def address(heading: str, lines: Sequence[str]) -> str:
 
 
 def open_address(text: str) -> OpenedGame:
-    """The game of an address, or the nearest one. Raises ProtocolError for what is no address."""
+    """The game of an address, or the nearest one. Raises ProtocolError for text that is no
+    address."""
     words, tilde, letters = text.lstrip("#").partition("~")
     heading = words.replace("+", " ")
     if not heading.startswith("system ") or not tilde:
@@ -181,7 +183,7 @@ def _release(name: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def transitions_digest(recorded: RecordedSystem) -> bytes:
-    """Of the steps under these switches: names, parameters, guards and writes."""
+    """The digest of the steps under these switches: names, parameters, guards and writes."""
     text = "\n".join(
         f"{step.transition.name} {sorted(step.parameters)} "
         f"{[one.reason for one in step.requires]} {[one.field for one in step.writes]}"

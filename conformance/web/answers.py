@@ -1,6 +1,6 @@
-"""Requests of the page and their answers: functions from a JSON object to plain data.
+"""Answers requests of the page: functions from a JSON object to plain data.
 
-Raises ProtocolError, whose message is shown as it is, for what makes no sense.
+Invalid requests raise ProtocolError, whose message is shown unchanged.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def state_after(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def opening(asked: dict[str, Any]) -> dict[str, Any]:
-    """The run of an address, how many of its lines are possible, and what has changed since."""
+    """The run of an address, how many of its lines are possible, and changes since the address."""
     found = open_address(str(asked.get("address", "")))
     count, refused = _possible(board(found.heading), found.lines)
     said = ", and ".join(filter(None, [found.said, refused])) or None
@@ -91,7 +91,7 @@ def _possible(here: Board, lines: Sequence[str]) -> tuple[int, str | None]:
 
 
 def words(asked: dict[str, Any]) -> list[str]:
-    """What lines say in plain words, whatever run they are of."""
+    """What lines say in plain words, independent of a run."""
     return [phrase(line) if line.strip() else line for line in _lines(asked)]
 
 
@@ -102,7 +102,7 @@ def saved(asked: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def goals(asked: dict[str, Any]) -> list[dict[str, str]]:
-    """What can be looked for by name: what one asks for first, then every claim."""
+    """The goals that have a name: the usual ones first, then every claim."""
     here, _ = _board_and_lines(asked)
     recorded = here.heading.recorded
     known = {name: claim for name, (claim, _) in recorded.claims.items()
@@ -121,10 +121,11 @@ def goals(asked: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def way(asked: dict[str, Any], report: Report = lambda line: None) -> dict[str, Any]:
-    """The shortest way to a goal: `claim` to be broken or reached, `goal` in the notation, or a
-    `step` to become possible; `from` the beginning, or the state that is shown ("here").
+    """The shortest path to a goal: `claim` to be broken or reached, `goal` in the notation, or a
+    `step` to become possible; `from` the initial state, or the state that is shown ("here").
 
-    `report` is called with how far the search is; what it raises ends the search."""
+    `report` is called with the progress of the search; an exception that it raises ends the search.
+    """
     here, lines = _board_and_lines(asked)
     recorded = here.heading.recorded
     claim, goal = None, None
@@ -157,9 +158,9 @@ def way(asked: dict[str, Any], report: Report = lambda line: None) -> dict[str, 
 
 
 def preparations(heading: str) -> Iterator[None]:
-    """Gets ready for the goals that a game offers first, a part at a time.
+    """Prepares the goals that a game offers first, a part at a time.
 
-    What is wrong with a goal is said when it is asked for, not here.
+    Errors of a goal are reported when it is requested, not here.
     """
     recorded = board(heading).heading.recorded
     bounds = recorded.system.limits(board(heading).heading.given)
@@ -175,7 +176,7 @@ def preparations(heading: str) -> Iterator[None]:
 
 
 def story(asked: dict[str, Any]) -> dict[str, str]:
-    """The game as a story, recorded, ready to be kept and played again."""
+    """The game as a recorded story, ready to be saved and played again."""
     here, lines = _board_and_lines(asked)
     title = str(asked.get("title") or "A run").strip().replace("\n", " ").rstrip(".")
     written = "\n".join([f"# {title}.", here.heading_text, "", *lines, RULE]) + "\n"
@@ -183,7 +184,7 @@ def story(asked: dict[str, Any]) -> dict[str, str]:
 
 
 def kept(asked: dict[str, Any]) -> dict[str, str]:
-    """The game in a `form` to keep: a story, a picture, a diagram, a page, a test, or data."""
+    """The game in a `form` to save: a story, a picture, a diagram, a page, a test, or data."""
     form = str(asked.get("form", "story"))
     if form == "story":
         return {"text": story(asked)["text"], "name": "run.story"}

@@ -1,8 +1,8 @@
-"""A system played step by step: the state, the steps that can happen, and why others cannot.
+"""Plays a system step by step: the state, the possible steps, and why others are not possible.
 
 A game is a heading and lines, as in a story: `system replication version 2.3 brokers 3`, then
-`broker_becomes_controller broker=1`. Only these words are kept; everything else is recomputed from
-them, so that undo is free, branches cost nothing, and a run is a text.
+`broker_becomes_controller broker=1`. Only this text is stored; everything else is recomputed from
+it, so that undo and branches are cheap, and a run is a text.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ MOST_THINGS, MOST_NUMBERS = 9, 999
 class StepCard:
     """A step that is possible now: its line, and what it would change.
 
-    `words` and `actor` say it plainly. `fresh`: it could not happen before the last step, so that
-    it is likely what comes next; `fault`: it goes wrong by itself, and can at nearly any time.
+    `words` and `actor` say it plainly. `fresh`: it was not possible before the last step, so it
+    probably comes next; `fault`: a failure, which is possible at nearly any time.
     """
 
     step: str
@@ -59,7 +59,7 @@ class StepCard:
 
 @dataclass(frozen=True)
 class RefusedStep:
-    """A step that cannot happen now, for the parameters that come nearest, and why not.
+    """A step that is not possible now, for the parameters that come nearest, and why not.
 
     `others` counts its other choices of parameters.
     """
@@ -77,7 +77,7 @@ class RefusedStep:
 class RunFrame:
     """One state on a run: the step that led to it, what it changed, and the whole picture.
 
-    `words` say the step plainly.
+    `words` describe the step.
     """
 
     label: str
@@ -93,9 +93,9 @@ KEPT_CARDS = 256
 
 @dataclass
 class Board:
-    """A heading's system. Raises ProtocolError for a heading that makes no sense.
+    """The system of a heading. Raises ProtocolError for a heading that is not valid.
 
-    `other` is played in its place where it is given: the same system with a guard taken out.
+    `other` is played instead if it is given: the same system without a guard.
     """
 
     heading_text: str
@@ -153,7 +153,7 @@ class Board:
         return self._steps[command.what], command.arguments
 
     def frame(self, lines: Sequence[str]) -> RunFrame:
-        """The state after these lines, as it is shown."""
+        """The state after these lines, as the page shows it."""
         path = self._known.path(lines)
         for before, here in zip([None, *path], path, strict=False):
             self._messages_in_flight(before, here)
@@ -165,7 +165,8 @@ class Board:
     def shown(
         self, label: str, before: RunNode | None, here: RunNode, line: str | None = None
     ) -> RunFrame:
-        """A state as it is shown, after what is `label` led to it from `before`, by a `line`."""
+        """A state as the page shows it, after the step `label`, written `line`, led to it from
+        `before`."""
         if before is None:
             return RunFrame(label, label, (), self._pictured(None, here, None),
                          self._lamps.evaluate(None, here))  # fmt: skip
@@ -213,8 +214,7 @@ class Board:
 
     def choices(self, lines: Sequence[str]) -> tuple[list[StepCard], list[RefusedStep]]:
         """Like `cards`, after these lines, the likeliest first: those that the last step made
-        possible.
-        """
+        possible."""
         path = self._known.path(lines)
         possible, refused = self._cards_at(path[-1])
         if len(path) > 1:
@@ -223,7 +223,8 @@ class Board:
         return sorted(possible, key=lambda one: (one.fault, not one.fresh)), refused
 
     def cards(self, state: SparseState) -> tuple[list[StepCard], list[RefusedStep]]:
-        """Every step that can happen now, and of every other step the choice that comes nearest."""
+        """Every step that is possible now, and every other step with the choice that comes
+        nearest."""
         greatest = greatest_in(state)
         possible: list[StepCard] = []
         refused: list[RefusedStep] = []
@@ -309,14 +310,14 @@ class Board:
     # -- claims -----------------------------------------------------------------------------------
 
     def lamps(self, before: SparseState | None, after: SparseState) -> tuple[ClaimStatus, ...]:
-        """Every claim that can be said of a state, or of the step that led to it."""
+        """Every claim that can be evaluated in a state, or of the step that led to it."""
         return self._lamps.evaluate(RunNode(before) if before is not None else None, RunNode(after))
 
     def guards_that_save(self, lines: Sequence[str]) -> list[dict[str, str]]:
-        """Guards without which a claim would break by the very next step.
+        """Guards without which a claim would break by the next step.
 
-        A step that only one guard refuses is taken all the same; the claims that then break are
-        what the guard is for, here.
+        A step that only one guard refuses is taken anyway; the claims that then break show what the
+        guard is for in this state.
         """
         state, found = self.at(lines), []
         greatest = greatest_in(state)
@@ -364,7 +365,7 @@ def _refuse_crowds(heading: StoryHeading) -> None:
 
 @lru_cache(maxsize=32)
 def board(heading: str) -> Board:
-    """The board of a heading; recording a system takes a moment, so a few are kept."""
+    """The board of a heading; a few are cached, because recording a system takes a moment."""
     return Board(heading)
 
 

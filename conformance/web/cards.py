@@ -1,7 +1,7 @@
-"""A story as cards to print and cut out; a class puts them in order, and a key has the solution.
+"""Prints a story as cards to cut out and put in order; the last page has the solution.
 
-The cards are shuffled by the story itself, so that the same story gives the same sheet; each has a
-letter, and the key on the last page names the letters in order.
+The story itself determines the shuffling, so the same story gives the same sheet; each card has a
+letter, and the last page lists the letters in order.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def shuffled(run: ReplayedRun, count: int) -> list[int]:
 
 
 def cards(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
-    """The sheet as one page that needs nothing else."""
+    """The sheet as one self-contained page."""
     order = shuffled(run, len(frames) - 1)
     names = {step: letter_label(place) for place, step in enumerate(order)}
     parts = [

@@ -1,4 +1,4 @@
-"""Which claims hold in a state, or of the step that led to it."""
+"""Evaluates which claims hold in a state, or of the step that led to it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MOST_KEPT = 5_000
 
 @dataclass(frozen=True)
 class ClaimStatus:
-    """A claim, here: whether it holds of this state (or of the step that led to it).
+    """A claim's value here: whether it holds of this state (or of the step that led to it).
 
-    `witness`: the places with their values that break an `always`, or make a `sometimes` so.
+    `witness`: the places and values that break an `always`, or that fulfil a `sometimes`.
     """
 
     claim: str
@@ -32,12 +32,12 @@ class ClaimStatus:
 
     @property
     def is_broken(self) -> bool:
-        """What should always hold, of states or of steps, does not."""
+        """Whether a claim that should always hold, of states or of steps, does not."""
         return self.is_always and not self.lit
 
     @property
     def is_always(self) -> bool:
-        """The claim is of every state, or of every step: `always`, `always step`."""
+        """Whether the claim is about every state or every step: `always`, `always step`."""
         return self.kind.startswith("always")
 
 

@@ -1,8 +1,8 @@
-"""Two runs of one system in lock-step: two versions, two runs, or a run and a trace.
+"""Compares two runs of one system in lock-step: two versions, two runs, or a run and a trace.
 
-Row by row each side takes its line. What is refused on one side is passed over there, with the
-reason, so that one sees what becomes of the run without it. The first row whose sides are not the
-same is the first difference.
+In each row each side takes its line. A side that refuses the line skips it, with the reason, which
+shows how the run continues without it. The first row whose sides are not the same is the first
+difference.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class ComparedSide:
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """Both sides after as many lines; None where a run has ended. `differs`: leaf by leaf."""
+    """Both sides after the same number of lines; None after a run's end. `differs`: leaf by
+    leaf."""
 
     left: ComparedSide | None = field(metadata=only_attribute("label"))
     right: ComparedSide | None = field(metadata=only_attribute("label"))
@@ -50,13 +51,13 @@ class ComparedRow:
 
     @property
     def alike(self) -> bool:
-        """Did both sides do the same, and end in the same state?"""
+        """Whether both sides did the same, and ended in the same state."""
         return not self.differs and not self.words
 
 
 @dataclass
 class Comparison:
-    """What is compared, row by row. `first` is the number of the first difference, if any."""
+    """A comparison, row by row. `first` is the number of the first difference, if any."""
 
     ALSO: ClassVar = parts("format", "alike", "first")
     format: ClassVar = "insync.comparison/1"
@@ -69,7 +70,7 @@ class Comparison:
 
     @property
     def alike(self) -> bool:
-        """Is there no difference that counts?"""
+        """Whether there is no difference that counts."""
         return self.first is None
 
     @property
@@ -79,13 +80,13 @@ class Comparison:
 
 
 class NoComparisonError(Exception):
-    """Two things that cannot be compared; the message says what can."""
+    """The two things cannot be compared; the message says what can be."""
 
 
 def under(run: ReplayedRun, words: str) -> ReplayedRun:
-    """The same lines in another world: `version kip_320`, `without fetch_fencing`, or a version.
+    """The same lines under other rules: `version kip_320`, `without fetch_fencing`, or a version.
 
-    Raises ProtocolError for a world that the system does not have.
+    Raises ProtocolError for rules that the system does not have.
     """
     here = read_heading(run.heading)
     chosen = here.recorded.system
@@ -101,12 +102,12 @@ def under(run: ReplayedRun, words: str) -> ReplayedRun:
 
 
 def compared(left: ReplayedRun, right: ReplayedRun) -> Comparison:
-    """Two runs in lock-step. Raises NoComparisonError for runs of two systems."""
+    """Compares two runs in lock-step. Raises NoComparisonError for runs of two systems."""
     return compared_on((board(left.heading), left), (board(right.heading), right))
 
 
 def compared_on(a: tuple[Board, ReplayedRun], b: tuple[Board, ReplayedRun]) -> Comparison:
-    """The same, each run on a board of its own, such as one without a guard."""
+    """Compares two runs, each on a board of its own, such as one without a guard."""
     (one, left), (other, right) = a, b
     names = one.heading.recorded.system.name, other.heading.recorded.system.name
     if names[0] != names[1]:
@@ -122,7 +123,8 @@ def compared_on(a: tuple[Board, ReplayedRun], b: tuple[Board, ReplayedRun]) -> C
 
 
 def with_trace(run: ReplayedRun, observed: ObservedStep | None) -> Comparison:
-    """The model against a trace: alike up to the line that does not fit, and there what differs."""
+    """Compares a trace with the model: alike up to the line that does not fit, with its
+    differences."""
     result = compared(replace(run, title="the model"), run)
     if observed is None and run.diagnosis is not None:
         none, more = (
@@ -199,7 +201,7 @@ def _row(
 
 
 def as_text(result: Comparison) -> str:
-    """The rows around the first difference, which is in the middle; each with what differs."""
+    """The rows around the first difference, each with what differs."""
     lines = [f"left:  {result.left}", f"right: {result.right}"]
     first = result.first
     if first is None:
@@ -224,7 +226,7 @@ def _counted(number: int, unit: str = "step") -> str:
 
 
 def packed(result: Comparison) -> dict[str, Any]:
-    """What the page draws."""
+    """The data that the page draws."""
     packer = PageTable()
 
     def side(one: ComparedSide | None) -> Any:
@@ -240,5 +242,5 @@ def packed(result: Comparison) -> dict[str, Any]:
 
 
 def page(result: Comparison) -> str:
-    """One HTML file with everything in it."""
+    """The comparison as one HTML file that needs no other."""
     return one_file("compare.html", f"{result.left} | {result.right}", packed(result))

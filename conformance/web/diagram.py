@@ -39,7 +39,7 @@ _CHANGE = re.compile(r"(.+?) (->|=>) ([^:]+?)(?:: (.+))?")
 
 
 class DiagramError(Exception):
-    """What cannot be drawn: the line within the block, from 0, and what would be right."""
+    """The diagram cannot be drawn: the line within the block, from 0, and what would be right."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(what)
@@ -55,7 +55,7 @@ class Drawing:
 
 
 def diagram(text: str) -> str:
-    """A block's text as a figure with its caption, read aloud as the lines that it is made of."""
+    """A block's text as a figure with its caption; screen readers get the block's lines."""
     first, *lines = [line.strip() for line in text.strip().splitlines()]
     kind, _, caption = first.partition(" ")
     if kind not in _KINDS or not caption:
@@ -76,7 +76,7 @@ def diagram(text: str) -> str:
 
 
 def on_paper(text: str) -> str:
-    """The same block for a page without pictures: its caption and its lines as they stand."""
+    """The block for a page without pictures: its caption and its lines unchanged."""
     first, *lines = text.strip().splitlines()
     return "\n".join([f"*{first.partition(' ')[2]}*", "", "```", *lines, "```"])
 

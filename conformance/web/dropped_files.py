@@ -1,7 +1,7 @@
-"""Log files dropped into the page: checked on this machine, and kept for a while.
+"""Checks log files dropped into the page on this machine, and keeps them for a while.
 
-Each upload has its own folder, deleted when the server ends. The page shows what `insync check`
-says of the folder: the same command, in a process of its own that may take ten minutes (`SECONDS`).
+Each upload has its own folder, deleted when the server ends. The page shows the result of `insync
+check` on the folder: the same command, in its own process, of at most ten minutes (`SECONDS`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VERDICTS = {0: "holds", 1: "broken", 2: "unknown", 3: "not checked"}
 
 
 class RefusedError(Exception):
-    """What cannot be taken, or checked; the message says why."""
+    """The files cannot be accepted or checked; the message says why."""
 
 
 @dataclass
@@ -34,7 +34,7 @@ class DroppedFiles:
     _files: dict[str, int] = field(default_factory=dict)
 
     def begin(self) -> str:
-        """The name of a new, empty set. Raises RefusedError where there are too many."""
+        """The name of a new, empty set. Raises RefusedError if there are too many."""
         if len(self._sets) >= MOST_SETS:
             raise RefusedError(f"{MOST_SETS} sets of files were dropped already; reload the page")
         if self._room is None:
@@ -45,7 +45,7 @@ class DroppedFiles:
         return name
 
     async def add(self, name: str, path: str, content: AsyncIterable[bytes]) -> int:
-        """Keeps a file of a set, and returns its size. Raises RefusedError, and keeps nothing."""
+        """Stores a file of a set; returns its size. Stores nothing if it raises RefusedError."""
         to = self._folder(name) / "logs" / place_of(path)
         if self._files[name] >= MOST_FILES:
             raise RefusedError(f"more than {MOST_FILES} files; use insync check FOLDER")
@@ -66,7 +66,7 @@ class DroppedFiles:
         return size
 
     def check(self, name: str) -> dict[str, str | None]:
-        """What `insync check` says of a set: its verdict, its words, where its report is."""
+        """The result of `insync check` for a set: its verdict, its text, where its report is."""
         folder = self._folder(name)
         logs = folder / "logs"
         inner = list(logs.iterdir())

@@ -1,4 +1,4 @@
-"""A run as one self-contained page or text, readable on paper."""
+"""Writes a run as one self-contained page or text, readable on paper."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def page(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
 
 
 def embedded(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
-    """The same to stand in a page of somebody else: the board and the steps, from the beginning."""
+    """A part to embed in another page: the board and the steps, from the initial state."""
     return one_file("index.html", run.title, packed(run, frames) | {"embed": True})
 
 
 def packed(run: ReplayedRun, frames: Sequence[RunFrame]) -> dict[str, Any]:
-    """The run as the page's script plays it."""
+    """The run as data for the page's script."""
     packer = PageTable()
     return {
         "title": run.title, "heading": run.heading, "diagnosis": run.diagnosis,
@@ -55,7 +55,7 @@ def markdown(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
 
 
 def state_of(lamp: ClaimStatus) -> str:
-    """A claim's state in a word."""
+    """The word for a claim's state."""
     if lamp.is_always:
         return "holds" if lamp.lit else "**broken**"
     return "so here" if lamp.lit else "not here"

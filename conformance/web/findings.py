@@ -1,6 +1,6 @@
-"""Findings of a command that are no run from the initial state, shown in the explorer.
+"""Shows in the explorer findings of a command that are no run from the initial state.
 
-A counterexample to induction is a state and a step; a guard that was taken out is a run that the
+A counterexample to induction is a state and a step; a removed guard is shown by a run that the
 whole system refuses at that guard; wrong answers to questions are lines without states.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def of_story_text(text: str) -> ReplayedRun:
-    """The run of a story that is not in a file. Raises StoryError for what is none."""
+    """The run of a story that is not in a file. Raises StoryError for text that is no story."""
     story = parse(text, "the run")
     assert story.heading is not None
     heading = heading_line(story.heading.recorded, story.heading.given)
@@ -42,7 +42,8 @@ def without_guard(
     recorded: RecordedSystem, cut: RecordedSystem, guard: Guard, steps: Sequence[Any],
     bounds: dict[str, int], claim: str,
 ) -> Comparison:  # fmt: skip
-    """The run that breaks a claim without a guard, beside the whole system, which refuses it."""
+    """The run that breaks a claim without a guard, beside the whole system, which refuses the
+    run."""
     heading = heading_line(recorded, {name: bounds[name] for name in ("brokers",)})
     lines = tuple(line_of_step(one.step, one.args) for one in steps)
     whole, opened = Board(heading), Board(heading, cut)
@@ -78,7 +79,7 @@ def of_induction(shown: InductionCounterexample, recorded: RecordedSystem) -> Co
 
 
 def state_of(here: Board, leaves: dict[str, Any]) -> SparseState:
-    """A state out of its leaves by path, as reports write them; what is not named is blank."""
+    """A state from its leaves by path, as reports write them; leaves that are missing are blank."""
     state: SparseState = {}
     known = set()
     for leaf in here.heading.recorded.fields.values():
@@ -135,7 +136,7 @@ def _brokers(recorded: RecordedSystem, leaves: dict[str, Any]) -> int:
 
 
 def of_answers(wrong: Sequence[tuple[str, str, str]]) -> Comparison:
-    """Questions that were answered otherwise: which, what is expected, and what was said."""
+    """Questions that were answered wrongly: which, the expected answer, and the actual one."""
     rows = [
         ComparedRow(
             ComparedSide(f"expected: {wanted}", None, None),

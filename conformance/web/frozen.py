@@ -1,7 +1,7 @@
-"""A run as a self-contained page; what repeats from state to state is stored once.
+"""Makes a run a self-contained page; what repeats from state to state is stored once.
 
-A thousand states are mostly the same rows. `packed` writes each different row, lane, log, badge and
-lamp once, in a table, and a state as numbers into it; the page's own script looks them up again.
+A thousand states consist mostly of the same rows. `packed` writes each different row, lane, log,
+badge and lamp once, in a table, and a state as numbers into it; the page's script looks them up.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ SCRIPTS = {"index.html": "app.js", "compare.html": "compare.js"}
 
 
 class PageTable:
-    """The table of a page: `put` gives the number of a value in it."""
+    """The table of a page: `put` returns the number of a value in it."""
 
     def __init__(self) -> None:
         self.table: list[Any] = []
         self._numbers: dict[str, int] = {}
 
     def put(self, value: Any) -> int:
-        """The number of a value, which stands in the table once."""
+        """The number of a value, which is stored in the table once."""
         key = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         number = self._numbers.get(key)
         if number is None:
@@ -40,7 +40,7 @@ class PageTable:
         return number
 
     def rows(self, rows: Sequence[Any]) -> int:
-        """The number of a list, whose members stand in the table themselves."""
+        """The number of a list, whose members are stored in the table themselves."""
         return self.put([self.put(row) for row in rows])
 
     def frame(self, frame: RunFrame) -> list[Any]:
@@ -91,7 +91,7 @@ def one_file(page: str, title: str, data: dict[str, Any]) -> str:
 
 
 def beside_files(page: str, title: str, data: dict[str, Any], files: str) -> str:
-    """The same for a site: style and scripts stand beside it, at `files`."""
+    """The same for a site: style and scripts are separate files, at `files`."""
     return (
         _without_server(page, title)
         .replace('href="/style.css"', f'href="{files}style.css"')

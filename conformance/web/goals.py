@@ -1,8 +1,8 @@
 """Goals of a player: break a claim, reach a `sometimes`, a state, or a step.
 
-A goal is looked for from the beginning or from the state that is shown; the shortest way there is
-found by the same explorer that `insync find` uses. An expression is read as data and never run:
-fields by the names that the page shows, the words of the notation, comparisons and small sums.
+The search starts from the initial state or from the state that is shown; the explorer that `insync
+find` uses finds the shortest path. An expression is parsed as data and never run: fields by the
+names that the page shows, the words of the notation, comparisons and small sums.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ _EXAMPLE = "zk.leader == 2, or replica[1].role == 'leader' and replica[2].role =
 
 
 def reads(recorded: RecordedSystem, text: str) -> t.Term:
-    """An expression over the state as a condition. Raises ProtocolError, with what is right."""
+    """Reads an expression over the state as a condition. ProtocolError says what is right."""
     if len(text) > MOST_LETTERS:
         raise ProtocolError(f"a goal has {MOST_LETTERS} letters at most")
     try:
@@ -231,7 +231,7 @@ def room(
 ) -> dict[str, int]:
     """The bounds, with room for a state and one step more, and for the numbers of a goal.
 
-    Raises ProtocolError for a goal that names a broker that there is not.
+    Raises ProtocolError for a goal that names an unknown broker.
     """
     found = dict(bounds)
     for name, cells in state.items():
@@ -280,10 +280,10 @@ def shortest(
     most_states: int,
     report: Report = lambda line: None,
 ) -> tuple[Exploration, Run | None]:
-    """The shortest way to a claim's break (or to what it says is sometimes so), or to a goal.
+    """The shortest path to a goal, or to a claim's break (for a `sometimes`: to where it is true).
 
-    From `state`, or from the beginning if that is None. Raises ProtocolError, ImpossibleValue
-    where the state lies beyond the bounds.
+    From `state`, or from the initial state if that is None. Raises ProtocolError, ImpossibleValue
+    if the state is outside the bounds.
     """
     from specs.explorer import find  # it takes a moment to load, and the page should not wait
 
@@ -307,9 +307,9 @@ def shortest(
 
 
 def prepare(recorded: RecordedSystem, bounds: Mapping[str, int], claim: str) -> None:
-    """Loads the explorer and compiles its machine code for a claim, so that a goal comes sooner.
+    """Loads the explorer and compiles its machine code for a claim, so that a goal is found sooner.
 
-    The code is kept on disk, so that only the first time of all takes long.
+    The code is stored on disk, so only the very first compilation takes long.
     """
     from specs.exploration import grounded_for
     from specs.native.kernel import kernel_of

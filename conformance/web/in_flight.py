@@ -1,8 +1,8 @@
-"""Messages in flight in a state of each system, from lane to lane.
+"""Reads the messages in flight in a state of each system, from lane to lane.
 
-The model keeps what is in flight in its own way in each system: by epochs, by pairs of brokers, in
-queues. Here each is read as what it is on the wire: a request or an answer, of a name that Kafka
-gives it, from a lane to others. A message that is lost is one only while somebody waits for it.
+Each system of the model stores messages in flight in its own way: by epochs, by pairs of brokers,
+in queues. Here each is read as it is on the wire: a request or an answer, with Kafka's name, from a
+lane to others. A lost message counts only while somebody waits for it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ ZOOKEEPER, CONTROLLERS, CLIENTS = "zookeeper", "controllers", "clients"
 
 @dataclass(frozen=True)
 class MessageInFlight:
-    """A message: its name and what it says, from a lane to others. An answer is drawn dashed.
+    """A message: its name and content, from a lane to others. An answer is drawn dashed.
 
-    `fate` is what became of it: `flying`, `late` (overtaken, or in a slow queue), `copy` (it was
-    obeyed, and may come again), `lost`, `refused`, `arrived`.
+    `fate` is its state: `flying`, `late` (overtaken, or in a slow queue), `copy` (it was obeyed,
+    and may come again), `lost`, `refused`, `arrived`.
     """
 
     name: str
@@ -34,13 +34,13 @@ class MessageInFlight:
 
 
 class MessageReader:
-    """A state's fields as plain values."""
+    """Reads a state's fields as plain values."""
 
     def __init__(self, twin: Evaluator, state: SparseState) -> None:
         self._twin, self._state = twin, state
 
     def value(self, name: str, *keys: int) -> Any:
-        """A leaf's value; None where it is none."""
+        """A leaf's value, which may be None."""
         leaf = self._twin.recorded.fields[name]
         return plain(leaf.sort, self._twin.read(self._state, name, keys))
 
@@ -59,7 +59,7 @@ class MessageReader:
         return list(self._twin.recorded.fields[name].dims[0].domain(self._twin.bounds))
 
     def has(self, name: str) -> bool:
-        """Does the system, under its switches, have such a field?"""
+        """Whether the system, under its switches, has such a field."""
         return name in self._twin.recorded.fields
 
 
@@ -236,6 +236,6 @@ SHOWN: dict[str, frozenset[str]] = {
 
 
 def in_flight(twin: Evaluator, state: SparseState) -> tuple[MessageInFlight, ...]:
-    """What is on its way. Systems that nothing is known of here have none."""
+    """The messages in flight; none for systems that this module does not know."""
     reads = READERS.get(twin.recorded.system.name)
     return tuple(reads(MessageReader(twin, state))) if reads is not None else ()

@@ -1,4 +1,4 @@
-"""Lessons: Markdown whose stories are played, whose questions have one right answer.
+"""Lessons: Markdown whose stories are played, and whose questions have one right answer.
 
     # 7. Truncating to the high watermark
     Text, and blocks of four kinds among it:
@@ -6,15 +6,15 @@
                       below each wrong one, indented, why it is wrong; a line `> STORY`, or
                       `> STORY FROM-TO`, there says what is played when it is chosen: the end, or
                       these states, of a story of specs/stories, or of the lesson's own (`this`),
-                      which is what is played where nothing is said
-    ```story          a whole story, recorded: it must play, and tell just what it says
+                      which is the default
+    ```story          a whole story, recorded: it must play, with exactly this output
     ```diagram        what conformance.web.diagram draws
     ```sh             commands to try; `# exit 1` says how one ends, if not with 0
 
 A link `[words](at:5)` in the text shows beat 5 of the lesson's story, `[words](at:2.5)` of its
 second one.
 
-Raises LessonError, with file and line, for a lesson that is not whole.
+Raises LessonError, with file and line, for an incomplete lesson.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ STORIES = FOLDER.parent / "stories"
 
 
 class LessonError(Exception):
-    """What is wrong with a lesson: the message begins with its file and line."""
+    """A lesson has an error: the message begins with its file and line."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """A prediction: what is asked, the answers, which is right, and why each other one is not.
+    """A prediction: the question, the answers, which is right, and why each other one is wrong.
 
     `plays`: for each answer what is played when it is chosen, `m2_is_lost 12-20`, or nothing.
     """
@@ -111,9 +111,8 @@ class Lesson:
         return [self._story(block) for block in self.of("story")]
 
     def check(self) -> list[str]:
-        """The differences to the lesson's text: empty if every story's output is as it stands
-        there.
-        """
+        """The differences from the lesson's text: empty if every story has the output that is
+        written there."""
         wrong = []
         for block in self.of("diagram"):
             try:
@@ -130,7 +129,7 @@ class Lesson:
         return wrong
 
     def accepted(self) -> str:
-        """The lesson's text with what its stories tell now. Raises LessonError where one fails."""
+        """The lesson's text with its stories' present output. Raises LessonError if one fails."""
         pieces, end = [], 0
         for found, block in zip(_BLOCK.finditer(self.text), self.blocks, strict=True):
             pieces.append(self.text[end : found.start(2)])
@@ -199,7 +198,7 @@ class Lesson:
 
 
 def read_lesson(path: Path) -> Lesson:
-    """The lesson of a file. Raises LessonError where it has no title, OSError for no file."""
+    """Reads a lesson. Raises LessonError if it has no title, OSError if there is no file."""
     text = path.read_text(encoding="utf-8")
     first = text.partition("\n")[0]
     title = _TITLE.fullmatch(first)
@@ -254,7 +253,7 @@ def index_page(folder: Path = FOLDER, place: PageContext = SERVED) -> str:
 
 
 def lesson_page(lesson: Lesson, place: PageContext = SERVED) -> str:
-    """A lesson as a page: the text, and beside it the board that shows what is read."""
+    """A lesson as a page: the text, and beside it the board that shows its stories."""
     from markdown_it import MarkdownIt
 
     packer = PageTable()

@@ -1,7 +1,7 @@
-"""Brokers' log lines about one partition, beside what the protocol allowed.
+"""Shows brokers' log lines about one partition, beside what the protocol allowed.
 
-Logs hold no whole state, so there is no board to draw: a row is a line of a log, in the order of
-time, of the partition (or of the controllers) that the first violation is about.
+Logs hold no whole state, so there is no board to draw: each row is a log line, in order of time,
+about the partition (or the controllers) of the first violation.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _FIELDS = (
 
 @dataclass(frozen=True)
 class LogComparison:
-    """A comparison, and how often a rule compared anything: without that it says nothing."""
+    """A comparison, and how often a rule compared anything: at 0 the comparison shows nothing."""
 
     comparison: Comparison
     compared: int
 
 
 def with_logs(path: Path) -> LogComparison:
-    """Logs beside the rules that they are judged by. Raises NoRunError, OSError."""
+    """The logs beside the rules that judge them. Raises NoRunError, OSError."""
     found = discover((str(path),))
     if not found.logs:
         raise NoRunError(f"{path}: holds no log of a broker, and is no trace; name one of them")

@@ -1,9 +1,10 @@
 """Arrows of a state: messages in flight, just sent, delivered or lost.
 
-An arrow goes from lane to lane. What was on its way before a step and is not after it has ended as
-the transition says: it arrived, was lost or refused. What is on its way after it says for how many
-steps. A step that is an exchange by itself (a producer's record, a write to ZooKeeper and its
-answer) has an arrow of its own. The page and the pictures on paper draw the same arrows.
+An arrow goes from lane to lane. A message that is in flight before a step and not after it has
+ended as the transition says: it arrived, was lost or refused. An arrow of a message that stays in
+flight says for how many steps. A step that is an exchange by itself (a producer's record, a write
+to ZooKeeper and its answer) has an arrow of its own. The page and the printed pictures draw the
+same arrows.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Aged = Mapping[MessageInFlight, int]
 
 @dataclass(frozen=True)
 class TakenStep:
-    """The step that led to a state: with what, and which fields it has changed."""
+    """The step that led to a state: its arguments, and the fields that it changed."""
 
     step: Recorded
     arguments: Mapping[str, Any]
@@ -36,8 +37,8 @@ class TakenStep:
 class Arrow:
     """One arrow, to one lane or several.
 
-    `fate`: as of a Message, and `sent` (by this step), `arrived`. `steps`: for how long it is on
-    its way, 0 where that means nothing.
+    `fate`: as of a Message, and `sent` (by this step), `arrived`. `steps`: for how many steps it is
+    in flight, 0 where that means nothing.
     """
 
     name: str
@@ -62,9 +63,9 @@ def arrows(
     ages: Aged,
     taken: TakenStep | None = None,
 ) -> list[dict[str, Any]]:
-    """What is drawn after a step: what has ended by it, what is in flight, its own, what it sent.
+    """The arrows after a step: messages that it ended, those in flight, its own, those it sent.
 
-    Without a step, as at the beginning, only what is in flight.
+    Without a step, as at the beginning, only those in flight.
     """
     end = taken.step.transition.ends if taken is not None else ""
     still = {replace(one, fate="") for one in now}

@@ -1,6 +1,6 @@
-"""A run as a printable picture: a row per step, with its changes, the logs, and messages as arrows.
+"""Draws a run for printing: a row per step, with its changes, the logs, and messages as arrows.
 
-What became of a message is a mark and a word on its arrow, so that a print without colours says it.
+A mark and a word on its arrow show what happened to a message, so a print needs no colours.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A step in plain words, with its actor: `broker_crashes broker=2` is "broker 2 crashes".
+"""Describes a step in plain words, with its actor: `broker_crashes broker=2` is "broker 2 crashes".
 
-The words are made of the transition's own name and parameters, so that no transition lacks them and
-none says what the model does not. The full name stays beside them wherever they are shown. Who
-takes a step, and whether it is a failure, the transition says itself.
+The words are derived from the transition's name and parameters, so every transition has them and
+none says more than the model. The full name is always shown beside them. The transition itself
+declares its actor, and whether it is a failure.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _sentence(name: str, left: dict[str, str]) -> str:
 
 
 def heading_of(step: Transition, arguments: Mapping[str, object]) -> str:
-    """Under which heading a step is listed: who takes it, or that it is a failure."""
+    """The heading under which a step is listed: its actor, or that it is a failure."""
     if step.fault:
         return FAILURES
     if step.actor in _HEADINGS:

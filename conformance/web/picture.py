@@ -1,9 +1,9 @@
-"""A state as lanes: ZooKeeper, controllers, each broker with its log, clients.
+"""Draws a state as lanes: ZooKeeper, controllers, each broker with its log, clients.
 
-The lanes follow from the schema of the system alone. What stands under `zk` or under no key is
-ZooKeeper's and the world's; what has one broker for its key is that broker's, or the controllers'
-where it is what a controller has in memory; what has more keys is known of others, and is shown
-only while it is there. What is drawn as an arrow between the lanes stands in none of them.
+The schema of the system determines the lanes. Fields under `zk` or without a key belong to
+ZooKeeper and the world; fields whose key is one broker belong to that broker, or to the controllers
+if they are a controller's memory; fields with more keys are knowledge of others, and are shown only
+while they have a value. What is drawn as an arrow between lanes is in no lane.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Cut = dict[str, dict[int, dict[str, Any]]]
 
 
 class Picture:
-    """How one system's states are drawn."""
+    """Draws the states of one system."""
 
     def __init__(self, twin: Evaluator) -> None:
         self.twin = twin
@@ -184,9 +184,10 @@ class Picture:
         return {str(broker): self._log(state, broker) for broker in self.brokers}
 
     def cut(self, before: SparseState, state: SparseState, known: Cut) -> Cut:
-        """What logs have lost so far, by broker and offset; a new record takes a lost one's place.
+        """Records that logs have lost so far, by broker and offset; a new record replaces a lost
+        one.
 
-        `known` is the same of the state before.
+        `known` is the same for the state before.
         """
         if "log.end" not in self.fields or all(
             state.get(name) is before.get(name) for name in self.fields if name.startswith("log.")

@@ -1,8 +1,8 @@
-"""Screenshots of the explorer for the documents, and whether they are current.
+"""Takes screenshots of the explorer for the documents, and tells whether they are current.
 
-A picture is of what the page shows at an address. `pictures.json` has two digests per picture:
-of the content shown (the states, and the page's own files), and of the image file. A test can thus
-detect a stale picture without a browser.
+A picture shows the page at an address. `pictures.json` has two digests per picture: of the content
+shown (the states, and the page's own files), and of the image file. So a test can detect a stale
+picture without a browser.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class NoBrowserError(Exception):
 
 @dataclass(frozen=True)
 class PictureMoment:
-    """What a picture shows: a story up to a step, beside another version if `under` names one."""
+    """The content of a picture: a story up to a step, beside another version if `under` names
+    one."""
 
     name: str
     says: str
@@ -101,7 +102,7 @@ def digest(moment: PictureMoment) -> str:
 
 
 def stale(folder: Path) -> list[str]:
-    """What is wrong with the pictures of a folder, a line each; empty where all are current."""
+    """The stale or wrong pictures of a folder, a line each; empty if all are current."""
     try:
         known = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -120,7 +121,7 @@ def stale(folder: Path) -> list[str]:
 
 
 def take(folder: Path, report: Callable[[str], None] = lambda line: None) -> list[Path]:
-    """Takes every picture again. Raises NoBrowserError, OSError; then the old ones stay."""
+    """Takes every picture again. On NoBrowserError or OSError the old ones stay."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         raise NoBrowserError("there is no Chromium here (Debian: apt-get install chromium)")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ReplayedRun:
-    """A sentence, the heading of a game, and its lines. `loop`: see `specs.runs`.
+    """A title, the heading of a game, and its lines. `loop`: see `specs.runs`.
 
-    `diagnosis` says why it ends here: the trace that it was goes on as no run of the model does.
-    `places` says of each line where it stood, in a trace.
+    `diagnosis` says why it ends here: the trace continues in a way that no run of the model does.
+    `places` gives the position of each line in a trace.
     """
 
     title: str
@@ -22,4 +22,4 @@ class ReplayedRun:
 
 
 class NoRunError(Exception):
-    """A file holds no run; the message names the file and says what does."""
+    """A file holds no run; the message names the file and the files that do."""

@@ -1,4 +1,4 @@
-"""A run for other tools: a Mermaid sequence diagram, or a pytest test that plays it again."""
+"""Exports a run: a Mermaid sequence diagram, or a pytest test that plays it again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ARROWS = {"lost": ("-x", "--x"), "refused": ("-x", "--x"), "sent": ("-)", "--)"
 
 
 def mermaid(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
-    """A sequence diagram: a note for each step, where it is taken, and an arrow for each message.
+    """A sequence diagram: a note for each step, at its actor, and an arrow for each message.
 
     An arrow is drawn where a message is sent, and again where it arrives, is lost or is refused.
     """
@@ -71,7 +71,7 @@ def _clean(text: str) -> str:
 
 
 def pytest_of(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
-    """A test that plays the run and sees the same claims break, with nothing but this project."""
+    """A test that plays the run and checks that the same claims break; needs only this project."""
     last = frames[-1]
     broken = sorted(lamp.claim for lamp in last.lamps if lamp.is_broken)
     name = re.sub(r"\W+", "_", run.title.lower()).strip("_")[:60] or "run"

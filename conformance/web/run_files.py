@@ -1,4 +1,4 @@
-"""Reads a run from any file that has one: a story, a trace, or JSON of a command."""
+"""Reads a run from any file that contains one: a story, a trace, or JSON of a command."""
 
 from __future__ import annotations
 

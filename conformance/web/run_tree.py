@@ -1,4 +1,4 @@
-"""The states of a game as a tree, so that branches and undo cost nothing."""
+"""The states of a game as a tree, so that branches and undo need no recomputation."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MOST = 20_000
 
 @dataclass(eq=False)
 class RunNode:
-    """A state, and what follows it by which line.
+    """A state, and the states after it by line.
 
-    Once known: `lit`, the claims that hold here; `flight`, what is on its way, and `ages`, since
-    how many steps; `witness`, by claim the places that settle it; `cut`, what logs have lost on
-    the way.
+    Once computed: `lit`, the claims that hold here; `flight`, the messages in flight, and `ages`,
+    since how many steps; `witness`, by claim the places that decide it; `cut`, records that logs
+    have lost on the way.
     """
 
     state: SparseState
@@ -33,7 +33,8 @@ class RunNode:
 
 
 class RunTree:
-    """The tree below one beginning. `take(state, line, number)` is a step, and may refuse it."""
+    """The tree below one initial state. `take(state, line, number)` is a step, and may refuse
+    it."""
 
     def __init__(
         self, start: SparseState, take: Callable[[SparseState, str, int], SparseState]
@@ -42,11 +43,12 @@ class RunTree:
         self._root, self._count = RunNode(start), 0
 
     def along(self, lines: Sequence[str]) -> RunNode:
-        """The state after these lines. Raises what `take` raises for one that is not possible."""
+        """The state after these lines. Raises what `take` raises for a line that is not
+        possible."""
         return self.path(lines)[-1]
 
     def path(self, lines: Sequence[str]) -> list[RunNode]:
-        """Every state on the way, the first and the last included."""
+        """Every state along these lines, the first and the last included."""
         if self._count > MOST:
             self._root, self._count = RunNode(self._start), 0
         node = self._root

@@ -1,4 +1,4 @@
-"""Searches for goals in processes of their own, so that they never slow the page.
+"""Runs searches for goals in processes of their own, so that they never slow down the page.
 
 Recording, grounding and compiling hold Python's interpreter lock for up to a tenth of a second; in
 the page's own process each step would wait for that. Parent and child exchange lines of JSON over
@@ -33,8 +33,8 @@ once, and it would have to wait for the preparation step in progress."""
 
 
 class Searches:
-    """The child processes of one server: one is started at once, others when several searches run
-    at the same time."""
+    """The child processes of one server: it starts one at once, and others when several searches
+    run at the same time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -48,7 +48,8 @@ class Searches:
         self._put(child)
 
     def way(self, asked: dict[str, Any], report: Report = lambda line: None) -> dict[str, Any]:
-        """`answers.way`, in a child. What `report` raises ends the search, and is raised."""
+        """Runs `answers.way` in a child. An exception of `report` ends the search, and is
+        raised."""
         child = self._take()
         try:
             _send(child, asked)

@@ -80,9 +80,9 @@ SECONDS_OF_SILENCE = 0.5
 def application(
     port: int, opened: dict[str, Any], comparison: dict[str, Any] | None = None
 ) -> Starlette:
-    """The server of the page; `opened` is the game that it begins with, `comparison` what
-    /compare shows, if something is compared. When the first answer was given, a process begins to
-    get ready for its goals: earlier it would only slow that answer down."""
+    """The server of the page; `opened` is its first game, `comparison` is what /compare shows, if
+    there is a comparison. After the first answer a process begins to prepare the game's goals: any
+    earlier, it would slow that answer down."""
     searches = Searches()
     waiting = [partial(searches.prepare, str(opened["heading"]))]
     here = {f"127.0.0.1:{port}", f"localhost:{port}"}

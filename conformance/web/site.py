@@ -1,7 +1,7 @@
-"""The documentation as a site: texts, commands, transitions, lessons, built without network.
+"""Builds the documentation as a site, without network: texts, commands, transitions, lessons.
 
-What can be read off the code is read off it: the commands from their own help, each system's
-transitions from the model, the rest from `docs/*.md`.
+What the code shows is derived from it: the commands from their own help, each system's transitions
+from the model; the rest comes from `docs/*.md`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ SECTIONS: Mapping[str, Sequence[tuple[str, str]]] = {
 
 
 def menu(pages_of: Mapping[str, str]) -> dict[str, Sequence[tuple[str, str]]]:
-    """What the menu lists: SECTIONS, and under its own heading any text that they do not know."""
+    """The entries of the menu: SECTIONS, and texts outside of them under a heading of their own."""
     known = {path for pages in SECTIONS.values() for _, path in pages}
     further = [(text.partition("\n")[0].lstrip("# ").replace("`", ""), path)
                for path, text in pages_of.items()
@@ -110,9 +110,9 @@ BOARD = "style.css", "words.js", "draw.js", "lesson.js", "app.js"
 
 
 def recorded_pages(stories: Sequence[Path] | None = None) -> Iterator[tuple[str, str]]:
-    """What plays without a server: by path, each lesson beside its board, and each story.
+    """The pages that play without a server: by path, each lesson beside its board, and each story.
 
-    The runs stand in the pages as data, and one copy of the board's files serves them all.
+    The runs are data in the pages; all pages share one copy of the board's files.
     """
     for name in BOARD:
         yield f"board/{name}", (STATIC / name).read_text(encoding="utf-8")
@@ -131,7 +131,7 @@ def write(
 ) -> list[Path]:  # fmt: skip
     """Writes the pages and pictures into a folder, and what mkdocs needs beside them.
 
-    `stories`: those that get a page; all if None. `report` is called with how far it is.
+    `stories` get a page; all if None. `report` is called with the progress.
     """
     pages_of = folder / "docs"
     written = []
@@ -153,7 +153,7 @@ def write(
 
 
 def settings(texts: Mapping[str, str]) -> str:
-    """`mkdocs.yml`: the built-in theme, and nothing from any other host."""
+    """The text of `mkdocs.yml`: the built-in theme, and nothing from any other host."""
     lines = [
         "site_name: insync", "docs_dir: docs", "use_directory_urls: false",
         "theme:", "  name: mkdocs", "  highlightjs: false", "  locale: en",
@@ -167,8 +167,8 @@ def settings(texts: Mapping[str, str]) -> str:
 
 
 def build(folder: Path, to: Path) -> None:
-    """The site out of the written pages. Raises ImportError without mkdocs, ValueError for a page
-    that it cannot build."""
+    """Builds the site from the written pages. Raises ImportError without mkdocs, ValueError for a
+    page that it cannot build."""
     # By name: mkdocs is an extra, and types are checked without it.
     built = import_module("mkdocs.commands.build").build
     load_config = import_module("mkdocs.config").load_config
@@ -189,7 +189,7 @@ def build(folder: Path, to: Path) -> None:
 
 
 def command_reference(commands: Mapping[str, click.Command]) -> str:
-    """Every command: what it does, how it is written, its options, in its own words."""
+    """Every command: what it does, how it is written, its options, from its own help."""
     parts = [
         "# Commands", "",
         "Made from the commands themselves. Exit codes: 0 holds, 1 broken, 2 unknown, 3 not "

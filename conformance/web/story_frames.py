@@ -1,7 +1,7 @@
-"""A story as frames that a page plays without a server, each with its state.
+"""Turns a story into frames that a page plays without a server, each with its state.
 
-A beat is a step, a step that is refused, or a claim that is checked. Frames stand packed in a table
-(`frozen.PageTable`), so that a page with several runs says what repeats once.
+A beat is a step, a refused step, or a checked claim. Frames are packed in a table
+(`frozen.PageTable`), so that a page with several runs stores repetitions once.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from specs.story.read import Story
 def run_of_story(story: Story, packer: PageTable) -> dict[str, Any]:
     """The run of a story: heading, address, lines, beats and frames.
 
-    A beat has `state` (the number of steps before), `kind`, `words`, `note`, and `quiet` where the
-    story does not tell it.
+    A beat has `state` (the number of steps before), `kind`, `words`, `note`, and `quiet` if the
+    story does not print it.
     """
     assert story.heading is not None
     heading = heading_line(story.heading.recorded, story.heading.given)

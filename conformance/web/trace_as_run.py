@@ -1,8 +1,8 @@
-"""A recorded trace as a run of the model, up to the last line that fits.
+"""Shows a recorded trace as a run of the model, up to the last line that fits.
 
-A trace with parts missing is searched for a run that fits, and that run is shown. Traces of other
-systems than `replication` are played step by step. What does not fit
-is no error here: the run ends before it, and the diagnosis says why.
+For a trace with missing parts a run that fits is searched and shown. Traces of systems other than
+`replication` are played step by step. A line that does not fit is no error here: the run ends
+before it, and the diagnosis says why.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class ObservedStep:
 
 
 def traced(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
-    """The run of a trace, and what was seen where it does not fit; None if it fits.
+    """The run of a trace, and what was observed where it does not fit; None if it fits.
 
-    Raises NoRunError for a file that is no whole trace, OSError.
+    Raises NoRunError for a file that is no complete trace, OSError.
     """
     if system_of(path) != REPLAYED:
         return stepped(path), None
@@ -169,9 +169,9 @@ def diagnosis(finding: Finding | None) -> str | None:
 
 
 def of_findings(path: Path, findings: Sequence[Any], rule: str | None) -> ReplayedRun:
-    """The run of the first finding of `insync check --json` that a trace can be played for.
+    """The run of the first finding of `insync check --json` for which a trace can be played.
 
-    Findings in logs have no run: theirs is the report of `insync check --report`.
+    Findings in logs have no run: `insync check --report` shows them.
     """
     chosen = [one for one in findings if isinstance(one, dict)
               and (rule is None or one.get("rule") == rule)]  # fmt: skip
@@ -189,7 +189,7 @@ def of_findings(path: Path, findings: Sequence[Any], rule: str | None) -> Replay
 
 
 def is_trace(file: Path) -> bool:
-    """Does the first line of a file say that it is a trace? False for what cannot be read."""
+    """Whether a file's first line says that it is a trace. False for what cannot be read."""
     try:
         with opened(file) as lines:
             header = json.loads(next(iter(lines), "null"))
