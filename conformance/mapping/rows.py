@@ -118,18 +118,17 @@ class SystemMap:
     model's switches beside its version. `small` are the bounds of a graph that is walked whole.
     `left_out` says why the world cannot be driven to some transitions; within bounds that reach
     one, that is a mismatch. `leader_of` gives the leader that a broker knows in a world. `families`
-    are parts of the graph by name. `not_from_the_start` says, for bounds and transitions that are
-    left out, why the graph is walked only in such a part; None if it is walked from the initial
-    state. `not_alike` says, for a version and a run of transitions, why the sides differ in it on
-    purpose; None if they do not. `in_releases` gives, for transitions that no release has, those of
-    the presets. `walked_since` is the first release whose whole graph is alike; stories may be of
+    are parts of the graph by name. `not_from_the_start` says, for bounds and transitions left out,
+    why the graph is walked only in such a part; None if it is walked from the initial state.
+    `not_alike` says, for a version and a run of transitions, why the sides differ in it on purpose;
+    None if they do not. `in_releases` gives, for transitions that no release has, those of the
+    presets. `walked_since` is the first release whose whole graph is alike; stories may be of
     earlier ones.
 
-    Faults that any release may meet, and configurations, are only for stories, not for walks:
-    `story_switches` names such switches with the values that `story_world` makes a world for; that
-    world takes the steps of `more_rows` as well. `faulty` gives switches that presets have as
-    fixed, with the releases from which on and up to which releases and implementation have the
-    fault.
+    Faults that any release may meet, and configurations, are for stories only, not for walks:
+    `story_switches` names such switches with the values that `story_world` makes a world for; it
+    takes the steps of `more_rows` as well. `faulty` gives switches that presets have as fixed, with
+    the releases from which on and up to which releases and implementation have the fault.
     """
 
     system: str

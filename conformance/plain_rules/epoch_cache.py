@@ -44,7 +44,7 @@ def previous(entries: Entries) -> int | None:
 
 
 def assigned(entries: Entries, epoch: int, start: int) -> Entries:
-    """The entries once an epoch begins. One that continues adds nothing; conflicting ones go
+    """The entries after an epoch begins: none for one that continues; conflicting ones go
     (KIP-279).
 
     NoSuchEntry for a negative epoch.

@@ -26,7 +26,7 @@ SIDES = ("model", "impl")
 
 
 class Outcome(Enum):
-    """What became of a case on one side."""
+    """The outcome of a case on one side."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -35,13 +35,13 @@ class Outcome(Enum):
 
     @property
     def checked(self) -> bool:
-        """It was answered, rightly or not."""
+        """Whether it was answered, correctly or not."""
         return self in (Outcome.PASSED, Outcome.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedCase:
-    """One case on one side; ``got`` is the answer, or the defect that there was instead of one."""
+    """One case on one side; ``got`` is the answer, or the defect if there was no answer."""
 
     case: Case
     outcome: Outcome
@@ -50,24 +50,24 @@ class JudgedCase:
 
 @dataclass(slots=True)
 class FileResult:
-    """One file on one side."""
+    """The results of one file on one side."""
 
     file: str
     on: str
     judged: list[JudgedCase] = field(default_factory=list)
 
     def count(self, outcome: Outcome) -> int:
-        """How many cases came to this."""
+        """How many cases had this outcome."""
         return sum(one.outcome is outcome for one in self.judged)
 
     @property
     def by_rule(self) -> int:
-        """How many answers of the model's side are a plain rule's, and no transition's."""
+        """How many answers of the model's side come from a plain rule, not from a transition."""
         return sum(isinstance(one.got, ByRule) for one in self.judged)
 
     @property
     def verdict(self) -> Verdict:
-        """Broken by one failure; unknown with a case unanswered; not checked without a check."""
+        """Broken by one failure; unknown with a case unanswered; not checked if nothing was."""
         if self.count(Outcome.FAILED):
             return Verdict.BROKEN
         if self.count(Outcome.UNANSWERED):
@@ -77,7 +77,7 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A case on which model and implementation came to different outcomes."""
+    """A case for which model and implementation had different outcomes."""
 
     case: Case
     model: JudgedCase
@@ -85,7 +85,7 @@ class Disagreement:
 
 
 def answers_of(side: str) -> Answers:
-    """Who answers for a side."""
+    """The answer functions of a side."""
     if side == "model":
         from conformance.vectors import model
 
@@ -96,7 +96,7 @@ def answers_of(side: str) -> Answers:
 
 
 def judge(file: str, cases: Sequence[Case], side: str, answers: Answers) -> FileResult:
-    """Put a file's cases to a side."""
+    """Runs a file's cases on a side."""
     declared = NOT_APPLICABLE[side]
     silent, apart = NOT_COMPARED[side], EXCEPTIONS[side]
     return FileResult(
@@ -156,7 +156,7 @@ def _compared(expected: Any, silent: frozenset[str]) -> Any:
 
 
 def disagreements(model: FileResult, impl: FileResult) -> list[Disagreement]:
-    """The cases that both checked, and that only one of them got right."""
+    """The cases that both sides checked, and that only one of them answered correctly."""
     return [
         Disagreement(one.case, one, other)
         for one, other in zip(model.judged, impl.judged, strict=True)
@@ -165,7 +165,7 @@ def disagreements(model: FileResult, impl: FileResult) -> list[Disagreement]:
 
 
 def overall(rows: Sequence[FileResult]) -> Verdict:
-    """The verdict of a run: nothing checked at all is never green."""
+    """The verdict of a run: if nothing was checked, it is not green."""
     verdicts = [row.verdict for row in rows]
     for verdict in (Verdict.BROKEN, Verdict.UNKNOWN):
         if verdict in verdicts:
@@ -174,7 +174,7 @@ def overall(rows: Sequence[FileResult]) -> Verdict:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can say it."""
+    """A value as JSON can express it."""
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Files of cases: read, checked against the schema, each with its operation."""
+"""Reads files of cases, and checks them against the schema and each case's operation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Input = Mapping[str, Any]
 
 
 class BadCasesFile(ValueError):
-    """A file that is none of the known ones, or does not follow the schema."""
+    """The file is none of the known ones, or does not follow the schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Case:
 
     @property
     def question(self) -> dict[str, Any]:
-        """What a side gets to see: everything but what is expected of it."""
+        """The part of the case that a side sees: everything except the expectation."""
         return {"input": self.input, "release": self.release, "versions": self.versions}
 
 

@@ -1,9 +1,8 @@
 """Compares an answer with what a case expects.
 
-An expected object names what was observed, not everything there is: an answer may say more. Where
-the names are data (partitions, brokers, topics), or there are none, the object must be the same.
-What is for readers is not compared; "messageContains" and "messageStartsWith" look for a text in
-the message.
+An expected object names only what is checked: an answer may contain more. If the names are data
+(partitions, brokers, topics), or there are none, the objects must be equal. Text for readers is not
+compared; "messageContains" and "messageStartsWith" look for a text in the message.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _MISSING = object()
 
 
 class ByRule(dict[str, Any]):
-    """An answer of the model's side that no transition gave: a plain rule did."""
+    """An answer of the model's side that comes from a plain rule, not from a transition."""
 
 
 _ALTERNATIVE = re.compile(r"(?P<name>\w+) \((?P<versions>[^)]*\d[^)]*)\)")

@@ -1,8 +1,8 @@
-"""What the name of a field means, however it is written.
+"""Finds the meaning of a field's name, independent of its spelling.
 
-Cases of different authors call one thing ``liveBrokers``, ``alive_broker_ids`` or ``live``. A name
-is taken apart into words; what Kafka's sources say with several words becomes one, words that add
-nothing go, and the order of the rest does not count.
+Authors of cases use ``liveBrokers``, ``alive_broker_ids`` or ``live`` for one thing. A name is
+split into words; synonyms in Kafka's sources are replaced by one word, words that add nothing are
+removed, and the order of the rest does not count.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ _STEPS = {
 
 
 def step_called(name: str) -> str:
-    """The name of a step that is meant, as the public cases write it."""
+    """The step that a name means, as the public cases write it."""
     words = " ".join(word.lower() for word in _WORD.findall(name))
     first, *others = _STEPS.get(words, words).split() or [name]
     return "".join([first, *(word.capitalize() for word in others)])
@@ -143,7 +143,7 @@ def step_called(name: str) -> str:
 
 @cache
 def meaning(name: str) -> str:
-    """The words that matter, sorted; a name that is data (``foo-0``, ``7``) means itself."""
+    """The significant words, sorted; a name that is data (``foo-0``, ``7``) means itself."""
     if not _NAME.match(name):
         return name
     words = [word.lower() for word in _WORD.findall(name)]

@@ -1,6 +1,6 @@
 """Cases that a side does not answer, declared by side, file and operation, with the reason.
 
-An operation that is neither answered nor listed here is *unanswered*, and no run with one is green.
+An operation that is neither answered nor listed here is *unanswered*; a run with one is not green.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
 
 
 class Except(NamedTuple):
-    """Cases of an answered operation that a side does not answer, known by their input.
+    """Cases of an answered operation that a side does not answer, identified by their input.
 
     With ``before`` only those of earlier releases.
     """

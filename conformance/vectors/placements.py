@@ -1,4 +1,4 @@
-"""How placements of replicas are asked for and shown, of either side (assignment.json)."""
+"""Reads and writes placements of replicas in cases, for both sides (assignment.json)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Place = Callable[[int, int], Placement]
 
 
 def brokers_of(asked: Mapping[str, Any]) -> dict[int, str | None]:
-    """The brokers with their racks, in the order of the question: who asks Kafka sorts them."""
+    """The brokers with their racks, in the order of the question; Kafka's callers sort them."""
     if "racks" in asked:
         return {int(broker): rack for broker, rack in asked["racks"].items()}
     return dict.fromkeys(asked["brokers"])
@@ -29,13 +29,13 @@ def by_number(placed: Mapping[int, Iterable[int]]) -> dict[str, list[int]]:
 
 
 def placed(asked: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """The placement of the start and the shift that are asked, of 0 if they are not."""
+    """The placement for the start and shift of the question, 0 by default."""
     start, shift = asked.get("startIndex", 0), asked.get("replicaShift", 0)
     return {"assignment": by_number(place(start, shift))}
 
 
 def properties(asked: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """What is the same for the placements of one start, or of every start and shift."""
+    """Properties common to the placements of one start, or of every start and shift."""
     racks, start = brokers_of(asked), asked["startIndex"]
     size = range(len(racks))
     draws = [(one, two) for one in size for two in size] if start == "any" else [(start, start)]

@@ -1,4 +1,4 @@
-"""What a question about Kafka's behaviour looks like from here."""
+"""Reads a question about Kafka's behaviour, for answers of both sides."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ IMBALANCE = ("count", "imbalance", "preferredReplicaImbalanceCount")
 
 
 class NotInModel(Exception):
-    """What a case comes to has no step in the model; the message says what, as the reason."""
+    """The model has no step for the outcome of a case; the message is the reason."""
 
 
 def given(question: Question) -> dict[str, Any]:
-    """The question's input; a field that it lacks says so itself (``shapes.Lacks``)."""
+    """The question's input; reading a field that it lacks raises ``shapes.Lacks``."""
     asked: dict[str, Any] = question["input"]
     return asked
 
 
 def release(question: Question) -> Release:
-    """The release it is asked under."""
+    """The release that the question is asked under."""
     return Release.of(question["release"])
 
 
@@ -45,7 +45,7 @@ def or_refusal(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def nobody_elected(question: Question) -> dict[str, Any]:
-    """The answer where nobody may lead, with what the selectors threw up to 1.0."""
+    """The answer if no leader is elected, with what the selectors threw up to 1.0."""
     asked, answer = given(question), {"electionFailed": True, "stateUnchanged": True}
     if release(question).since("1.1"):
         return answer
@@ -58,7 +58,7 @@ def nobody_elected(question: Question) -> dict[str, Any]:
 
 
 def refused_truncation(question: Question, fetch_state: Answer) -> dict[str, Any]:
-    """Where a follower cuts its log whose leader answers with an error: nowhere, until it hears."""
+    """The answer where the leader returns an error: the follower truncates nothing, and waits."""
     asked = {**given(question), "latestEpoch": given(question)["followerLatestEpoch"]}
     seen = fetch_state({**question, "input": {**asked, "reply": [-1, -1]}})
     completed = seen["after"] == "Fetching"
@@ -66,7 +66,7 @@ def refused_truncation(question: Question, fetch_state: Answer) -> dict[str, Any
 
 
 def moving_a_deleted_topic(guard: Answer, validate: Answer) -> Answer:
-    """What comes of a request, by znode and since 2.4 by the API, to move a topic in deletion."""
+    """The answer to a request, by znode and since 2.4 by the API, to move a topic in deletion."""
 
     def ask(question: Question) -> dict[str, Any]:
         seen = guard(question)
@@ -78,5 +78,5 @@ def moving_a_deleted_topic(guard: Answer, validate: Answer) -> Answer:
 
 
 def under(file: str, **named: Answer) -> dict[tuple[str, str], Answer]:
-    """A file's answers by operation."""
+    """The answer functions of a file, by operation."""
     return {(file, operation): answer for operation, answer in named.items()}

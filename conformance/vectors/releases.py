@@ -1,7 +1,7 @@
-"""Under which release a case is asked: the newest supported one among its ``versions``.
+"""Chooses the release under which a case is asked: the newest supported of its ``versions``.
 
 ``versions`` is prose with a range at its head: "2.0+", "0.10-1.0", "<=2.2", "<2.0", "0.9-2.x ZK
-ISR", "2.3+ (2.0-2.2 without …)", "all". What follows a bracket or a semicolon is for readers.
+ISR", "2.3+ (2.0-2.2 without …)", "all". Text after a bracket or a semicolon is for readers.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def bounds(versions: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def release_of(versions: str) -> str:
     """The newest supported release in the range.
 
-    Where none is (0.10.0 alone, 2.8 and later), the bound of the range that is nearest to them:
-    what depends on the release alone, as texts do, can still be answered.
+    If there is none (0.10.0 alone, 2.8 and later), the bound of the range that is nearest to the
+    supported ones: answers that depend only on the release, such as texts, are still possible.
     """
     first, last = bounds(versions)
     inside = [name for name in PRESETS if first <= Release.of(name).parts <= last]
@@ -61,7 +61,7 @@ def release_of(versions: str) -> str:
 
 
 def spans(versions: str, release: str) -> bool:
-    """The range begins before a release and reaches it."""
+    """Whether the range begins before a release and reaches it."""
     first, last = bounds(versions)
     return first < Release.of(release).parts <= last
 

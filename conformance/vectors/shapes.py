@@ -1,9 +1,9 @@
 """Default values for fields that a case leaves out, by their meaning.
 
-Cases name what matters to them, and no more: an ISR that is not named is the assignment, brokers
-that are not said to be dead are alive. Here every operation's input is completed before it is
-answered; synonyms that files use for one thing are understood. What has no natural value stays
-unsaid, and asking for it is ``Lacks``, which names the field.
+Cases name only what matters to them: an ISR that is not named is the assignment, brokers that are
+not called dead are alive. This module completes every operation's input before it is answered, and
+understands synonyms that files use. A field without a natural value stays missing, and reading it
+raises ``Lacks``, which names the field.
 """
 
 from __future__ import annotations
@@ -83,19 +83,19 @@ _Complete = Callable[["Fields"], None]
 
 
 class Lacks(ValueError):
-    """A case without a field that its question needs; the message names both."""
+    """A case lacks a field that its question needs; the message names both."""
 
 
 class NotUnderstood(ValueError):
-    """A case says what no answer to its question takes account of; the message names the field."""
+    """A case has a field that no answer to its question reads; the message names the field."""
 
 
 class Fields(dict[str, Any]):
-    """Fields of a case, found by what their names mean; a missing one is ``Lacks``.
+    """Fields of a case, found by what their names mean; a missing one raises ``Lacks``.
 
-    ``where`` leads to them. ``release``: that the case is asked under, where that is known of.
-    ``known``: the names that were asked for, the latest at the end; ``natural``: those that got a
-    value which the case does not say.
+    ``where`` is the path to them. ``release``: that of the case, where it is known. ``known``: the
+    names that were read, the latest at the end; ``natural``: those that got a value which the case
+    does not give.
     """
 
     release: Release | None = None
@@ -107,7 +107,7 @@ class Fields(dict[str, Any]):
         self.natural: set[str] = set()
 
     def knows(self, *names: str) -> None:
-        """These fields are taken account of."""
+        """Notes that these fields are read."""
         for name in names:
             self.known.pop(name, None)
             self.known[name] = None
@@ -125,7 +125,7 @@ class Fields(dict[str, Any]):
         return isinstance(name, str) and self._own(name) is not None
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A field that a case may leave out."""
+        """Returns a field that a case may leave out."""
         own = self._own(name)
         return default if own is None else super().__getitem__(own)
 
@@ -136,7 +136,7 @@ class Fields(dict[str, Any]):
         raise Lacks(f"{self.where}: the case lacks {name!r}, without which nothing can be answered")
 
     def fill(self, name: str, *synonyms: str, default: Any = None) -> Fields:
-        """Complete a field: by its synonyms, else by a value (None: it stays missing)."""
+        """Completes a field: by its synonyms, else by a value (None: it stays missing)."""
         own = self._own(name)
         self.knows(*synonyms, name)
         if own is not None:
@@ -154,7 +154,7 @@ class Fields(dict[str, Any]):
         return self
 
     def null(self, name: str, *synonyms: str) -> Fields:
-        """Complete a field whose natural value is null."""
+        """Completes a field whose natural value is null."""
         self.fill(name, *synonyms)
         self.setdefault(name, None)
         return self
@@ -1468,7 +1468,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
 def completed(
     file: str, operation: str, given: Mapping[str, Any], release: str | None = None
 ) -> Fields:
-    """An input with all that it leaves unsaid; the one that was given stays as it is.
+    """Completes an input with the fields that it leaves out; the given one stays unchanged.
 
     Defaults are those of a release, by default of the newest one.
     """
@@ -1526,7 +1526,7 @@ def _understood(said: Fields, given: Mapping[str, Any]) -> None:
 def reading(
     answers: Mapping[tuple[str, str], Callable[[Any], Any]],
 ) -> dict[tuple[str, str], Answer]:
-    """Answers that get to see completed inputs."""
+    """Wraps answer functions so that they get completed inputs."""
     return {key: _reads(key, answer) for key, answer in answers.items()}
 
 

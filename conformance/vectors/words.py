@@ -1,7 +1,7 @@
-"""Expectations that cases write in words: what is there, and what is gone.
+"""Reads expectations that cases write in words: what exists, and what is gone.
 
 "topic znode, delete znode and all logs gone" is about three things; "topic fully deleted, no logs
-of the added partition" about all of a topic, and about some logs of it.
+of the added partition" about everything of a topic, and about some of its logs.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _WORD = re.compile(
 
 
 class Left(dict[str, bool]):
-    """By thing (``TOPIC`` and its like) whether it is there still."""
+    """By thing (``TOPIC`` and its like) whether it still exists."""
 
     def agrees(self, text: str) -> bool:
-        """What a text says of them is so; one that says nothing is not understood."""
+        """Whether a text's statements are true; a text without any is not understood."""
         said = list(_claims(text))
         return bool(said) and all(self.get(thing) is is_there for thing, is_there in said)
 

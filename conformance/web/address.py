@@ -3,8 +3,7 @@
     #system+replication+version+2.3+brokers+3~kX2v...
 
 The bytes are a digest of the model's transitions and, for each step, a number computed from its
-name and its parameters. The numbers do not depend on the list of names, so a model with more steps
-still reads the address.
+name and its parameters. It is no index of names: a model with more steps still reads the address.
 """
 
 from __future__ import annotations
@@ -61,8 +60,7 @@ def address(heading: str, lines: Sequence[str]) -> str:
 
 
 def open_address(text: str) -> OpenedGame:
-    """The game of an address, or the nearest one. Raises ProtocolError for text that is no
-    address."""
+    """The game of an address, or the nearest one. ProtocolError for text that is no address."""
     words, tilde, letters = text.lstrip("#").partition("~")
     heading = words.replace("+", " ")
     if not heading.startswith("system ") or not tilde:

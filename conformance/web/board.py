@@ -165,7 +165,7 @@ class Board:
     def shown(
         self, label: str, before: RunNode | None, here: RunNode, line: str | None = None
     ) -> RunFrame:
-        """A state as the page shows it, after the step `label`, written `line`, led to it from
+        """A state as the page shows it, after step `label`, line `line`, led to it from
         `before`."""
         if before is None:
             return RunFrame(label, label, (), self._pictured(None, here, None),
@@ -223,7 +223,7 @@ class Board:
         return sorted(possible, key=lambda one: (one.fault, not one.fresh)), refused
 
     def cards(self, state: SparseState) -> tuple[list[StepCard], list[RefusedStep]]:
-        """Every step that is possible now, and every other step with the choice that comes
+        """Every step that is possible now, and of every other step the choice that comes
         nearest."""
         greatest = greatest_in(state)
         possible: list[StepCard] = []

@@ -41,8 +41,7 @@ class ComparedSide:
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """Both sides after the same number of lines; None after a run's end. `differs`: leaf by
-    leaf."""
+    """Both sides after as many lines; None after a run's end. `differs`: leaf by leaf."""
 
     left: ComparedSide | None = field(metadata=only_attribute("label"))
     right: ComparedSide | None = field(metadata=only_attribute("label"))
@@ -123,8 +122,7 @@ def compared_on(a: tuple[Board, ReplayedRun], b: tuple[Board, ReplayedRun]) -> C
 
 
 def with_trace(run: ReplayedRun, observed: ObservedStep | None) -> Comparison:
-    """Compares a trace with the model: alike up to the line that does not fit, with its
-    differences."""
+    """Compares a trace with the model, up to the line that does not fit, and what differs there."""
     result = compared(replace(run, title="the model"), run)
     if observed is None and run.diagnosis is not None:
         none, more = (

@@ -42,8 +42,7 @@ def without_guard(
     recorded: RecordedSystem, cut: RecordedSystem, guard: Guard, steps: Sequence[Any],
     bounds: dict[str, int], claim: str,
 ) -> Comparison:  # fmt: skip
-    """The run that breaks a claim without a guard, beside the whole system, which refuses the
-    run."""
+    """The run that breaks a claim without a guard, beside the whole system, which refuses it."""
     heading = heading_line(recorded, {name: bounds[name] for name in ("brokers",)})
     lines = tuple(line_of_step(one.step, one.args) for one in steps)
     whole, opened = Board(heading), Board(heading, cut)

@@ -1,10 +1,9 @@
 """Arrows of a state: messages in flight, just sent, delivered or lost.
 
 An arrow goes from lane to lane. A message that is in flight before a step and not after it has
-ended as the transition says: it arrived, was lost or refused. An arrow of a message that stays in
-flight says for how many steps. A step that is an exchange by itself (a producer's record, a write
-to ZooKeeper and its answer) has an arrow of its own. The page and the printed pictures draw the
-same arrows.
+ended as the transition says: it arrived, was lost or refused. An arrow in flight says for how many
+steps. A step that is an exchange by itself (a producer's record, a write to ZooKeeper and its
+answer) has an arrow of its own. The page and the printed pictures draw the same arrows.
 """
 
 from __future__ import annotations

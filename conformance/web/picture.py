@@ -184,8 +184,7 @@ class Picture:
         return {str(broker): self._log(state, broker) for broker in self.brokers}
 
     def cut(self, before: SparseState, state: SparseState, known: Cut) -> Cut:
-        """Records that logs have lost so far, by broker and offset; a new record replaces a lost
-        one.
+        """Records that logs lost so far, by broker and offset; a new record replaces a lost one.
 
         `known` is the same for the state before.
         """

@@ -39,8 +39,7 @@ class NoBrowserError(Exception):
 
 @dataclass(frozen=True)
 class PictureMoment:
-    """The content of a picture: a story up to a step, beside another version if `under` names
-    one."""
+    """What a picture shows: a story up to a step, beside another version if `under` names one."""
 
     name: str
     says: str

@@ -33,8 +33,7 @@ class RunNode:
 
 
 class RunTree:
-    """The tree below one initial state. `take(state, line, number)` is a step, and may refuse
-    it."""
+    """The tree below one initial state. `take(state, line, number)` is a step; it may refuse."""
 
     def __init__(
         self, start: SparseState, take: Callable[[SparseState, str, int], SparseState]
@@ -43,8 +42,7 @@ class RunTree:
         self._root, self._count = RunNode(start), 0
 
     def along(self, lines: Sequence[str]) -> RunNode:
-        """The state after these lines. Raises what `take` raises for a line that is not
-        possible."""
+        """The state after these lines. Raises what `take` raises for an impossible one."""
         return self.path(lines)[-1]
 
     def path(self, lines: Sequence[str]) -> list[RunNode]:

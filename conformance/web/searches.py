@@ -48,8 +48,7 @@ class Searches:
         self._put(child)
 
     def way(self, asked: dict[str, Any], report: Report = lambda line: None) -> dict[str, Any]:
-        """Runs `answers.way` in a child. An exception of `report` ends the search, and is
-        raised."""
+        """Runs `answers.way` in a child. An exception of `report` ends the search; it is raised."""
         child = self._take()
         try:
             _send(child, asked)

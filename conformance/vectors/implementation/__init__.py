@@ -1,7 +1,7 @@
 """The implementation's answers to cases of Kafka's behaviour, by file and operation.
 
 A question has ``input`` (as in the files of vectors), the ``release`` that it is asked under, and
-the ``versions`` that it is said to hold for. What is expected is not among it.
+the ``versions`` that it holds for. It does not contain the expected answer.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ for _module in (
 
 
 def answer(file: str, operation: str, question: Question) -> Any:
-    """The answer to a question; KeyError where nobody answers such questions."""
+    """The answer to a question; KeyError if no function answers such questions."""
     return ANSWERS[file, operation](question)
 
 

@@ -1,4 +1,4 @@
-"""In-memory logs with what fetchers and leaders need."""
+"""In-memory logs with the operations that fetchers and leaders need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def no_client() -> ZnodeClient:
 
 
 class LogBatch(NamedTuple):
-    """So many records from offset ``base`` on, appended in leader epoch ``epoch``."""
+    """That many records from offset ``base`` on, appended in leader epoch ``epoch``."""
 
     base: int
     epoch: int
@@ -65,13 +65,13 @@ class BatchLog:
         self.epochs.assign(batch.epoch, batch.base)
 
     async def truncate_to(self, offset: int) -> None:
-        """Cut batches from an offset on; a batch that reaches beyond it goes whole."""
+        """Removes batches from an offset on; a batch that reaches beyond it is removed whole."""
         self.batches = [batch for batch in self.batches if batch.end <= offset]
         self.epochs.truncate_from_end(offset)
         self.high_watermark = min(self.high_watermark, self.log_end)
 
     async def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Forget every record; the log begins anew at an offset."""
+        """Removes every record; the log begins anew at an offset."""
         self.batches.clear()
         self.epochs.clear()
         self.log_start = self.high_watermark = offset
@@ -83,7 +83,7 @@ class BatchLog:
 
 @dataclass(slots=True)
 class LogEnds:
-    """A log of which nothing but offsets and epochs is kept."""
+    """A log that stores only offsets and epochs."""
 
     log_end: int = 0
     high_watermark: int = 0

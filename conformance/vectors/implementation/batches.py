@@ -33,7 +33,7 @@ def versions(question: Question) -> dict[str, Any]:
 
 
 def batch(question: Question) -> dict[str, Any]:
-    """What a round of calls sends, and to whom."""
+    """The requests that a round of calls sends, by broker."""
     asked, sent = given(question), list[tuple[int, Request]]()
     context = _context(asked)
 

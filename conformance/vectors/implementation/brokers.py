@@ -1,4 +1,4 @@
-"""Answers about what a broker decides on a request (truncation, replica_manager)."""
+"""Answers about a broker's decision on a request (truncation, replica_manager)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from impl.znodes import TopicPartition
 
 
 def truncation(question: Question) -> dict[str, Any]:
-    """Where a follower cuts its log after its leader's answer."""
+    """Where a follower truncates its log after its leader's answer."""
     asked = given(question)
     if "error" in asked:
         return refused_truncation(question, fetch_state)
@@ -48,7 +48,7 @@ def truncation(question: Question) -> dict[str, Any]:
 
 
 def leader_fetch_validation(question: Question) -> dict[str, Any]:
-    """Whether a follower's log diverges from its leader's, as a fetch answers."""
+    """Whether a follower's log diverges from its leader's, by a fetch response."""
     asked = given(question)
     cache = LeaderEpochFileCache(tuple((epoch, start) for epoch, start in asked["epochCache"]))
     last, offset = asked["lastFetchedEpoch"], asked["fetchOffset"]
@@ -97,7 +97,7 @@ def leader_and_isr(question: Question) -> dict[str, Any]:
 
 
 def update_metadata(question: Question) -> dict[str, Any]:
-    """UpdateMetadata: the live brokers, and the partitions that it tells of."""
+    """UpdateMetadata: the live brokers, and the partitions in it."""
     asked, broker = given(question), HostedBroker(release(question))
     top = ""
     for epoch, told in (("known", "cached"), ("request", "partitions")):

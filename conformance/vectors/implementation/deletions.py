@@ -22,7 +22,7 @@ from impl.zookeeper.znode import Delete
 
 
 def resume_decision(question: Question) -> dict[str, Any]:
-    """What to do for a queued topic; failed replicas are taken up again of ineligible ones too."""
+    """The decision for a queued topic; failed replicas are retried for ineligible topics too."""
     asked = given(question)
     states = [ReplicaState(name) for name in asked["replicaStates"]]
     action, retries = decide(states, asked["ineligible"], release(question))
@@ -54,7 +54,7 @@ class _Calls(ControllerJournal):
 
 
 class Rehearsal:
-    """Topics on brokers, a deletion manager, and what it asked of the state machines."""
+    """Topics on brokers, a deletion manager, and its calls to the state machines."""
 
     def __init__(self, question: Question) -> None:
         asked = given(question)
@@ -183,7 +183,7 @@ class _Watched(EmbeddedSession):
 
 
 def completion_order(question: Question) -> dict[str, Any]:
-    """Which znodes are removed when a deletion is complete: first those with their children."""
+    """The order in which znodes are removed at the end of a deletion: children first."""
     topic, stage = given(question)["topic"], ControllerStage(release(question))
     stage.create_topic(topic, {0: (1,)})
     stage.put_state(TopicPartition(topic, 0), LeaderIsrAndControllerEpoch(1, 0, (1,), 1))
@@ -225,7 +225,7 @@ def missing_topic(question: Question) -> dict[str, Any]:
 
 
 def disabled(question: Question) -> dict[str, Any]:
-    """The request to delete a topic where that is not allowed."""
+    """A request to delete a topic where deletion is disabled."""
     topic = given(question)["topic"]
     stage, controller = _started(question, ControllerConfig(delete_topics=False), [topic])
     wait(stage.admin.request_deletion(topic))

@@ -21,7 +21,7 @@ from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPar
 
 
 def elect(question: Question) -> dict[str, Any]:
-    """One election; ``live`` includes who is shutting down where that is the strategy."""
+    """One election; ``live`` includes brokers shutting down if that is the strategy."""
     asked = given(question)
     chosen = _choose(question, asked)
     answer: dict[str, Any] = {
@@ -79,12 +79,12 @@ def _shown(assignment: ReplicaAssignment) -> dict[str, Any]:
 
 
 def target(question: Question) -> dict[str, Any]:
-    """Where a reassignment leads, and where it came from."""
+    """The target of a reassignment, and its origin."""
     return _shown(_assignment(given(question)["assignment"]))
 
 
 def reassign_to(question: Question) -> dict[str, Any]:
-    """The assignment on the way to a target."""
+    """The assignment that is moved to a target."""
     asked = given(question)
     return _shown(_assignment(asked["assignment"]).reassign_to(asked["target"]))
 

@@ -56,7 +56,8 @@ class FetchScene:
         self.add(follower.get("fetchOffset", self.log.log_end), follower.get("epoch", 0))
 
     def leads_in(self, epoch: int) -> None:
-        """The leader begins an epoch, which it enters at once since 2.0.1 (KAFKA-7415)."""
+        """The leader begins an epoch, which it adds to its cache at once since 2.0.1
+        (KAFKA-7415)."""
         self.leader.epoch = epoch
         latest = self.leader_log.latest_epoch()
         if self.release.since("2.0.1") and self.leader_log.batches and epoch > (latest or 0):
@@ -80,7 +81,7 @@ class FetchScene:
             self.last_fetched.append(state.last_fetched_epoch)
 
     def rounds_until(self, reached: Callable[[], bool]) -> int:
-        """Rounds until something is so."""
+        """Runs rounds until a condition holds."""
         for number in range(1, MOST_ROUNDS + 1):
             self.round()
             if reached():
@@ -88,7 +89,7 @@ class FetchScene:
         return MOST_ROUNDS + 1
 
     def observe(self) -> dict[str, Any]:
-        """The follower now."""
+        """The follower's present state."""
         state = self.fetcher.states.get(PARTITION)
         return {
             "leo": self.log.log_end,
@@ -318,7 +319,7 @@ _SCENES: dict[str, Callable[[Question], dict[str, Any]]] = {
 
 
 def loops(question: Question) -> dict[str, Any]:
-    """How often epochs and records are asked for, round by round."""
+    """How often epochs and records are requested, round by round."""
     asked = given(question)
     said = {key: EpochEnd(*reply) for key, reply in asked["reply"].items()}
     leader, fetcher = said_pair(release(question), asked["partitionsLatestEpoch"], said, 0)
@@ -337,7 +338,7 @@ def loops(question: Question) -> dict[str, Any]:
 
 
 def fetch_state(question: Question) -> dict[str, Any]:
-    """A partition's phase before and after its leader's answer about epochs."""
+    """A partition's fetch state before and after its leader's answer about epochs."""
     asked = given(question)
     said = {PARTITION: EpochEnd(*asked["reply"])}
     epochs: dict[str, int | None] = {PARTITION: asked["latestEpoch"]}
@@ -352,7 +353,8 @@ def fetch_state(question: Question) -> dict[str, Any]:
 
 
 def fetch_offset_out_of_range(question: Question) -> dict[str, Any]:
-    """Where a follower goes on whose fetch offset is not in its leader's log (fact sheet g.9)."""
+    """Where a follower continues if its fetch offset is not in its leader's log (fact sheet
+    g.9)."""
     asked = given(question)
     end, start, leader_end = (
         asked[name] for name in ("followerLeo", "leaderLogStart", "leaderLeo")
@@ -377,7 +379,7 @@ def fetch_offset_out_of_range(question: Question) -> dict[str, Any]:
 
 
 def epoch_fetches(question: Question) -> dict[str, Any]:
-    """Whether epochs are asked for in a request of their own."""
+    """Whether epochs are requested separately."""
     on_fetch = given(question).get("truncationOnFetch", _on_fetch(question))
     if "ibp" in given(question):  # the protocol alone does not say it of followers of 2.7
         on_fetch = on_fetch and bounds(question["versions"])[1] >= (2, 8)

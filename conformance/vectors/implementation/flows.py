@@ -32,7 +32,7 @@ PARTITION = TopicPartition("t", 0)
 
 
 def imbalance(question: Question) -> dict[str, Any]:
-    """Whether so many partitions without their preferred leader are too many."""
+    """Whether so many partitions without their preferred leader exceed the limit."""
     asked, context = given(question), ClusterContext()
     context.broker_epochs = {0: 1, 1: 1}
     preferred = [TopicPartition("t", number) for number in range(asked["preferred"])]
@@ -45,7 +45,7 @@ def imbalance(question: Question) -> dict[str, Any]:
 
 
 def isr_propagation(question: Question) -> dict[str, Any]:
-    """Whether it is time to tell of changed ISRs."""
+    """Whether it is time to report changed ISRs."""
     asked, manager = given(question), HostedBroker(release(question)).manager
     manager.isr_changes = {PARTITION} if asked["changes"] else set()
     manager.last_isr_change_ms = asked["lastChange"]
@@ -73,7 +73,7 @@ class _FlowInterrupted(EmbeddedSession):
 
 
 def register_controller(question: Question) -> dict[str, Any]:
-    """A registration in the face of what is there, or comes in between."""
+    """A registration while a znode exists, or is written concurrently."""
     asked, stage = given(question), ControllerStage(release(question))
     session = _FlowInterrupted(stage.zookeeper)
     client, admin = ZnodeClient(session, release(question)), stage.admin
@@ -152,7 +152,7 @@ def _observed(stage: ControllerStage, partition: TopicPartition = PARTITION) -> 
 
 
 def creation(question: Question) -> dict[str, Any]:
-    """A topic, or partitions of one, come into being while some replicas are dead."""
+    """A topic, or partitions of one, are created while some replicas are dead."""
     asked, stage = given(question), ControllerStage(release(question))
     wanted = asked["assignment"]
     named = wanted if isinstance(wanted, list) else [one for ids in wanted.values() for one in ids]
@@ -239,7 +239,7 @@ class TopicScenario:
 
 
 def leaders(question: Question) -> dict[str, Any]:
-    """What brokers that come and go, and elections, make of a partition."""
+    """The state of a partition after brokers stop and start, and after elections."""
     asked = given(question)
     life = TopicScenario(question)
     seen = []
@@ -258,7 +258,7 @@ def leaders(question: Question) -> dict[str, Any]:
 
 
 def reassign(question: Question) -> dict[str, Any]:
-    """A partition is moved; its target catches up as soon as it lives."""
+    """A partition is moved; its target catches up as soon as it is alive."""
     asked = given(question)
     move = MoveByStep(question, asked["from"], asked["to"], asked["live"])
     stage = move.stage
@@ -276,7 +276,7 @@ def reassign(question: Question) -> dict[str, Any]:
 
 
 def controlled_shutdown(question: Question) -> dict[str, Any]:
-    """A broker that leads nothing asks to go, or is refused."""
+    """A broker that leads nothing requests a controlled shutdown, or is refused."""
     asked, stage = given(question), ControllerStage(release(question))
     keeper = max(asked["live"], default=0) + 1
     for one in (*asked["live"], keeper):
@@ -293,7 +293,7 @@ def controlled_shutdown(question: Question) -> dict[str, Any]:
 
 
 class AskedController:
-    """A controller that knows of a partition, if there is one, and leads no more if it resigned."""
+    """A controller that may know a partition, and is no longer controller if it resigned."""
 
     def __init__(self, question: Question) -> None:
         asked = given(question)
@@ -312,7 +312,7 @@ class AskedController:
             wait(self.controller.resign())
 
     def answer(self, top: str, error: str | None) -> dict[str, Any]:
-        """What it says, and what is registered then."""
+        """The controller's answer, and what is then registered."""
         now = self.stage.state(PARTITION)
         return {
             "topError": top,
@@ -323,7 +323,7 @@ class AskedController:
 
 
 def alter_isr(question: Question) -> dict[str, Any]:
-    """A leader asks the controller for another ISR (2.7)."""
+    """A leader requests another ISR from the controller (2.7)."""
     asked, scene = given(question), AskedController(question)
     wanted, answered = asked["request"], list[tuple[str, AlteredIsrs]]()
     epoch = scene.epochs[wanted["broker"]] - asked["epochsBehind"]
@@ -336,7 +336,7 @@ def alter_isr(question: Question) -> dict[str, Any]:
 
 
 def elect_leaders(question: Question) -> dict[str, Any]:
-    """An administrator asks the controller for a leader (2.2, unclean since 2.4)."""
+    """An administrator requests a leader election from the controller (2.2, unclean since 2.4)."""
     scene = AskedController(question)
     top, found = wait(scene.api.elect_leaders(given(question)["type"], [PARTITION]))
     return scene.answer(top, found.get(PARTITION))
@@ -346,7 +346,7 @@ def elect_leaders(question: Question) -> dict[str, Any]:
 
 
 def restarts(question: Question) -> dict[str, Any]:
-    """Brokers that start and stop, all or one: the controller and its epoch that come of it."""
+    """All brokers, or one, start or stop: the resulting controller and its epoch."""
     asked, stage = given(question), ControllerStage(release(question))
     for step in asked["steps"]:
         word, _, which = step.partition(" ")
@@ -374,7 +374,7 @@ _TRIGGERS = (
 
 
 def moved(question: Question) -> dict[str, Any]:
-    """The controller epoch is bumped behind a controller's back; then something happens."""
+    """Another client increments the controller epoch; then something happens."""
     asked, stage = given(question), ControllerStage(release(question))
     if asked["trigger"] not in _TRIGGERS:
         raise ValueError(f"no trigger is called {asked['trigger']!r}")
@@ -435,7 +435,7 @@ class _Callbacks(ControllerJournal):
 
 
 def bounce(question: Question) -> dict[str, Any]:
-    """A broker comes back under a new epoch before its absence was noticed."""
+    """A broker comes back with a new epoch before its absence was noticed."""
     stage = ControllerStage(release(question))
     for broker in (0, 1):
         stage.start_broker(broker)

@@ -1,4 +1,4 @@
-"""A broker's replica manager over a log directory in memory, put where a question says it is."""
+"""A broker's replica manager over a log directory in memory, in the state of a question."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ ME, OTHER = 0, 1
 
 
 class HostedFetchers:
-    """Fetchers of which only the partitions are kept."""
+    """Fetchers that store only their partitions."""
 
     def __init__(self) -> None:
         self.partitions: set[TopicPartition] = set()
 
     def remove(self, partitions: Collection[TopicPartition]) -> None:
-        """Follow these no more."""
+        """Stops following these partitions."""
         self.partitions -= set(partitions)
 
     def add(self, partitions: Mapping[TopicPartition, Any]) -> None:
-        """Follow each one's leader."""
+        """Follows each partition's leader."""
         self.partitions |= set(partitions)
 
 
 class HostedBroker:
-    """Broker 0, of one log directory, and what controllers may ask of it.
+    """Broker 0, with one log directory, and the requests that controllers send to it.
 
     ``message_format``: the magic that it stores.
     """
@@ -75,7 +75,7 @@ class HostedBroker:
         self.manager.log_dir_failed()
 
     def hears(self, request: Request) -> Answered:
-        """A controller's request, and its answer."""
+        """Handles a controller's request, and returns the answer."""
         return wait(self.manager.handle(request, 0, 0, 0, self._endpoints(request)))
 
     def _endpoints(self, request: Request) -> Mapping[int, tuple[str, int]]:
@@ -83,13 +83,13 @@ class HostedBroker:
         return {broker: (f"b{broker}", 9092) for broker in alive}
 
     def knows(self, controller_epoch: int, alive: Collection[int]) -> None:
-        """A controller has sent its epoch, and the live brokers."""
+        """Handles an UpdateMetadata with a controller epoch and the live brokers."""
         self.hears(UpdateMetadata(0, OTHER, controller_epoch, -1, {}, tuple(alive)))
 
     def ordered(
         self, controller_epoch: int, leader: int, epoch: int, assigned: bool = True
     ) -> Answered:
-        """LeaderAndIsr about the partition."""
+        """Handles LeaderAndIsr about the partition."""
         replicas = (ME, OTHER) if assigned else (OTHER,)
         state = LeaderIsrAndControllerEpoch(leader, epoch, replicas, controller_epoch)
         order = LeaderAndIsrPartitionState(state, replicas, True)
@@ -105,11 +105,11 @@ class HostedBroker:
 
     @property
     def leader_epoch(self) -> int:
-        """The partition's, -1 of one that is not hosted."""
+        """The partition's leader epoch, -1 if it is not hosted."""
         hosted = self.manager.partitions.get(PARTITION)
         return -1 if hosted is None else hosted.leader_epoch
 
     @property
     def has_log(self) -> bool:
-        """The partition's log is here, under its name, on a disk that has not failed."""
+        """Whether the partition's log is here, under its name, on a disk that has not failed."""
         return self.logs.home(PARTITION) is not None

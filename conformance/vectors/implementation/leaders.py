@@ -28,7 +28,7 @@ T0 = TopicPartition("t", 0)
 
 
 class Requests:
-    """Changes of an ISR that are asked of a controller, which is played (2.7)."""
+    """Requests for ISR changes to a simulated controller (2.7)."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[int, ...]] = []
@@ -37,16 +37,16 @@ class Requests:
     def submit(
         self, partition: TopicPartition, wanted: LeaderIsrAndControllerEpoch, answered: IsrAnswered
     ) -> None:
-        """Kept, until an answer is said."""
+        """Keeps a request until an answer is given."""
         self.asked.append(wanted.isr)
         self.waiting = wanted, answered
 
     def clear(self, partition: TopicPartition) -> None:
-        """What waits is void."""
+        """Removes the pending request."""
         self.waiting = None
 
     def answer(self, error: str, now_ms: int) -> None:
-        """What the controller says of what waits."""
+        """The controller's answer to the pending request."""
         if self.waiting is not None:
             (wanted, answered), self.waiting = self.waiting, None
             state = wanted.with_zk_version(wanted.zk_version + 1) if error == "NONE" else None
@@ -88,7 +88,8 @@ class LeaderScenario:
         self.partition.become_leader(order, self.now_ms)
 
     def do(self, step: dict[str, Any], fails: bool = False) -> None:
-        """One step; ``fails``: what it writes to ZooKeeper is refused, as another has written."""
+        """Takes one step; ``fails``: its write to ZooKeeper is refused, because another client
+        wrote."""
         partition, self.answered = self.partition, {}
         if fails:
             text = wait(self.registered.admin.port.get(paths.state(*T0))).data
@@ -139,7 +140,7 @@ class LeaderScenario:
         )
 
     def observe(self) -> dict[str, Any]:
-        """The leader as it is now, what it has just answered, and who fetched last."""
+        """The leader's present state, its last answers, and the follower that fetched last."""
         partition = self.partition
         remote = self.last or next(iter(partition.remotes.values()), RemoteReplica())
         return {
@@ -180,7 +181,7 @@ def leader(question: Question) -> dict[str, Any]:
 
 
 def old_format(question: Question) -> dict[str, Any]:
-    """A new leader's epoch is entered, in a message format that has epochs."""
+    """Whether a new leader's epoch is added: only if the message format has epochs."""
     asked = given(question)
     log, epoch = asked["log"], asked["becomeLeaderEpoch"]
     broker = HostedBroker(release(question), int(log.get("format", "v2")[1:]))
@@ -208,7 +209,7 @@ def make_follower(question: Question) -> dict[str, Any]:
 
 
 def assignment_state(question: Question) -> dict[str, Any]:
-    """What a broker makes of an assignment that is changing."""
+    """A broker's view of an assignment that is changing."""
     asked = given(question)
     adding, removing = asked["adding"], asked["removing"]
     in_sync, least = len(asked["isr"]), asked["minIsr"]
@@ -257,7 +258,7 @@ def hw(question: Question) -> dict[str, Any]:
 
 
 def out_of_sync_checks(question: Question) -> dict[str, Any]:
-    """Who is out of sync, each time that somebody looks."""
+    """Which followers are out of sync, at each check."""
     asked, now_ms = given(question), START_MS
     remotes = {one: RemoteReplica(end=0) for one in asked["isr"] if one != asked["leader"]}
     for remote in remotes.values():

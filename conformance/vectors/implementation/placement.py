@@ -35,13 +35,13 @@ def rack_alternated(question: Question) -> dict[str, Any]:
 
 
 def properties(question: Question) -> dict[str, Any]:
-    """What is the same for all placements, or why there is none."""
+    """Properties common to all placements, or the reason why there is none."""
     asked = given(question)
     return or_refusal(lambda: placements.properties(asked, _place(asked, release(question))))
 
 
 def add_partitions(question: Question) -> dict[str, Any]:
-    """Replicas of the partitions that a topic grows by."""
+    """The replicas of the partitions that are added to a topic."""
     asked = given(question)
     brokers = dict(sorted(brokers_of(asked).items()))  # as getBrokerMetadatas sorts them
     existing, by_hand = numbered(asked["existing"]) or {}, numbered(asked.get("manual"))

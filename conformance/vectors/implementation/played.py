@@ -1,4 +1,4 @@
-"""A simulated leader and fetcher that answer fetcher questions."""
+"""A simulated leader and fetcher, for questions about fetchers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNKNOWN = EpochEnd(-1, -1)
 
 
 class PlayedLeader:
-    """A leader with a log for each partition, that can be made to fail in a given way."""
+    """A leader with a log for each partition; it can be set to fail in a given way."""
 
     def __init__(self, logs: Mapping[str, BatchLog], epoch: int) -> None:
         self.logs = dict(logs)
@@ -96,7 +96,7 @@ class PlayedLeader:
             happens()
 
     async def offset(self, key: str, question: OffsetQuestion) -> int:
-        """The log's start, or its end; after the errors that it is to answer first."""
+        """The log's start or end; first the errors that it is set to answer."""
         errors = self.offset_errors.get(question.timestamp, [])
         refusal = errors.pop(0) if errors else self._refusal(question.leader_epoch)
         if refusal is not FetchErrorCode.NONE:
@@ -106,9 +106,10 @@ class PlayedLeader:
 
 
 class PlayedFetcher(FetcherThread[str]):
-    """A fetcher whose epochs may be said, and whose truncations may fail or be watched.
+    """A fetcher whose epochs can be set, and whose truncations can fail or be observed.
 
-    An empty log counts as one of epoch 0, so that it asks its leader: as Kafka's own stand-in does.
+    An empty log counts as one of epoch 0, so it sends requests to its leader, as in Kafka's own
+    mock.
     """
 
     epochs: dict[str, int | None] | None = None
@@ -117,7 +118,7 @@ class PlayedFetcher(FetcherThread[str]):
     before_truncating: Callable[[], None] | None = None
 
     def latest_epoch(self, key: str) -> int | None:
-        """As said, else the log's, else 0; there was none before KIP-101."""
+        """The epoch that is set, else the log's, else 0; there was none before KIP-101."""
         if not self.release.since("0.11"):
             return None
         if self.epochs is not None and key in self.epochs:
@@ -146,7 +147,7 @@ class PlayedFetcher(FetcherThread[str]):
 
 
 class SaidLeader(PlayedLeader):
-    """A leader whose answers about epochs are given."""
+    """A leader with given answers about epochs."""
 
     said: Mapping[str, EpochEnd] = {}
     error = FetchErrorCode.NONE
@@ -165,7 +166,7 @@ class SaidLeader(PlayedLeader):
 def said_pair(
     under: Release, epochs: dict[str, int | None], said: Mapping[str, EpochEnd], end: int
 ) -> tuple[SaidLeader, PlayedFetcher]:
-    """A fetcher with empty logs that end somewhere, whose epochs and answers are given."""
+    """A fetcher with empty logs with given ends, and with given epochs and answers."""
     logs = {key: BatchLog(start=end) for key in epochs}
     leader = SaidLeader(logs, 5)
     leader.said = said
@@ -176,6 +177,6 @@ def said_pair(
 
 
 def log_of(fields: Mapping[str, Any]) -> BatchLog:
-    """A log as questions write it: batches are [base offset, epoch, records]."""
+    """A log from a question's notation: batches are [base offset, epoch, records]."""
     batches = tuple(LogBatch(*batch) for batch in fields.get("log", ()))
     return BatchLog(batches, fields.get("hw", 0), fields.get("logStart", 0))

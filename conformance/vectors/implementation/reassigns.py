@@ -62,7 +62,7 @@ def move_states_to_string(question: Question) -> dict[str, Any]:
 
 
 def move_map(question: Question) -> dict[str, Any]:
-    """Who has a partition and who is to get it, and whose traffic is throttled for that (2.6)."""
+    """Who has a partition, who gets it, and whose traffic is throttled for that (2.6)."""
     asked = given(question)
     moving = {
         TopicPartition.of(name): ReplicaAssignment(
@@ -100,7 +100,7 @@ def move_map(question: Question) -> dict[str, Any]:
 
 
 def current_assignment_to_string(question: Question) -> dict[str, Any]:
-    """What ``--execute`` prints of the partitions that it is about to move, for going back."""
+    """What ``--execute`` prints of the partitions that it will move, for a rollback."""
     asked = given(question)
     moved, now = _partitions(asked["proposed"]), _partitions(asked["current"])
     old = {one: replicas for one, replicas in now.items() if one in moved}
@@ -108,7 +108,7 @@ def current_assignment_to_string(question: Question) -> dict[str, Any]:
 
 
 def list_moves(question: Question) -> dict[str, Any]:
-    """``--list``'s lines; the replicas are as they were, which the question's admin says."""
+    """``--list``'s lines; the replicas are unchanged, as the question's admin says."""
     asked = given(question)
     current = _partitions(asked.get("current", asked.get("inProgress", {})))
     targets = _partitions(asked.get("targets", asked.get("inProgress", {})))
@@ -126,7 +126,7 @@ def _found(asked: dict[str, Any]) -> tuple[dict[TopicPartition, MoveState], bool
 
 
 def find_states(question: Question) -> dict[str, Any]:
-    """Where partitions are, and whether they still move."""
+    """Where partitions are, and whether they are still moving."""
     states, ongoing = _found(given(question))
     shown: dict[str, Any] = {
         str(one): {"current": list(s.current), "target": list(s.target), "done": s.done}
@@ -136,7 +136,7 @@ def find_states(question: Question) -> dict[str, Any]:
 
 
 def verify(question: Question) -> dict[str, Any]:
-    """``--verify``'s lines, of where partitions are and where they are to be."""
+    """``--verify``'s lines, from where partitions are and where they should be."""
     states, _ = _found(given(question))
     return {"lines": reassign_lines.verify_lines(states, release(question))}
 
@@ -217,14 +217,14 @@ def throttled_replicas(question: Question) -> dict[str, Any]:
 
 
 class WatchedReassigner(Reassigner):
-    """Calls ``done`` with the name of a step that is over, and with what it returned."""
+    """Calls ``done`` with the name of each finished step, and with what it returned."""
 
     def __init__(self, core: ControllerParts, done: Callable[[str, Any], None]) -> None:
         super().__init__(core)
         self.done = done
 
     async def begin(self, partition: TopicPartition, target: Sequence[int]) -> bool:
-        """Begin an entry of the znode."""
+        """Starts an entry of the znode."""
         begun = await super().begin(partition, target)
         self.done("begin", begun)
         return begun
@@ -243,7 +243,7 @@ class WatchedReassigner(Reassigner):
 
 
 class MoveByStep:
-    """One partition, its replicas alive, a controller that moves it; looked at step by step."""
+    """One partition with live replicas, and a controller that moves it; observed step by step."""
 
     def __init__(self, question: Question, oar: list[int], rar: list[int], live: list[int]) -> None:
         self.stage = ControllerStage(release(question))
@@ -266,14 +266,14 @@ class MoveByStep:
         self._names: dict[str, Iterator[str]] = {}
 
     def request(self) -> None:
-        """An administrator writes the znode, and the controller hears of it."""
+        """An administrator writes the znode, and the controller is notified."""
         wait(self.stage.admin.make_path("/admin"))
         text = encode_reassignment({PARTITION: self.target})
         wait(self.stage.admin.port.create(paths.REASSIGN_PARTITIONS, text))
         self.stage.run(self.controller)
 
     def catch_up(self) -> None:
-        """The living of the target join the ISR, by a write of the leader; nobody hears yet."""
+        """The leader adds live target replicas to the ISR by a write; no one is notified yet."""
         state = self.stage.state(PARTITION)
         assert state is not None, "the partition has a state"
         alive = self.stage.sessions
@@ -282,7 +282,7 @@ class MoveByStep:
             self.stage.leader_writes_isr(PARTITION, (*state.isr, *joining))
 
     def look(self) -> dict[str, Any]:
-        """What ZooKeeper says of the partition."""
+        """ZooKeeper's state of the partition."""
         state, topic = self.stage.state(PARTITION), wait(self.stage.admin.topic("t"))
         assert state is not None, "the partition has a state"
         assert topic is not None, "the topic exists"
@@ -368,7 +368,7 @@ def reassign_trace_kip_455(question: Question) -> dict[str, Any]:
 
 
 def guard(question: Question) -> dict[str, Any]:
-    """Whether an entry of the znode is begun."""
+    """Whether an entry of the znode is started."""
     asked = given(question)
     if "entriesLeft" in asked:
         return _entries_left(question, asked["entriesLeft"])

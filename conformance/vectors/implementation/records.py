@@ -1,6 +1,6 @@
-"""Answers about what becomes of records in a log: producers' state, and compaction.
+"""Answers about records in a log: producers' state, and compaction.
 
-Asked of a log of the implementation on a disk in memory (producer_state, log_cleaner).
+The answers come from a log of the implementation on a disk in memory (producer_state, log_cleaner).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _LogOnDisk:
         return log
 
     def restart(self) -> None:
-        """A clean stop, and a start from what is on the disk."""
+        """Stops the log cleanly, and starts it from the disk."""
         self.log.flush()
         self.log.close()
         self.log = self._load()
@@ -61,7 +61,7 @@ def _bytes(text: Any) -> bytes | None:
 
 
 def appends(question: Question) -> dict[str, Any]:
-    """What a log answers to producers' batches, and what it knows of the last one asked about."""
+    """A log's answers to producers' batches, and its state of the last producer asked about."""
     asked = given(question)
     kept = _LogOnDisk(question, LogConfig(), asked.get("expirationMs"))
     results: list[Any] = []
@@ -97,7 +97,7 @@ def appends(question: Question) -> dict[str, Any]:
 
 
 def compacted(question: Question) -> dict[str, Any]:
-    """Keys and offsets that are left of segments after one compaction or several."""
+    """The keys and offsets that remain in segments after one compaction or several."""
     asked = given(question)
     config = LogConfig(
         cleanup_policy=COMPACT,

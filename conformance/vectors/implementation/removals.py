@@ -1,4 +1,4 @@
-"""Answers about deletions that end on disks: a whole cluster of brokers plays them."""
+"""Answers about deletions that end on disks, by a simulated cluster of brokers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STANDS_FOR_TIME = ("broker_starts", "dead_session_expires")
 
 
 def deleting(question: Question) -> WideWorld:
-    """A cluster with the topic that a question is about, in which topics may be deleted.
+    """A cluster with the question's topic, in which topics may be deleted.
 
     The brokers that it names are numbered from 1 on (``places``).
     """
@@ -43,13 +43,13 @@ def deleting(question: Question) -> WideWorld:
 
 
 def places(question: Question) -> dict[int, int]:
-    """By broker of a question its number in the world."""
+    """Broker of a question -> its number in the world."""
     every = [one for ids in given(question)["assignment"].values() for one in ids]
     return {one: number for number, one in enumerate(dict.fromkeys(every), 1)}
 
 
 def settle(world: WideWorld) -> None:
-    """Let everything happen that is under way, in turns, until the cluster says nothing new."""
+    """Runs everything that is under way, in turns, until the cluster reports nothing new."""
     busy = [
         name
         for name, kind in world.kinds.items()
@@ -77,22 +77,21 @@ def left(world: WideWorld) -> Left:
 
 
 def stop(world: WideWorld, broker: int) -> None:
-    """A broker goes, and everybody gets to know."""
+    """Stops a broker, and lets all others notice."""
     world.do(Step("broker_crashes", (broker,)))
     world.do(Step("dead_session_expires", (broker,)))
     settle(world)
 
 
 def start(world: WideWorld, broker: int) -> None:
-    """A broker is back."""
+    """Starts a broker again."""
     world.do(Step("broker_starts", (broker,)))
     settle(world)
 
 
 def delete(question: Question) -> dict[str, Any]:
-    """A topic is deleted, with those up that are said to be: what is left while some are down, and
-    what in the end.
-    """
+    """A topic is deleted while only some brokers are up: what is left while some are down, and at
+    the end."""
     asked, place = given(question), places(question)
     world = deleting(question)
     down = [number for one, number in place.items() if one not in asked["live"]]

@@ -16,7 +16,7 @@ PARTITION = TopicPartition("t", 0)
 
 
 def sequence(question: Question) -> dict[str, Any]:
-    """What every broker is sent when one starts."""
+    """The requests that every broker is sent when one starts."""
     asked, stage = given(question), ControllerStage(release(question))
     chief, came = asked["controller"], int(asked["event"].rsplit(" ", 1)[1])
     for broker in asked["brokers"]:
@@ -65,7 +65,7 @@ def _with_lists(sent: list[Sent]) -> Callable[[int], list[str]]:
 
 
 def empty_partitions(question: Question) -> dict[str, Any]:
-    """What UpdateMetadata without partitions carries."""
+    """The partitions that UpdateMetadata without partitions contains."""
     asked, stage = given(question), ControllerStage(release(question))
     core = stage.core(0, 1, ControllerConfig())
     core.context.broker_epochs = {0: 1}

@@ -1,4 +1,4 @@
-"""A controller on an embedded ZooKeeper, put into the state that a question describes."""
+"""A controller on an embedded ZooKeeper, in the state that a question describes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Sent = tuple[int, Request]
 
 
 class ControllerStage:
-    """One ZooKeeper, the sessions of brokers, and what controllers sent.
+    """One ZooKeeper, the sessions of brokers, and the requests that controllers sent.
 
     ``open_session`` opens sessions on another ZooKeeper than the embedded one.
     """
@@ -45,11 +45,11 @@ class ControllerStage:
         wait(self.admin.make_path("/admin/delete_topics"))
 
     async def send(self, requests: Round) -> None:
-        """What a controller hands to the network."""
+        """Records a request of a controller."""
         self.sent.extend(requests)
 
     def take_sent(self) -> list[Sent]:
-        """What was sent since the last look."""
+        """Returns what was sent since the last call."""
         sent, self.sent = self.sent, []
         return sent
 
@@ -64,7 +64,7 @@ class ControllerStage:
         )
 
     def stop_broker(self, broker: int) -> None:
-        """Its session ends."""
+        """Ends the session of a broker."""
         self.sessions.pop(broker).close()
 
     # Topics
@@ -86,7 +86,7 @@ class ControllerStage:
         return wait(self.admin.state(partition))
 
     def leader_writes_isr(self, partition: TopicPartition, isr: Iterable[int]) -> None:
-        """The leader changes its ISR: the leader epoch stays."""
+        """The leader changes its ISR; the leader epoch stays."""
         state = self.state(partition)
         assert state is not None, f"{partition} has no state"
         changed = LeaderIsrAndControllerEpoch(
@@ -108,7 +108,7 @@ class ControllerStage:
         config: ControllerConfig,
         journal: ControllerJournal | None = None,
     ) -> ControllerParts:
-        """The parts of an active controller, at an epoch."""
+        """The parts of an active controller, in an epoch."""
         wait(self.admin.make_path(paths.CONTROLLER_EPOCH, str(epoch)))
         node = wait(self.admin.read(paths.CONTROLLER_EPOCH))
         session = EmbeddedSession(self.zookeeper)
@@ -132,7 +132,7 @@ class ControllerStage:
         return controller
 
     def run(self, controller: EventController) -> None:
-        """Handle every event that ZooKeeper has sent the controller."""
+        """Handles every event that ZooKeeper has sent the controller."""
         while events := controller.core.client.port.events():
             for event in events:
                 wait(controller.handle_watch_event(event, NOW_MS))
@@ -161,7 +161,7 @@ def shown_state(state: LeaderIsrAndControllerEpoch) -> dict[str, Any]:
 
 
 def shown_orders(sent: Iterable[Sent]) -> list[dict[str, Any]]:
-    """The LeaderAndIsr requests, those that say the same put together."""
+    """The LeaderAndIsr requests; those with the same content are merged."""
     grouped: dict[str, dict[str, Any]] = {}
     for broker, request in sent:
         if not isinstance(request, LeaderAndIsr):
@@ -174,7 +174,7 @@ def shown_orders(sent: Iterable[Sent]) -> list[dict[str, Any]]:
 
 
 def shown_stops(sent: Iterable[Sent]) -> list[dict[str, Any]]:
-    """The StopReplica requests, those that say the same put together."""
+    """The StopReplica requests; those with the same content are merged."""
     grouped: dict[tuple[TopicPartition, bool], list[int]] = {}
     for broker, request in sent:
         if isinstance(request, StopReplica):
@@ -184,7 +184,7 @@ def shown_stops(sent: Iterable[Sent]) -> list[dict[str, Any]]:
 
 
 def shown_metadata(sent: Iterable[Sent], about: Iterable[TopicPartition]) -> list[dict[str, Any]]:
-    """The UpdateMetadata requests, put together, with the partitions that they were sent for."""
+    """The UpdateMetadata requests, merged, with the partitions that they were sent for."""
     brokers = [broker for broker, request in sent if isinstance(request, UpdateMetadata)]
     return [{"to": brokers, "partitions": [str(one) for one in about]}] if brokers else []
 

@@ -26,7 +26,7 @@ PATH = "/d/t-0"
 
 
 def epoch_cache(question: Question) -> dict[str, Any]:
-    """Operations on a cache with its file: what the asking ones answer, and the last entries."""
+    """Operations on a cache with its file: answers of those that read, and the final entries."""
     under = release(question).parts
     file = LeaderEpochFile(_disk(), PATH, epoch_cache_of(under))
     results: list[Any] = []
@@ -96,7 +96,7 @@ _ASKING: dict[str, Callable[[LeaderEpochFile, dict[str, Any], int, tuple[int, ..
 
 
 def checkpoint(question: Question) -> dict[str, Any]:
-    """What a checkpoint file holds, or why it is refused; what was written is read again."""
+    """A checkpoint file's content, or why it is refused; what was written is read again."""
     asked = given(question)
     try:
         if "fetch" in asked:

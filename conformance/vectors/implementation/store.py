@@ -74,7 +74,7 @@ def _epoch_call(client: ZnodeClient, call: list[Any]) -> Any:
 
 
 def delete_recursive(question: Question) -> dict[str, Any]:
-    """Deleting a path with what is below it, fenced by the controller's epoch."""
+    """Deletes a path with everything below it, fenced by the controller's epoch."""
     stage = ControllerStage(release(question))
     wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "1"))
     wait(stage.admin.make_path("/existing/child"))
@@ -147,7 +147,7 @@ def _propagated(stage: ControllerStage, sets: list[list[str]]) -> list[str]:
 
 
 def propagate_log_dir(question: Question) -> dict[str, Any]:
-    """The events of brokers of which a log directory failed."""
+    """The events of brokers with a failed log directory."""
     stage = ControllerStage(release(question))
     made = _failed(stage, given(question)["brokers"])
     return {"paths": made, "data": [wait(stage.admin.port.get(path)).data for path in made]}
@@ -192,7 +192,7 @@ def delete_notifications(question: Question) -> dict[str, Any]:
 
 
 def delete_deletions(question: Question) -> dict[str, Any]:
-    """A controller takes requests of deletions away, fenced by its epoch."""
+    """A controller removes deletion requests, fenced by its epoch."""
     asked, stage = given(question), ControllerStage(release(question))
     for topic in asked["topics"]:
         wait(stage.admin.request_deletion(topic))
@@ -206,7 +206,7 @@ def delete_deletions(question: Question) -> dict[str, Any]:
 
 
 def create_states(question: Question) -> dict[str, Any]:
-    """A controller creates states, and perhaps once more, fenced by its epoch."""
+    """A controller creates states, perhaps twice, fenced by its epoch."""
     asked, stage = given(question), ControllerStage(release(question))
     states = {TopicPartition.of(name): state_of(one, 1) for name, one in asked["states"].items()}
     for topic in {one.topic for one in states}:
@@ -227,7 +227,7 @@ def create_states(question: Question) -> dict[str, Any]:
 
 
 def read_states(question: Question) -> dict[str, Any]:
-    """The states of partitions; one that has none is left out."""
+    """The states of partitions; a partition without a state is left out."""
     asked, stage = given(question), ControllerStage(release(question))
     for name, one in asked["znodes"].items():
         stage.put_state(TopicPartition.of(name), state_of(one, 1))
@@ -256,7 +256,7 @@ def _fenced(
 
 
 def config_change(question: Question) -> dict[str, Any]:
-    """The news of changed configs."""
+    """The notifications of changed configs."""
     stage = ControllerStage(release(question))
     entities = [entity.split("/", 1) for entity in given(question)["entities"]]
     return {"paths": [wait(stage.admin.notify_config_change(*entity)) for entity in entities]}
@@ -299,7 +299,7 @@ def delete_controller(question: Question) -> dict[str, Any]:
 
 
 def register_broker(question: Question) -> dict[str, Any]:
-    """A broker registers where its znode is there already."""
+    """A broker registers while its znode exists already."""
     results = [_registered(release(question), one) for one in given(question)["existingOwner"]]
     return {"results": results, "result": results[0]}
 
@@ -382,7 +382,7 @@ def encode_reassign(question: Question) -> dict[str, Any]:
 
 
 def set_reassignment(question: Question) -> dict[str, Any]:
-    """A controller writes what is left to move, fenced by its epoch."""
+    """A controller writes the remaining moves, fenced by its epoch."""
     asked, stage = given(question), ControllerStage(release(question))
     wait(stage.admin.make_path(paths.REASSIGN_PARTITIONS, encode_reassignment({})))
     moves = {TopicPartition.of(one): tuple(ids) for one, ids in asked["map"].items()}
@@ -396,7 +396,7 @@ UNKNOWN_VERSION = -2
 
 
 def conditional_update(question: Question) -> dict[str, Any]:
-    """Writes of a path, each with the version that is expected: done or not, and the version."""
+    """Writes of a path, each with the expected version: whether it was done, and the version."""
     stage = ControllerStage(release(question))
     wait(stage.admin.make_path("/existing"))
 
@@ -411,7 +411,7 @@ def conditional_update(question: Question) -> dict[str, Any]:
 
 
 def decode_reassign(question: Question) -> dict[str, Any]:
-    """What ``/admin/reassign_partitions`` asks for; or what another znode says, by its fields."""
+    """The moves in ``/admin/reassign_partitions``; or another znode's content, by its fields."""
     text = given(question)["json"]
     try:
         if '"leader_epoch"' in text:

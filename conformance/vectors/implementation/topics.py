@@ -33,24 +33,24 @@ def _checked(name: str) -> dict[str, Any]:
 
 
 def validate_name(question: Question) -> dict[str, Any]:
-    """Whether a name may be one of a topic."""
+    """Whether a topic name is allowed."""
     name = given(question)["name"]
     return _checked(name if isinstance(name, str) else name["char"] * name["repeat"])
 
 
 def valid_char(question: Question) -> dict[str, Any]:
-    """Whether a name may have a character."""
+    """Whether a name may contain a character."""
     return _checked(f"a{given(question)['char']}b")
 
 
 def collision(question: Question) -> dict[str, Any]:
-    """Whether two names are too alike."""
+    """Whether two names collide."""
     asked = given(question)
     return {"collides": topic_names.collide(asked["a"], asked["b"])}
 
 
 def collision_chars(question: Question) -> dict[str, Any]:
-    """Whether a name is worth a warning."""
+    """Whether a name needs a warning."""
     return {"has": topic_names.has_collision_chars(given(question)["name"])}
 
 
@@ -83,7 +83,7 @@ class _Tool(ControllerStage):
         self.command = TopicCommand(self.admin, "localhost:2181")
 
     def says(self, ask: Callable[[], Sequence[str]]) -> dict[str, Any]:
-        """The lines that it prints, its warnings apart, or its error."""
+        """The lines that a command prints, its warnings separately, or its error."""
 
         def printed() -> dict[str, Any]:
             lines = list(ask())
@@ -141,7 +141,7 @@ def list_topics(question: Question) -> dict[str, Any]:
 
 
 def describe(question: Question) -> dict[str, Any]:
-    """``--describe``; a partition that nobody leads has no state znode."""
+    """``--describe``; a partition without a leader has no state znode."""
     asked = given(question)
     topic = asked["topic"]
     marked = asked.get("markedForDeletion", asked.get("marked", False))
@@ -172,7 +172,7 @@ def describe(question: Question) -> dict[str, Any]:
 
 
 def validate_assignment(question: Question) -> dict[str, Any]:
-    """The replicas of a new topic, given by hand."""
+    """Checks the replicas of a new topic, given by hand."""
     asked = given(question)
     assignment = {int(number): tuple(ids) for number, ids in asked["assignment"].items()}
 

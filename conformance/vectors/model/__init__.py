@@ -1,6 +1,6 @@
-"""The model's answers to questions about Kafka's behaviour, one a file and operation.
+"""The model's answers to questions about Kafka's behaviour, by file and operation.
 
-What the model does in steps is asked of its transitions, and what a table of theirs decides of that
+Steps of the model are answered by its transitions, and what a table of theirs decides by that
 table. What no transition decides, a plain rule answers (`conformance.plain_rules`), and says so.
 """
 
@@ -80,13 +80,13 @@ def rack_alternated(question: Question) -> dict[str, Any]:
 
 
 def properties(question: Question) -> dict[str, Any]:
-    """What is the same for all placements, or why there is none."""
+    """Properties common to all placements, or the reason why there is none."""
     asked = question["input"]
     return _or_refusal(lambda: placements.properties(asked, _place(asked)), question, "0.10.1")
 
 
 def add_partitions(question: Question) -> dict[str, Any]:
-    """Replicas of the partitions that a topic grows by."""
+    """The replicas of the partitions that are added to a topic."""
     asked = question["input"]
     existing, by_hand = numbered(asked["existing"]) or {}, numbered(asked.get("manual"))
 
@@ -111,7 +111,7 @@ def parse_replica_assignment(question: Question) -> dict[str, Any]:
 
 
 def generate(question: Question) -> dict[str, Any]:
-    """Each topic is placed anew on brokers, with as many replicas as its first partition has."""
+    """Places each topic anew on brokers, with as many replicas as its first partition has."""
     asked = question["input"]
     brokers = sorted(int(one) for one in asked["brokers"].split(","))
     known = asked.get("racks", {}) if asked["rackAware"] else {}

@@ -1,9 +1,8 @@
-"""The model's answers about an administrator's requests, and what becomes of them on disks.
+"""The model's answers about an administrator's requests, and their effects on disks.
 
-The administrator's transitions of `topics` are taken, or are not possible: then the tool refuses,
-by the name that Kafka's exception has. Deletions go on until nobody has anything to do. What is
-written under `/admin`, `/brokers/ids` and a partition's state is asked of `cluster` and
-`replication`.
+The administrator's transitions of `topics` are taken; if one is not possible, the tool refuses with
+Kafka's exception. A deletion continues until no step is due. Writes under `/admin`, `/brokers/ids`
+and a partition's state are answered by `cluster` and `replication`.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def _tool(question: Question, partitions: int, *steps: str) -> Topic:
 
 
 def create(question: Question) -> dict[str, Any]:
-    """A topic is created, where there is none of that name, or of one too like it."""
+    """A topic is created, if none has that name or one that collides with it."""
     asked = question["input"]
     name = asked["topic"]
     known = asked.get("existing", ())
@@ -59,7 +58,7 @@ def create(question: Question) -> dict[str, Any]:
 
 
 def alter(question: Question) -> dict[str, Any]:
-    """Partitions are added one by one, up to the number that is asked."""
+    """Partitions are added one by one, up to the requested number."""
     asked = question["input"]
     there = asked["existing"] if asked.get("exists", True) else 0
     wanted = asked.get("requested", there + 1)
@@ -77,7 +76,7 @@ def alter(question: Question) -> dict[str, Any]:
 
 
 def delete_request(question: Question) -> dict[str, Any]:
-    """A request for a topic's deletion, or that there is no such topic."""
+    """A request for a topic's deletion, or the error that there is no such topic."""
     asked = question["input"]
     tool = _tool(question, 1 if asked.get("exists", True) else 0, DELETES)
     marked = tool.does(DELETES)
@@ -100,7 +99,7 @@ class NotQuiescent(AssertionError):
 
 
 class TopicDeletion:
-    """A topic on some brokers, and everything that its deletion sets going.
+    """A topic on some brokers, and every step of its deletion.
 
     Partitions that are ``lost`` have no znodes any more.
     """
@@ -149,14 +148,14 @@ class TopicDeletion:
         raise NotQuiescent(f"a step still changes the state in round {MOST_ROUNDS}")
 
     def starts(self, broker: int) -> None:
-        """A broker is back, with what is on its disk."""
+        """A broker starts again, with what is on its disk."""
         number = self.topic.ids[broker]
         self.topic.put({("zk.registered", (number,)): True, ("up", (number,)): True})
         self.topic.take("controller_sees_start", number)
         self.run_until_quiescent()
 
     def fails_over(self) -> None:
-        """A new controller reads what there is."""
+        """A new controller reads ZooKeeper."""
         self.topic.remember(task="reads_zookeeper")
         for step in FAILOVER:
             self.topic.take(step)
@@ -164,20 +163,20 @@ class TopicDeletion:
         self.run_until_quiescent()
 
     def grows(self) -> None:
-        """Partitions are added to the topic, if it is there."""
+        """Partitions are added to the topic, if it exists."""
         for number in range(self.existing, self.partitions):
             self.topic.does(ADDS, number, *self.topic.ids.values())
         self.run_until_quiescent()
 
     def holds(self, number: int) -> bool:
-        """A broker has a directory of a partition."""
+        """Whether a broker has a directory of a partition."""
         read, state = self.topic.stage.read, self.topic.state
         return any(
             read(state, "replica.directory", at, number) != "none" for at in self.topic.ids.values()
         )
 
     def left(self) -> Left:
-        """What is still there."""
+        """The things that still exist."""
         held = [self.holds(number) for number in range(self.partitions)]
         return Left({
             words.TOPIC: self.topic.has("zk.assignment", 0, 0),
@@ -188,7 +187,7 @@ class TopicDeletion:
 
 
 def delete(question: Question) -> dict[str, Any]:
-    """A topic is deleted while some brokers are away, and perhaps come back."""
+    """A topic is deleted while some brokers are down; they may start again."""
     asked = question["input"]
     deletion = TopicDeletion(question)
     deletion.topic.does(DELETES)
@@ -235,7 +234,7 @@ FENCED = "actual+1"
 
 
 def create_preferred(question: Question) -> dict[str, Any]:
-    """A preferred election is asked for, and perhaps once more."""
+    """A preferred election is requested, and perhaps once more."""
     stage = ModelStage.of("cluster", question["release"], (ASKS,), CLUSTER)
     first = stage.step(ASKS, stage.state({}))
     if not question["input"].get("twice", True) or stage.step(ASKS, first) is not None:
@@ -269,7 +268,7 @@ def delete_preferred(question: Question) -> dict[str, Any]:
 
 
 def register_broker(question: Question) -> dict[str, Any]:
-    """A broker registers where its znode is there already."""
+    """A broker registers while its znode exists already."""
     results = [_registered(question, owner) for owner in question["input"]["existingOwner"]]
     return {"results": results, "result": results[0]}
 
@@ -294,7 +293,7 @@ def _registered(question: Question, owner: str) -> str:
 def update_states(question: Question) -> dict[str, Any]:
     """Conditional writes of partitions' states, each with the version that was read.
 
-    In the model a partition that is elected has a state: that none is there, a rule says.
+    In the model an elected partition has a state; a rule answers if there is none.
     """
     asked = question["input"]
     missing = [name for name in asked["expectedVersions"] if name not in asked["znodes"]]

@@ -1,8 +1,8 @@
 """The model's answers about a batch of requests to brokers (request_batch.json).
 
 A batch of the model is what one step of `cluster` sends: LeaderAndIsr to the replicas and
-UpdateMetadata to all after an election, UpdateMetadata alone about ISRs that changed or about the
-live brokers, StopReplica alone to who follows and is about to go. What the step has queued is read.
+UpdateMetadata to all after an election, only UpdateMetadata about changed ISRs or the live brokers,
+only StopReplica to followers that shut down. The answer is what the step has queued.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ VERSION = 1
 
 
 def by_rule(question: Question) -> ByRule:
-    """What no single step sends: calls of several kinds, deletions, partitions just created."""
+    """Batches that no single step sends: several kinds of calls, deletions, new partitions."""
     asked, release = question["input"], Release.of(question["release"])
     live = [*asked["live"], *asked.get("shuttingDown", ())]
     round_ = BatchByTheRules(
@@ -89,7 +89,7 @@ def is_one_batch(given: Mapping[str, Any]) -> bool:
 
 
 def batch(question: Question) -> dict[str, Any]:
-    """What is sent, and to whom."""
+    """The requests that are sent, by broker."""
     asked = question["input"]
     if not is_one_batch(asked):
         return by_rule(question)

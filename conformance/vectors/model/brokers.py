@@ -1,7 +1,7 @@
 """The model's answers about LeaderAndIsr at a broker (replica_manager.json).
 
-Of the transitions of `cluster` by which a broker takes a request one is possible: its name is the
-answer. Epochs are ranks, for they are only compared.
+Exactly one of the transitions of `cluster` by which a broker takes a request is possible: its name
+gives the answer. Epochs are ranks, because they are only compared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OUTCOMES = {
 
 
 def leader_and_isr(question: Question) -> dict[str, Any]:
-    """What a broker makes of a request to lead or to follow."""
+    """A broker's answer to a request to lead or to follow."""
     asked = question["input"]
     known, sent = asked.get("knownControllerEpoch", 0), asked.get("requestControllerEpoch", 0)
     current, wanted = asked["currentLeaderEpoch"], asked["requestLeaderEpoch"]

@@ -1,6 +1,6 @@
 """The model's answers about becoming controller and being deposed (controller_flow.json).
 
-The transitions of `election` are taken as the question tells what lies between them. Epochs and
+The transitions of `election` are taken in the order that the question describes. Epochs and
 versions are counted from those that the candidate read.
 """
 
@@ -20,7 +20,7 @@ READ = 1
 
 
 def register_controller(question: Question) -> dict[str, Any]:
-    """A registration in the face of what is there, or comes in between."""
+    """A registration while a znode exists, or is written concurrently."""
     asked = question["input"]
     registered = asked["epochZnode"] or [0, 0]
     epoch, version = asked.get("readEpoch", registered) or [0, 0]
@@ -78,7 +78,7 @@ STEPS = (
 
 
 def restarts(question: Question) -> dict[str, Any]:
-    """Brokers start or stop, all or one: the controller and its epoch that come of it."""
+    """All brokers, or one, start or stop: the resulting controller and its epoch."""
     asked = question["input"]
     brokers = range(1, asked["brokers"] + 1)
     bounds = {"brokers": max(2, asked["brokers"]), "epoch": 1 + len(asked["steps"]), "writes": 1}
@@ -111,7 +111,7 @@ state, or a znode whose version nobody compares. All of them carry the epoch tha
 
 
 def moved(question: Question) -> dict[str, Any]:
-    """The controller epoch is counted up behind a controller's back; then it is to write."""
+    """Another client increments the controller epoch; then the controller has to write."""
     asked = question["input"]
     if asked["trigger"] not in WRITES_BY:
         raise ValueError(f"no trigger is called {asked['trigger']!r}")

@@ -1,7 +1,7 @@
 """The model's answers about the epoch cache as a list of entries, and about fetches against it.
 
-Where the operations are those of one growing log, the transition `leader_answers_epoch` is asked
-too (`followers.epoch_cache`), and must say the same.
+If the operations are those of one growing log, the transition `leader_answers_epoch` answers too
+(`followers.epoch_cache`), and must give the same answer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KIP_279, RISING_OFFSETS = "2.0", "2.7"
 
 
 def epoch_cache_respects_message_format(release: Release) -> bool:
-    """A cache is of a message format that has epochs, and without one has none, not -1.
+    """Whether the cache follows the message format: without epochs in it there is no cache, not -1.
 
     KAFKA-7897, 2.1.1.
     """
@@ -40,7 +40,7 @@ class _Cache:
         self.log_end = 0
 
     def do(self, op: Mapping[str, Any]) -> list[Any]:
-        """The answer in a list, or nothing for an operation that asks nothing."""
+        """The answer in a list, or nothing for an operation that reads nothing."""
         match op["do"]:
             case "leo":
                 self.log_end = op["value"]
@@ -86,7 +86,7 @@ class _Cache:
 
 
 def cache(question: Question) -> dict[str, Any]:
-    """What the asking operations answer, and the entries in the end."""
+    """The answers of the operations that read, and the final entries."""
     asked = _Cache(Release.of(question["release"]))
     results: list[Any] = []
     try:
@@ -103,9 +103,9 @@ def cache(question: Question) -> dict[str, Any]:
 
 
 def fetch_validation(question: Question) -> dict[str, Any]:
-    """What a leader says to a fetch that names the follower's last epoch.
+    """The leader's answer to a fetch that names the follower's last epoch.
 
-    Where that epoch ends the transition `leader_answers_epoch` is asked too.
+    The transition `leader_answers_epoch` answers too where that epoch ends.
     """
     asked = question["input"]
     entries = [(epoch, start) for epoch, start in asked["epochCache"]]
@@ -131,7 +131,7 @@ def fetch_validation(question: Question) -> dict[str, Any]:
 def old_format(question: Question) -> dict[str, Any]:
     """A leader whose log has records of an epoch, or is of a message format without epochs.
 
-    Since 2.0.1 (KAFKA-7415) it enters its own at once, in an old format too up to 2.1.0.
+    Since 2.0.1 (KAFKA-7415) it adds its own epoch at once, up to 2.1.0 in an old format too.
     """
     asked, release = question["input"], Release.of(question["release"])
     log, epoch = asked["log"], asked["becomeLeaderEpoch"]
@@ -148,7 +148,7 @@ def old_format(question: Question) -> dict[str, Any]:
 
 
 def truncation(question: Question) -> dict[str, Any]:
-    """Where a follower cuts its log; asked of the transition too, where it can be."""
+    """Where a follower truncates its log; the transition answers too, where it can."""
     asked = question["input"]
     if "error" in asked:
         return refused_truncation(question, fetching.fetch_state)

@@ -90,7 +90,7 @@ def _records(log: list[list[int]]) -> list[tuple[int, int, int]]:
 
 
 class ModelFetcher:
-    """A follower and its leader in the middle of the model."""
+    """A follower and its leader, in a state of the model."""
 
     def __init__(
         self, question: Question, follower: Mapping[str, Any], leader: Mapping[str, Any],
@@ -134,7 +134,8 @@ class ModelFetcher:
         self.leads_in(leader_epochs[0])
 
     def leads_in(self, epoch: int) -> None:
-        """The leader receives an epoch, which it enters at once since 2.0.1 (KAFKA-7415)."""
+        """The leader receives an epoch, which it adds to its cache at once since 2.0.1
+        (KAFKA-7415)."""
         rank = self.epochs.of(epoch)
         cells: dict[Place, object] = {("replica.epoch", (LEADER,)): rank}
         newest = self.read("replica.latest_epoch", LEADER)
@@ -158,7 +159,7 @@ class ModelFetcher:
         return self.stage.read(self.now, name, *index)
 
     def either(self, *steps: tuple[str, int, int]) -> str:
-        """Take the one of these steps that is possible."""
+        """Takes the one of these steps that is possible."""
         for name, one, other in steps:
             after = self.stage.step(name, self.now, one, other)
             if after is not None:
@@ -171,7 +172,7 @@ class ModelFetcher:
 
     @property
     def has_failed(self) -> bool:
-        """Its fetcher waits for a LeaderAndIsr."""
+        """Whether its fetcher waits for a LeaderAndIsr after a failure."""
         return bool(self.read("fetch.state", *SLOT) == "given_up")
 
     def ask(self) -> None:
@@ -255,7 +256,7 @@ class ModelFetcher:
         return found
 
     def observe(self) -> dict[str, Any]:
-        """The follower now."""
+        """The follower's present state."""
         failed, truncating = self.has_failed, self.read("replica.truncating", FOLLOWER)
         follows = self.read("replica.role", FOLLOWER) == "follower"
         epoch = self.epochs.value(self.read("replica.epoch", FOLLOWER))
@@ -374,7 +375,7 @@ REFUSALS = {"FENCED_LEADER_EPOCH": "newer", "UNKNOWN_LEADER_EPOCH": "older"}
 
 
 def fetch_state(question: Question) -> dict[str, Any]:
-    """A follower's phase before and after its leader's answer, or refusal."""
+    """A follower's fetch state before and after its leader's answer or refusal."""
     asked = question["input"]
     error, reply = asked.get("error") or "NONE", asked["reply"]
     ends = Ranks([0, asked.get("followerLeo", 0), max(reply[1], 0)])
@@ -426,7 +427,7 @@ def _hears(fetcher: ModelFetcher, latest: int | None, error: str, reply: list[in
 
 
 def loops(question: Question) -> dict[str, Any]:
-    """How often a thread asks for epochs and for records in so many rounds."""
+    """How often a thread requests epochs and records in so many rounds."""
     asked = question["input"]
     epochs, errors = asked["partitionsLatestEpoch"], asked["errors"]
     replies = {name: asked["reply"].get(name, [UNKNOWN, UNKNOWN]) for name in epochs}
@@ -452,7 +453,7 @@ def loops(question: Question) -> dict[str, Any]:
 
 
 def epoch_fetches(question: Question) -> dict[str, Any]:
-    """Whether epochs are asked for in a request of their own, before the first fetch."""
+    """Whether epochs are requested separately, before the first fetch."""
     if not question["input"].get("epochRequestSupported", True):
         fetcher = _of_one_epoch(question, None, 1, "NONE")
         fetcher.knows_no_epoch()

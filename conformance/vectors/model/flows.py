@@ -19,7 +19,7 @@ CONTROLLER_EPOCH = 1
 
 
 class Flow:
-    """A partition, who lives, who is about to go, and the state that is registered."""
+    """A partition, live brokers, brokers in controlled shutdown, and the registered state."""
 
     def __init__(self, question: Question) -> None:
         asked = question["input"]
@@ -84,7 +84,7 @@ class Flow:
         self.remaining.append(int(self.leader == broker and len(self.assignment) > 1))
 
     def observe(self) -> dict[str, Any]:
-        """What is registered."""
+        """The registered state."""
         return {
             "leader": self.leader,
             "leaderEpoch": self.epoch,
@@ -94,7 +94,7 @@ class Flow:
 
 
 def creation(question: Question) -> dict[str, Any]:
-    """A topic, or a partition of one, comes into being while some replicas are dead."""
+    """A topic, or a partition of one, is created while some replicas are dead."""
     asked = question["input"]
     wanted = asked["assignment"]
     if not isinstance(wanted, Mapping):
@@ -116,7 +116,7 @@ def _created(question: Question, number: int, replicas: list[int]) -> dict[str, 
 
 
 def leaders(question: Question) -> dict[str, Any]:
-    """What brokers that come and go, and elections, make of a partition."""
+    """The state of a partition after brokers stop and start, and after elections."""
     flow, seen = Flow(question), []
     for step in question["input"]["steps"]:
         flow.do(step)

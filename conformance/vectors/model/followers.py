@@ -1,6 +1,6 @@
-"""The model's answers about leader epochs: where one ends, and where a follower cuts its log.
+"""The model's answers about leader epochs: where one ends, and where a follower truncates.
 
-The transitions `leader_answers_epoch` and `follower_truncates` of `replication` are put into the
+The transitions `leader_answers_epoch` and `follower_truncates` of `replication` are run in the
 state that a question describes. Offsets and epochs are ranks: the steps only compare them.
 """
 
@@ -26,7 +26,7 @@ ANSWER = "leader_answers_epoch"
 
 
 def truncation(question: Question) -> dict[str, Any]:
-    """Where a follower cuts its log after its leader's answer."""
+    """Where a follower truncates its log after its leader's answer."""
     asked = question["input"]
     reply = asked["leaderReply"]
     known = {int(epoch): tuple(end) for epoch, end in asked["followerEndOffsetFor"].items()}
@@ -34,7 +34,7 @@ def truncation(question: Question) -> dict[str, Any]:
 
 
 def old_truncation(question: Question) -> dict[str, Any]:
-    """The same by the rules of KIP-101: what the answer says of epochs is not looked at."""
+    """The same by the rules of KIP-101: the epoch in the answer is ignored."""
     asked = question["input"]
     if not Release.of(question["release"]).since("0.11"):  # no leader is asked (KIP-101)
         end, hw = asked["followerLeo"], asked["followerHw"]
@@ -77,7 +77,7 @@ def _cut(
 
 
 def is_of_one_log(given: Mapping[str, Any]) -> bool:
-    """Epochs of one growing log begin, one after the other, and ends are asked."""
+    """Whether epochs of one growing log begin one after the other, and only ends are read."""
     begun: list[tuple[int, int]] = []
     asked, log_end = False, 0
     for op in given["ops"]:
@@ -116,7 +116,7 @@ def epoch_cache(question: Question) -> dict[str, Any]:
 
 
 def epoch_end(release: str, asked: int, begun: Mapping[int, int], end: int) -> list[int]:
-    """What a leader answers where an epoch ends in a log whose epochs begin there."""
+    """A leader's answer where an epoch ends, in a log whose epochs begin as given."""
     if asked < 0:
         return [UNKNOWN, UNKNOWN]  # a follower of the model does not ask without an epoch
     log_end = max([end, *begun.values()])

@@ -1,9 +1,9 @@
-"""The model's answers about a leader's life: its followers' fetches, its ISR, its high watermark.
+"""The model's answers about a leader: its followers' fetches, its ISR, its high watermark.
 
-A question's steps are walked through the transitions of `replication`, from 2.7 on of the one where
+A question's steps are taken as transitions of `replication`, from 2.7 on of the variant in which
 the controller writes the ISR (KIP-497). Offsets, epochs and brokers are ranks. The model has no
-clock: which follower is late follows from the time of a question's steps, and the ISR without it,
-what is committed then and what a refusal leaves are the transitions'.
+clock: the times of a question's steps decide which follower is late; the transitions decide the ISR
+without it, what is then committed, and what a refusal leaves.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ ONE_BY_ONE = "a leader of the model that asks for an ISR leaves out one replica 
 
 
 class LeaderAndFollowers:
-    """A leader and its followers in the middle of the model."""
+    """A leader and its followers, in a state of the model."""
 
     def __init__(self, question: Question) -> None:
         asked = question["input"]
@@ -112,7 +112,7 @@ class LeaderAndFollowers:
         return self.stage.read(self.now, name, *index)
 
     def put(self, cells: Mapping[Place, object]) -> None:
-        """Changes the state by what a question tells."""
+        """Changes the state as a question says."""
         self.now = self.stage.state(cells, self.now)
 
     def take(self, name: str, *arguments: int) -> bool:
@@ -123,7 +123,7 @@ class LeaderAndFollowers:
         return after is not None
 
     def ordered(self, leader: int, epoch: int, isr: Iterable[int], does: str) -> bool:
-        """A LeaderAndIsr comes; whether it `does` what it says."""
+        """A LeaderAndIsr arrives; whether it `does` what it says."""
         rank, version = self.epochs.of(epoch), self.read("zk.version") + 1
         cells: dict[Place, object] = {
             ("elected", (rank,)): leader,
@@ -138,7 +138,7 @@ class LeaderAndFollowers:
         )
 
     def leads(self, epoch: int, isr: Sequence[int]) -> None:
-        """Deliver the LeaderAndIsr by which it becomes leader."""
+        """Delivers the LeaderAndIsr by which it becomes leader."""
         self.ordered(LEADER, epoch, isr, "broker_becomes_leader")
         in_sync = {self.ids[one] for one in isr}
         for one in self.caught_up:
@@ -148,7 +148,7 @@ class LeaderAndFollowers:
         self.commit()
 
     def commit(self) -> None:
-        """The high watermark goes as far as it may, where the ISR alone is waited for."""
+        """Advances the high watermark as far as possible, where it waits for the ISR only."""
         self.take("leader_advances_hw", LEADER)
         reached, members = self.read("replica.hw", LEADER), self.members("replica.isr")
         for one, number in self.ids.items():
@@ -166,13 +166,14 @@ class LeaderAndFollowers:
 
     @property
     def waits(self) -> bool:
-        """An ISR is asked for, or written, and it has not heard of it."""
+        """Whether an ISR change is requested or written, and the leader has no answer yet."""
         return bool(self.read("isr_write.state", LEADER) != "none")
 
     # What happens to it
 
     def fetched(self, step: Mapping[str, Any], fails: bool) -> None:
-        """A follower fetches; its end is known, it may come back, and more may be committed."""
+        """A follower fetches: its end is known, it may rejoin the ISR, and more may be
+        committed."""
         error = self._refusal(step)
         if error != answers.NONE:
             self.answered = {"error": error}
@@ -235,7 +236,7 @@ class LeaderAndFollowers:
         self.shrinks += after < before
 
     def receives_alter_isr_response(self, error: str | None) -> None:
-        """What the controller says of the ISR that was asked for."""
+        """The controller's answer about the requested ISR."""
         if not self.by_controller or self.read("isr_write.state", LEADER) != "asked":
             return
         if error is None:
@@ -250,7 +251,7 @@ class LeaderAndFollowers:
             self.failures += 1
 
     def late(self) -> list[int]:
-        """The followers in the ISR that have not been caught up for too long."""
+        """The followers in the ISR that have not been caught up for longer than the lag."""
         end, members = self.read("log.end", LEADER), self.members("replica.isr")
         by_end = self.release.since(CHECKS_LOG_END)
 
@@ -325,7 +326,7 @@ class LeaderAndFollowers:
         return self.offsets.value(hw)
 
     def observe(self) -> dict[str, Any]:
-        """The leader as it is now, with the follower that fetched last."""
+        """The leader's present state, with the follower that fetched last."""
         isr = self.members("replica.isr")
         wanted = self.members("isr_write.isr") if self.waits else []
         end = None if self.last is None else self.read("known_end", LEADER, self.last)
@@ -359,7 +360,7 @@ def _ends(end: int, steps: Sequence[Mapping[str, Any]]) -> Iterable[int]:
 
 
 def leader(question: Question) -> dict[str, Any]:
-    """A leader's life: its ISR, its high watermark, what it asks for."""
+    """A leader's steps: its ISR, its high watermark, the ISR changes that it requests."""
     life = LeaderAndFollowers(question)
     initial, seen, queued = life.observe(), [], 0
     marks = {}
@@ -385,7 +386,7 @@ FOLLOWS, REFUSES = "broker_becomes_follower", "older_epoch_is_refused"
 
 
 def make_follower(question: Question) -> dict[str, Any]:
-    """Whether a LeaderAndIsr makes the fetcher begin anew: then it does not know where to cut."""
+    """Whether a LeaderAndIsr restarts the fetcher, which then does not know where to truncate."""
     steps = question["input"]["steps"]
     me = LEADER
     leaders = {one: number for number, one in enumerate(dict.fromkeys(
@@ -421,7 +422,7 @@ ADVANCES = "leader_advances_hw"
 
 
 def high_watermark(question: Question) -> dict[str, Any]:
-    """How far a leader's high watermark goes, by a step where only the ISR counts."""
+    """How far a leader's high watermark advances, by a step where only the ISR counts."""
     asked, by_rule = question["input"], rules.high_watermark(question)
     outside = [one for name, one in asked["remotes"].items() if int(name) not in asked["isr"]]
     late = [one for one in outside if asked["now"] - one["lastCaughtUp"] <= asked["lagMs"]]
@@ -463,7 +464,7 @@ ACKNOWLEDGES, LEFT_WITH_TOO_FEW = (
 
 
 def produce(question: Question) -> dict[str, Any]:
-    """What a producer hears, by steps of a leader where it does not wait in vain.
+    """The answer to a producer, by steps of a leader where it does not wait in vain.
 
     Only whether the ISR is large enough matters: it has two members then, and else one.
     """
@@ -502,9 +503,10 @@ FENCED = "FENCED_LEADER_EPOCH"
 
 
 def leader_epoch(question: Question) -> dict[str, Any]:
-    """The answer to a fetch in a leader epoch, by the steps too of whoever is asked (KIP-320).
+    """The answer to a fetch in a leader epoch, also by the steps of the broker that gets it
+    (KIP-320).
 
-    They tell who is served, and whose fetcher is fenced by it; other refusals look alike to them.
+    The steps show who is served, and whose fetcher is fenced; other refusals look alike to them.
     """
     asked, by_rule = question["input"], rules.leader_epoch(question)
     if asked["request"] is None or not asked["fetchOnlyFromLeader"]:

@@ -90,7 +90,7 @@ def offline_count(question: Question) -> dict[str, Any]:
 
 
 class Scene:
-    """One partition, its brokers under the model's ids, and a controller at work on it."""
+    """One partition, its brokers under the model's ids, and a controller that handles it."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class Scene:
         )
 
     def registered(self, leader: int | None, controller: int = 1) -> None:
-        """Who leads by the registered state, and the controller epoch that it was written in."""
+        """The registered leader, and the controller epoch in which the state was written."""
         known = self.ids.get(leader) if leader is not None else None
         self.cells |= {
             ("partition.state.leader", (0, VERSION)): known,
@@ -151,7 +151,7 @@ class Scene:
         }
 
     def at(self, stage: str, **context: object) -> Any:
-        """The state in which the event thread is at a stage, with this to do."""
+        """The state in which the event thread is at a stage, with these tasks."""
         for name, value in context.items():
             self.cells["partition.context." + name, (0, CONTROLLER)] = value
         self.cells["cache.stage", (CONTROLLER,)] = stage
@@ -184,8 +184,8 @@ class Scene:
         ]
 
     def elect(self, strategy: str, answers: bool = True) -> tuple[dict[str, Any] | None, list[int]]:
-        """What the one election that is possible writes, and who is notified; None and nobody if
-        nobody may lead, or if ZooKeeper no longer `answers` the controller's session."""
+        """The state that the only possible election writes, and who is notified; None and nobody if
+        no leader is possible, or if ZooKeeper no longer `answers` the controller's session."""
         self.cells["zk.registered", (CONTROLLER,)] = answers
         stage, *steps = ELECTIONS[strategy]
         self._prepare(*steps)
@@ -207,7 +207,7 @@ class Scene:
         return self.written(outcomes[0]), self.receivers(sent)
 
     def remove(self, replica: int) -> dict[str, Any] | None:
-        """What is written when a replica goes offline: None if it is in the ISR no more."""
+        """The state written when a replica goes offline: None if it is not in the ISR any more."""
         if leaves_empty(self.release, self.isr, replica, self.unclean):
             return last_member_leaves(self.release)
         self._prepare(*REMOVALS)
@@ -224,12 +224,13 @@ class Scene:
 
 
 def leaves_empty(release: str, isr: Collection[int], replica: int, unclean: bool) -> bool:
-    """Up to 1.0 the last member leaves the ISR too, where unclean elections are allowed."""
+    """Whether the last member leaves the ISR too: up to 1.0, if unclean elections are allowed."""
     return unclean and list(isr) == [replica] and not Release.of(release).since("1.1")
 
 
 def last_member_leaves(release: str) -> dict[str, Any]:
-    """What is written then, by `replication` without the rule that `cluster` always has."""
+    """The state that is then written, by `replication` without the rule that `cluster` always
+    has."""
     gone, brokers = CONTROLLER + 1, 2
     bounds = {"brokers": brokers, "log": 1, "records": 1, "epoch": 2, "controllers": 1,
               "versions": 1}  # fmt: skip
@@ -252,9 +253,9 @@ def last_member_leaves(release: str) -> dict[str, Any]:
 def elect(
     question: Question, by_move: Callable[[Question], Election] | None = None
 ) -> dict[str, Any]:
-    """An election by any strategy, and by the controller's steps, which must say the same.
+    """An election by any strategy, and by the controller's steps, which must agree.
 
-    Where a partition is moved they are those of `reassignment`: `by_move`.
+    If a partition is moved, the steps are those of `reassignment`: `by_move`.
     """
     chosen = _chosen(question)
     by_strategy = (
@@ -311,7 +312,7 @@ def _chosen(question: Question) -> elections.ElectedLeader | None:
 
 
 def is_led_as_preferred(question: Question, leader: int | None) -> bool:
-    """Up to 1.0 no preferred election is held where the first replica leads already."""
+    """Up to 1.0 no preferred election is held if the first replica leads already."""
     led = leader is not None and leader in question["input"]["assignment"][:1]
     return led and not Release.of(question["release"]).since("1.1")
 
@@ -334,5 +335,5 @@ def _elect_by_steps(question: Question) -> Election:
 def named_by_strategy(
     replicas: Iterable[int], written: object, sent: Collection[int], live: Collection[int]
 ) -> list[int]:
-    """Whom a strategy names that names all replicas: who is dead is then sent nothing."""
+    """The brokers that a strategy names; if it names all replicas, dead ones are sent nothing."""
     return [one for one in replicas if one in sent or (written and one not in live)]

@@ -1,7 +1,7 @@
 """The model's answers about moving a partition: the twelve steps, KIP-455's phases, the guards.
 
-The controller's transitions of `reassignment` are taken as they become possible: its event thread
-does one thing at a time. In between, the leader writes the ISR that has caught up.
+The controller's transitions of `reassignment` are taken as they become possible, one at a time,
+like in its event thread. In between, the leader writes the ISR that has caught up.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Move:
         return replicas.index(broker) if broker is not None and broker in replicas else None
 
     def advance(self) -> str | None:
-        """The next thing that the controller's thread does, None if it waits."""
+        """The next step of the controller's thread, None if it waits."""
         found = self.stage.advance(self.state, CONTROLLER)
         if found is None:
             return None
@@ -135,7 +135,7 @@ class Move:
         return name
 
     def catch_up(self) -> bool:
-        """The leader writes an ISR with every living target in it; False if it has them already."""
+        """The leader writes an ISR with every live target in it; False if it has them already."""
         living = [self.ids[one] for one in self.target if one not in self.dead]
         missing = [number for number in living if not self._in("zk.isr", number)]
         if missing:
@@ -148,7 +148,7 @@ class Move:
         return bool(missing)
 
     def starts(self, broker: int) -> None:
-        """A broker is back, and registered."""
+        """A broker starts again and registers."""
         number = self.ids[broker]
         self.dead.remove(broker)
         self.state = self.stage.state(
@@ -156,13 +156,13 @@ class Move:
         )
 
     def settle(self) -> None:
-        """All that the controller and the leader have to do is done."""
+        """Takes all steps that the controller and the leader still have to take."""
         for _ in range(MOST_STEPS):
             if self.advance() is None and not self.catch_up():
                 return
 
     def is_left(self) -> bool:
-        """The request is there still."""
+        """Whether the request still exists."""
         places = (self.stage.read(self.state, "zk.requested", number) for number in self.names)
         other = self.stage.read(self.state, "zk.other")
         return other != "none" or any(place is not None for place in places)
@@ -179,7 +179,7 @@ class Move:
         return [broker for number, broker in self.names.items() if self._in(name, number)]
 
     def row(self, name: str) -> dict[str, Any]:
-        """What ZooKeeper says now, under the name of what was done last."""
+        """ZooKeeper's present state, under the name of the last step."""
         assignment = self._list("zk.assignment")
         return {
             "step": name,
@@ -220,7 +220,7 @@ def reassign_trace_kip_455(question: Question) -> dict[str, Any]:
 
 
 def flow(question: Question) -> dict[str, Any]:
-    """A partition is moved; of its targets those join the ISR that live."""
+    """A partition is moved; live replicas of its target join the ISR."""
     asked = question["input"]
     dead = [one for one in asked["to"] if one not in asked["live"]]
     move = Move(question, asked["from"], asked["to"], dead=dead)
@@ -240,7 +240,7 @@ def flow(question: Question) -> dict[str, Any]:
 
 
 def guard(question: Question) -> dict[str, Any]:
-    """Whether an entry of the request is begun, and what it then waits for."""
+    """Whether an entry of the request is started, and what it then waits for."""
     asked = question["input"]
     if "entriesLeft" in asked:  # one is done with; of all others the model has one entry
         move = Move(question, [1], [2], other="moving" if asked["entriesLeft"] else "none")

@@ -74,7 +74,8 @@ def stop_replica(question: Question) -> dict[str, Any]:
 
 
 def update_metadata(question: Question) -> dict[str, Any]:
-    """UpdateMetadata, refused of an older controller: a topic in deletion is forgotten."""
+    """UpdateMetadata; refused from an older controller; partitions of a deleted topic are
+    removed."""
     asked = question["input"]
     known, sent = (asked[f"{one}ControllerEpoch"] for one in ("known", "request"))
     top = answers.of_controller_epoch(sent, known)
@@ -88,7 +89,7 @@ def update_metadata(question: Question) -> dict[str, Any]:
 
 
 def refused_leader_and_isr(question: Question) -> dict[str, Any] | None:
-    """LeaderAndIsr to a broker that has no disk for the partition, or is not assigned."""
+    """LeaderAndIsr to a broker that has no disk for the partition, or is not a replica of it."""
     asked = question["input"]
     failed = bool(asked.get("offlineDir")) and _since(question, "1.0")
     if asked["inReplicas"] and not failed:
@@ -109,7 +110,7 @@ def refused_leader_and_isr(question: Question) -> dict[str, Any] | None:
 
 
 def visibility(question: Question) -> dict[str, Any]:
-    """Consumers read what is committed, followers all there is."""
+    """How far consumers (committed records) and followers (all records) may read."""
     asked = question["input"]
     return {"consumerMaxOffset": asked["hw"], "followerMaxOffset": asked["leo"]}
 
@@ -128,7 +129,7 @@ def versions(question: Question) -> dict[str, Any]:
 
 
 def produce(question: Question) -> dict[str, Any]:
-    """What a producer hears."""
+    """The answer to a producer."""
     asked = question["input"]
     least = asked.get("minIsr", 1)
     then = asked.get("isrAtAppend", asked.get("isr", least))
@@ -142,7 +143,7 @@ def produce(question: Question) -> dict[str, Any]:
 
 
 def high_watermark(question: Question) -> dict[str, Any]:
-    """How far a leader's high watermark goes."""
+    """How far a leader's high watermark advances."""
     asked = question["input"]
     known = {
         int(replica): (its["leo"], its["lastCaughtUp"]) for replica, its in asked["remotes"].items()
@@ -155,7 +156,7 @@ def high_watermark(question: Question) -> dict[str, Any]:
 
 
 def out_of_sync(question: Question) -> dict[str, Any]:
-    """Who lags, each time that somebody looks; all followers fetch alike."""
+    """Which followers are out of sync at each check; all followers fetch alike."""
     asked = question["input"]
     now = caught_up = fetched_at = START_MS
     end = shown = 0
@@ -181,7 +182,7 @@ def out_of_sync(question: Question) -> dict[str, Any]:
 
 
 def assignment_state(question: Question) -> dict[str, Any]:
-    """What a broker makes of an assignment that is changing."""
+    """A broker's view of an assignment that is changing."""
     asked = question["input"]
     adding, removing = asked.get("adding", ()), asked.get("removing", ())
     counted = adding if _since(question, "2.4") else ()
@@ -216,12 +217,12 @@ def _assignment(fields: Mapping[str, Any]) -> Assignment:
 
 
 def target(question: Question) -> dict[str, Any]:
-    """Where a move leads, and where it came from."""
+    """The target of a move, and its origin."""
     return _shown(_assignment(question["input"]["assignment"]))
 
 
 def reassign_to(question: Question) -> dict[str, Any]:
-    """An assignment on its way to another target."""
+    """An assignment that is moved to another target."""
     asked = question["input"]
     return _shown(_assignment(asked["assignment"]).towards(asked["target"]))
 
@@ -232,7 +233,7 @@ def _shown(one: Assignment) -> dict[str, Any]:
 
 
 def assignment_of(question: Question) -> dict[str, Any]:
-    """Replicas of partitions; one that is not known has none."""
+    """The replicas of partitions; a partition that is not known has none."""
     asked = question["input"]
     found = [list(asked["known"].get(name, ())) for name in asked["query"]]
     if "full" in str(asked.get("op")).lower():
@@ -249,7 +250,7 @@ def is_replica_online(question: Question) -> dict[str, Any]:
 
 
 def imbalance_count(question: Question) -> dict[str, Any]:
-    """How many partitions, of topics that are to stay, their first replica does not lead."""
+    """How many partitions, of topics not in deletion, their preferred replica does not lead."""
     counts = [_imbalance(one) for one in question["input"].get("moments", [question["input"]])]
     return dict.fromkeys(IMBALANCE, counts[-1]) | {"counts": counts}
 
@@ -298,7 +299,7 @@ def _place(partition: str) -> tuple[str, int]:
 
 
 def empty_partitions(question: Question) -> dict[str, Any]:
-    """What UpdateMetadata about no partitions is about."""
+    """The partitions that UpdateMetadata about no partitions contains."""
     if question["input"]["partitionsArgument"]:
         raise ValueError("the question is what no partitions mean")
     return {"meaning": "no partitions" if _since(question, "2.2") else "all partitions"}

@@ -1,8 +1,8 @@
 """The model's answers about the order of requests when a broker starts (request_sequences.json).
 
-The controller's event thread of `cluster` works off one event, stage by stage; what it has queued
-for each broker by then is read. There are two partitions: one on every broker, and one of which
-only the broker that starts is in sync.
+The controller's event thread of `cluster` handles one event, stage by stage; the answer is what it
+has queued for each broker by then. There are two partitions: one on every broker, and one of which
+only the starting broker is in the ISR.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHARED, LONE = 0, 1
 
 
 def sequence(question: Question) -> dict[str, Any]:
-    """What every broker is sent."""
+    """The requests that every broker is sent."""
     asked = question["input"]
     came = int(asked["event"].rsplit(" ", 1)[1])
     brokers = [asked["controller"], *(b for b in asked["brokers"] if b != asked["controller"])]
@@ -58,7 +58,7 @@ FAILS, STARTS = "controller_removes_replica", "controller_sends_update_metadata_
 
 
 def bounce(question: Question) -> dict[str, Any]:
-    """A leader is back before the controller noticed that it was gone."""
+    """A leader is back before the controller noticed that it was down."""
     came = CONTROLLER + 1
     ids = {CONTROLLER: CONTROLLER, came: came}
     stage = ModelStage.of("cluster", question["release"], STEPS, BOUNDS)

@@ -137,8 +137,8 @@ class ModelStage:
         return self.step(transition, state, *arguments) if found else None
 
     def advance(self, state: Any, actor: int) -> tuple[str, Any] | None:
-        """The first possible transition whose first argument is this broker, and the state after
-        it."""
+        """The first possible transition whose first argument is this broker, with the next
+        state."""
         for one in self.grounded.instances:
             if one.arguments[0] == actor:
                 after = self.code.attempt(one, state)

@@ -11,7 +11,7 @@ Question = Mapping[str, Any]
 
 
 def validate_name(question: Question) -> dict[str, Any]:
-    """Whether a topic may be called so."""
+    """Whether a topic name is allowed."""
     name = question["input"]["name"]
     text = name if isinstance(name, str) else name["char"] * name["repeat"]
     valid = topic_names.is_allowed(text)
@@ -19,16 +19,16 @@ def validate_name(question: Question) -> dict[str, Any]:
 
 
 def valid_char(question: Question) -> dict[str, Any]:
-    """Whether a name may have a character."""
+    """Whether a name may contain a character."""
     return {"valid": topic_names.is_allowed(f"a{question['input']['char']}b")}
 
 
 def collision(question: Question) -> dict[str, Any]:
-    """Whether two names are too alike."""
+    """Whether two names collide."""
     asked = question["input"]
     return {"collides": topic_names.collide(asked["a"], asked["b"])}
 
 
 def collision_chars(question: Question) -> dict[str, Any]:
-    """Whether a name is worth a warning."""
+    """Whether a name needs a warning."""
     return {"has": topic_names.may_collide(question["input"]["name"])}

@@ -1,7 +1,7 @@
-"""The model's answers about one topic: what a new controller finds, creation, deletion.
+"""The model's answers about one topic: a new controller's view, creation, deletion.
 
-Transitions of `topics` are put into the state that a question describes. The controller is a broker
-of its own, which hosts nothing.
+Transitions of `topics` are run in the state that a question describes. The controller is a broker
+of its own, which hosts no replica.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Topic:
             self.lives(broker, broker in live)
 
     def put(self, cells: Mapping[Place, object]) -> None:
-        """Changes the state by what a question tells."""
+        """Changes the state as a question says."""
         self.state = self.stage.state(cells, self.state)
 
     def remember(self, **cells: object) -> None:
@@ -78,7 +78,7 @@ class Topic:
         self.put({("cache." + name, (CONTROLLER,)): value for name, value in cells.items()})
 
     def lives(self, broker: int, lives: bool = True) -> None:
-        """A broker is registered, and the controller knows; or neither."""
+        """A broker is registered and known to the controller; or neither."""
         number = self.ids[broker]
         self.put({
             ("zk.registered", (number,)): lives,
@@ -113,7 +113,7 @@ class Topic:
         return str(self.stage.read(self.state, place[0], *place[1]))
 
     def has(self, name: str, *index: int) -> bool:
-        """A cell is true."""
+        """Whether a cell is true."""
         return bool(self.stage.read(self.state, name, *index))
 
     def take(self, transition: str, *others: int) -> bool:
@@ -121,7 +121,7 @@ class Topic:
         return self.does(transition, CONTROLLER, *others)
 
     def does(self, transition: str, *arguments: int | None) -> bool:
-        """Takes anybody's transition, if it is possible."""
+        """Takes a transition of any actor, if it is possible."""
         after = self.stage.attempt(transition, self.state, *arguments)
         if after is None:
             return False
@@ -130,14 +130,14 @@ class Topic:
         return True
 
     def goes_on(self, task: str = "") -> None:
-        """The event thread goes on, with this task if one is given, until it waits."""
+        """The event thread continues, with this task if one is given, until it waits."""
         if task:
             self.remember(task=task)
         while any(self.take(one) for one in TASKS):
             continue
 
     def sent(self, number: int, field: str) -> dict[int, str]:
-        """By broker, what is in flight to it about a partition; a broker that is dead is sent
+        """By broker, the requests in flight to it about a partition; a dead broker is sent
         nothing."""
         found = {
             broker: str(self.stage.read(self.state, "request." + field, 1, at, number))
@@ -182,9 +182,10 @@ def create(
     question: Question, replicas: Sequence[int], live: Collection[int], exists: bool = False,
     answers: bool = True,
 ) -> dict[str, Any] | None:  # fmt: skip
-    """The first state of a partition and who is sent it; None if no state is created.
+    """The first state of a partition and its receivers; None if no state is created.
 
-    `exists`: another has created one meanwhile; else ZooKeeper `answers` the controller's session.
+    `exists`: another client has created one meanwhile; else ZooKeeper `answers` the controller's
+    session.
     """
     topic = Topic(question, [replicas], live, "controller_brings_partitions_online")
     topic.partition(0, "NewPartition")
@@ -218,7 +219,7 @@ MOVES = {
 
 
 def replica_moves(question: Question, live: Sequence[int]) -> dict[str, Any]:
-    """What a replica's transition comes to, where no state is written for it."""
+    """The result of a replica's transition for which no state is written."""
     asked = question["input"]
     replica, before, target = asked["replica"], asked["state"], asked["target"]
     state = asked.get("zkState", asked.get("leadership"))
@@ -272,7 +273,7 @@ def resume_decision(question: Question) -> dict[str, Any]:
 
 
 def scenario(question: Question) -> dict[str, Any]:
-    """A deletion step by step; each topic goes its own way."""
+    """A deletion step by step; topics are independent of each other."""
     asked = question["input"]
     topics = {name: _topic(question, shape) for name, shape in asked["topics"].items()}
     seen = []

@@ -1,7 +1,7 @@
 """The model's answers about a single transition of a partition or a replica.
 
-The tables of `topics` say which transition there is. A leader is elected, and a state created, by
-the transitions of `cluster`, `reassignment` and `topics`; a living replica goes offline by those of
+The tables of `topics` give the transition. A leader is elected, and a state created, by the
+transitions of `cluster`, `reassignment` and `topics`; a live replica goes offline by those of
 `reassignment`; where no state is written, `topics` has the transition.
 """
 
@@ -117,7 +117,7 @@ ELECTS = "controller_moves_leader_to_target"
 
 
 class MovedPartition:
-    """A partition that is moved, and a controller that knows its state; a broker of its own."""
+    """A partition that is moved, and a controller, on its own broker, that knows its state."""
 
     def __init__(self, question: Question, replicas: Sequence[int], live: Sequence[int]) -> None:
         state = question["input"].get("zkState", question["input"].get("leadership"))
@@ -153,7 +153,7 @@ class MovedPartition:
             }
 
     def take(self, task: str, *transitions: tuple[str, int]) -> Any:
-        """The state after the one transition of these that is possible, None if none is."""
+        """The state after the possible one of these transitions, None if none is possible."""
         state = self.stage.state({**self.cells, ("cache.task", (CONTROLLER,)): task})
         found = [self.stage.step(name, state, CONTROLLER, broker) for name, broker in transitions]
         possible = [after for after in found if after is not None]
@@ -161,7 +161,7 @@ class MovedPartition:
         return possible[0] if possible else None
 
     def written(self, after: Any) -> dict[str, Any] | None:
-        """What was written, None if nothing was."""
+        """The written state, None if nothing was written."""
         bumps = self.stage.read(after, "zk.leader_epoch") - EPOCH
         if not bumps:
             return None
@@ -173,19 +173,19 @@ class MovedPartition:
         return next((one for one, its in self.ids.items() if its == number), -1)
 
     def receivers(self, after: Any, epoch: int) -> list[int]:
-        """Who is sent a LeaderAndIsr of an epoch."""
+        """The receivers of a LeaderAndIsr of an epoch."""
         return [
             broker for broker, number in self.ids.items()
             if self.stage.read(after, "request.to", epoch, 1, number)
         ]  # fmt: skip
 
     def is_stopped(self, after: Any, broker: int) -> bool:
-        """Is sent a StopReplica that does not delete."""
+        """Whether a broker is sent a StopReplica that does not delete."""
         return bool(self.stage.read(after, "stop.what", 1, self.ids[broker]) == "stop")
 
 
 def elect(question: Question) -> dict[str, Any]:
-    """An election by any strategy; that of a move is held where the leader is to be another."""
+    """An election by any strategy; for a move, only if the leader has to change."""
     return machines.elect(question, _moves_leader)
 
 
