@@ -108,7 +108,7 @@ class Lab(Processes):
         folder: Path, release: KafkaRelease, brokers: Sequence[int], home: Path | None = None,
         settings: dict[str, str] | None = None, ours: Sequence[int] = (),
     ) -> Lab:  # fmt: skip
-        """Creates a lab on ports that are free now; NotFetched and NoJava before any file.
+        """Creates a lab on ports that are free now; NotDownloaded and NoJava before any file.
 
         ClusterError for a release that our own brokers (``ours``, of ``brokers``) do not know.
         """
@@ -387,7 +387,7 @@ class Lab(Processes):
     # Ending, and faults
 
     def stop(self, patience_s: float = 20.0) -> list[str]:
-        """Ends all processes: brokers first, cleanly if possible, ZooKeeper last. Those ended."""
+        """Ends all processes, brokers first (cleanly if they can), ZooKeeper last; their names."""
         running = self.running()
         for name in running:
             if self.paused(name):
@@ -404,7 +404,7 @@ class Lab(Processes):
         self.end(self.running(), signal.SIGKILL, 10.0)
 
     def remove(self) -> None:
-        """Ends its processes, and removes all its files from its directory."""
+        """Removes its files from its directory; none of its processes may run."""
         (self.folder / STATE).unlink()
         for name in (*self.names(), "run", "logs", TRACE, "copies"):
             shutil.rmtree(self.folder / name, ignore_errors=True)

@@ -102,7 +102,7 @@ def replay(
 ) -> ReplayedOnKafka:  # fmt: skip
     """Replays a run on a new cluster in ``folder``; no process runs afterwards.
 
-    Raises NotReplayable, NotFetched, NoJava, ClusterError.
+    Raises NotReplayable, NotDownloaded, NoJava, ClusterError.
     """
     forceable(run)
     began = time.monotonic()

@@ -44,8 +44,7 @@ def previous(entries: Entries) -> int | None:
 
 
 def assigned(entries: Entries, epoch: int, start: int) -> Entries:
-    """The entries after an epoch begins: none for one that continues; conflicting ones go
-    (KIP-279).
+    """The entries once an epoch begins: a known epoch adds none; conflicting ones go (KIP-279).
 
     NoSuchEntry for a negative epoch.
     """

@@ -1,4 +1,4 @@
-"""Reads files of cases, and checks them against the schema and each case's operation."""
+"""Reads files of cases, checked against the schema, each with its operation."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ _FIELDS = ("source", "case", "versions", "input", "expected")
 
 
 def read_cases(path: Path) -> list[Case]:
-    """The cases of a file. BadFile says what is wrong, with the number of the case."""
+    """The cases of a file. BadCasesFile says what is wrong, with the number of the case."""
     if path.stem not in FILES or path.suffix != ".json":
         raise BadCasesFile(f"{path} is no file of vectors; there are {', '.join(FILES)} (.json)")
     try:

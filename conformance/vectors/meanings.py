@@ -1,8 +1,8 @@
 """Finds the meaning of a field's name, independent of its spelling.
 
 Authors of cases use ``liveBrokers``, ``alive_broker_ids`` or ``live`` for one thing. A name is
-split into words; synonyms in Kafka's sources are replaced by one word, words that add nothing are
-removed, and the order of the rest does not count.
+split into words; terms of several words in Kafka's sources become one word, words that add nothing
+are removed, and the order of the rest does not count.
 """
 
 from __future__ import annotations

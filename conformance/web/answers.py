@@ -124,7 +124,7 @@ def way(asked: dict[str, Any], report: Report = lambda line: None) -> dict[str, 
     """The shortest path to a goal: `claim` to be broken or reached, `goal` in the notation, or a
     `step` to become possible; `from` the initial state, or the state shown ("here").
 
-    `report` is called with the search's progress; an exception that it raises ends the search.
+    `report` is called with the progress; an exception that it raises ends the search.
     """
     here, lines = _board_and_lines(asked)
     recorded = here.heading.recorded

@@ -165,8 +165,7 @@ class Board:
     def shown(
         self, label: str, before: RunNode | None, here: RunNode, line: str | None = None
     ) -> RunFrame:
-        """A state as the page shows it, after step `label`, line `line`, led to it from
-        `before`."""
+        """A state as the page shows it, after step `label` led to it from `before`, by a `line`."""
         if before is None:
             return RunFrame(label, label, (), self._pictured(None, here, None),
                          self._lamps.evaluate(None, here))  # fmt: skip
@@ -223,8 +222,7 @@ class Board:
         return sorted(possible, key=lambda one: (one.fault, not one.fresh)), refused
 
     def cards(self, state: SparseState) -> tuple[list[StepCard], list[RefusedStep]]:
-        """Every step that is possible now, and of every other step the choice that comes
-        nearest."""
+        """Every step that is possible now, and of every other step the nearest choice."""
         greatest = greatest_in(state)
         possible: list[StepCard] = []
         refused: list[RefusedStep] = []

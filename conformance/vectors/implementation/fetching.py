@@ -56,8 +56,7 @@ class FetchScene:
         self.add(follower.get("fetchOffset", self.log.log_end), follower.get("epoch", 0))
 
     def leads_in(self, epoch: int) -> None:
-        """The leader begins an epoch, which it adds to its cache at once since 2.0.1
-        (KAFKA-7415)."""
+        """The leader begins an epoch, and caches it at once since 2.0.1 (KAFKA-7415)."""
         self.leader.epoch = epoch
         latest = self.leader_log.latest_epoch()
         if self.release.since("2.0.1") and self.leader_log.batches and epoch > (latest or 0):
@@ -353,8 +352,7 @@ def fetch_state(question: Question) -> dict[str, Any]:
 
 
 def fetch_offset_out_of_range(question: Question) -> dict[str, Any]:
-    """Where a follower continues if its fetch offset is not in its leader's log (fact sheet
-    g.9)."""
+    """Where a follower continues whose fetch offset its leader's log lacks (fact sheet g.9)."""
     asked = given(question)
     end, start, leader_end = (
         asked[name] for name in ("followerLeo", "leaderLogStart", "leaderLeo")

@@ -88,8 +88,7 @@ class LeaderScenario:
         self.partition.become_leader(order, self.now_ms)
 
     def do(self, step: dict[str, Any], fails: bool = False) -> None:
-        """Takes one step; ``fails``: its write to ZooKeeper is refused, because another client
-        wrote."""
+        """Takes one step; ``fails``: its write to ZooKeeper is refused, as another has written."""
         partition, self.answered = self.partition, {}
         if fails:
             text = wait(self.registered.admin.port.get(paths.state(*T0))).data

@@ -108,8 +108,7 @@ class PlayedLeader:
 class PlayedFetcher(FetcherThread[str]):
     """A fetcher whose epochs can be set, and whose truncations can fail or be observed.
 
-    An empty log counts as one of epoch 0, so it sends requests to its leader, as in Kafka's own
-    mock.
+    An empty log counts as one of epoch 0, so it asks its leader, as in Kafka's own mock.
     """
 
     epochs: dict[str, int | None] | None = None

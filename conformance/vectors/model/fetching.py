@@ -134,8 +134,7 @@ class ModelFetcher:
         self.leads_in(leader_epochs[0])
 
     def leads_in(self, epoch: int) -> None:
-        """The leader receives an epoch, which it adds to its cache at once since 2.0.1
-        (KAFKA-7415)."""
+        """The leader receives an epoch, and caches it at once since 2.0.1 (KAFKA-7415)."""
         rank = self.epochs.of(epoch)
         cells: dict[Place, object] = {("replica.epoch", (LEADER,)): rank}
         newest = self.read("replica.latest_epoch", LEADER)

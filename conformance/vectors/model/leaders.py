@@ -172,8 +172,7 @@ class LeaderAndFollowers:
     # What happens to it
 
     def fetched(self, step: Mapping[str, Any], fails: bool) -> None:
-        """A follower fetches: its end is known, it may rejoin the ISR, and more may be
-        committed."""
+        """A follower fetches: its end is known, it may rejoin the ISR, the HW may advance."""
         error = self._refusal(step)
         if error != answers.NONE:
             self.answered = {"error": error}
@@ -503,10 +502,9 @@ FENCED = "FENCED_LEADER_EPOCH"
 
 
 def leader_epoch(question: Question) -> dict[str, Any]:
-    """The answer to a fetch in a leader epoch, also by the steps of the broker that gets it
-    (KIP-320).
+    """The answer to a fetch in a leader epoch, also by the steps of its receiver (KIP-320).
 
-    The steps show who is served, and whose fetcher is fenced; other refusals look alike to them.
+    They show who is served, and whose fetcher is fenced; other refusals look alike to them.
     """
     asked, by_rule = question["input"], rules.leader_epoch(question)
     if asked["request"] is None or not asked["fetchOnlyFromLeader"]:

@@ -229,8 +229,7 @@ def leaves_empty(release: str, isr: Collection[int], replica: int, unclean: bool
 
 
 def last_member_leaves(release: str) -> dict[str, Any]:
-    """The state that is then written, by `replication` without the rule that `cluster` always
-    has."""
+    """The state that is then written, by `replication` without the rule that `cluster` has."""
     gone, brokers = CONTROLLER + 1, 2
     bounds = {"brokers": brokers, "log": 1, "records": 1, "epoch": 2, "controllers": 1,
               "versions": 1}  # fmt: skip

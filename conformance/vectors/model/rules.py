@@ -74,8 +74,7 @@ def stop_replica(question: Question) -> dict[str, Any]:
 
 
 def update_metadata(question: Question) -> dict[str, Any]:
-    """UpdateMetadata; refused from an older controller; partitions of a deleted topic are
-    removed."""
+    """UpdateMetadata; refused from an older controller; topics in deletion are removed."""
     asked = question["input"]
     known, sent = (asked[f"{one}ControllerEpoch"] for one in ("known", "request"))
     top = answers.of_controller_epoch(sent, known)

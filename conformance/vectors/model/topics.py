@@ -184,8 +184,7 @@ def create(
 ) -> dict[str, Any] | None:  # fmt: skip
     """The first state of a partition and its receivers; None if no state is created.
 
-    `exists`: another client has created one meanwhile; else ZooKeeper `answers` the controller's
-    session.
+    `exists`: another has created one meanwhile; else ZooKeeper `answers` the controller's session.
     """
     topic = Topic(question, [replicas], live, "controller_brings_partitions_online")
     topic.partition(0, "NewPartition")
