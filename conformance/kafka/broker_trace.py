@@ -296,8 +296,8 @@ class BrokerTraceOf:
             self.epochs[line.thread] = question, left
 
     def _would_refuse(self, question: SeenRequest, partition: str) -> bool:
-        """Is what it is in already the reason of the error that it answers? It may come to lead
-        before the answer is logged, and was not its leader when it was asked."""
+        """Whether the broker's present state explains its error. It may become leader before the
+        answer is logged, though it was not when the request came."""
         error = question.answer.get(partition, {}).get("error", "NONE")
         if str(error).startswith("NOT_LEADER"):
             return partition not in self.leading
@@ -307,7 +307,7 @@ class BrokerTraceOf:
         return error == "FENCED_LEADER_EPOCH" and bool(mine > asked)
 
     def _looks_up(self, found: re.Match[str], line: LogLine) -> None:
-        """A thread looks up where an epoch ends: for a follower, or as one."""
+        """A thread looks up the end of an epoch: as leader for a follower, or as follower."""
         question, left = self.epochs.get(line.thread, (None, set[str]()))
         partition = found[1] or found[2]
         if question is not None and partition in left:
@@ -315,7 +315,7 @@ class BrokerTraceOf:
             self._serves_epoch(question, partition)
 
     def _epochs_served(self, key: tuple[int, int] | None, line: LogLine) -> None:
-        """What was not looked up was refused, or the log has no epochs."""
+        """Epochs that were not looked up: the request was refused, or the log has no epochs."""
         for question, left in self.epochs.values():
             if key and question is self.questions.handled(*key, line.at):
                 for partition in sorted(left):
@@ -389,7 +389,7 @@ class BrokerTraceOf:
             read.place.append(("fetch_served", args))
 
     def _served(self, fetch: _Fetch, partition: str, at_once: bool = False) -> None:
-        """Here, or `at_once` where it was read."""
+        """Adds the event here, or with `at_once` where the partition was read."""
         read = fetch.begun.pop(partition)
         asked = fetch.question.asked.get(partition, {})
         known = asked.get("leader_epoch", -1)
@@ -419,7 +419,7 @@ class BrokerTraceOf:
                 "end": offset}  # fmt: skip
 
     def _reply(self, fetch: _Fetch, partition: str, read: _Read) -> dict[str, Any]:
-        """What was answered; an answer within a session is silent of what has not changed."""
+        """The answer; within a session it leaves out partitions without changes."""
         part = fetch.question.answer.get(partition)
         if part is not None:
             return _answered(part, read.offset)
@@ -429,7 +429,7 @@ class BrokerTraceOf:
         return nothing
 
     def _handles_control(self, kind: str, key: tuple[int, int] | None, line: LogLine) -> None:
-        """A request of a controller is taken up; a lock may have it wait for another one's."""
+        """The broker begins to handle a controller's request, which may wait for a lock."""
         numbers = [pattern.search(line.text) for pattern in (_CONTROLLER, _EPOCH, _REGISTRATION)]
         controller, epoch, registration = (int(one[1]) if one else -1 for one in numbers)
         if self.history is None or key is None or registration < 0:
@@ -442,7 +442,7 @@ class BrokerTraceOf:
         self.requests[controller, epoch, key[1]] = self.under_way[key] = one
 
     def _record_request(self, sender: Mapping[str, int]) -> None:
-        """The first that is shown of a request of a controller."""
+        """Records a controller's request at its first visible effect."""
         one = self.requests.get((sender["controller"], sender["epoch"], sender["correlation"]))
         if one is not None and not one.is_recorded:
             self._record_pending_followers()
@@ -494,7 +494,7 @@ class BrokerTraceOf:
             self.known.pop((found[1], fetch.follower), None)
 
     def _first(self, line: LogLine, partition: str, at_once: bool = False) -> list[Event] | None:
-        """The first that a thread logs of what it read of a partition; where it read that."""
+        """A thread logs its first result of reading a partition; returns the place of the read."""
         fetch = self.fetches.get(line.thread)
         if fetch is not None and not fetch.closed:
             read = fetch.begun.get(partition)
@@ -594,17 +594,17 @@ class BrokerTraceOf:
             self.tell("became_follower", partition, **args)
 
     def _slot(self) -> list[Event]:
-        """A place for what is known later to have been here."""
+        """Reserves a place for events that later lines show to belong here."""
         slot: list[Event] = []
         self.events.append(slot)
         return slot
 
     def _leaves_epoch(self, partition: str, epoch: int) -> None:
-        """What was built in an earlier epoch, and is sent later, was built before this."""
+        """Requests built in an earlier epoch, and sent later, were built before this."""
         self.left[partition] = epoch, self._slot()
 
     def _stops_fetchers(self, _found: re.Match[str], _line: LogLine) -> None:
-        """Until then the fetcher may append what the last leader answered."""
+        """Until its fetcher is stopped, the follower may append the last leader's answer."""
         self._record_pending_followers()
 
     def _record_pending_followers(self) -> None:
@@ -615,8 +615,8 @@ class BrokerTraceOf:
         self.following.setdefault(line.thread, []).append(found[1])
 
     def _fails(self, found: re.Match[str], line: LogLine) -> None:
-        """A LeaderAndIsr failed (KAFKA-9769): which of its partitions are in the new leader epoch,
-        and follow without a fetcher, is seen when that epoch is sent once more and is no news."""
+        """A LeaderAndIsr failed (KAFKA-9769). When that epoch is sent again and ignored as known,
+        it shows which partitions are in the new leader epoch, and follow without a fetcher."""
         if found[4]:
             self._failed(found)
             return
@@ -627,7 +627,7 @@ class BrokerTraceOf:
         self._failed(found)
 
     def _failed(self, found: re.Match[str]) -> None:
-        """Where it would have led, one partition is named; what was not done by then is not."""
+        """The line of a leader names one partition; what was not done before it is not done."""
         if self.history is not None:
             sender = {"controller": int(found[2]), "epoch": int(found[3]),
                       "correlation": int(found[1])}  # fmt: skip
@@ -697,8 +697,8 @@ class BrokerTraceOf:
             self.hw[partition] = max(now, self.hw[partition])
 
     def _where_it_ended(self, partition: str, now: int, thread: str) -> list[Event] | None:
-        """The place before an append that a raised high watermark has not seen: its thread has
-        appended before, the leader is alone in its ISR, and another thread has logged more."""
+        """The place before an append that the raised high watermark does not include: its thread
+        has appended before, the leader is alone in its ISR, and another thread has logged more."""
         alone = self.isr.get(partition) == [self.broker]
         held = any(end == now for (one, _), end in self.known.items() if one == partition)
         if not alone or held or self.wrote.get(thread, {}).get(partition, now + 1) > now:
@@ -733,7 +733,7 @@ class BrokerTraceOf:
     def _wanted(
         self, partition: str, wanted: list[int], into: list[Event] | None = None
     ) -> None:  # fmt: skip
-        """From 2.7 on a leader logs that it expands the ISR only when ZooKeeper has answered."""
+        """From 2.7 on a leader logs an ISR expansion only after ZooKeeper's answer."""
         if partition not in self.wants:
             self.tell("isr_expanding", partition, into=into, isr=self.isr.get(partition, []),
                       wanted=wanted, by_request=False)  # fmt: skip
@@ -758,9 +758,10 @@ class BrokerTraceOf:
         self.tell("isr_update_refused", found[1], zk_version=known)
 
     def _isr_write_failed(self, found: re.Match[str], line: LogLine) -> None:
-        """ZooKeeper did not answer, since the session ended: whether it wrote is not known.
+        """ZooKeeper did not answer, because the session ended: whether it wrote is not known.
 
-        That is logged when the session's end is known, after much else. It was asked for by then.
+        The broker logs that late, when it knows of the session's end; it had sent the write by
+        then.
         """
         partition, data = f"{found[1]}-{found[2]}", _ISR.search(found[3])
         place = self._first(line, partition, at_once=True)
@@ -807,12 +808,12 @@ class BrokerTraceOf:
                 self.tell(step, partition, **args)
 
     def _builds(self, found: re.Match[str], line: LogLine) -> None:
-        """A fetcher has built a question; it is sent once there is a connection, maybe later than
-        it gets StopReplica."""
+        """A fetcher has built a request; it sends it once connected, possibly after it receives
+        StopReplica."""
         self.building[line.thread, _BUILT[found[1]]] = self._slot()
 
     def _answer_received(self, found: re.Match[str], line: LogLine) -> None:
-        """An answer that may say nothing of a partition: what is asked next is asked after it."""
+        """An answer may omit a partition; the next request about it is sent after the answer."""
         number = _CORRELATION.search(line.text) or _CORRELATION_ID.search(line.text)
         key = (int(found[1]), _APIS[found[2] or found[3]], int(number[1]) if number else -1)
         question = self.sent.pop(key, None)
@@ -844,7 +845,7 @@ class BrokerTraceOf:
     # Processes and controllers
 
     def _registered(self, found: re.Match[str], line: LogLine) -> None:
-        """Up to 2.1 the line does not say in which transaction."""
+        """Up to 2.1 the line does not name the transaction."""
         zxid = int(found[1]) if found[1] else self.sessions.newest(self.broker, line.at)
         self.tell("registered", epoch=zxid, session=self.sessions.get(zxid, -1))
 
@@ -859,7 +860,7 @@ class BrokerTraceOf:
 
 
 def _rising(events: Iterable[Event]) -> Iterator[Event]:
-    """High watermarks one after another: a thread may tell of one when another is beyond it."""
+    """Keeps high watermarks rising: a thread may log one when another is higher already."""
     hw: dict[str, int] = defaultdict(int)
     for step, args in events:
         partition = args.get("partition", "")
@@ -873,8 +874,8 @@ def _rising(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _appended_first(events: list[Event]) -> Iterator[Event]:
-    """What was read, or committed, had been appended: the thread that appended tells of it behind
-    its append, when others may have read that, and have logged it."""
+    """Moves appends before what was read or committed of them: the appending thread logs after its
+    append, when others may have read and logged the records."""
     coming: dict[str, deque[tuple[int, Event]]] = defaultdict(deque)
     for at, (step, args) in enumerate(events):
         if step in ("records_appended", "became_leader", "became_follower"):
@@ -904,15 +905,15 @@ def _appended_first(events: list[Event]) -> Iterator[Event]:
 
 
 def _end_seen(step: str, args: Mapping[str, Any]) -> int:
-    """How far the log of a leader reaches at least, as an event of it shows; 0 if it does not."""
+    """The least log end of a leader that its event shows; 0 if it shows none."""
     if step == "fetch_served" and args["reply"]["error"] == "NONE":
         return int(max(args["reply"]["end"], args["asked"]["offset"]))
     return int(args["now"]) if step == "high_watermark_raised" else 0
 
 
 def _after_causes(events: list[Event]) -> list[Event]:
-    """What was handed out had been appended, and what was shown as committed had been raised: a
-    read may be logged before the append or the high watermark that it saw."""
+    """Moves fetch answers behind the append and the high watermark that they contain: a read may be
+    logged before these."""
     found: list[Event] = []
     early: dict[str, list[Event]] = defaultdict(list)
     end: dict[str, int] = defaultdict(int)
@@ -957,8 +958,8 @@ def _sending(found: re.Match[str], line: LogLine) -> _Sending:
 
 
 def _asks_of_none(api: str, asked: Mapping[str, Any]) -> bool:
-    """A follower without any leader epoch asks too up to 2.0 (KAFKA-6859), and nothing comes of
-    it."""
+    """Up to 2.0 a follower without any leader epoch sends a request too (KAFKA-6859), without
+    effect."""
     return api == "OffsetForLeaderEpoch" and int(asked["epoch"]) < 0
 
 

@@ -307,7 +307,7 @@ class ClusterReplay(ModelDriver):
         return frozenset(at for at in self.of.values() if self.read(name, *index, at))
 
     def _add_partitions(self, names: Iterable[str]) -> None:
-        """Partitions more: the state is taken over into a model that has them."""
+        """Adds partitions: copies the state into a model that has them."""
         for name in names:
             self.partitions[name] = len(self.partitions)
         state = self.ledger.state()
@@ -419,9 +419,9 @@ class ClusterReplay(ModelDriver):
             self.notifications.pop(str(op["path"]), None)
 
     def _finishes_echo(self, c: int, line: TraceLine) -> None:
-        """A controller deletes ISR notifications, and is notified of that itself. Nothing comes of
-        that event, and no line shows it. An event that arrived after it, and begins before any
-        other event of ISR changes, says that it was over before the next notification came."""
+        """A controller deletes ISR notifications, and is notified of that itself. That event has no
+        effect, and no line shows it. If an event that arrived later begins before any other ISR
+        change event, the controller had handled it before the next notification came."""
         if self._slot(c, "isr_change", NOBODY) != 0:
             return
         names, count = self.later[line].get(self.ids[c - 1], ([], 0))
@@ -456,7 +456,7 @@ class ClusterReplay(ModelDriver):
                     self.force(ANNOUNCED_LAST, ("cache.stage", (c,), STAGES.code("announcing")))
 
     def _is_wanted(self) -> bool:
-        """The request for preferred leaders names a partition."""
+        """Whether the request for preferred leaders names a partition."""
         return any(self.read("partition.wanted", p) for p in self.partitions.values())
 
     # States
@@ -509,7 +509,7 @@ class ClusterReplay(ModelDriver):
         ]
 
     def _partition_created(self, write: StateWrite, owner: int) -> None:
-        """By a controller, with those of its replicas that are alive."""
+        """A controller creates it, with those of its replicas that are alive."""
         name = write.partition
         if name in self.partitions and name not in self.unborn:
             raise LeftToOthers(f"{name} is made once more, which `topics` has")
@@ -529,7 +529,7 @@ class ClusterReplay(ModelDriver):
         return c in self.outside or c in self.elsewhere
 
     def _goes_on_to_new_ones(self, c: int) -> None:
-        """A new controller makes partitions last: what it does about the others comes before."""
+        """A new controller creates partitions last: finishes what concerns the others first."""
         while self.stage(c) not in ("looking", "idle") and self._silently(c):
             pass
 
@@ -581,7 +581,7 @@ class ClusterReplay(ModelDriver):
             self.force(NEW_SESSION, ("zk.registered", (leader,), 0))
 
     def _asked_for(self, write: StateWrite, p: int, leader: int, c: int) -> None:
-        """A controller writes the ISR for a leader, which may have gone on since it asked."""
+        """A controller writes the ISR for a leader, which may have moved on since its request."""
         self.force(BY_REQUEST, *self._cells(write, p),
                    ("partition.context.version", (p, c), write.version))  # fmt: skip
         known = self.read("partition.replica.version", p, leader)
@@ -590,7 +590,7 @@ class ClusterReplay(ModelDriver):
 
     @contextmanager
     def _fetching(self, p: int, at: int, leader: int, name: str) -> Iterator[None]:
-        """As when the leader had the follower's last fetch, if it does not fetch any more."""
+        """Within the block the follower fetches, as when the leader had its last fetch."""
         if name != "leader_expands_isr" or self.possible(name, leader, at, p):
             yield
             return
@@ -652,7 +652,7 @@ class ClusterReplay(ModelDriver):
     # A controller's events
 
     def _bears_none(self, c: int) -> None:
-        """It takes up another event."""
+        """Forgets what the last event created and announced: another event begins."""
         self.born_by[c].clear()
         self.announced[c].clear()
         self.announces_last.discard(c)
@@ -678,7 +678,7 @@ class ClusterReplay(ModelDriver):
         return None
 
     def _is_done(self, c: int, what: str) -> None:
-        """The event before is over in the model as well."""
+        """Finishes the previous event in the model as well."""
         if c in self.elsewhere:
             return
         if self.stage(c) != "starting":
@@ -693,12 +693,12 @@ class ClusterReplay(ModelDriver):
             )  # fmt: skip
 
     def _leave_unseen(self, c: int) -> None:
-        """Requests that name nothing and were not sent any more: they stay in the queue."""
+        """Leaves empty requests that were never sent in the queue."""
         for to, request in list(self.expected[c]):
             self._leave_unsent(c, to, request)
 
     def _leave_unsent(self, c: int, to: int, request: TracedRequest) -> bool:
-        """It names nothing: where it was never sent, no line says that it was made."""
+        """An empty request: if it was never sent, no line shows that it was made."""
         if request.kind != "update_metadata" or request.about:
             return False
         self._claimed(c, to, request)
@@ -706,7 +706,7 @@ class ClusterReplay(ModelDriver):
         return True
 
     def _passes_over(self, c: int, zxid: int) -> None:
-        """An event of which nothing will be seen; `zxid` is what its controller had heard of."""
+        """Handles an event without visible effect; `zxid`: the newest its controller knew of."""
         event, self.event[c] = self.event.get(c), None
         if event is None:
             return
@@ -737,7 +737,7 @@ class ClusterReplay(ModelDriver):
         return None
 
     def _to_the_head(self, c: int, kind: str, subject: int) -> None:
-        """The event is the first of the model's queue."""
+        """Makes the event the first of the model's queue."""
         while True:
             slot = self._slot(c, kind, subject)
             if slot is None:
@@ -758,7 +758,7 @@ class ClusterReplay(ModelDriver):
             self._overtakes(c, slot)
 
     def _nothing_comes_of(self, c: int, kind: str) -> bool:
-        """The first event is taken up, if nothing can come of it."""
+        """Handles the first event, if it can have no effect."""
         subject = self.read("cache.events.at.subject", c, 0)
         for name in _NOTHING_TO_DO.get(kind, ()):
             given = (c, subject) if kind in _HAS_SUBJECT else (c,)
@@ -786,7 +786,7 @@ class ClusterReplay(ModelDriver):
         ))  # fmt: skip
 
     def _enters(self, c: int) -> None:
-        """The event that was begun is taken from the model's queue, if it was not yet."""
+        """Takes the begun event from the model's queue, unless it has been taken already."""
         event = self.event.get(c)
         if event is None:
             return
@@ -806,8 +806,8 @@ class ClusterReplay(ModelDriver):
 
     @contextmanager
     def _as_noted(self, c: int, kind: str) -> Iterator[None]:
-        """Only those ISR changes were there when it read them that it deletes in the same event;
-        what was noted meanwhile is left to the next one."""
+        """Within the block only those ISR changes are noted that the controller deletes in the same
+        event; what was noted after its read is left to the next event."""
         if kind != "isr_change" or not self.takes.get(c, set()) & self.notifications.keys():
             yield
             return
@@ -842,7 +842,7 @@ class ClusterReplay(ModelDriver):
 
     @contextmanager
     def _registrations_as_read(self, c: int, read: Mapping[int, int]) -> Iterator[None]:
-        """ZooKeeper's registrations are those that were read, if they are others by now."""
+        """Within the block ZooKeeper has the registrations that the controller read earlier."""
         if read == self.registrations:
             yield
             return
@@ -858,7 +858,7 @@ class ClusterReplay(ModelDriver):
         self._notified_since(c)
 
     def _notified_since(self, c: int) -> None:
-        """The reading set the watch again, and what has changed since then has fired it."""
+        """The read has set the watch again, and later changes have fired it."""
         slot = self.read("cache.events.end", c)
         if self._slot(c, "broker_change", NOBODY) is None:
             self.force(
@@ -931,7 +931,7 @@ class ClusterReplay(ModelDriver):
     # Its thread
 
     def _silently(self, c: int) -> bool:
-        """A step of the thread that no line shows, if there is one now."""
+        """Takes a step of the thread that no line shows, if one is possible now."""
         for p in self.partitions.values():
             for name in _SILENT_OF_PARTITION:
                 if self.possible(name, c, p):
@@ -995,7 +995,7 @@ class ClusterReplay(ModelDriver):
         return " or ".join(dict.fromkeys(found)) or "nothing before something else happens"
 
     def _noted(self, c: int) -> None:
-        """What the step has put into the queues is to be sent."""
+        """Notes the requests that the step has put into queues: they must be sent."""
         for to in self.of.values():
             requests = self.waiting[c, to]
             for slot in range(len(requests), self.read("cache.queue.end", c, to)):

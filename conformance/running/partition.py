@@ -155,7 +155,7 @@ class PartitionReplay(ModelDriver):
         return [one for one in self.order.lines if one.partition == self.partition]
 
     def _bounds(self) -> list[int]:
-        """Offsets that lines tell apart: where a record of the model ends, and the next begins."""
+        """Offsets that lines distinguish: where a record of the model ends, and the next begins."""
         found, begun = {0}, set[tuple[int, int]]()
         for line in self._own_lines():
             args = line.args
@@ -298,7 +298,7 @@ class PartitionReplay(ModelDriver):
             raise NotModelled("the topic was deleted and made anew (the system `topics` has that)")
 
     def _topic(self, op: Mapping[str, Any]) -> None:
-        """The topic's node: who is assigned, and since 2.4 whom a move takes away (KIP-455)."""
+        """The topic's znode: the assignment, and since 2.4 what a move removes (KIP-455)."""
         if op["op"] == "Delete":
             self.gone = True
             return
@@ -308,7 +308,7 @@ class PartitionReplay(ModelDriver):
             self.leaving |= {*content["removing_replicas"].get(number, ())}
 
     def _asked_to_move(self, op: Mapping[str, Any]) -> None:
-        """Up to 2.3 a move is known by the request alone."""
+        """Up to 2.3 a move is known from the request alone."""
         topic, _, number = self.partition.rpartition("-")
         for one in _parsed(op).get("partitions", ()):
             if (one.get("topic"), one.get("partition")) == (topic, int(number)):
@@ -425,7 +425,7 @@ class PartitionReplay(ModelDriver):
             )  # fmt: skip
 
     def _written_once_more(self, state: Mapping[str, Any]) -> None:
-        """The last member of the ISR of a partition without a leader is found dead again."""
+        """The last ISR member of a partition without a leader fails again."""
         self.force(
             AS_BEFORE, ("zk.version", (), self.read("zk.version") + 1),
             ("zk.leader_epoch", (), self.read("zk.leader_epoch") + 1),
@@ -433,7 +433,7 @@ class PartitionReplay(ModelDriver):
         )  # fmt: skip
 
     def _changes_isr(self, name: str, b: int, replica: int) -> None:
-        """Up to 2.0 who has all there is may be dropped, if that was so long ago."""
+        """Up to 2.0 a leader may drop a caught-up follower, if it caught up too long ago."""
         known = self.read("known_end", b, replica)
         if self.judge.by_request and "refused" not in name:
             self._changes_isr_by_request(name, b, replica)
@@ -447,8 +447,8 @@ class PartitionReplay(ModelDriver):
             self.step(name, b, replica)
 
     def _changes_isr_by_request(self, name: str, b: int, replica: int) -> None:
-        """It is written when the controller comes to it (KIP-497): what the leader knows now is not
-        what it knew when it asked, and its own session is asked for nothing."""
+        """The controller writes the ISR later (KIP-497): what the leader knows now is not what it
+        knew when it sent the request, and its own session is not checked."""
         if self.read("isr_write.state", b) == 1:  # an answer that it did not hear, or did not take
             self.step("leader_learns_isr_is_written", b)
         known, end = self.read("known_end", b, replica), self.read("log.end", b)
@@ -461,7 +461,7 @@ class PartitionReplay(ModelDriver):
         self.force(ASKED_EARLIER, *cells, ("zk.registered", (b,), there))
 
     def _requested_by_ended_process(self, write: StateWrite, b: int) -> bool:
-        """The controller writes what was asked by a process that has ended since."""
+        """The controller writes the ISR that a process requested which has ended since."""
         if self.read("replica.role", b) == _LEADS:
             return False
         wanted = self.wanted.get(b, ())
@@ -477,7 +477,7 @@ class PartitionReplay(ModelDriver):
         return True
 
     def _forgets_its_request(self, b: int) -> None:
-        """What it asked for before a LeaderAndIsr is void (`clearPending`; KAFKA-12686)."""
+        """A LeaderAndIsr voids the leader's pending request (`clearPending`; KAFKA-12686)."""
         if self.judge.by_request:
             self.force(
                 VOID, ("isr_write.state", (b,), 0), ("isr_write.state_epoch", (b,), 0),
@@ -485,7 +485,7 @@ class PartitionReplay(ModelDriver):
             )  # fmt: skip
 
     def _isr_written(self, write: StateWrite, before: Mapping[str, Any]) -> None:
-        """A leader's own write; several replicas at once are one after the other here."""
+        """A leader's own write; changes of several replicas are taken one after the other."""
         leader = write.state["leader"]
         at = self.of.get(leader, 0)
         if self.judge.by_request and self._requested_by_ended_process(write, at):
@@ -545,7 +545,7 @@ class PartitionReplay(ModelDriver):
                        *self.set_cells("cache.reached", (b,), ()))  # fmt: skip
 
     def _note_controller(self, line: TraceLine) -> None:
-        """A request of a controller, about whatever partition, that the broker did not refuse."""
+        """A controller's request, about any partition, that the broker did not refuse."""
         self._heard_of(self.of[line.broker], line.args["sender"]["epoch"])
 
     def _heard_of(self, b: int, epoch: int) -> None:
@@ -559,7 +559,7 @@ class PartitionReplay(ModelDriver):
                 self.force(METADATA, ("replica.controller_epoch", (b,), epoch))
 
     def _on_state_written(self, line: TraceLine, _b: int) -> None:
-        """What a controller says that it wrote is what ZooKeeper got."""
+        """The state that a controller reports as written is the one that ZooKeeper got."""
         there = self.states.get(line.args["zk_version"], {})
         for name in ("leader", "leader_epoch", "isr"):
             if there.get(name) != line.args[name]:
@@ -704,7 +704,7 @@ class PartitionReplay(ModelDriver):
         )  # fmt: skip
 
     def _loses_its_log(self, broker: int, b: int) -> None:
-        """A replica that a move took away begins anew if another move brings it back."""
+        """A replica that a move removed starts with an empty log if another move brings it back."""
         self.had[broker] = {0}
         self.kept_epoch.pop(b, None)
         offsets = [(b, at) for at in range(self.read("log.end", b))]
@@ -738,7 +738,7 @@ class PartitionReplay(ModelDriver):
         )
 
     def _extend_log(self, b: int, end: int, only_check: bool = False) -> None:
-        """A leader's log reaches an offset: as many records as lines tell apart."""
+        """A leader's log reaches an offset: with as many records as lines distinguish."""
         if not only_check:
             while self.read("log.end", b) < self.index(end):
                 self.step("leader_appends", b)
@@ -797,8 +797,8 @@ class PartitionReplay(ModelDriver):
             self.committed.append((line.args["now"], line))
 
     def _advances(self, b: int, now: int) -> None:
-        """A leader waits for those of its ISR that are replicas by the last LeaderAndIsr: before a
-        move is done it tells of the target alone, with the ISR as it is
+        """A leader waits for those ISR members that are replicas by the last LeaderAndIsr: before a
+        move is done that names only the target, with the unchanged ISR
         (`Partition.maybeIncrementLeaderHW`, `moveReassignedPartitionLeaderIfRequired`)."""
         gone = self.members("replica.isr", b) - self.sent_replicas.get(b, {*self.of})
         known = [("known_end", (b, self.of[one]), self.read("known_end", b, self.of[one]))
@@ -809,7 +809,7 @@ class PartitionReplay(ModelDriver):
         self.force(UNCOUNTED, *behind)
 
     def _on_offset_listed(self, line: TraceLine, b: int) -> None:
-        """Where a log ends: for consumers at the high watermark, once it has reached the epoch."""
+        """The end of a log: for consumers the high watermark, once it has reached the epoch."""
         args, epoch = line.args, self.read("replica.epoch", b) - 1
         hw, timestamp = self.read("replica.hw", b), args["timestamp"]
         fenced = self.judge.switches["fetch_fencing"]
@@ -841,7 +841,7 @@ class PartitionReplay(ModelDriver):
             )  # fmt: skip
 
     def _on_leaders_elected(self, line: TraceLine, b: int) -> None:
-        """ElectLeaders: what a controller answers is what it has registered."""
+        """ElectLeaders: a controller answers with the state that it has registered."""
         args = line.args
         error = "NONE" if self.read("belief", b) else "NOT_CONTROLLER"
         if args["error"] != error:
@@ -889,11 +889,11 @@ class PartitionReplay(ModelDriver):
         return leader
 
     def _compares(self, line: TraceLine) -> bool:
-        """A fetch that has its leader look where the two logs part (2.7)."""
+        """Whether the leader looks for the diverging offset of the two logs in this fetch (2.7)."""
         return self.judge.by_request and line.args["asked"]["last_fetched_epoch"] is not None
 
     def _names_epoch(self, line: TraceLine, mine: int) -> None:
-        """Since 2.1 a question names the leader epoch that the follower is in (KIP-320)."""
+        """Since 2.1 a request names the follower's leader epoch (KIP-320)."""
         sent = line.args["asked"]["leader_epoch"]
         if not self.judge.switches["fetch_fencing"]:
             if sent is not None:
@@ -907,7 +907,7 @@ class PartitionReplay(ModelDriver):
                          f"the leader epoch is {mine - 1}")  # fmt: skip
 
     def _keep_epoch(self, b: int, epoch: int) -> None:
-        """The epoch that a follower names, where it has kept one that the model drops."""
+        """Sets the epoch that a follower names, where it has kept one that the model drops."""
         if epoch == self.kept_epoch.get(b) != self.read("replica.latest_epoch", b):
             self.force(KEPT_EPOCH, ("replica.latest_epoch", (b,), epoch),
                        ("replica.truncating", (b,), 1))  # fmt: skip
@@ -1030,8 +1030,8 @@ class PartitionReplay(ModelDriver):
             self._append_records(line, b, f, taken)
 
     def _is_read(self, b: int, last: int) -> None:
-        """A consumer reads: at the leader, or since 2.4 at a follower, what that knows to be
-        committed (KIP-392)."""
+        """A consumer reads committed records: from the leader, or since 2.4 from a follower
+        (KIP-392)."""
         if not self.judge.followers_are_read or self.read("replica.role", b) == _LEADS:
             self.step("consumer_reads", b, last)
             return
@@ -1045,7 +1045,7 @@ class PartitionReplay(ModelDriver):
         self.done.forced[FROM_FOLLOWER] += 1
 
     def _cannot_look(self, f: int, b: int) -> None:
-        """The leader's log is in a directory that has failed: the question comes to nothing."""
+        """The leader's log is in a directory that has failed: the request has no effect."""
         self.step("fetch_is_lost", f, b)
         self.done.forced[OFFLINE] += 1
 
@@ -1054,7 +1054,7 @@ class PartitionReplay(ModelDriver):
         self.step(self._answers(line, f, b), b, f)
 
     def _fails_to_answer(self, line: TraceLine, b: int, f: int) -> None:
-        """What was read for several partitions may be counted for some of them by then."""
+        """The read fails; the follower's offset may have been noted for some partitions before."""
         given_up = self._is_given_up(f, b, line.args["correlation"], _RECORDS_ASKED)
         if not line.args.get("counted"):
             if not given_up:
@@ -1070,9 +1070,9 @@ class PartitionReplay(ModelDriver):
     def _compared(
         self, line: TraceLine, b: int, f: int, reply: Mapping[str, Any], offset: int
     ) -> bool:
-        """The leader looks where the follower's log leaves its own: nowhere, or there (2.7).
+        """The leader looks where the follower's log diverges from its own: nowhere, or there (2.7).
 
-        False if it leaves it nowhere, and the follower follows anew meanwhile.
+        False if it diverges nowhere, and the follower has a new LeaderAndIsr meanwhile.
         """
         self._names_epoch(line, self.read("fetch.epoch", f, b))
         last = line.args["asked"]["last_fetched_epoch"] + 1
@@ -1094,7 +1094,7 @@ class PartitionReplay(ModelDriver):
         return True
 
     def _answer_to(self, line: TraceLine, f: int, b: int) -> None:
-        """A leader answers what was asked; of a session's fetches it may have no epoch (to 2.4)."""
+        """A leader answers a request; a fetch in a session may name no epoch (to 2.4)."""
         asked = line.args["asked"]
         if not self._is_of_a_session(line):
             self._names_epoch(line, self.read("fetch.epoch", f, b))
@@ -1105,23 +1105,23 @@ class PartitionReplay(ModelDriver):
             self.expect("the epoch asked for", asked["epoch"] + 1, mine)
 
     def _is_of_a_session(self, line: TraceLine) -> bool:
-        """A leader reads the fetch from its cache, which has no leader epoch (2.1 to 2.4)."""
+        """Whether a leader reads the fetch from its cache, without leader epoch (2.1 to 2.4)."""
         asked, switches = line.args["asked"], self.judge.switches
         kept = switches["fetch_session_caches_epoch"] or not switches["fetch_fencing"]
         return "offset" in asked and asked["leader_epoch"] is None and not kept
 
     def _answers(self, line: TraceLine, f: int, b: int) -> str:
-        """The step by which a leader answers a fetch: in a session it may be of another epoch."""
+        """The step by which a leader answers a fetch: one in a session may be of another epoch."""
         same = self.read("fetch.epoch", f, b) == self.read("replica.epoch", b)
         of_a_session = not same and self._is_of_a_session(line)
         return "leader_answers_fetch_in_session" if of_a_session else "leader_answers_fetch"
 
     def _is_given_up(self, f: int, b: int, correlation: int, state: int) -> bool:
-        """The question is not the one that the follower waits for."""
+        """Whether the request is not the one that the follower waits for."""
         return self.slots.get((f, b)) != correlation or self.read("fetch.state", f, b) != state
 
     def _answers_nobody(self, line: TraceLine, b: int, f: int) -> None:
-        """The leader notes how far a follower was that does not wait for the answer any more."""
+        """The leader notes the offset of a follower that no longer waits for the answer."""
         asked = line.args["asked"]
         kept = [(name, (f, b), self.read(name, f, b)) for name in self.numbers
                 if name.startswith("fetch.")]  # fmt: skip
@@ -1149,7 +1149,7 @@ class PartitionReplay(ModelDriver):
         self.expect("whether there are records", int(has), self.read("fetch.has_record", f, b))
 
     def _append_records(self, line: TraceLine, b: int, f: int, end: int) -> None:
-        """All but the last record of an answer that the follower will take."""
+        """Appends all but the last record of an answer that the follower will take."""
         offset, reply = line.args["asked"]["offset"], line.args["reply"]
         more = self.index(end) - self.index(offset) - 1
         if more < 1:
@@ -1204,8 +1204,8 @@ class PartitionReplay(ModelDriver):
         self.had.setdefault(line.broker, set()).add(self.bounds[self.read("replica.hw", b)])
 
     def _ends_with_its_leader(self, b: int, leader: int, end: int) -> bool:
-        """It has more than its leader, who was elected out of the ISR, and cuts where that one's
-        log ends, or ended when it answered (``handleOffsetOutOfRange``)."""
+        """A follower's log is longer than that of its leader, which was elected from outside the
+        ISR; it truncates to the leader's end, now or at the answer (``handleOffsetOutOfRange``)."""
         if not self.judge.switches["unclean_leader_election"] or b not in self.out_of_range:
             return False
         broker, least = self.out_of_range.pop(b)
@@ -1223,9 +1223,9 @@ class PartitionReplay(ModelDriver):
         return True
 
     def _appended_to(self, line: TraceLine, offset: int) -> int:
-        """Where a follower's log ends when it has taken an answer to what it asked at an offset.
+        """The end of a follower's log after it has handled the answer to a request at an offset.
 
-        An append that fails leaves whole batches on the disk, or none: the next start shows it.
+        A failed append leaves whole batches on the disk, or none: the next start shows which.
         """
         if line.step == "records_replicated":
             return int(line.args["log_end"])
@@ -1233,9 +1233,9 @@ class PartitionReplay(ModelDriver):
         return offset if loaded is None else max(offset, int(loaded.args["log_end"]))
 
     def _appended_untraced(self, follower: int, correlation: int, offset: int) -> int:
-        """Where the log ends of a follower that was killed after the last that it asked for.
+        """The log end of a follower that was killed after its last request.
 
-        It may have appended the answer and not have come to trace that: its next start shows it.
+        It may have appended the answer without a trace line: its next start shows it.
         """
         start = self.starts.get(follower, 0)
         loaded = self.loads.get((follower, start + 1))
@@ -1244,7 +1244,7 @@ class PartitionReplay(ModelDriver):
         return max(offset, int(loaded.args["log_end"]))
 
     def _appends_untraced(self, line: TraceLine, b: int) -> None:
-        """A process is gone; its next start has more in its log than it came to trace."""
+        """A process has ended; its next start has more in its log than it had traced."""
         loaded = self.loads.get((line.broker, line.start))
         end = -1 if loaded is None else int(loaded.args["log_end"])
         if end <= self.ends.get(line.broker, 0):
@@ -1267,7 +1267,7 @@ class PartitionReplay(ModelDriver):
         self.done.forced[OFFLINE] += 1
 
     def _on_log_failed(self, _line: TraceLine, b: int) -> None:
-        """A controller's request could not be carried out: the replica stays as it was."""
+        """The broker could not carry out a controller's request: the replica stays as it was."""
         if b in self.pending:
             epoch, c = self._arrives(b)
             self.step("leader_and_isr_is_lost", b, epoch, c)
@@ -1277,7 +1277,7 @@ class PartitionReplay(ModelDriver):
     # The ISR
 
     def _on_isr_request_refused(self, line: TraceLine, b: int) -> None:
-        """The controller refuses an AlterIsr; who does not ask again had asked in an old state."""
+        """The controller refuses an AlterIsr; a leader that gives up sent it in an old state."""
         if line.args["gives_up"]:
             if self.read("isr_write.state", b) == 1:
                 self.step("isr_answer_is_lost", b)
@@ -1329,7 +1329,7 @@ class PartitionReplay(ModelDriver):
             self.force(NEW_SESSION, ("zk.registered", (b,), 0))
 
     def _refused_by_zookeeper(self, b: int) -> None:
-        """Nothing was written: what the leader wanted was refused."""
+        """Nothing was written: ZooKeeper refused the ISR that the leader wanted."""
         isr, wanted = self.members("replica.isr", b), set(self.wanted.get(b, ()))
         joins, leaves = sorted(wanted - isr), sorted(isr - wanted)
         if joins:

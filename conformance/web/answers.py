@@ -122,7 +122,7 @@ def goals(asked: dict[str, Any]) -> list[dict[str, str]]:
 
 def way(asked: dict[str, Any], report: Report = lambda line: None) -> dict[str, Any]:
     """The shortest path to a goal: `claim` to be broken or reached, `goal` in the notation, or a
-    `step` to become possible; `from` the initial state, or the state shown ("here").
+    `step` to become possible; `from` the beginning, or the state that is shown ("here").
 
     `report` is called with the progress; an exception that it raises ends the search.
     """
