@@ -758,10 +758,9 @@ class BrokerTraceOf:
         self.tell("isr_update_refused", found[1], zk_version=known)
 
     def _isr_write_failed(self, found: re.Match[str], line: LogLine) -> None:
-        """ZooKeeper did not answer, because the session ended: whether it wrote is not known.
+        """ZooKeeper did not answer, because the session ended: the write may be done or not.
 
-        The broker logs that late, when it knows of the session's end; it had sent the write by
-        then.
+        The broker logs that when it knows of the session's end; it had sent the write by then.
         """
         partition, data = f"{found[1]}-{found[2]}", _ISR.search(found[3])
         place = self._first(line, partition, at_once=True)

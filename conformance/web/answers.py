@@ -122,10 +122,9 @@ def goals(asked: dict[str, Any]) -> list[dict[str, str]]:
 
 def way(asked: dict[str, Any], report: Report = lambda line: None) -> dict[str, Any]:
     """The shortest path to a goal: `claim` to be broken or reached, `goal` in the notation, or a
-    `step` to become possible; `from` the beginning, or the state that is shown ("here").
+    `step` to become possible; `from` the beginning, or the shown state ("here").
 
-    `report` is called with the progress; an exception that it raises ends the search.
-    """
+    `report` is called with the progress; what it raises ends the search."""
     here, lines = _board_and_lines(asked)
     recorded = here.heading.recorded
     claim, goal = None, None
