@@ -28,12 +28,12 @@ NO_DEADLOCK = "in every reachable state some step is possible, within the bounds
 
 @dataclass
 class ClaimResult:
-    """What exploration found about one claim.
+    """The result of an exploration for one claim.
 
-    `depth` counts the states of the run that settles the claim, the initial one being 1: to one
-    that breaks an `always` or reaches a `sometimes`, over the step that breaks an `always_step`,
-    once around the loop that breaks an `eventually`. A claim whose companion was never reached is
-    vacuous: its verdict is unknown, and `why` says so.
+    `depth` counts the states of the run that settles the claim; the initial state is 1. The run
+    ends in a state that breaks an `always` or reaches a `sometimes`, after the step that breaks an
+    `always_step`, or after one round of the loop that breaks an `eventually`. A claim whose
+    companion was never reached is vacuous: its verdict is unknown, and `why` says so.
     """
 
     name: str
@@ -46,11 +46,11 @@ class ClaimResult:
 
 @dataclass
 class SearchTally:
-    """What an engine counted. `settled`: claim -> depth of the first level that settles it; under
-    `DEADLOCK`, of the first level with a dead end.
+    """The counts of an engine. `settled`: claim -> depth of the first level that settles it; under
+    `DEADLOCK`, the depth of the first level with a dead end.
 
-    All of it is about whole levels: an exploration that stops early forgets the level that it was
-    in, so that its counts do not depend on the engine or on the number of workers.
+    All counts cover whole levels: an exploration that stops early drops the unfinished level, so
+    that its counts do not depend on the engine or on the number of workers.
     """
 
     levels: list[int]
@@ -65,7 +65,7 @@ class SearchTally:
 
 @dataclass
 class EngineRun:
-    """How it was done, and what that took."""
+    """How the exploration was run, and the time and memory that it took."""
 
     name: str
     seconds: float
@@ -78,7 +78,7 @@ class EngineRun:
 
 @dataclass
 class Exploration:
-    """Everything that one exploration learned.
+    """The complete result of one exploration.
 
     `path(claim)` gives the instance numbers of the run that settles a claim: the shortest, and
     among the shortest the first in the order of the instances. `ending(claim)` answers for an
@@ -118,7 +118,7 @@ class Exploration:
 
     @property
     def stopped(self) -> str | None:
-        """Why not complete."""
+        """Why the exploration is not complete."""
         return self.tally.stopped
 
     @property
@@ -133,7 +133,7 @@ class Exploration:
 
     @property
     def depth(self) -> int:
-        """States on a longest shortest run."""
+        """The number of states on the longest of the shortest runs."""
         return len(self.tally.levels)
 
     @property
@@ -190,7 +190,7 @@ class Exploration:
 
     @property
     def replay(self) -> str:
-        """The command that explores the same."""
+        """The command that repeats this exploration."""
         recorded = self.grounded.recorded
         return replay_command(
             "explore", recorded.system.name, recorded.version, recorded.without,

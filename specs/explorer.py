@@ -42,13 +42,13 @@ def explore(
 ) -> Exploration:
     """Visits every reachable state within the bounds; `claims` None means all of the system's.
 
-    Each `always` brings its companion with it, so that none is vacuous unnoticed. `max_states` and
+    The companion of each `always` is explored with it, to detect vacuous claims. `max_states` and
     `memory_bytes` end the exploration early, after the last whole level within them (`complete` is
-    then False and nothing is green). `stop_at` names a claim: its level is the last. `symmetry`,
-    `workers`, `checkpoint` and `memory_bytes` are the native engine's;
-    `fingerprints` keeps hashes instead of states: what it does not find is never more than unknown.
-    Raises ProtocolError for what makes no sense, ImpossibleValue where a step would leave a
-    field's domain.
+    then False and nothing is green). `stop_at` names a claim: the level that settles it is the
+    last. `symmetry`, `workers`, `checkpoint` and `memory_bytes` need the native engine.
+    `fingerprints` keeps hashes instead of states: a claim that it does not settle is unknown.
+    Raises ProtocolError for invalid options, ImpossibleValue if a step would leave a field's
+    domain.
     """
     if max_states is not None and max_states < 1:
         raise ProtocolError(
@@ -106,10 +106,10 @@ def find(
     workers: int | None = None,
     memory_bytes: int | None = None,
 ) -> tuple[Exploration, Run | None]:
-    """The shortest run that breaks a claim, or reaches a `sometimes`; None if there is none.
+    """Returns the shortest run that breaks a claim or reaches a `sometimes`; None if none exists.
 
     An `eventually` is broken by a run into a loop. For the claim `DEADLOCK` it is the shortest run
-    to a state in which nothing is possible, within the bounds or beyond them.
+    to a state in which no step is possible, within the bounds or beyond them.
     """
     claims = [] if claim == DEADLOCK else [claim]
     exploration = explore(

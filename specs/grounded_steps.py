@@ -21,10 +21,10 @@ BLOCK = 16
 
 
 class GroundedSteps:
-    """A variable a cell, with its domain; `also` are further terms that will be grounded.
+    """One Z3 variable with a domain for each cell; `also` are further terms that will be grounded.
 
-    Formulas are in a context of Z3's of their own: in that of the process the states that it finds
-    hang on all that was made there before.
+    The formulas have a Z3 context of their own: in the context of the process the states that Z3
+    finds depend on everything that was created there before.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class GroundedSteps:
         return lower_grounded(term, lambda number: self.cells[number], self._memo, self.context)
 
     def written(self, instance: Instance) -> dict[int, Any]:
-        """By cell: what an instance writes."""
+        """The values that an instance writes, by cell."""
         return {number: self.lower(term) for number, term in instance.writes.items()}
 
     def lower_after(self, term: Term, written: Mapping[int, Any], memo: dict[Term, Any]) -> Any:
@@ -61,14 +61,14 @@ class GroundedSteps:
         )
 
     def guard(self, instance: Instance) -> list[Any]:
-        """The instance is possible, and stays within the bounds."""
+        """The conditions under which the instance is possible and stays within the bounds."""
         return [
             *(self.lower(condition) for condition, _ in instance.requires),
             *(self.lower(check.fine) for check in instance.checks),
         ]
 
     def codes(self, model: Any) -> State:
-        """A state from a solver."""
+        """The state in a model that a solver returned."""
         found = []
         for cell, symbol in zip(self.grounded.cells, self.cells, strict=True):
             value = model.eval(symbol, model_completion=True)
@@ -76,8 +76,8 @@ class GroundedSteps:
         return tuple(found)
 
     def blanker(self, solver: Any) -> State:
-        """A state that satisfies the solver's assertions, with as many cells blank as may be: what
-        is left is what matters. It stays asserted which are."""
+        """A state that satisfies the solver's assertions, with as many blank cells as possible, so
+        that only the cells that matter remain. The solver keeps the blank cells as assertions."""
         solver.check()
         state = self.codes(solver.model())
         todo = [range(begin, min(begin + BLOCK, len(self.cells)))

@@ -1,4 +1,4 @@
-"""Which fields make the state space large: how often each has which value, bounds first."""
+"""Shows which fields make the state space large: how often each field has each value."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Counts = Sequence[Sequence[int]]
 class FieldGrowth:
     """One field, over all of its indices and all states.
 
-    `values`: each as it is shown, and how often it was held. `bound` limits the field, `share` of
-    it is at that limit.
+    `values`: each value as text, and the number of states that have it. `bound` limits the field;
+    `share` is the share at that limit.
     """
 
     field: str
@@ -45,7 +45,7 @@ def _percent(share: float) -> str:
 
 
 def growth(grounded: Grounded, counts: Counts) -> list[FieldGrowth]:
-    """Every field: those with a bound first, the fullest of them first, then by name."""
+    """Returns every field: fields with a bound first, by descending `share`, then by name."""
     by_field: dict[str, list[int]] = {}
     domains: dict[str, range] = {}
     for cell, held in zip(grounded.cells, counts, strict=True):

@@ -1,7 +1,7 @@
 """Counterexamples to induction: a small state and a step after which an invariant fails.
 
-It shows why a proof fails, in values. It is not a run: the state need not be reachable, so alone
-it means `unknown (not inductive)`; `insync find` looks for a run that is.
+It shows with concrete values why a proof fails. The state need not be reachable, so that the
+verdict is `unknown (not inductive)`; `insync find` searches for a reachable run.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class SmallScope(GroundedSteps):
         return None
 
     def refutes(self, obligation: Obligation) -> bool:
-        """Is there such a state and step? (Cheaper than to make it readable.)"""
+        """Is there a counterexample? (Cheaper than `counterexample`, which makes it readable.)"""
         return any(True for _ in self._refuting(obligation))
 
     def _refuting(self, obligation: Obligation) -> Iterator[tuple[Instance, Any]]:
@@ -127,13 +127,13 @@ class SmallScope(GroundedSteps):
         return self.lower(self.grounded.ground(condition, chosen))
 
     def obeyable(self) -> bool:
-        """Is there a state that obeys every invariant, and whatever is assumed?"""
+        """Is there a state that satisfies every invariant and every premise of the proof?"""
         solver = self._solver()
         solver.add(*self.obeyed)
         return bool(solver.check() == z3.sat)
 
     def possible(self, terms: Sequence[Term]) -> bool:
-        """Are these so in some state that obeys every invariant? They are among `also`."""
+        """Do the terms, which are among `also`, hold in some state that obeys every invariant?"""
         solver = self._solver()
         solver.add(*self.obeyed, *(self.lower(self.grounded.ground(t, {})) for t in terms))
         return bool(solver.check() == z3.sat)
@@ -141,7 +141,7 @@ class SmallScope(GroundedSteps):
     def enabled(self, step: str) -> bool:
         """Is the step possible in some state that obeys every invariant, and all of `also`?
 
-        (Non-vacuity: where it is not, every obligation of it holds for nothing.)
+        (Non-vacuity: if the step is never possible, each of its obligations holds vacuously.)
         """
         solver = self._solver()
         solver.add(*(self.lower(self.grounded.ground(term, {})) for term in self.also))
@@ -175,7 +175,7 @@ def counterexample_of(
     grounded: Grounded, obligation: Obligation, sentence: str, instance: Instance | None,
     before: State, after: State, end: str,
 ) -> InductionCounterexample:  # fmt: skip
-    """A state and a step for a person; without an instance the state alone is what is wrong."""
+    """A readable counterexample; without an instance the state alone is the counterexample."""
     reading = StateText(grounded)
     state, blank = reading.leaves(before), reading.leaves(grounded.initial)
     changes = reading.changes(before, after)
@@ -195,9 +195,9 @@ def counterexample_of(
 
 
 def contradicts_itself(proof: Proof, recorded: RecordedSystem) -> bool:
-    """Does no state with two brokers and small numbers obey the invariants and what is assumed?
+    """Are the invariants and premises unsatisfiable with two brokers and small numbers?
 
-    From a contradiction everything follows: such a proof proves nothing.
+    Everything follows from a contradiction: such a proof proves nothing.
     """
     start = Evaluator(recorded, recorded.system.limits({}))
     state = start.initial()
@@ -208,8 +208,8 @@ def contradicts_itself(proof: Proof, recorded: RecordedSystem) -> bool:
 
 
 def never_awaited(proof: Proof, ranking: Ranking, recorded: RecordedSystem) -> list[str]:
-    """The fair steps of which no small state that obeys the invariants awaits an instance, while
-    the claim does not hold there. What is shown of such a step is shown of nothing."""
+    """The fair steps that no small state awaits, among the states that obey the invariants and in
+    which the claim does not hold. The obligations of such a step hold vacuously."""
     waits = waiting(recorded, proof.claim)
     ways = [(one.step, awaited_somewhere(recorded, one)) for one in ranking.awaited]
     scope = SmallScope(proof, recorded, _small(recorded, 2), [waits, *(term for _, term in ways)])
@@ -224,7 +224,7 @@ def _small(recorded: RecordedSystem, brokers: int) -> dict[str, int]:
 def counterexample_to_induction(
     proof: Proof, recorded: RecordedSystem, obligations: Sequence[Obligation]
 ) -> InductionCounterexample | None:
-    """The first of the open obligations that small concrete values refute."""
+    """The counterexample to the first open obligation that small concrete values refute."""
     for brokers in (2, 3):
         scope = SmallScope(proof, recorded, _small(recorded, brokers))
         for obligation in obligations:

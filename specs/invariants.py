@@ -1,4 +1,4 @@
-"""Invariants, definitions and proofs as data.
+"""Declares invariants, definitions and proofs as data.
 
     @invariant("whoever owns /controller won the newest epoch",
                why="an older owner would make writes under a newer controller's nose")
@@ -9,8 +9,8 @@
     def a_leaders_log_is_history(now, b, o): ...
 
 A proof is inductive: every invariant holds initially, every step keeps all of them, and together
-they imply the claim. Triggers say which terms make a solver think of an invariant; they decide
-whether it finds a proof, never what is proved.
+they imply the claim. Triggers are the terms on which a solver instantiates an invariant; they
+decide whether it finds a proof, never what is proved.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def invariant(
 class Definition:
     """A relation defined by a formula: `plain`, and `member` for every value of `each`.
 
-    The prover keeps its name folded, with the definition as axioms: a quantifier inside an
-    antecedent is what solvers are worst at. Everything else sees the formula itself.
+    The prover keeps the relation's name (folded), with the definition as axioms, because solvers
+    handle a quantifier inside an antecedent badly. All other users see the formula itself.
     """
 
     name: str
@@ -116,7 +116,7 @@ _folds = [False]
 
 @contextmanager
 def folded() -> Iterator[None]:
-    """Inside, definitions stay names."""
+    """Keeps definitions as names inside the `with` block."""
     _folds.append(True)
     try:
         yield
@@ -125,12 +125,12 @@ def folded() -> Iterator[None]:
 
 
 def is_folded() -> bool:
-    """Do definitions stay names here?"""
+    """Are definitions kept as names at present?"""
     return _folds[-1]
 
 
 def given(value: Scalar) -> Scalar:
-    """A trigger: only for the values that an obligation is about, none that follow from them."""
+    """A trigger for the values that an obligation is about, not for values derived from them."""
     return Scalar(t.get(given_symbol(value.term.sort), (value.term,), BOOL))
 
 
@@ -141,10 +141,10 @@ def given_symbol(sort: Sort) -> str:
 
 @dataclass(frozen=True)
 class SolverHint:
-    """Terms that a solver should have in mind for a step's obligations; nothing is claimed of them.
+    """Terms that a solver should consider for a step's obligations; they assert nothing.
 
     `terms` takes the state, the step's parameters by name, and a value of `over` if there is one:
-    then it is asked for every value of that sort that the obligation is about.
+    then it is called for every value of that sort that the obligation is about.
     """
 
     terms: Callable[..., Sequence[Scalar]]
@@ -153,7 +153,7 @@ class SolverHint:
 
 @dataclass(frozen=True)
 class Lemma:
-    """What follows, in any one state, from the invariants and lemmas that it names."""
+    """A formula that follows, in any one state, from the invariants and lemmas that it names."""
 
     statement: Invariant
     using: tuple[Invariant, ...]
@@ -167,7 +167,7 @@ def lemma(
     over: tuple[Sort, ...] = (),
     triggers: Triggers | None = None,
 ) -> Callable[[Condition], Lemma]:
-    """Declares a lemma: heavy arithmetic with the few premises that it needs."""
+    """Declares a lemma, which separates heavy arithmetic with the few premises that it needs."""
 
     def declare(function: Condition) -> Lemma:
         premises = tuple(one.statement if isinstance(one, Lemma) else one for one in using)
@@ -212,6 +212,6 @@ class Proof:
 
     @property
     def by_triggers(self) -> bool:
-        """Does the solver look where triggers point, and nowhere else?"""
+        """Does the solver instantiate by the given triggers only?"""
         known = (*self.invariants, *self.premises)
         return any(one.triggers is not None for one in known)

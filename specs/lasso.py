@@ -1,8 +1,8 @@
 """Counterexamples to liveness claims: a path from the initial state into a loop, and the loop.
 
-Both engines find the states from which a fair run need never satisfy an `eventually`; the loop
-itself is built here, from generated Python, so that both engines report the same one. What fair
-means is defined at `model.language.properties.always_eventually`.
+Both engines find the states from which a fair run need never satisfy an `eventually`. This module
+builds the loop itself, from generated Python, so that both engines report the same loop.
+`model.language.properties.always_eventually` defines fairness.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from specs.verdict import Verdict
 class LassoResult:
     """The answer about one `eventually`.
 
-    A broken one has the instance numbers of a run: those from `loop` on are taken again and again.
-    With none behind `loop` the run stays where it is, and nothing fair is possible there.
+    A broken claim has the instance numbers of a run: those from `loop` on repeat forever. If none
+    follow `loop`, the run stays in its last state, where no fair instance is possible.
     """
 
     verdict: Verdict
@@ -32,7 +32,7 @@ class LassoResult:
 
 
 def unknown_beyond_bounds(grounded: Grounded, instances: Iterable[int]) -> LassoResult:
-    """Loops exist that are unfair only to these instances, which lead beyond a bound: unknown."""
+    """Unknown: loops exist that are unfair only to instances that lead beyond a bound."""
     names = sorted({grounded.instances[n].step.transition.name for n in instances})
     return LassoResult(
         Verdict.UNKNOWN,
@@ -55,8 +55,8 @@ def loop_from(
 ) -> list[int]:
     """The instance numbers of a fair loop through `start` that stays inside.
 
-    On the way each fair instance is taken, or comes to be impossible in some state. Always to the
-    nearest evidence that is still missing, and home at last. Empty if all are impossible at once.
+    Each fair instance is taken on the loop or is impossible in some state of it. The loop goes to
+    the nearest missing evidence each time, then back. Empty if all are impossible at `start`.
     """
     return _LassoWalk(code, inside).around(start, set(fair))
 

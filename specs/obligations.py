@@ -1,7 +1,7 @@
 """Invariants, definitions and hints as Z3 formulas: assumptions about a state, and goals.
 
-Trusted, with the lowering and the splitter: an obligation says of the state after a step what the
-hypotheses say of the state before it. Patterns and marks only guide the solver.
+Trusted, like the lowering and the splitter: an obligation asserts of the state after a step what
+the hypotheses assert of the state before it. Patterns and marks only guide the solver.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FRAME = "frame rule"
 
 @dataclass(frozen=True)
 class Obligation:
-    """One thing to show: a step keeps an invariant. `answers` are those of the solvers asked."""
+    """One obligation: a step keeps an invariant. `answers` has the answer of each solver asked."""
 
     step: str
     invariant: str
@@ -141,7 +141,7 @@ class ProofFormulas:
         return self.matrix(one.name, one.matrix, one.over, one.triggers)
 
     def reads(self, term: Term) -> frozenset[str]:
-        """The fields that a term reads, those of the definitions in it among them."""
+        """The fields that a term reads, including those that its definitions read."""
         found: set[str] = set()
         for name in fields_read(term):
             found |= self.meaning.get(name, frozenset({name}))
@@ -150,7 +150,7 @@ class ProofFormulas:
     # -- states -------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Function]:
-        """An arbitrary state, with its definitions and the marks of what is given."""
+        """An arbitrary state, with its definitions and the marks of the given values."""
         state = self.code.state()
         for one in self.proof.definitions:
             state[one.symbol] = self._relation(one.symbol, one.over)
@@ -175,7 +175,7 @@ class ProofFormulas:
     def after(
         self, step: Recorded, state: State, environment: Mapping[str, Any]
     ) -> tuple[dict[str, Function], list[Any]]:
-        """The state after a step, with what its definitions then mean."""
+        """The state after a step, with the meaning of its definitions in that state."""
         after = self.code.after(step, state, environment)
         written = {write.field for write in step.writes}
         axioms: list[Any] = []
@@ -221,7 +221,7 @@ class ProofFormulas:
     ) -> list[Any]:
         """Axioms for a definition in a state; their triggers are terms over the state before.
 
-        `also` are other relations whose terms make the solver ask whether this one holds.
+        `also` are other relations whose terms trigger the axioms of this one.
         """
         relation = state[one.symbol]
         plain = self.matrix(one.name, one.plain, one.over)
@@ -255,10 +255,10 @@ class ProofFormulas:
         self, matrix: Matrix, state: State, parameters: Mapping[str, Any] | None = None,
         apart: bool = False,
     ) -> list[Goal]:  # fmt: skip
-        """The parts that together say that the matrix holds for all values in their sorts.
+        """The goals that together state that the matrix holds for all values in their sorts.
 
-        `parameters` are a step's, where the matrix mentions them. A proof by triggers has its
-        goals split; `apart` splits them in any case.
+        `parameters` are a step's, if the matrix mentions them. In a proof by triggers goals are
+        always split; `apart` splits them in any proof.
         """
         found = []
         whole = [Subgoal(matrix.variables, matrix.term)]

@@ -1,6 +1,6 @@
 """The plain engine: breadth-first search in Python, simple, exact and deterministic.
 
-A set of states, a frontier, generated successors. The native engine is tested against it.
+It keeps a set of states and a frontier. The native engine is tested against it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class PlainSearch:
         self.open_steps = dict(self.code.step_claims)
 
     def run(self) -> None:
-        """Level by level, until nothing is new or there is a reason to stop."""
+        """Explores level by level until no state is new or there is a reason to stop."""
         self.began = time.perf_counter()
         self._settle_claims([self.code.initial], 0, 1)
         seen = {self.code.initial}

@@ -1,4 +1,4 @@
-"""The plain engine's search for loops, by networkx, over states where a condition is false."""
+"""Searches loops for the plain engine with networkx, among states where a condition is false."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _ConditionFalse:
             self._beyond[number] = possible - {instance for instance, _ in nexts}
 
     def impossible_or_taken(self, members: set[int]) -> set[int]:
-        """Fair instances that a run which stays among these states need not neglect."""
+        """Fair instances that are taken between these states or impossible in one of them."""
         found: set[int] = set()
         for number in members:
             found |= self._impossible[number]

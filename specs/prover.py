@@ -2,7 +2,7 @@
 
 Trusted here: the frame rule (a step that writes no field that an invariant reads keeps it), the
 goal splitter (`specs.splitting`) and the way obligations are put together (`specs.obligations`);
-the rest is the solver's. Resource limits are the solver's deterministic ones, never wall-clock
+the solver does the rest. Resource limits are the solver's deterministic ones, never wall-clock
 time. `unknown` is never a pass.
 """
 
@@ -42,15 +42,15 @@ class ProofResult:
     brokers: int | None
     obligations: list[Obligation] = field(default_factory=list)
     partial: bool = False
-    """Were only some steps asked about? Then nothing is proved, however well it went."""
+    """Were only some steps asked about? Then the claim is not proved, whatever the answers."""
     contradictory: bool = False
-    """Can the invariants and what is assumed not be so together? Then nothing is proved, either."""
+    """Do the invariants and premises contradict each other? Then the claim is not proved."""
     idle: list[str] = field(default_factory=list)
-    """The fair steps of a ranking that no small state awaits: nothing is shown of them."""
+    """The fair steps of a ranking that no small state awaits: they prove nothing."""
 
     @property
     def open(self) -> list[Obligation]:
-        """What is not proved."""
+        """The obligations that are not proved."""
         return [one for one in self.obligations if not one.proved]
 
     @property
@@ -65,10 +65,10 @@ class ProofResult:
 
     @property
     def verdict(self) -> Verdict:
-        """Holds if every obligation is proved; else unknown: `broken` needs a reachable run.
+        """`holds` if every obligation is proved, else `unknown`: `broken` needs a reachable run.
 
         A proof whose assumptions contradict each other is unknown, whatever is proved from them;
-        so is one whose ranking awaits what nothing ever awaits.
+        so is a proof whose ranking names a fair step that no small state awaits.
         """
         if self.open or self.contradictory or self.idle:
             return Verdict.UNKNOWN
@@ -77,7 +77,7 @@ class ProofResult:
 
 
 def claim_report(result: ProofResult, sentence: str, **more: Any) -> ClaimReport:
-    """What came of a proof; `more` are parts that it does not say itself, or says otherwise."""
+    """The report on a proof; `more` has fields to add to those of the result, or to replace."""
     said = ClaimReport(
         claim=result.proof.claim, sentence=sentence, system=result.proof.system,
         version=result.recorded.version, without=result.recorded.without,
@@ -102,11 +102,11 @@ def prove(
 ) -> ProofResult:
     """Proves every obligation; `brokers` None is any number of brokers.
 
-    A number too small to mean anything is refused: of no brokers everything is true. With `steps`
+    Refuses a number of brokers that is too small: with no brokers everything is true. With `steps`
     only their obligations are asked (LEMMA: those of the lemmas), which proves nothing by itself.
-    An obligation is proved if all `solvers` say so; where all are, it is asked whether what is
-    assumed can be so at all. `export` is given each question before it is
-    asked, with the obligation; `needs` the invariants that Z3's proof of an obligation leans on.
+    An obligation is proved if all `solvers` prove it. If all obligations are proved, the premises
+    are checked for a contradiction. `export` receives each question before it is asked, with the
+    obligation; `needs` receives the invariants that Z3's proof of an obligation uses.
     """
     if brokers is not None:
         recorded.system.limits({"brokers": brokers})
@@ -184,7 +184,7 @@ class _Prover:
         self._ask(step, what, given, goals, about)
 
     def framed(self, step: str, what: str) -> None:
-        """An obligation of a ranking about what the step does not write."""
+        """An obligation of a ranking about fields that the step does not write."""
         self._note(Obligation(step, what, {FRAME: PROVED}, 0.0))
 
     def _lemmas(self) -> None:

@@ -1,12 +1,12 @@
-"""`# redundant because …`: authors' reasons for guards whose removal no claim notices.
+"""Reads `# redundant because …`: authors' reasons for guards whose removal breaks no claim.
 
-The mark stands right above a `require`, or at its end:
+The mark stands directly above a `require`, or at its end:
 
     # redundant because a follower's leader is another: it spares the slots that stay empty.
     require(broker != leader, "a replica asks another, not itself")
 
-A guard that a shared helper makes is marked there, for every transition that uses the helper; or,
-for one transition alone, in its own body, by its reason:
+A guard in a shared helper is marked in the helper, for every transition that uses it; or, for one
+transition alone, in the body of that transition, by the guard's reason:
 
     # redundant "the process runs", because a process that does not run leads nothing.
 """
@@ -30,12 +30,12 @@ BY_REASON = re.compile(r'redundant "([^"]+)",? because ')
 
 @dataclass
 class Marks:
-    """(transition, reason) -> (the author's words, does the mark stand in the transition itself)"""
+    """(transition, reason) -> (the author's words, is the mark in the transition itself)"""
 
     found: dict[tuple[str, str], tuple[str, bool]] = field(default_factory=dict)
 
     def get(self, step: str, reason: str) -> tuple[str | None, bool]:
-        """The words of a guard's mark, and whether it is the transition's own; None: no mark."""
+        """The words of a guard's mark, and whether the mark is in the transition; None: no mark."""
         return self.found.get((step, reason), (None, False))
 
 

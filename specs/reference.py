@@ -1,7 +1,7 @@
-"""The reference of a system, generated from its transitions: guards, and where they matter.
+"""Generates the reference of a system from its transitions: guards, releases, bugs and stories.
 
-Nothing here is written by hand: releases come from recording every version, bugs from recording
-each with its fix reverted, stories from the lines that they play.
+Nothing in it is written by hand: releases come from recording every version, bugs from recording
+the system with each fix reverted, stories from the lines that they play.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STORIES = Path(__file__).parent / "stories"
 
 @dataclass(frozen=True)
 class RefusalReason:
-    """A reason that a step may be refused for, and the versions in which it is asked."""
+    """A reason for which a step may be refused, and the versions that have this guard."""
 
     reason: str
     versions: tuple[str, ...]
@@ -30,7 +30,7 @@ class RefusalReason:
 
 @dataclass(frozen=True)
 class TransitionPage:
-    """What is known of one transition. `bugs` are those whose fix, reverted, changes it."""
+    """The reference of one transition. `bugs` are those whose reverted fix changes it."""
 
     name: str
     summary: str
@@ -45,7 +45,7 @@ class TransitionPage:
 
 
 def pages(system: System) -> list[TransitionPage]:
-    """Every transition of a system, in its own order."""
+    """The page of every transition of a system, in the order of the system."""
     recorded = {name: system.recorded(name) for name in system.versions}
     steps = {name: _by_name(one) for name, one in recorded.items()}
     changed = _changed_by_bugs(system)
@@ -148,7 +148,7 @@ def _stories_of(system: str) -> dict[str, list[str]]:
 
 
 def markdown(system: System, found: Iterable[TransitionPage], with_claims: bool = True) -> str:
-    """The reference as a text: claims first, then a section a transition."""
+    """The reference as text: claims first, then one section for each transition."""
     every = tuple(system.versions)
     lines = [f"# The system `{system.name}`", "", system.about, ""] if with_claims else []
     if with_claims:

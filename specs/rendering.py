@@ -1,10 +1,10 @@
-"""Reports as JSON, as terminal tables and as HTML, all rendered here.
+"""Renders reports as JSON, as terminal tables and as HTML.
 
-`as_data` gives what `--json` writes, what files keep, and what pages are drawn from; a `Table` is
-drawn by `as_lines` and `as_html`.
+`as_data` makes the data that `--json` writes, that files keep, and that pages are drawn from;
+`as_lines` and `as_html` draw a `Table`.
 
-A report is a dataclass. Its fields are its keys, in their order; a field's metadata says what is
-otherwise. `ALSO` has what a report shows beside its fields, before them:
+A report is a dataclass. Its keys are its fields, in their order; a field's metadata changes how
+the field is shown. `ALSO` lists values that a report shows before its fields:
 
     @dataclass
     class Walked:
@@ -19,9 +19,8 @@ otherwise. `ALSO` has what a report shows beside its fields, before them:
         @property
         def verdict(self) -> Verdict: ...
 
-A report that shows other things than its fields says which as `SHOWN`, and then needs not be a
-dataclass. Verdicts and other enums are their words,
-sets and counters are sorted, paths are text.
+A report that shows other values than its fields lists them in `SHOWN` and need not be a dataclass.
+Verdicts and other enums are shown as their words, paths as text; sets and counters are sorted.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ COUNTED: Metadata = {"counted": True}
 
 
 def rounded(digits: int) -> Metadata:
-    """The field is a number, shown with so many digits after the point; None stays None."""
+    """Shows a number with this many digits after the decimal point; None stays None."""
     return {"digits": digits}
 
 
@@ -72,7 +71,7 @@ def at(path: str, *more: Metadata) -> Metadata:
 
 
 def under_key(key: str, *more: Metadata) -> Metadata:
-    """The field has another name in the data."""
+    """Shows the field under another name."""
     return _joined({"key": key}, *more)
 
 
@@ -86,7 +85,7 @@ def _joined(*parts: Metadata) -> Metadata:
 
 
 def as_data(value: object) -> Any:
-    """A report, or anything made of reports, as what JSON knows. TypeError for anything else."""
+    """A report, or a value made of reports, as JSON types. Raises TypeError for other values."""
     if isinstance(value, Enum):
         return value.value
     if value is None or isinstance(value, bool | int | float | str):
@@ -107,7 +106,7 @@ def as_data(value: object) -> Any:
 
 
 def rows(reports: Iterable[object], **beside: object) -> list[dict[str, Any]]:
-    """The data of each report; `beside` are keys that stand before its own."""
+    """The data of each report; `beside` are keys to put before the report's own."""
     return [{**as_data(beside), **as_data(one)} for one in reports]
 
 
@@ -173,8 +172,8 @@ class Table:
     """A table of a report. None is an empty cell; an int is written with commas.
 
     Columns of ints, and those in `right`, are aligned right; those in `prose` may be broken into
-    lines. Names and numbers are never broken: they are for copying. Where the room is too small
-    long prose stands below its row; then the last column is left out first, and the first stays.
+    lines; names and numbers are not, so that they can be copied. If the terminal is too narrow,
+    long prose moves below its row; then columns are left out, the last first, never the first.
     """
 
     columns: Sequence[str]
@@ -200,7 +199,7 @@ class Table:
 
 
 def as_lines(table: Table, most: int | None = None) -> list[str]:
-    """A table on the terminal that is written to, or whole in a pipe: at most so many rows."""
+    """A table as lines fitted to the terminal, or in full width in a pipe: at most so many rows."""
     layout = TableLayout(table.columns, table.cells, table.numbers, table.prose)
     title = [table.title] if table.title else []
     left = 0 if most is None else max(len(table.rows) - most, 0)
@@ -209,7 +208,7 @@ def as_lines(table: Table, most: int | None = None) -> list[str]:
 
 
 def as_html(table: Table) -> str:
-    """A table whose rows beyond the first are folded, and beyond many counted."""
+    """A table as HTML: rows beyond the first ones are folded, and rows beyond many only counted."""
     rows = list(table.rows)
     if not rows:
         return "<p>None.</p>"
@@ -244,7 +243,7 @@ def _cell_text(value: object) -> str:
 
 
 def terminal_width() -> int | None:
-    """Columns of the terminal that is written to; None for a pipe or a file."""
+    """The width of the output terminal in columns; None for a pipe or a file."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
@@ -258,7 +257,7 @@ class Column:
     right: bool
 
     def lines(self, text: str) -> list[str]:
-        """A cell, filled up to the width."""
+        """The lines of a cell, padded to the width."""
         if len(text) <= self.width:
             return [self._filled(text)]
         parts = textwrap.wrap(text, self.width, break_long_words=False, break_on_hyphens=False)
@@ -271,7 +270,7 @@ class Column:
 
 
 class TableLayout:
-    """A layout for cells that are known, or for `sizes` like those that will come."""
+    """The column widths of a table, computed from all of its cells."""
 
     def __init__(
         self,
@@ -316,7 +315,7 @@ class TableLayout:
         return [*names, "─" * width]
 
     def row(self, cells: Sequence[str]) -> list[str]:
-        """The lines of one row, of whose cells those of columns left out are not shown."""
+        """The lines of one row, without the cells of columns that were left out."""
         parts = [one.lines(cells[one.place]) for one in self.columns]
         blank = {number: " " * one.width for number, one in enumerate(self.columns)}
         beside = [
@@ -341,7 +340,7 @@ class TableLayout:
         )
 
     def foot(self) -> list[str]:
-        """What was left out, where something was."""
+        """The lines that name what was left out, if anything was."""
         if not self.left_out:
             return []
         names = ", ".join(self.left_out)

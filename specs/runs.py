@@ -26,9 +26,9 @@ class RunStep:
 
 @dataclass
 class Run:
-    """What `find` and every trace in a report carry.
+    """The run that `find` returns and that every trace in a report has.
 
-    The steps from `loop` on are taken again and again; if there are none, the run stays there.
+    The steps from `loop` on repeat forever; if there are none, the run stays in its last state.
     """
 
     ALSO: ClassVar = parts("format", "depth")
@@ -47,11 +47,11 @@ class Run:
 
     @property
     def depth(self) -> int:
-        """States on the run, the initial one being 1."""
+        """The number of states on the run, including the initial state."""
         return len(self.steps) + 1
 
     def as_text(self) -> str:
-        """The run a person reads: a line a step, only what changed, to the leaf."""
+        """The run as readable text: one line for each step, with the leaves that changed."""
         lines = []
         width = len(str(len(self.steps)))
         for number, step in enumerate(self.steps, 1):
@@ -72,7 +72,7 @@ def replay_command(
     bounds: Mapping[str, int],
     claim: str | None = None,
 ) -> str:
-    """The command that shows the same again."""
+    """The command that shows the same run again."""
     words = ["insync", verb]
     if claim:
         words.append(claim)
@@ -104,8 +104,8 @@ def build_run(
 ) -> Run:
     """Replays instance numbers from the initial state; each must be possible.
 
-    Those from `loop` on must lead back to where they began. `sentence` is for what is no claim of
-    the system.
+    The steps from `loop` on must lead back to the state at `loop`. `sentence` is for a claim that
+    the system does not have.
     """
     recorded = grounded.recorded
     reading = StateText(grounded)

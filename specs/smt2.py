@@ -1,8 +1,8 @@
-"""Obligations as SMT-LIB files for any solver, with a manifest.
+"""Writes obligations as SMT-LIB files for any solver, with a manifest.
 
-A file is one question and needs nothing else: `unsat` means that this part of the obligation
-holds. An obligation holds if all of its files do. What the frame rule settles has no file, and is
-listed with its reason; that rule, the splitter and the lowering are what these files do not check.
+Each file is one self-contained question: `unsat` means that this part of the obligation holds. An
+obligation holds if all of its files are `unsat`. An obligation that the frame rule settles has no
+file and is listed with its reason. The files do not check that rule, the splitter or the lowering.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ SUMS = "SHA256SUMS"
 
 
 class Smt2Folder:
-    """A folder that becomes visible under its name only when it is whole.
+    """A folder that becomes visible under its name only when it is complete.
 
-    As a certificate it has a page that says how to check it without this project's code, and
-    beside each question, where cvc5 is installed, what cvc5 says of it and its proof. `checker` is
-    the command of a checker of proofs, to which they are given.
+    As a certificate it has a page that says how to check it without this project's code. If cvc5
+    is installed, cvc5's answer and proof are written beside each question. `checker` is the command
+    of a proof checker, which is run on these proofs.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Smt2Folder:
         self._proofs: list[ProofResult] = []
 
     def of(self, proof: Proof) -> None:
-        """What follows is of this proof."""
+        """Names the proof to which the questions that follow belong."""
         self._claim = self._label(proof)
 
     def _label(self, proof: Proof) -> str:
@@ -116,7 +116,7 @@ class Smt2Folder:
             self.refused[entry["proof"]] = said[-1] if said else f"exit code {done.returncode}"
 
     def proved(self, result: ProofResult) -> None:
-        """A proof is through, one way or the other."""
+        """Records the result of a finished proof, whatever its verdict."""
         self._proofs.append(result)
 
     def close(self) -> Path:
@@ -147,7 +147,7 @@ class Smt2Folder:
         )
 
     def discard(self) -> None:
-        """Leaves nothing behind."""
+        """Removes the unfinished folder."""
         shutil.rmtree(self._part, ignore_errors=True)
 
     def _of_proof(self, result: ProofResult) -> dict[str, Any]:
@@ -253,8 +253,8 @@ _TOKEN = re.compile(r'\|[^|]*\||"[^"]*"|;[^\n]*|[()]|[^\s()|";]+')
 
 
 def proof_without_declarations(proof: str) -> str:
-    """A proof as a checker reads it after its question: cvc5 puts brackets around the whole, and
-    declares once more what the question declares, which would be other symbols of those names."""
+    """A proof in the form that a checker reads after its question. Removes cvc5's outer brackets,
+    and its second declarations of the question's symbols, which would make different symbols."""
     text = proof.strip()
     inner = text[1:-1] if text[:1] + text[-1:] == "()" else text
     lines = (line for line in inner.splitlines() if not line.startswith("(declare-"))
@@ -262,8 +262,8 @@ def proof_without_declarations(proof: str) -> str:
 
 
 def plain_question(text: str) -> str:
-    """An SMT-LIB text as cvc5 understands it: without what only guides a solver, so that
-    `(! F :pattern (...))` becomes `F`, and with `F` for a conjunction or disjunction of it alone.
+    """An SMT-LIB text that cvc5 understands, without solver guidance: `(! F :pattern (...))`
+    becomes `F`, and so does a conjunction or disjunction of `F` alone.
     """
     stack: list[list[str]] = [[]]
     for token in _TOKEN.findall(text):

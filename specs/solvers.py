@@ -1,7 +1,7 @@
 """The solvers that answer obligations: Z3, and cvc5 as a second opinion on the same formulas.
 
-Both get a deterministic limit of work, never of time. cvc5 reads what Z3 writes out as SMT-LIB, so
-that it answers exactly what a file says; it is imported when first asked for.
+Both have a deterministic limit of work, never of time. cvc5 reads the SMT-LIB text that Z3 writes,
+so that it answers exactly the question in a file; it is imported at the first use.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ z3.set_param("ctrl_c", False)  # Z3 would take Ctrl-C for itself, and answer `un
 PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
 ONE, SEVERAL, NOTHING = "one premise", "several premises", "nothing"
 LITTLE = 1_000_000
-"""Work after which a weakened question counts as not proved; the whole ones take a tenth of it."""
+"""Work after which a weakened question counts as not proved; full questions take a tenth of it."""
 
 ANSWERS = {"unsat": PROVED, "sat": REFUTED}
 
@@ -31,30 +31,30 @@ RLIMIT = 20_000_000
 Z3_WAYS: tuple[tuple[int, Mapping[str, object]], ...] = (
     (8, {}), (8, {"auto_config": False}), (1, {}),
 )  # fmt: skip
-"""How Z3 looks for a proof without triggers, one way after the other until it answers, each with a
-part of the limit: a question on which it spends all of it is often settled at once another way.
-Either way `unsat` is a proof."""
+"""The options with which Z3 searches a proof without triggers, tried in order until it answers,
+each with a part of the limit: a question that exhausts its part with one is often settled at once
+with another. With any options `unsat` is a proof."""
 
 TRIGGER_WAYS: tuple[tuple[int, Mapping[str, object]], ...] = (
     (8, {}), (8, {"random_seed": 1}), (8, {"random_seed": 2}), (1, {}),
 )  # fmt: skip
-"""The same with triggers. What Z3 takes up first hangs on the names that things have: a question
-that takes 0.02 of the limit from one seed may take all of it from another."""
+"""The same with triggers. The order in which Z3 works depends on the names of symbols: a question
+that takes 0.02 of the limit with one seed may take all of it with another."""
 
 CVC5_RLIMIT = 400_000
 """cvc5's own unit of work a question and a way; each of ours needs less than a quarter of it."""
 
 CVC5_WAYS: tuple[Mapping[str, str], ...] = ({"user-pat": "strict", "enum-inst": "true"}, {})
-"""How cvc5 looks for instances of what is assumed, one way after the other until it answers. First
-where the patterns point, as Z3 does, and by enumeration where none does: by patterns of its own
-besides it loses itself in 17 of the 521 questions of the refinement. Then as it would by itself.
-Either way `unsat` is a proof."""
+"""The options with which cvc5 instantiates premises, tried in order until it answers. First by the
+given patterns, as Z3 does, and by enumeration where there is no pattern: with patterns of its own
+besides, it fails on 17 of the 521 questions of the refinement. Then with its default options.
+With any options `unsat` is a proof."""
 
 
 class SeparateContext:
-    """A context of Z3's for the questions of one step, or of one. There formulas are numbered anew:
-    in that of the process what Z3 does hangs on all that was made there before, and so on what ran
-    in what order."""
+    """A Z3 context for the questions of one step, or for one question. It numbers formulas anew:
+    in the context of the process Z3's behaviour depends on all formulas that were made before, and
+    so on the order of the questions."""
 
     def __init__(self) -> None:
         self.context = z3.Context()
@@ -62,11 +62,11 @@ class SeparateContext:
         self._spent = 0
 
     def moved(self, formulas: Sequence[Any]) -> list[Any]:
-        """Formulas as they are there; one that was asked about before is there already."""
+        """The formulas translated into this context; earlier translations are reused."""
         return [self._translated(formula) for formula in formulas]
 
     def spent_on(self, solver: Any) -> int:
-        """What a solver spent on its answer: Z3 counts what is spent in a context together."""
+        """The work that a solver spent on its last answer: Z3 counts work per context."""
         before, self._spent = self._spent, int(solver.statistics().get_key_value("rlimit count"))
         return self._spent - before
 
@@ -79,9 +79,9 @@ class SeparateContext:
 
 
 class SolverQuery:
-    """Do the premises imply the goal? Asked as: is the goal's negation possible under them?
+    """One question: do the premises imply the goal? The solver checks the goal's negation.
 
-    `separate`: where Z3 is asked, if other questions are asked there, too.
+    `separate`: the Z3 context to use, if it is shared with other questions.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class SolverQuery:
         self._premises = tuple(premises)
         self._by_triggers, self._rlimit, self._separate = by_triggers, rlimit, separate
         self.work = 0
-        """What Z3 spent on its last answer, in its own units: those of `RLIMIT`."""
+        """The work that Z3 spent on its last answer, in the unit of `RLIMIT`."""
         self._negated = z3.Not(goal)
 
     def _new_solver(
@@ -119,8 +119,8 @@ class SolverQuery:
         return self._proves(apart.moved(self._premises), {}, LITTLE, apart)
 
     def needed(self, among: Sequence[Any]) -> list[int] | None:
-        """The positions of those premises without which Z3's proof would not go through: an
-        unsatisfiable core, the fewest as Z3 finds them. None where it proves nothing."""
+        """The positions of the premises that Z3's proof needs: an unsatisfiable core, minimized by
+        Z3. None if Z3 does not prove the goal."""
         apart = SeparateContext()
         rest = [mine for mine in (*self._premises, self._negated)
                 if not any(mine is other for other in among)]  # fmt: skip
@@ -134,8 +134,8 @@ class SolverQuery:
         return [position for position, name in enumerate(names) if str(name) in core]
 
     def hangs_on(self) -> str:
-        """What becomes of a proof by Z3 when what is assumed is weakened, by so much work: it fails
-        without `ONE` of the premises; or only without `SEVERAL`; or it needs `NOTHING` of them."""
+        """How Z3's proof depends on the premises, within `LITTLE` work: it fails without `ONE` of
+        them, fails only without `SEVERAL`, or needs `NOTHING` of them. UNKNOWN without a proof."""
         apart = SeparateContext()
         premises, (negated,) = apart.moved(self._premises), apart.moved([self._negated])
         for _, options in [(1, {})] if self._by_triggers else Z3_WAYS:
@@ -179,34 +179,34 @@ class SolverQuery:
             self.work += apart.spent_on(solver)
             if answer != UNKNOWN:
                 break
-            # What was asked before there may have led it astray.
+            # Earlier questions in the shared context may have misled Z3.
             apart = SeparateContext()
         return answer
 
     def smt2(self) -> str:
-        """The question as an SMT-LIB file that needs nothing else: `unsat` means proved."""
+        """The question as a self-contained SMT-LIB text: `unsat` means proved."""
         asked = self._new_solver([*self._premises, self._negated])
         return f"(set-logic ALL)\n{asked.to_smt2()}"
 
 
 def combined(answers: Sequence[str]) -> str:
-    """What several answers amount to: proved if all say so; two that differ settle nothing."""
+    """The combination of several answers: their common value, or UNKNOWN if two differ."""
     said = set(answers)
     return said.pop() if len(said) == 1 else UNKNOWN
 
 
 def answer_of_cvc5(smt2: str, rlimit: int = CVC5_RLIMIT) -> str:
-    """What cvc5 says of an SMT-LIB text with one question in it.
+    """cvc5's answer to an SMT-LIB text with one question in it.
 
-    Raises ProtocolError where cvc5 is not installed.
+    Raises ProtocolError if cvc5 is not installed.
     """
     return _answered_by_cvc5(smt2, rlimit)[0]
 
 
 def proof_of_cvc5(smt2: str) -> tuple[str, str | None]:
-    """What cvc5 says of an SMT-LIB text, and its proof in its own calculus (CPC), if there is one.
+    """cvc5's answer to an SMT-LIB text, and its proof in its own calculus (CPC), if there is one.
 
-    Raises ProtocolError where cvc5 is not installed.
+    Raises ProtocolError if cvc5 is not installed.
     """
     answer, solver = _answered_by_cvc5(smt2, 10 * CVC5_RLIMIT, {"produce-proofs": "true"})
     if answer != PROVED:

@@ -1,7 +1,7 @@
 """A goal split into parts that are together equivalent to it and easier to prove.
 
-Trusted, so it is small: a conjunction is shown part by part, under the same alternatives; what
-holds for every value is shown of one of which nothing else is known.
+Trusted, and therefore small: each part of a conjunction becomes a goal, under the same
+alternatives; a universal goal becomes a goal about a new variable of which nothing is known.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class Subgoal:
 
 
 class GoalSplitter:
-    """Splits goals; every variable that it makes is new."""
+    """Splits goals; every variable that it introduces is new."""
 
     def __init__(self) -> None:
         self._fresh = itertools.count()
 
     def subgoals(self, goal: Term, variables: tuple[Term, ...] = ()) -> list[Subgoal]:
-        """The parts of a goal that is to be shown for all values of the variables."""
+        """The parts of a goal that must hold for all values of the variables."""
         return list(self._split(goal, (), variables))
 
     def _split(

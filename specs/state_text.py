@@ -1,4 +1,4 @@
-"""States in readable form: sets as {1,2}, logs as lists of records, none as none."""
+"""Writes states in readable form: sets as {1,2}, logs as lists of records, none as none."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def log_part(field: Field, keys: int, cells: Mapping[tuple[int, ...], int]) -> A
 
 
 class StateText:
-    """How the cells of a grounded system group into leaves that a person reads."""
+    """Groups the cells of a grounded system into readable leaves."""
 
     def __init__(self, grounded: Grounded) -> None:
         self._grounded = grounded
@@ -153,9 +153,9 @@ class StateText:
 
 
 def shown_arguments(instance: Instance) -> dict[str, Any]:
-    """An instance's parameters as people write them: `none` is None, a named value its name.
+    """An instance's parameters in readable form: `none` is None, a named value its name.
 
-    A name with a space in it is none of the author's: it stands for a value that is looked up.
+    A name with a space is not from the author: it is internal and stands for a looked-up value.
     """
     return {
         name: sorted(plain(sort.element, code) for code in value)

@@ -1,14 +1,14 @@
-"""Guard surgery: each `require` is removed in turn, to see which claim then breaks.
+"""Guard surgery: removes each `require` in turn, to see which claim then breaks.
 
-A guard is *noticed* where without it a claim breaks (explored exactly, so the run is the shortest),
-a lowering's check raises, or a story goes otherwise. A guard that nobody notices is either marked
-in the code, `# redundant because …`, or it is a claim that is missing.
+A guard is *noticed* if without it a claim breaks (explored exactly, so the run is the shortest), a
+lowering's check raises, or a story plays differently. A guard that is not noticed is either marked
+in the code, `# redundant because …`, or a claim is missing.
 
-A guard against a bound that is a capacity (`classic` has such) decides nothing where the capacity
-is never reached; it is looked at once more where that bound is the least that makes sense.
+A guard against a bound that is a capacity (`classic` has such) has no effect if the capacity is
+never reached; it is tried again with the smallest sensible value of that bound.
 
-Deleting a guard only adds steps, so a `sometimes` cannot become false by it: `always` and
-`always_step` are what can notice. They are searched for all at once, as one claim.
+Deleting a guard only adds steps, so it cannot make a `sometimes` false: only `always` and
+`always_step` can notice. All of them are searched together, as one claim.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class Guard:
 
 @dataclass(frozen=True)
 class GuardTrial:
-    """What became of the system without one guard.
+    """The result of removing one guard from the system.
 
-    `by` is `claim`, `raises` or `story`, or None where nobody noticed; `who` the claim, the error,
-    the story; `after` the steps of the shortest run to it (of the story up to the difference).
-    `more_states` and `more_steps` count what the guard had kept out, where all was explored.
-    `within` are the bounds that were made smaller to reach a capacity, where that was needed.
+    `by` is `claim`, `raises` or `story`, or None if the guard is not noticed; `who` is that claim,
+    error or story; `after` counts the steps of the shortest run to it (of the story: up to the
+    difference). `more_states` and `more_steps` count what the guard excluded, if exploration was
+    complete. `within` has the bounds that were made smaller to reach a capacity.
     """
 
     ALSO: ClassVar = parts("verdict")
@@ -105,7 +105,7 @@ def guards_of(recorded: RecordedSystem, reason: str | None = None) -> list[Guard
 
 
 def remove_guard(recorded: RecordedSystem, guard: Guard) -> RecordedSystem | None:
-    """The same system with one guard taken out; None where the version does not have it."""
+    """The same system without one guard; None if the version does not have this guard."""
     cut = recorded.system.recorded(recorded.version, recorded.without)
     for number, step in enumerate(cut.steps):
         kept = [one for one in step.requires if one.reason != guard.reason]
@@ -116,9 +116,9 @@ def remove_guard(recorded: RecordedSystem, guard: Guard) -> RecordedSystem | Non
 
 
 def with_any_claim(recorded: RecordedSystem) -> RecordedSystem:
-    """The system with one claim more: that none of its `always` and `always_step` is broken.
+    """The system with one more claim: none of its `always` and `always_step` is broken.
 
-    It is broken where the first of them is, so that a search can end there.
+    This claim breaks as soon as the first of them breaks, so that a search can end there.
     """
     claims = [claim for claim, _ in recorded.claims.values()]
     states = [claim for claim in claims if claim.kind == "always"]
@@ -127,7 +127,7 @@ def with_any_claim(recorded: RecordedSystem) -> RecordedSystem:
         raise ProtocolError(f"{recorded.system.name} has no claim that a guard could be for")
     state, switches = recorded.system.state, recorded.switches
     if steps:
-        # A state breaks as soon as a step has led to it: nothing is noticed later by this.
+        # A state breaks as soon as a step has led to it, so that no claim is noticed later.
         def unbroken(now: Any, after: Any) -> Any:
             return all_of(*(one.function(after) for one in states),
                           *(one.function(now, after) for one in steps))  # fmt: skip

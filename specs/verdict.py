@@ -10,7 +10,7 @@ from specs.rendering import picked, rounded
 
 
 class Verdict(Enum):
-    """What is known about a claim. The value is the word that is printed and written to JSON."""
+    """The verdict on a claim. The value is the word that is printed and written to JSON."""
 
     HOLDS = "holds"
     BROKEN = "broken"
@@ -41,13 +41,13 @@ _WORST_FIRST = (Verdict.BROKEN, Verdict.UNKNOWN, Verdict.NOT_CHECKED, Verdict.HO
 def combine(verdicts: Iterable[Verdict]) -> Verdict:
     """The verdict of a whole from the verdicts of its parts: the worst one wins.
 
-    No parts at all is NOT_CHECKED, never HOLDS: an empty check has seen nothing.
+    Without parts the verdict is NOT_CHECKED, never HOLDS: an empty check has seen nothing.
     """
     return min(verdicts, key=_WORST_FIRST.index, default=Verdict.NOT_CHECKED)
 
 
 class FindingKind(StrEnum):
-    """How sure a finding is, the surest first."""
+    """How certain a finding is, the most certain first."""
 
     VIOLATION = "violation"  # no run of the protocol writes these lines
     IMPOSSIBLE = "impossible"  # the model cannot take the step that a log or a trace shows
@@ -76,17 +76,17 @@ class Finding:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """The surest first, then by place."""
+        """The sort key: the most certain first, then by position."""
         surest = list(FindingKind).index(FindingKind(self.kind))
         return surest, self.cluster, self.file, self.line, self.rule, self.why
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimReport:
-    """What is known of one claim of a system that was proved, or tried to be: an entry of `claims`.
+    """The result of a proof, or of an attempt, for one claim of a system: an entry of `claims`.
 
-    `open` are the obligations that are not proved. `label` says what kind of theorem it is;
-    `contradictory`, that what is assumed cannot be so together, so that nothing is proved.
+    `open` are the obligations that are not proved. `label` is the kind of theorem;
+    `contradictory` means that the assumptions contradict each other, so that nothing is proved.
     """
 
     claim: str
