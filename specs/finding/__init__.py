@@ -1,7 +1,7 @@
-"""Finding the invariants of a proof: from what steps read and write, and from what is reachable.
+"""Finds the invariants of a proof from what steps read and write, and from the reachable states.
 
-`vocabulary` makes the literals. Of these `guided` makes clauses against counterexamples to
-induction (`reasons`), that hold in every state that was reached (`observed`); `fewest` chooses
-among those that steps keep (`candidates`), `search` has the choice proved. `answers` lets a search
-go on from a file, `notation` writes what is found, `graph` draws who needs whom.
+`vocabulary` makes the literals. From them `guided` makes clauses that exclude counterexamples to
+induction (`reasons`) and hold in every reached state (`observed`). `fewest` chooses among the
+clauses that steps keep (`candidates`), and `search` proves the choice. `answers` resumes a search
+from a file, `notation` writes the invariants, `graph` draws which invariants need which others.
 """

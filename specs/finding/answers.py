@@ -1,7 +1,7 @@
-"""What solvers answered in each round of a search, in a file: so that it can go on from there.
+"""Keeps the solvers' answers in each round of a search in a file, so that it can be resumed.
 
-A search is a function of these answers: one that goes on does again all that it did, but for the
-asking. Each round has a solver of its own, so that an answer hangs on no round before it.
+A search is a function of these answers: a resumed search repeats all of its steps except the
+questions. Each round has its own solver, so that no answer depends on earlier rounds.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ Answer = Any
 
 
 class Answers:
-    """By round: what was answered, in the order in which it was asked."""
+    """The answers of each round, in the order of the questions."""
 
     def __init__(self, path: Path | None, question: str) -> None:
-        """Raises ProtocolError where the file is none of the same question."""
+        """Raises ProtocolError if the file belongs to another question."""
         self._path, self._question = path, question
         self._rounds: list[list[Answer]] = []
         self._left: list[Answer] | None = None
-        """Of a round that was played before: what is still to be answered."""
+        """The answers of a recorded round that are not used yet; None in a new round."""
         self._number = 0
         if path is not None and path.exists():
             self._rounds = _read(path, question)
 
     def begin(self) -> None:
-        """The next round. What was answered in the one before is kept now, whole or not at all."""
+        """Begins the next round and writes the answers of the previous round atomically."""
         if self._number and self._left is None:
             self._write()
         self._number += 1
@@ -42,7 +42,7 @@ class Answers:
             self._rounds.append([])
 
     def of(self, ask: Callable[..., Answer], *about: Any) -> Answer:
-        """The answer to what is asked next."""
+        """The answer to the next question: from the file, or by `ask`."""
         if self._left is not None:
             return self._left.pop(0)
         said = ask(*about)

@@ -1,7 +1,7 @@
 """Candidates for invariants, and the steps that may break them, within a small scope.
 
-States are formulas without quantifiers over a few brokers and small numbers, so that each question
-is decided; the proof for any number of brokers comes after.
+States are quantifier-free formulas over a few brokers and small numbers, so that the solver
+decides each question. The proof for any number of brokers comes later.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from specs.lowering.symmetry import permutations
 
 @dataclass(frozen=True)
 class InvariantCandidate:
-    """A clause for all values of a slice's variables; `number` orders candidates, plain first."""
+    """A clause for all values of a slice's variables; `number` orders candidates, simple first."""
 
     number: int
     slice: SliceVariables
@@ -40,7 +40,7 @@ class InvariantCandidate:
 
     @property
     def cost(self) -> int:
-        """Plain ones are cheap: few literals, few variables, nothing looked up."""
+        """The cost, low for simple candidates: few literals, few variables, no lookups."""
         if self.whole is not None:
             return 0
         return sum(one.cost + 1 for one in self.literals) + 2 * len(self.slice.variables)
@@ -52,7 +52,7 @@ class InvariantCandidate:
 
     @property
     def plain(self) -> Term:
-        """The same with definitions written out: what can be evaluated in a state."""
+        """The matrix with definitions written out, so that it can be evaluated in a state."""
         return t.or_(*(one.plain for one in self.literals)) if self.whole is None else self.whole
 
     @property
@@ -90,7 +90,7 @@ class BoundedSteps(GroundedSteps):
         self._after: dict[int, tuple[dict[int, Any], dict[Term, Any]]] = {}
 
     def apart(self) -> BoundedSteps:
-        """The same in another context."""
+        """The same steps in a Z3 context of their own."""
         made = copy.copy(self)
         made._formulas()
         made._after = {}
@@ -125,7 +125,7 @@ class BoundedSteps(GroundedSteps):
         return names.get(value, value)
 
     def ground(self, one: InvariantCandidate) -> Term:
-        """A candidate over cells."""
+        """A candidate as a term over cells."""
         found = self._grounded.get(one.number)
         if found is None:
             if one.whole is not None:
@@ -138,15 +138,15 @@ class BoundedSteps(GroundedSteps):
         return found
 
     def after(self, instance: Instance, one: InvariantCandidate) -> Any:
-        """A candidate of the state after an instance."""
+        """A candidate as a formula about the state after an instance."""
         if instance.number not in self._after:
             self._after[instance.number] = (self.written(instance), {})
         written, memo = self._after[instance.number]
         return self.lower_after(self.ground(one), written, memo)
 
     def failing(self, instance: Instance | None, one: InvariantCandidate) -> list[Any]:
-        """A formula: an instance is possible and a candidate fails after it; without an instance:
-        now.
+        """Formulas: an instance is possible and a candidate fails after it; without an instance,
+        the candidate fails in the state itself.
         """
         if instance is None:
             return [z3.Not(self.lower(self.ground(one)))]
@@ -161,14 +161,14 @@ class BoundedSteps(GroundedSteps):
         return cells_of(self.ground(one))
 
     def solver(self) -> Any:
-        """Knows the domains and what holds of every state."""
+        """A solver that has the domains and the terms of `known` as assertions."""
         made = z3.SolverFor("QF_FD", self.context)
         made.set("random_seed", 0)
         made.add(*self.domains, *(self.lower(term) for term in self.known))
         return made
 
     def rows(self, states: Sequence[State]) -> StateRows:
-        """Some states, to evaluate terms in."""
+        """Some states as columns, to evaluate terms in them."""
         columns = []
         for cell in self.grounded.cells:
             column = np.array([state[cell.number] for state in states], np.int16)
@@ -176,7 +176,7 @@ class BoundedSteps(GroundedSteps):
         return StateRows(self.grounded, columns)
 
     def step(self, state: State, instance: Instance) -> State:
-        """The state after an instance that is possible there."""
+        """The state after an instance that is possible in the given state."""
         rows, after = self.rows([state]), list(state)
         for number, term in instance.writes.items():
             after[number] = int(rows.wide(rows.of(term))[0])
@@ -184,7 +184,7 @@ class BoundedSteps(GroundedSteps):
 
 
 class ClausePool:
-    """Candidates by what literals they have, so that one look at a state judges all of them."""
+    """Candidates indexed by their literals, so that one pass over a state evaluates all of them."""
 
     def __init__(self, scope: BoundedSteps) -> None:
         self._scope = scope
@@ -192,7 +192,7 @@ class ClausePool:
         self._parts: dict[SliceVariables, _SliceClauses] = {}
 
     def add(self, candidates: Iterable[InvariantCandidate]) -> None:
-        """More candidates; the position of one in `candidates` stays."""
+        """Adds candidates; the position of a candidate in `candidates` never changes."""
         for one in candidates:
             part = self._parts.setdefault(one.slice, _SliceClauses(one.slice))
             part.add(len(self.candidates), one)
@@ -201,7 +201,7 @@ class ClausePool:
     def broken_in(
         self, states: Sequence[State], asked: npt.NDArray[np.bool_] | None = None
     ) -> npt.NDArray[np.bool_]:
-        """By state and candidate: does the state break it? (No, of one that is not asked about.)"""
+        """By state and candidate: does the state break it? (False for candidates not in `asked`.)"""
         found = np.zeros((len(states), len(self.candidates)), bool)
         rows = self._scope.rows(states)
         for part in self._parts.values():
@@ -228,7 +228,7 @@ class _SliceClauses:
     _grounded: list[list[Term]] = field(default_factory=list)
 
     def add(self, position: int, one: InvariantCandidate) -> None:
-        """Add a candidate; its index in the pool."""
+        """Adds a candidate; `position` is its index in the pool."""
         self.positions.append(position)
         self._clauses.append([
             (self._terms.setdefault(part.atom, len(self._terms)), part.holds)
@@ -238,8 +238,8 @@ class _SliceClauses:
     def of(
         self, asked: npt.NDArray[np.bool_] | None
     ) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
-        """Where the clauses that are asked about stand; by clause, where its literals stand among
-        the terms, their negations, and `false`; and the numbers of these terms."""
+        """Returns the pool positions of the clauses in `asked`; for each clause the places of its
+        literals among the terms, their negations, and `false`; and the numbers of these terms."""
         chosen = [n for n, at in enumerate(self.positions) if asked is None or asked[at]]
         terms = sorted({number for n in chosen for number, _ in self._clauses[n]})
         place = {number: at for at, number in enumerate(terms)}
@@ -252,7 +252,7 @@ class _SliceClauses:
         return [self.positions[n] for n in chosen], clauses, terms
 
     def grounded(self, scope: BoundedSteps) -> list[list[Term]]:
-        """The terms for each choice of values; those of before are kept."""
+        """The terms for each choice of values; terms that are grounded already are reused."""
         choices = list(chosen_values(self.slice, scope.grounded.bounds))
         self._grounded = self._grounded or [[] for _ in choices]
         for chosen, known in zip(choices, self._grounded, strict=True):

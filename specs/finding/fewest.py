@@ -1,9 +1,9 @@
-"""The fewest candidates that, with what is given, every step keeps and the goals follow from.
+"""Chooses the fewest candidates that, with the given invariants, are inductive and imply the goals.
 
-A choice of candidates that does not do is refuted by a state that obeys it, and a step that breaks
-one of it, or a goal: then either that one is not chosen, or another is that keeps the state out.
-The cheapest choice that no such condition forbids is tried next; the first that no state refutes
-is the fewest that there are.
+A choice of candidates is refuted by a state that obeys it and a step that breaks a chosen
+candidate or a goal. Then either that candidate is not chosen, or another one that excludes the
+state is. The cheapest choice that no such condition forbids is tried next; the first choice that
+no state refutes is the smallest.
 
 Source of the idea: implicit hitting sets, E. Moreno-Centeno, R. M. Karp, The Implicit Hitting Set
 Approach, Operations Research 61, 2013.
@@ -34,14 +34,14 @@ ONE_MORE = 1_000
 
 
 class Fewest:
-    """The search for them, among candidates that steps keep all together."""
+    """The search for the fewest candidates, among candidates that are inductive together."""
 
     def __init__(
         self, scope: BoundedSteps, goals: Sequence[InvariantCandidate],
         offered: Sequence[InvariantCandidate], instances_of: InstancesOf,
     ) -> None:  # fmt: skip
-        # In a context of its own the answer hangs on the candidates alone, not on what the search
-        # for them had asked: the same where that goes on from a file.
+        # In a Z3 context of its own the answer depends on the candidates alone, not on earlier
+        # questions of the search for them: it is the same if that search was resumed from a file.
         self._scope = scope.apart()
         self._goals, self._offered, self._instances_of = goals, offered, instances_of
         self._pool = ClausePool(self._scope)
@@ -55,10 +55,10 @@ class Fewest:
         for one, name in zip(offered, self._chosen, strict=True):
             self._choice.add_soft(z3.Not(name), ONE_MORE + one.cost)
         self._because: dict[tuple[int, int | None], frozenset[int]] = {}
-        """By number of a goal or candidate, and of an instance: what sufficed for it."""
+        """By number of a goal or candidate, and of an instance: the candidates that sufficed."""
 
     def run(self, report: Callable[[str], None]) -> list[InvariantCandidate]:
-        """Raises AssertionError where not even all of them do."""
+        """Returns the fewest candidates. Raises AssertionError if not even all of them suffice."""
         while True:
             self._choice.check()
             model = self._choice.model()
@@ -70,7 +70,7 @@ class Fewest:
                 return [self._offered[place] for place in places]
 
     def needed_by(self) -> dict[int, set[int]]:
-        """By number of each of the fewest: of whom some step would not be kept without it."""
+        """By number of a chosen candidate: the candidates and goals whose proof uses it."""
         found: dict[int, set[int]] = {}
         for (number, _), core in self._because.items():
             for place in core:

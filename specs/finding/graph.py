@@ -1,7 +1,7 @@
 """Dependencies between the invariants of a proof: which ones each invariant's obligations use.
 
-By the solver's unsatisfiable cores, of each obligation for any number of brokers: one way to prove
-it, and of that way nothing can be left out.
+The edges come from the solver's unsatisfiable core of each obligation, for any number of brokers:
+a core is one way to prove the obligation, and no premise of it can be left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Needs = dict[str, set[str]]
 def who_needs_whom(
     proof: Proof, recorded: RecordedSystem, report: Report = lambda line: None
 ) -> Needs:
-    """By invariant or claim: the invariants that some obligation of it needs, itself left out."""
+    """By invariant or claim: the other invariants that some obligation of it needs."""
     found: Needs = {one.name: set() for one in proof.invariants}
 
     def note(step: str, invariant: str, needed: set[str]) -> None:
@@ -38,7 +38,7 @@ def who_needs_whom(
 
 
 def as_graph(needs: Mapping[str, set[str]]) -> nx.DiGraph:
-    """An edge from who needs to who is needed."""
+    """The graph with an edge from each invariant or claim to every invariant that it needs."""
     graph = nx.DiGraph()
     graph.add_nodes_from(sorted(needs))
     graph.add_edges_from((name, other) for name in sorted(needs) for other in sorted(needs[name]))
@@ -58,7 +58,7 @@ ROW, GAP, LETTER, MARGIN = 26, 70, 6.6, 16
 
 
 def svg(needs: Mapping[str, set[str]], title: str) -> str:
-    """A picture: the claims on the left, what they need to the right of them, by distance."""
+    """The graph as SVG: claims on the left, the invariants they need to the right, by distance."""
     graph = as_graph(needs)
     columns = _columns(graph)
     places: dict[str, tuple[float, float, float]] = {}

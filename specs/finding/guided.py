@@ -1,10 +1,10 @@
-"""Candidate invariants made from counterexamples to induction, to complete a part of a proof.
+"""Makes candidate invariants from counterexamples to induction, to complete a part of a proof.
 
-A state that obeys all that is known, and a step after which a goal does not hold, is one that no
-run reaches. What it has and no state has that was reached (`observed.ClauseGeneraliser`), over the
-variables of the goal and the step, are clauses that keep it out. Those that steps do not keep are
-left out together; where that leaves a goal open, the states that spoke against the clauses which
-would have kept it are made into clauses in turn.
+If a goal is an invariant, no run reaches a state from which a step breaks it. Clauses over the
+variables of the goal and the step exclude such a state: each denies facts that the state has and
+that no reached state has together (`observed.ClauseGeneraliser`). All clauses that steps do not
+keep are dropped together. If that leaves a goal open, new clauses are made against the states that
+refuted the clauses which would have kept the goal.
 
 Sources of the idea: W. Schultz, I. Dardik, S. Tripakis, Plain and Simple Inductive Invariant
 Inference for Distributed Protocols in TLA+ (Endive), FMCAD 2022; A. Goel, K. Sakallah, On Symmetry
@@ -64,7 +64,7 @@ NO_DEFINITIONS = Definitions(())
 
 
 class ClauseMaker:
-    """Makes clauses against states, over slices of the sorts concerned."""
+    """Makes clauses that exclude states, over slices of the sorts concerned."""
 
     def __init__(
         self, blocks: Sequence[StateRows], literals_of: Callable[[SliceVariables], list[Literal]],
@@ -77,14 +77,14 @@ class ClauseMaker:
         self._facts: set[Term] = set()
 
     def learn(self, rows: StateRows) -> None:
-        """Further states that were reached, which clauses of before had not been held against."""
+        """Adds reached states, against which earlier clauses were not checked."""
         self._looked_at.append(rows)
         for sample in self._samples.values():
             sample.learn(rows)
 
     @property
     def count(self) -> int:
-        """The literals of all slices and reasons so far."""
+        """The number of literals of all slices and reasons so far."""
         return len(self._facts)
 
     def literal(self, term: Term, holds: bool, cost: int) -> Literal:
@@ -92,8 +92,8 @@ class ClauseMaker:
         return Literal(term, holds, cost, self._definitions.written_out(term))
 
     def plain(self, sorts: Sequence[Sort]) -> Iterator[tuple[SliceVariables, tuple[Literal, ...]]]:
-        """What one literal says of one variable or none, and holds in all that was reached; of
-        fields that no other field indexes, where bounds make facts that are none beyond them."""
+        """Clauses of one literal, over one variable or none, that hold in all reached states. Omits
+        nested field lookups, where bounds cause facts that do not hold beyond them."""
         for one in (slice_over(()), *(slice_over((sort,)) for sort in sorts)):
             sample = SliceSample(self._looked_at, one, SAMPLED)
             for part in self._literals_of(one):
@@ -110,10 +110,10 @@ class ClauseMaker:
         state: State,
         level: int,
     ) -> Iterator[ClauseOfReason]:
-        """Clauses that the reason of a counterexample breaks, and nothing that was reached: of each
-        reason the plainest first.
+        """Clauses that the reason of a counterexample breaks and no reached state breaks, for each
+        reason the simplest first.
 
-        `level`: how far facts may be from the reason: see `_literals_of_slice`.
+        `level`: how far facts may be from the reason; see `_literals_of_slice`.
         """
         for reason in reasons(
             scope, goal, instance, state, lambda one: self._literals_of_slice(one, level)
@@ -159,14 +159,14 @@ class ClauseMaker:
 
 @dataclass(frozen=True)
 class ClauseOfReason:
-    """Some facts of a reason, by their positions, that no state has together."""
+    """Some facts of a reason, by their positions, that no reached state has together."""
 
     reason: ViolationReason
     parts: tuple[int, ...]
 
     @property
     def clause(self) -> tuple[SliceVariables, tuple[Literal, ...]]:
-        """It over its variables."""
+        """The clause over its variables."""
         return over_its_variables(
             self.reason.slice, [self.reason.facts[at].negated for at in self.parts]
         )
@@ -183,7 +183,7 @@ class _ToKeepOut:
 
 @dataclass(frozen=True)
 class GoalCounterexample:
-    """A goal that a step does not keep, or that what is known does not imply; the state before."""
+    """A goal that a step breaks or that the known facts do not imply, with the state before."""
 
     goal: InvariantCandidate
     instance: Instance | None
@@ -191,7 +191,7 @@ class GoalCounterexample:
 
 
 class GuidedSearch:
-    """One search: goals, and candidates made until every step keeps all of both."""
+    """One search: makes candidates until every step keeps all goals and candidates."""
 
     def __init__(
         self, scope: BoundedSteps, open_ones: Sequence[tuple[InvariantCandidate, Instance | None]],
@@ -209,21 +209,21 @@ class GuidedSearch:
     def look_within(
         self, scope: BoundedSteps, open_ones: Sequence[tuple[InvariantCandidate, Instance | None]]
     ) -> None:
-        """Goes on within another scope, with the candidates that there are."""
+        """Continues the search within another scope, with the current candidates."""
         self._scope, self._open = scope, list(open_ones)
         known, self.pool = self.pool.candidates, ClausePool(scope)
         self.pool.add(known)
         self._pairs: list[tuple[State, int]] = []
-        """Steps that do not keep some candidate: the state before, and the instance."""
+        """Steps that break some candidate: the state before, and the instance."""
         self._against_what: list[tuple[State, int]] = []
         """States against which clauses were made, and for which goal."""
         self._because: dict[tuple[int, int], frozenset[int]] = {}
-        """By candidate (or `OPEN`) and instance (or place among what is open): what it needs."""
+        """By candidate (or `OPEN`) and instance (or position among open goals): what it needs."""
         self._before = self._after = scope.rows([])
-        """Steps that do not keep some candidate, from states that break none that is left."""
+        """Steps that break some candidate, from states that break none of the remaining ones."""
 
     def run(self, until: Callable[[], bool]) -> tuple[list[int], list[GoalCounterexample]]:
-        """What steps keep, by place in the pool; and what is lost with no way out."""
+        """Returns the pool positions of the candidates that steps keep, and the goals lost."""
         if not self.pool.candidates:
             for slice_, clause in self._make.plain(_sorts(self._scope)):
                 self._add_candidate(slice_, clause)
@@ -472,8 +472,8 @@ class _RoundSolver:
     def after(
         self, instance: Instance, asked: Sequence[int], alive: npt.NDArray[np.bool_]
     ) -> Answer:  # fmt: skip
-        """A state that breaks none of the candidates alive, where a step breaks one that is asked
-        about."""
+        """A state that obeys all candidates alive and from which the instance breaks one of those
+        asked about."""
         named = self._named(np.flatnonzero(alive))
         after = [self._scope.after(instance, self._candidates[n]) for n in asked]
         self._solver.push()
@@ -486,7 +486,7 @@ class _RoundSolver:
     def failing(
         self, goal: InvariantCandidate, instance: Instance | None, alive: Sequence[int]
     ) -> Answer:  # fmt: skip
-        """The same, where a goal is broken; with little in it that is not blank."""
+        """The same for an instance that breaks a goal; as many cells as possible are blank."""
         named = self._named(alive)
         self._solver.push()
         self._solver.add(*self._scope.failing(instance, goal))

@@ -1,4 +1,4 @@
-"""Found invariants as text: a file that can be put into `specs/proofs` as it is."""
+"""Writes found invariants as a file that can be put into `specs/proofs` unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from specs.invariants import DERIVED, Definition, given_symbol
 
 
 class Notation:
-    """Terms of a system as the project writes them; `used` are the words and sorts that occur."""
+    """Writes terms in the project's notation; `used` are the words and sorts that occur."""
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -206,10 +206,10 @@ WAKES = 12
 
 
 def triggers_of(one: InvariantCandidate, nested: bool = False) -> list[tuple[Term, ...]]:
-    """The fewest terms of the clause that name all of its variables, in every way that there is.
+    """All smallest sets of terms of the clause that mention all of its variables.
 
-    A term that is looked up by another wakes a solver again and again: such are taken where no
-    others will do, or where `nested` asks for all. A variable that no term names is marked.
+    A nested lookup triggers a solver again and again: it is used only if no other term suffices,
+    or if `nested` asks for all terms. A variable that no term mentions gets a mark.
     """
     variables = {v.args[0]: v for v in one.slice.variables}
     gets = [term for literal in one.literals for term in _field_reads(literal.term)]
@@ -248,7 +248,7 @@ FILE = '''"""Invariants of {claim}, as `insync prove {claim} --find` found them.
 
 
 def as_file(found: InvariantSearchResult) -> str:
-    """What was found as a module for `specs/proofs`: `PROOF`, or `INVARIANTS` to
+    """The found invariants as a module for `specs/proofs`: `PROOF`, or `INVARIANTS` to
     join those that were given."""
     notation = Notation(found.recorded.system)
     written = []

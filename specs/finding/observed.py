@@ -1,7 +1,7 @@
 """Reached states within small bounds as columns, and the clauses that hold in all of them.
 
-The native engine visits the states. A row is a state with values for the variables of a slice; a
-literal is a column of bits, and a clause holds if no row lacks all of its literals.
+The native engine visits the states. A row is a state with values for the variables of a slice. A
+literal is a column of bits, and a clause holds if every row satisfies one of its literals.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Report = Callable[[str], None]
 
 
 class StateRows:
-    """States as a column a cell; terms over cells are evaluated for all of them at once."""
+    """States stored as one column for each cell; terms are evaluated in all states at once."""
 
     def __init__(
         self, grounded: Grounded, columns: Sequence[npt.NDArray[Any]], complete: bool = False,
@@ -38,19 +38,19 @@ class StateRows:
         self._memo: dict[Term, Any] = {}
 
     def thinned(self, most: int) -> StateRows:
-        """At most so many of the states, evenly spread."""
+        """At most `most` of the states, evenly spread."""
         if self.count <= most:
             return self
         some = np.linspace(0, self.count - 1, most).astype(np.int64)
         return StateRows(self.grounded, [column[some] for column in self.columns])
 
     def forget(self, most: int = 0) -> None:
-        """Clears the cache of evaluated terms, if it has more than so many."""
+        """Clears the cache of evaluated terms, if it has more than `most`."""
         if len(self._memo) > most:
             self._memo.clear()
 
     def of(self, term: Term) -> Any:
-        """A grounded term in every state."""
+        """The value of a grounded term in every state."""
         found = self._memo.get(term)
         if found is None:
             found = self._memo[term] = self._evaluate(term)
@@ -94,12 +94,12 @@ class StateRows:
         return StateRows(self.grounded, columns)
 
     def wide(self, value: Any) -> npt.NDArray[Any]:
-        """A value for every state, also where it is the same for all."""
+        """A value as an array with one entry for every state."""
         return value if isinstance(value, np.ndarray) else np.full(self.count, value)
 
 
 FURTHER = 12
-"""How many more states are reached than are looked at for all candidates at once."""
+"""Ratio of the states that are reached to those that are checked for all candidates at once."""
 
 
 def reached(
@@ -108,9 +108,9 @@ def reached(
 ) -> tuple[StateRows, StateRows]:  # fmt: skip
     """States that the native engine reaches, level by level: all, or up to `FURTHER` times `most`.
 
-    The first of the two has `most` of them or a `share` of that, of every level alike: the first
-    levels alone would say little of what comes late. The second has all; its columns are read when
-    asked for.
+    The first result is a random sample of at most `most` / `share` states from all levels, because
+    the first levels alone would show little of later states. The second has all states; its columns
+    are unpacked on demand.
     """
     from specs.native.kernel import kernel_of
     from specs.native.search import NativeSearch, SearchOptions
@@ -133,7 +133,7 @@ def reached(
 
 
 class _CellColumns(Sequence[npt.NDArray[Any]]):
-    """A column a cell, unpacked from the states' words when it is asked for."""
+    """One column for each cell, unpacked from the states' words on demand."""
 
     def __init__(self, grounded: Grounded, kernel: Any, words: npt.NDArray[np.uint64]) -> None:
         self._grounded, self._kernel, self._packed_words = grounded, kernel, words
@@ -156,7 +156,7 @@ class _CellColumns(Sequence[npt.NDArray[Any]]):
 
 
 def chosen_values(one: SliceVariables, bounds: Mapping[str, int]) -> Iterator[dict[str, Term]]:
-    """All values of a slice's variables; of two brokers only different ones, in both orders."""
+    """All combinations of values of a slice's variables within the bounds."""
     domains = [v.sort.domain(bounds) for v in one.variables]
     for values in itertools.product(*domains):
         yield {v.args[0]: t.const(code) for v, code in zip(one.variables, values, strict=True)}
@@ -176,9 +176,9 @@ LEARNED = 64
 
 
 def _different_choices(one: SliceVariables, grounded: Grounded) -> list[dict[str, Term]]:
-    """One choice of values of each orbit of brokers. A broker that a field names where runs begin,
-    as a field that is blank names the first, is no other's like: what is reached is not the same
-    of it."""
+    """One choice of values for each orbit of brokers. A broker that some field has as its initial
+    value, as a blank field has the first broker, forms an orbit alone: the reached states are not
+    symmetric in it."""
     named = {code for cell, code in zip(grounded.cells, grounded.initial, strict=True)
              if _is_broker(cell.field.sort)}  # fmt: skip
     return [chosen for chosen in chosen_values(one, grounded.bounds)
@@ -188,7 +188,7 @@ def _different_choices(one: SliceVariables, grounded: Grounded) -> list[dict[str
 def _is_first_of_its_orbit(
     one: SliceVariables, chosen: Mapping[str, Term], named: Collection[int]
 ) -> bool:
-    """Are brokers, but for `named`, in the order in which they are chosen?"""
+    """Do the brokers, except those in `named`, first occur in ascending order without gaps?"""
     codes = [chosen[v.args[0]].args[0] for v in one.variables if _is_broker(v.sort)]
     first = list(dict.fromkeys(code for code in codes if code and code not in named))
     others = (code for code in itertools.count(1) if code not in named)
@@ -218,12 +218,12 @@ class SliceSample:
         self._packed: dict[Term, list[npt.NDArray[np.uint8]]] = {}
 
     def learn(self, rows: StateRows) -> None:
-        """Further states that may refute a clause."""
+        """Adds states that may refute a clause."""
         self._looked_at.append(rows)
         self._choices.append(_different_choices(self._slice, rows.grounded))
 
     def columns(self, literals: Sequence[Literal]) -> tuple[list[Column], Column]:
-        """A column of each literal, and which of their bits are rows."""
+        """A column of bits for each literal, and a column that marks which bits are rows."""
         real = [self._packed_bits(rows, t.TRUE) for rows, _ in self._stretches]
         columns = [_packed_words(np.concatenate(self._column(one.atom))) for one in literals]
         return columns, _packed_words(np.concatenate(real))
@@ -244,7 +244,7 @@ class SliceSample:
         return found
 
     def refutes(self, clause: Sequence[Literal]) -> bool:
-        """Does one of many more states refute the clause? It joins the sample then."""
+        """Does a state outside the sample refute the clause? Such states then join the sample."""
         free = sorted(frozenset[str]().union(*(one.term.free for one in clause)))
         for rows, choices in zip(self._looked_at, self._choices, strict=True):
             different = {tuple(chosen[name] for name in free): chosen for chosen in choices}
@@ -274,21 +274,21 @@ def _packed_words(packed: npt.NDArray[np.uint8]) -> Column:
 
 
 OFFERED = 3
-"""Of each kind of step so many instances may be taken at one time, others the next."""
+"""Instances of each transition that may be taken at one time; the next time it is others."""
 
 STALE = 8
-"""Steps to where some walk has been, after which a walk goes on from elsewhere."""
+"""Steps to states visited before, after which a walk continues from another state."""
 
 TASTE = 6
-"""Steps after which a walk leaves other steps out, and likes others."""
+"""Steps after which a walk changes the transitions that it omits and those that it prefers."""
 
 
 def walked(grounded: Grounded, walks: int, length: int, seed: int, report: Report) -> StateRows:
-    """States along random walks, of larger bounds than can be explored; the first is the start.
+    """States along random walks, within larger bounds than can be explored; the first is initial.
 
-    Each walk leaves half of the steps out, and likes some of the others better: so that some
-    get far in what others seldom do. Where it comes to nothing new it goes on from a state that
-    was reached: of those that are alike in the fields without index each kind as often.
+    Each walk omits half of the transitions and prefers some of the others, so that some walks get
+    far with steps that are rare in others. A walk that finds no new state continues from a reached
+    state: states are grouped by their fields without index, and each group is equally likely.
     """
     random = np.random.default_rng(seed)
     by_kind: dict[str, list[Instance]] = {}
@@ -315,7 +315,7 @@ def walked(grounded: Grounded, walks: int, length: int, seed: int, report: Repor
                 for term in (*(c for c, _ in one.requires), *(c.fine for c in one.checks)):
                     possible &= rows.wide(rows.of(term)).astype(bool)
                 offered.append(one)
-                # A kind first, then one of its instances: else the many would crowd the few.
+                # A transition first, then an instance: else those with many instances would win.
                 chance.append(np.where(possible, taste * 8 + random.random(walks), -1))
         best, any_possible = np.argmax(chance, axis=0), np.max(chance, axis=0) >= 0
         states = states.copy()
@@ -364,10 +364,10 @@ the last."""
 
 
 class ClauseGeneraliser:
-    """Clauses that no row refutes and one state does: what that state has and no row has.
+    """Makes clauses that no row refutes and one state does: they deny facts only that state has.
 
-    Which literals of a state never come together is a covering of the rows: each row lacks one of
-    them. So the row that lacks the fewest says what the next literal is, one of these.
+    Literals of a state that never occur together cover the rows: each row lacks one of them. So
+    the next literal is chosen among those that the row with the fewest missing literals lacks.
     """
 
     def __init__(self, rows: npt.NDArray[np.bool_]) -> None:
@@ -382,8 +382,8 @@ class ClauseGeneraliser:
     def against(
         self, truth: npt.NDArray[np.bool_], literals: Sequence[Literal]
     ) -> Iterator[tuple[int, ...]]:
-        """The least sets of literals that are as in `truth` in no row, by their positions: the
-        plainest first, of few literals and few variables."""
+        """The minimal sets of literals that have the values in `truth` together in no row, by
+        position: the simplest first, with few literals and few variables."""
         if not len(truth):
             return
         same = self._rows == truth

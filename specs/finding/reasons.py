@@ -1,10 +1,10 @@
-"""The reason of a counterexample to induction: what of a state and a step breaks a goal.
+"""The reason of a counterexample to induction: the facts of a state and a step that break a goal.
 
-The step's guard and the goal after the step are read in that one state: of a conjunction that
-does not hold the parts that do not, of a quantifier a witness, of what the step writes the value
-that was written. What is left are facts about the state before. Each is said of the step's
-parameters, the goal's variables and the witnesses, where equal values are one variable. No state
-that is reached has all of these facts, if the goal is an invariant.
+The step's guard and the goal after the step are evaluated in that one state. A false conjunction is
+reduced to its false parts, a quantifier to a witness, and a written field to the written value.
+What remains are facts about the state before, over the step's parameters, the goal's variables and
+the witnesses; equal values are one variable. If the goal is an invariant, no reached state has all
+of these facts.
 
 Source of the idea: E. W. Dijkstra's weakest precondition, along one path; W. Schultz et al.,
 Scalable, Interpretable Distributed Protocol Verification by Inductive Proof Slicing, 2024.
@@ -40,7 +40,7 @@ MOST = 6
 
 @dataclass(frozen=True)
 class ViolationReason:
-    """Facts over the variables of a slice, each as it is in the counterexample."""
+    """Facts over the variables of a slice, each with its truth in the counterexample."""
 
     slice: SliceVariables
     facts: tuple[Literal, ...]
@@ -48,7 +48,7 @@ class ViolationReason:
 
 @dataclass
 class _FactSet:
-    """What was found so far: atoms with their truth, and quantifiers that say nothing of one."""
+    """The facts found so far: atoms with their truth, and quantifiers without a witness."""
 
     atoms: dict[Term, bool] = field(default_factory=dict)
     of_all: list[tuple[Term, bool]] = field(default_factory=list)
@@ -58,9 +58,9 @@ def reasons(
     scope: BoundedSteps, goal: InvariantCandidate, instance: Instance | None, state: State,
     defined: Callable[[SliceVariables], Sequence[Literal]],
 ) -> Iterator[ViolationReason]:  # fmt: skip
-    """Why the goal does not hold after the instance (or in the state itself, without one).
+    """Yields the reasons why the goal fails after the instance (without one, in the state itself).
 
-    `defined`: what definitions say of the variables of a slice.
+    `defined`: the literals of definitions over the variables of a slice.
     """
     reading = _Counterexample(scope, instance, state, defined)
     for part in _subgoals_of(goal):
@@ -77,7 +77,7 @@ def _subgoals_of(goal: InvariantCandidate) -> list[Subgoal]:
 
 
 class _Opaque(Exception):
-    """A term of which no fact can be made."""
+    """Raised for a term that cannot be turned into a fact."""
 
 
 class _Counterexample:
@@ -107,7 +107,7 @@ class _Counterexample:
         return rows.wide(rows.of(grounded))[0]
 
     def failing(self, part: Subgoal) -> list[Values]:
-        """Values for which the part does not hold: those first that the step mentions."""
+        """Values for which the part does not hold, those that the step mentions first."""
         taken = {(sort.name, self._parameters[name]) for name, sort in self._sorts.items()}
         found: list[tuple[int, int, Values]] = []
         bounds = self._scope.grounded.bounds
@@ -121,7 +121,7 @@ class _Counterexample:
         return [values for _, _, values in sorted(found, key=lambda one: one[:2])[:WAYS]]
 
     def reason(self, part: Subgoal, values: Values) -> ViolationReason | None:
-        """All facts that together break the part for these values."""
+        """The facts that together break the part for these values."""
         self._values = {**self._parameters, **values}
         self._kinds = {**self._sorts, **{v.args[0]: v.sort for v in part.variables}}
         self._facts = _FactSet()

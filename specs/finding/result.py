@@ -14,7 +14,7 @@ from specs.verdict import Verdict
 
 @dataclass
 class InvariantSearchResult:
-    """What became of the search: `proof` has the invariants found beside those that were given."""
+    """The result of a search: `proof` has the given invariants and those that were found."""
 
     proof: Proof
     recorded: RecordedSystem
@@ -39,5 +39,5 @@ class InvariantSearchResult:
 
     @property
     def verdict(self) -> Verdict:
-        """Holds where the proof for any number of brokers went through; else unknown."""
+        """`holds` if the proof for any number of brokers succeeded, else `unknown`."""
         return Verdict.UNKNOWN if self.result is None else self.result.verdict

@@ -1,11 +1,11 @@
-"""From a claim to invariants that prove it: candidates, the inductive ones, the fewest of these.
+"""Searches invariants that prove a claim: candidates, the inductive ones, the fewest of these.
 
-What is to be kept is given: most of a proof, or the parts of the claim alone. A state that obeys
-all of it, and a step that breaks some of it, are a counterexample to induction: clauses that it
-breaks, and no state that was reached within small bounds or by random walks of three brokers, are
-candidates (`guided`). Of those that all steps keep: the fewest that suffice (`houdini`); and then
-the proof for any number of brokers. What that does not prove is left out, and the rest is asked
-again. Everything is in a fixed order, random choices are of a seed: one question has one answer.
+The goals are given: most of a proof, or the parts of the claim alone. A state that obeys all goals,
+and a step that breaks one, are a counterexample to induction. Clauses that it breaks are candidates
+if no state reached within small bounds, or by random walks of three brokers, breaks them
+(`guided`). Of the candidates that all steps keep, the fewest that suffice are chosen (`fewest`) and
+proved for any number of brokers. What cannot be proved is dropped, and the search repeats. The
+order is fixed and random choices use a seed, so that one question has one answer.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ against all that were reached."""
 
 @dataclass(frozen=True)
 class Effort:
-    """How far to look: states reached, random walks beyond the bounds, and for how long."""
+    """The limits of a search: states reached, random walks beyond the bounds, and the time."""
 
     states: int = 250_000
     seconds: float = 3600.0
@@ -76,9 +76,9 @@ def find_invariants(
 ) -> InvariantSearchResult:
     """Searches the invariants that a proof lacks; with none given, from the claim alone.
 
-    `resume` names a file where the candidates that are left are kept after each round, and from
-    which a search of the same question goes on. Raises ProtocolError where it is of another.
-    Z3 looks; what it proves in the end is asked of the other `solvers`, too.
+    `resume` names a file that keeps the solvers' answers after each round, so that a search of the
+    same question can resume. Raises ProtocolError if the file belongs to another question.
+    Z3 does the search; the other `solvers` check the final proof, too.
     """
     found = _InvariantSearch(proof, recorded, effort, report, resume).run()
     others = [one for one in solvers if one != "z3"]
@@ -103,13 +103,13 @@ def _ask_also(
 
 
 def small(recorded: RecordedSystem) -> dict[str, int]:
-    """Two brokers, and every other size up to two at least."""
+    """Bounds with two brokers and every other size at least two."""
     bounds = {name: max(size, 2) for name, size in recorded.system.limits({}).items()}
     return {**bounds, "brokers": 2}
 
 
 def larger(recorded: RecordedSystem, beyond: int) -> dict[str, int]:
-    """Three brokers, and every other size so far beyond what is explored by default."""
+    """Bounds with three brokers and every other size `beyond` its default."""
     bounds = {name: size + beyond for name, size in recorded.system.limits({}).items()}
     return {**bounds, "brokers": 3}
 
@@ -367,7 +367,7 @@ def _conjuncts(term: Term) -> list[Term]:
 
 
 def all_fields(recorded: RecordedSystem) -> list[Term]:
-    """Terms that read every field, so that no ghost is left out."""
+    """Terms that read every field, so that grounding leaves no ghost out."""
     found = []
     for leaf in recorded.fields.values():
         if leaf.budget is None:
@@ -384,7 +384,7 @@ def as_invariant(
     one: InvariantCandidate, name: str, recorded: RecordedSystem, by_triggers: bool = False,
     nested: bool = False,
 ) -> Invariant:  # fmt: skip
-    """A candidate as an invariant; with triggers, where the proof that it joins has them."""
+    """A candidate as an invariant; with triggers if `by_triggers`, as in the proof that it joins."""
     sentence = sentence_of(one, recorded)
     if one.whole is not None:
         whole = one.whole
@@ -408,7 +408,7 @@ def as_invariant(
 
 
 def sentence_of(one: InvariantCandidate, recorded: RecordedSystem) -> str:
-    """What a candidate says, in the notation of fields."""
+    """A candidate as text, in the notation of fields."""
     if one.whole is not None:
         return f"a part of the claim: {Notation(recorded.system).text(one.whole, {})}"
     notation = Notation(recorded.system)

@@ -1,4 +1,4 @@
-"""Literals from which invariants are built: conditions of steps and claims, generalised.
+"""Makes the literals of candidate invariants by generalising the conditions of steps and claims.
 
 Provenance: two numbers are compared only if some guard or claim compares their fields, some write
 copies the one into the other (over two fields between), or one step raises both. An index is a
@@ -28,7 +28,7 @@ REACH = 3
 
 @dataclass(frozen=True)
 class Literal:
-    """A Bool term over the variables of a slice, or its negation; `cost` prefers plain ones."""
+    """A Bool term over the variables of a slice, or its negation; `cost` is low for simple ones."""
 
     term: Term
     holds: bool
@@ -38,7 +38,7 @@ class Literal:
 
     @property
     def atom(self) -> Term:
-        """What can be evaluated in a state, whether it should hold or not."""
+        """The term that can be evaluated in a state, without the negation."""
         return self.term if self.meaning is None else self.meaning
 
     @property
@@ -53,13 +53,13 @@ class Literal:
 
     @property
     def negated(self) -> Literal:
-        """The opposite."""
+        """The negated literal."""
         return Literal(self.term, not self.holds, self.cost, self.meaning)
 
 
 @dataclass(frozen=True)
 class SliceVariables:
-    """Variables of which clauses speak: `b` and `e`, a broker and an epoch."""
+    """The variables of clauses, such as `b` and `e`, a broker and an epoch."""
 
     variables: tuple[Term, ...]
 
@@ -81,7 +81,7 @@ class _Path:
 
 
 class Provenance:
-    """Which fields say something of which others, as steps and claims were recorded."""
+    """The relations between fields in the recorded steps and claims."""
 
     def __init__(self, recorded: RecordedSystem, also: Iterable[Term]) -> None:
         self._near: dict[str, set[str]] = {name: set() for name in recorded.fields}
@@ -98,7 +98,7 @@ class Provenance:
         self._beside = {name: self._reachable_fields(name) for name in self._near}
 
     def related(self, one: str, other: str) -> bool:
-        """Do steps copy one into the other, compare them, or raise them together?"""
+        """Do steps or claims copy one field into the other, compare them, or raise them together?"""
         return other in self._beside[one]
 
     def may_index(self, name: str, field: Field, position: int) -> bool:
@@ -204,7 +204,7 @@ class Vocabulary:
         self.provenance = Provenance(recorded, also)
 
     def literals(self, one: SliceVariables) -> list[Literal]:
-        """Every literal over the variables of the slice, the plain ones first."""
+        """Every literal over the variables of the slice, the simple ones first."""
         plain = list(self._paths(one))
         nested = [*plain, *self._nested(one, plain)]
         found: dict[Term, int] = {}
@@ -325,7 +325,7 @@ class Definitions:
         self._by_symbol = {one.symbol: one for one in definitions}
 
     def literals(self, one: SliceVariables) -> list[Literal]:
-        """What the definitions say of a slice's variables."""
+        """The definitions applied to a slice's variables."""
         found = []
         for symbol, defined in self._by_symbol.items():
             choices = [[v for v in one.variables if v.sort.name == sort.name]
@@ -336,8 +336,8 @@ class Definitions:
         return found
 
     def of_fields(self) -> tuple[SolverHint, ...]:
-        """What definitions say of values that fields have, and fields of some value of each sort:
-        for a solver to have in mind where it does not think of them by itself."""
+        """Hints: the definitions applied to values of fields, and to fields of some value of each
+        sort, for a solver that does not instantiate them by itself."""
         hints = [SolverHint(lambda now, **given: self._of_some_values())]
         for symbol, defined in self._by_symbol.items():
             first, *rest = defined.over
@@ -411,7 +411,7 @@ class Definitions:
 
 
 def slice_over(sorts: Sequence[Sort]) -> SliceVariables:
-    """A variable for each of the sorts, by its first letter; a second one of a letter is `e2`."""
+    """A variable for each sort, named by its first letter; the second with a letter is `e2`."""
     names: list[str] = []
     for sort in sorts:
         first = sort.name.split()[-1][0]
@@ -421,8 +421,8 @@ def slice_over(sorts: Sequence[Sort]) -> SliceVariables:
 
 
 def made_again(term: Term) -> Term:
-    """A term whose variables were literal_as, in the form that the same term has everywhere: of
-    numbers `x - 1 < y` is no other than `x <= y`."""
+    """A term whose variables were replaced, in normal form: for numbers `x - 1 < y` becomes
+    `x <= y`."""
     made: dict[str, Callable[..., Term]] = {
         "eq": t.eq, "lt": t.lt, "le": t.le, "not": t.not_, "and": t.and_, "or": t.or_}  # fmt: skip
     if term.op not in made:
@@ -438,7 +438,7 @@ def made_again(term: Term) -> Term:
 def over_its_variables(
     one: SliceVariables, clause: Sequence[Literal]
 ) -> tuple[SliceVariables, tuple[Literal, ...]]:
-    """A clause over no more variables than it has, named as they are in a slice of them alone."""
+    """A clause over only the variables that it uses, renamed as in a slice of these alone."""
     used = frozenset[str]().union(*(part.term.free for part in clause))
     before = [v for v in one.variables if v.args[0] in used]
     made = slice_over([v.sort for v in before])
@@ -449,8 +449,8 @@ def over_its_variables(
 
 
 def of_values(clause: Sequence[Literal]) -> Sequence[Literal]:
-    """A clause about a variable that has the value of a term, said of that value itself: of
-    `replica.epoch[b]`, not of every epoch that is `replica.epoch[b]`."""
+    """A clause with a variable replaced by the term that it equals: it is about
+    `replica.epoch[b]`, not about every epoch that equals `replica.epoch[b]`."""
     for part in clause:
         if part.holds or part.term.op != "eq":
             continue
