@@ -1,4 +1,4 @@
-"""Recorded terms compiled to code or formulas: one lowering for each target.
+"""Compiles recorded terms to code or formulas: one lowering for each target.
 
     enumerated, grounding   fields as cells, quantifiers unrolled; what machine code and Python are
                             made of (`frozen`: cells that never change; `packing`: 64-bit words;
@@ -10,6 +10,6 @@
                             (`CompiledEvaluator` for the page, `specs/partial` for replays)
     z3_code                 formulas of Z3 over uninterpreted functions, for any number of brokers
 
-`model/language/evaluate.py` says what a term means and is what all of them are held to. Beside them
-stands `specs/tla` (TLA+).
+`model/language/evaluate.py` defines what a term means; all lowerings are tested against it.
+`specs/tla` writes TLA+ from the same terms.
 """

@@ -1,6 +1,6 @@
-"""Fields as cells, terms as terms over cells: what every executable lowering turns into code.
+"""Turns fields into cells and terms into terms over cells, for every executable lowering.
 
-Quantifiers are unrolled, an index that is not a literal becomes a chain of if-then-else over the
+Quantifiers are unrolled; an index that is not a literal becomes a chain of if-then-else over the
 index's domain.
 """
 
@@ -67,7 +67,7 @@ class BoundedCells:
         return self._cell_at[name, index]
 
     def cell_after(self, cell: Cell) -> Term:
-        """The same leaf after a step: numbered behind all cells of the state before it."""
+        """The same leaf after a step; its number follows those of all cells of the state before."""
         return t.cell(len(self.cells) + cell.number, cell.name + t.AFTER, cell.field.sort)
 
     # -- terms ------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""Cells that keep their initial value in every reachable state, and instances that never fire.
+"""Finds cells with their initial value in every reachable state, and instances that never fire.
 
 A least fixpoint: assume that every cell keeps its initial value, simplify all guards and writes
 under that assumption, and drop the assumption for each cell that some possible instance may give
-another value. What is still assumed at the end holds in every reachable state (induction over the
+another value. The assumptions left at the end hold in every reachable state (induction over the
 steps of a run), so that a lowering may leave those cells out.
 """
 
@@ -20,7 +20,7 @@ from specs.lowering.instances import Instance, SuccessorCheck
 
 @dataclass
 class SimplifiedInstance:
-    """An instance after simplification; `requires` holds what can still fail."""
+    """An instance after simplification; `requires` has the requirements that can still fail."""
 
     instance: Instance
     requires: list[tuple[Term, int]]
@@ -44,7 +44,7 @@ class SimplifiedInstance:
 
 
 class CellSubstitution:
-    """Terms with some cells replaced by their values, simplified on the way."""
+    """Replaces some cells in terms by their values, and simplifies the terms."""
 
     def __init__(self, values: dict[int, int]) -> None:
         self._values = values
@@ -98,7 +98,7 @@ class ConstantCells:
     """`values`: cell number -> the code that it always has. `kept`: every instance, simplified.
 
     `claims` are simplified too. An instance whose guard became false keeps the requirements up to
-    the false one, so that its reason is still seen to refuse.
+    the false one, so that refusal coverage still counts its reason.
     """
 
     def __init__(self, grounded: Grounded) -> None:

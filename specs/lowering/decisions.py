@@ -1,8 +1,8 @@
 """The decision tree of all guards, shared by the lowerings that make code.
 
-Instances whose guards begin alike share the test; a node remembers which reasons refuse where its
-condition fails. Terms that several places need are kept once, in the innermost node from which all
-their uses hang.
+Instances whose guards begin with the same conditions share the tests. A node records the reasons
+that refuse if its condition fails. A term that several places need is computed once, in the
+innermost node that contains all of its uses.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ One = TypeVar("One", bound=Guarded)
 
 
 def is_cheap(term: Term) -> bool:
-    """Cheaper to compute again than to keep in a local."""
+    """Is the term cheaper to compute again than to keep in a local?"""
     if term.op in ("const", "cell"):
         return True
     if term.op == "not":
@@ -47,7 +47,7 @@ def is_cheap(term: Term) -> bool:
 
 @dataclass
 class DecisionBlock(Generic[One]):
-    """A node of the tree: what happens once its condition holds."""
+    """A node of the tree: the tests and successors that follow if its condition holds."""
 
     path: Path = ()
     children: dict[Term, DecisionBlock[One]] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class DecisionBlock(Generic[One]):
 def decision_tree(instances: Sequence[One], mark_first: bool = False) -> DecisionBlock[One]:
     """The tree of all guards, in the order of the instances.
 
-    A guard that is false from its first condition is the parameters' doing, unless `mark_first`.
+    A guard whose first condition is FALSE by its parameters marks no reason, unless `mark_first`.
     """
     root: DecisionBlock[One] = DecisionBlock()
     for instance in instances:
@@ -103,7 +103,7 @@ def place_locals(
     extra: Mapping[Path, Sequence[Term]] | None = None,
     cheap: Callable[[Term], bool] = is_cheap,
 ) -> None:
-    """Finds the terms worth a local, and the innermost block from which all their uses hang."""
+    """Finds the terms worth a local, and the innermost block that contains all of their uses."""
     uses: dict[Term, tuple[Path, bool]] = {}  # the innermost block of all uses; are there several?
     by_path: dict[Path, DecisionBlock[One]] = {}
 

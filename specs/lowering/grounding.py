@@ -1,7 +1,7 @@
-"""Grounding within bounds: every field becomes cells, every transition its instances.
+"""Grounds a system within bounds: every field becomes cells, every transition its instances.
 
-Parameters take every value of their sorts; what remains of guards and writes are terms over
-`cell`s only (`enumerated`), with a check wherever a value could leave its domain.
+Parameters take every value of their sorts. Guards and writes become terms over `cell`s only
+(`enumerated`), with a check wherever a value could leave its domain.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MOST_MADE = 4096
 class Grounded(BoundedCells):
     """A recorded system with concrete bounds.
 
-    `cells` are the leaves; `instances` the steps with their parameters chosen; `reasons` numbers
+    `cells` are the leaves; `instances` are the steps with chosen parameters; `reasons` numbers
     every (transition, reason) pair; `claims` are over cells; `initial` is the code of every cell.
     A claim about steps is over two copies of the cells: see `cell_after`.
     Ghosts that neither a claim nor a term of `also` depends on are left out.
@@ -90,7 +90,7 @@ class Grounded(BoundedCells):
         return self.recorded.claim(claim)[0].is_about_steps
 
     def fair_instances(self, claim: str) -> list[int]:
-        """The numbers of the instances that an `eventually` treats fairly; none of other claims."""
+        """The numbers of the instances that an `eventually` treats fairly; else none."""
         fair = self.recorded.claim(claim)[0].fair
         return [one.number for one in self.instances if one.step.transition.name in fair]
 

@@ -22,7 +22,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The leaf as a path a person reads: the set's element is in the last brackets."""
+        """The leaf as a readable path: an element of a set is in the last brackets."""
         return self.field.name + "".join(
             f"[{sort.show(i)}]" for sort, i in zip(self.field.dims, self.index, strict=True)
         )
@@ -30,7 +30,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class SuccessorCheck:
-    """What must hold of a successor before it is one: else it is beyond a bound, or impossible."""
+    """A condition on a successor; if it fails, the successor is beyond a bound, or impossible."""
 
     fine: Term
     bound: str | None

@@ -1,4 +1,4 @@
-"""Intervals of number terms, to see which writes need no domain check."""
+"""Computes intervals of number terms, to find the writes that need no domain check."""
 
 from __future__ import annotations
 

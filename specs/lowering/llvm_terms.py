@@ -1,4 +1,4 @@
-"""Terms over cells as LLVM instructions; a layout says where each cell's value comes from."""
+"""Writes terms over cells as LLVM instructions; a layout defines how each cell's value is read."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ LANES = 16
 class TermWriter:
     """Instructions of one function, in order, and the names of the values computed so far.
 
-    `number` is the LLVM type of every value that is no Bool (those are i1). A layout gives `cell`.
-    With several `lanes` every value is a vector: that of one state in each lane.
+    `number` is the LLVM type of all values except Bools, which are i1. A layout implements `cell`.
+    With several `lanes` every value is a vector with the value for one state in each lane.
     """
 
     number = "i32"
@@ -25,7 +25,7 @@ class TermWriter:
         self._next = 0
 
     def kind(self, scalar: str) -> str:
-        """The LLVM type of a value that is a `scalar` in every lane."""
+        """The LLVM type of a value of type `scalar` in every lane."""
         return scalar if self.lanes == 1 else f"<{self.lanes} x {scalar}>"
 
     def literal(self, scalar: str, value: int) -> str:

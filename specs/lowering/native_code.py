@@ -7,13 +7,13 @@ Four functions over packed states (see `packing`), all pointers distinct:
     judge_step(state, after)  -> bit i is the truth of claim i
     possible(state, bits)     -> bit i of `bits` is the truth of the guard of fair instance i
 
-The first two take several states at once, one after the other: of `expand` the first `number` count
-(at most `LANES`), of `judge` all `LANES`; `LANES` states must be readable. The bit of a claim about
-steps is 0 where states are judged, and the other way round.
+The first two take several consecutive states at once: `expand` uses the first `number` (at most
+`LANES`), `judge` uses all `LANES`; `LANES` states must be readable. `judge` leaves the bit of a
+claim about steps 0, and `judge_step` the bit of a claim about states.
 
 Successors are appended to the planes of `out` from position `begin` to `end`: word w of successor n
-lies at `out[w * row + n]`, and `out[words * row + n]` has the number of the state that it comes
-from, if `first` is that of the first state. A call may overwrite up to `LANES` places past `end`. A
+is at `out[w * row + n]`, and `out[words * row + n]` has the number of its predecessor, where
+`first` is the number of the first state. A call may overwrite up to `LANES` places past `end`. A
 row must therefore have room for `BLOCK` successors plus those of one more call.
 
 `fired` counts by instance, `refused` marks by reason, `pruned` counts by bound and, in its last
@@ -38,7 +38,7 @@ BLOCK = 512
 
 
 class NativeCode:
-    """The IR text of a grounded system, and how to read what it answers.
+    """The IR text of a grounded system, and how to read its results.
 
     `claims` are in the order of `judge`'s bits (at most 63); `bounds` in the order of `pruned`;
     `fair` are the instances that some `eventually` treats fairly, in the order of their bits.
@@ -63,8 +63,8 @@ class NativeCode:
 
     @property
     def row(self) -> int:
-        """Places of one plane of successors: never a multiple of 64, so that planes do not meet in
-        one set of a cache."""
+        """The length of one plane of successors: never a multiple of 64, so that planes do not
+        compete for one cache set."""
         needed = BLOCK + LANES * (self.most_successors + 1)
         return (needed + 63) // 64 * 64 + 8
 

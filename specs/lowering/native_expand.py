@@ -1,8 +1,8 @@
-"""Successors as LLVM IR: one tree of all guards, evaluated for several states at once.
+"""Writes successors as LLVM IR: one tree of all guards, evaluated for several states at once.
 
-Every lane has one state. A condition is judged in all lanes at once, and a branch is entered as
-soon as some lane needs it; a mask disables the other lanes inside. Branches that depend on one
-state alone are mispredicted by the processor; here sixteen states share each branch.
+Every lane has one state. A condition is evaluated in all lanes at once, and a branch is entered as
+soon as some lane needs it; a mask disables the other lanes inside. The processor mispredicts
+branches that depend on one state alone; here sixteen states share each branch.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ COMPRESS = (
 
 @dataclass(frozen=True)
 class Impossible:
-    """A check that a successor must pass: what the kernel's negative answers mean."""
+    """A check that a successor must pass; a negative answer of the kernel means that it failed."""
 
     label: str
     check: SuccessorCheck
 
 
 def is_free(term: Term) -> bool:
-    """Literals are written where they are used; all else is worth keeping."""
+    """Is the term a literal, written where it is used? All other terms are worth a local."""
     return term.op == "const"
 
 

@@ -1,4 +1,4 @@
-"""Terms over packed states: cells are shifted out of words, and written back into them."""
+"""Writes terms over packed states: shifts cells out of words, and writes them back."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class PackedWriter(TermWriter):
         self.words_after = [f"%a{word}" for word in range(packing.words)]
 
     def load_words(self, pointer: str = "%s") -> None:
-        """A state's words, read once: `%s` is the state, `%after` the one after a step.
+        """Reads a state's words once: `%s` is the state, `%after` the one after a step.
 
-        With lanes, as many states lie one after the other, and all of them are read.
+        With lanes, reads as many consecutive states.
         """
         names = self.words if pointer == "%s" else self.words_after
         if self.lanes > 1:
@@ -41,7 +41,7 @@ class PackedWriter(TermWriter):
             )
 
     def cell(self, number: int, is_bool: bool) -> str:
-        """Shifted out of its word, and masked."""
+        """A cell, shifted out of its word and masked."""
         cells = self.packing.grounded.cells
         words = self.words if number < len(cells) else self.words_after
         number %= len(cells)

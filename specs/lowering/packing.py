@@ -1,8 +1,8 @@
-"""States packed into 64-bit words: the place of each cell of an enumerated state.
+"""Packs states into 64-bit words: the place of each cell of an enumerated state.
 
-A cell takes as many bits as its domain needs; none straddles two words, and a cell that no step
-ever changes takes none. The cells that belong to one broker alone lie together, in the same order
-for every broker, so that exchanging brokers moves whole blocks.
+A cell takes as many bits as its domain needs. No cell straddles two words, and a cell that no step
+changes takes no bits. The cells of one broker are adjacent, in the same order for every broker, so
+that exchanging brokers moves whole blocks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_WORDS = 64
 
 
 class TooWide(ProtocolError):
-    """A state does not fit the words that the kernel has."""
+    """Raised if a state does not fit into the kernel's words."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
-"""Generated Python: the lowering that the others are tested against.
+"""Generates Python: the lowering against which the others are tested.
 
 A state is `bytes` (one byte a cell, the code less the domain's least) where every domain has at
 most 256 values, else a tuple of ints. The guards of all instances are merged into one decision
 tree, shared sub-terms become locals of the innermost block that needs them, and each branch not
-taken marks the reason that refused. So one call gives successors, coverage and refusal coverage.
+taken marks the reason that refused. One call returns successors, coverage and refusal coverage.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ class PackedTerms(PythonTerms):
         self.kept: dict[Term, str] = {}
 
     def of(self, term: Term) -> str:
-        """The source of a term, by the locals of this place."""
+        """The source of a term, with the locals that are available at this place."""
         return self.expression(term, {}, self.kept)
 
     def read(self, term: Term, names: Names, kept: Kept) -> str:
-        """A cell; quantifiers and bounds are gone from a grounded term."""
+        """The source of a cell; a grounded term has no quantifiers and bounds."""
         assert term.op == "cell", term.op
         number = term.args[0]
         low = self.low[number]
         return f"c{number}" if low == 0 else f"(c{number}{low:+d})"
 
     def comparison(self, symbol: str, left: Term, right: Term, names: Names, kept: Kept) -> str:
-        """A cell is compared with a literal as it is stored."""
+        """The source of a comparison; a cell is compared with a literal in its stored form."""
         if left.op == "cell" and right.op == "const" and left.sort is not BOOL:
             return f"c{left.args[0]} {symbol} {right.args[0] - self.low[left.args[0]]}"
         if right.op == "cell" and left.op == "const" and right.sort is not BOOL:
@@ -108,7 +108,7 @@ class PythonCode:
 
     @cached_property
     def successors(self) -> Callable[..., list[tuple[int, State]]]:
-        """Made when it is first asked for: who only replays a run needs single steps alone."""
+        """The successor function, compiled at the first use: replaying a run needs steps only."""
         made: Callable[..., list[tuple[int, State]]] = self._compile(self.source, "successors")
         return made
 

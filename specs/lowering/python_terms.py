@@ -1,10 +1,10 @@
-"""Lowers terms to Python, however states are stored.
+"""Lowers terms to Python for several ways of storing states.
 
-`PythonTerms` writes what all share. Subclasses differ in how a state is stored:
+`PythonTerms` has the common part. Subclasses differ in how a state is stored:
 
     python_code.PackedTerms   one byte a cell, for exploration within bounds: a search hashes and
                               keeps every state
-    SparseTerms               dicts of what is not blank, without bounds: a replay changes one state
+    SparseTerms               dicts of non-blank cells, without bounds: a replay changes one state
                               in place (`specs/partial`), and a page asks about one state
                               (`CompiledEvaluator`)
 """
@@ -31,14 +31,14 @@ _SYMBOL = {"eq": "==", "lt": "<", "le": "<="}
 
 
 class PythonTerms(ABC):
-    """Makes the source of terms. A kind of storage says how a cell or a field is read."""
+    """Makes the source of terms. Subclasses define how a cell or a field is read."""
 
     @abstractmethod
     def read(self, term: Term, names: Names, kept: Kept) -> str:
         """The source of a `cell` or `get`, a `bound` or a quantifier: what depends on storage."""
 
     def expression(self, term: Term, names: Names, kept: Kept) -> str:
-        """The source of a term; `names` has its variables, `kept` what is computed already."""
+        """The source of a term; `names` has its variables, `kept` the terms computed already."""
         if term in kept:
             return kept[term]
 
@@ -145,7 +145,7 @@ class SparseTerms(PythonTerms):
 
 
 def limited(sort: Sort, twin: Evaluator) -> range | None:
-    """All values of a sort that has a last one."""
+    """All values of a sort that has a greatest value; None for any other sort."""
     bottom, top = twin.ends(sort)
     return None if top is None else range(bottom, top + 1)
 
@@ -170,7 +170,7 @@ def _candidates_of(
 
 
 def equal_to(condition: Term, variable: Term) -> Term | None:
-    """e, if the condition is or has a part `variable = e`, and e does not depend on it."""
+    """e, if the condition is or has a part `variable = e`, and e does not read the variable."""
     parts = condition.args if condition.op == "and" else (condition,)
     for part in parts:
         if part.op == "eq":
@@ -182,10 +182,10 @@ def equal_to(condition: Term, variable: Term) -> Term | None:
 
 
 class CompiledEvaluator(Evaluator):
-    """An Evaluator that compiles a term when it is first asked for it: the page's.
+    """An Evaluator that compiles each term at its first use; the page uses it.
 
-    The plain one is too slow for a page: the choices of `topics` with five brokers, along 60 steps,
-    take it 150 ms at the median and 1.0 s at most; 28 ms and 0.5 s compiled.
+    The plain Evaluator is too slow for a page: the choices of `topics` with five brokers, along 60
+    steps, take 150 ms at the median and 1.0 s at most; compiled, 28 ms and 0.5 s.
     """
 
     def __init__(self, recorded: RecordedSystem, bounds: Mapping[str, int]) -> None:

@@ -1,8 +1,8 @@
-"""Symmetry over brokers: one representative of all states that differ by broker ids only.
+"""Symmetry over brokers: one representative for all states that differ in broker ids only.
 
-`model/language/symmetry.py` says where it is sound. `canonical_text` is the IR that turns a packed
-state into the least of its orbit. Exact: the blocks of single brokers are sorted by what they hold,
-and only where two hold the same are all orders tried.
+`model/language/symmetry.py` defines where it is sound. `canonical_text` is the IR that turns a
+packed state into the least of its orbit. It is exact: the brokers' blocks are sorted by content,
+and if two blocks are equal, all of their orders are tried.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _brokers(grounded: Grounded) -> int:
 
 
 def renamed_cell(grounded: Grounded, number: int, names: Mapping[int, int]) -> int:
-    """The cell that holds, after the renaming, what this cell held."""
+    """The cell that has, after the renaming, the content of this cell."""
     cell = grounded.cells[number]
     index = tuple(
         names[i] if is_broker_like(sort) else i

@@ -67,7 +67,7 @@ def _families_with_none(recorded: RecordedSystem) -> set[str]:
 
 @dataclass
 class Parameters:
-    """Fresh constants for a step's parameters, and what is known of them."""
+    """Fresh constants for a step's parameters, and the facts known about them."""
 
     environment: dict[str, Any]
     facts: list[Any]
@@ -221,7 +221,7 @@ class Z3Code:
     def written(
         self, state: State, writes: Sequence[Write], environment: Environment
     ) -> dict[str, Function]:
-        """A state with writes applied, all of them reading the state before."""
+        """The state with writes applied; all writes read the state before."""
         new = dict(state)
         for write in writes:
             new[write.field] = self._write(write, new[write.field], state, environment)
@@ -319,7 +319,7 @@ def lower_grounded(
 ) -> Any:
     """A term over cells as a quantifier-free formula; broker values are integers here.
 
-    `context` is that of Z3 in which the cells are; none: that of the process.
+    `context` is the Z3 context of the cells; None is the context of the process.
     """
     found = memo.get(term)
     if found is None:

@@ -1,7 +1,7 @@
 """Calls that numba lacks: machine code by its address, and prefetching.
 
-A system's own code (see `specs.lowering.native_code`) is called by address, so that the loops know
-nothing of any system and their compiled form is kept on disk until they change.
+A system's own code (see `specs.lowering.native_code`) is called by address, so that the loops do
+not depend on the system and their compiled form can be cached on disk until they change.
 """
 
 # numba types these functions by what they are given.

@@ -1,8 +1,8 @@
 """Checkpoints of a search: whole levels on disk, named by everything that determines them.
 
-A folder holds `checkpoint.json` and one file of states that it names. Both are written under
-temporary names and renamed, the description last, so that the last good checkpoint stays whatever
-happens while the next one is written.
+A folder has `checkpoint.json` and one file of states that it names. Both are written under
+temporary names and renamed, `checkpoint.json` last, so that a crash during a write leaves the
+previous checkpoint intact.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ EVERY_SECONDS = 60.0
 
 
 class ResumableSearch(Protocol):
-    """What a search gives to a checkpoint and takes back: whole levels and their counts."""
+    """The part of a search that a checkpoint saves and restores: whole levels and their counts."""
 
     store: StateStore
     levels: list[Spans]
@@ -59,11 +59,11 @@ class Checkpoint:
             raise ProtocolError(f"{folder} is a file; name a folder for --checkpoint")
 
     def is_due(self) -> bool:
-        """Long enough since the last one."""
+        """Is the last checkpoint old enough to write the next one?"""
         return time.perf_counter() - self._saved > EVERY_SECONDS
 
     def identity(self) -> dict[str, Any]:
-        """What a search must share with a checkpoint to go on from it."""
+        """The properties that a search must share with a checkpoint to resume from it."""
         grounded = self.kernel.grounded
         recorded = grounded.recorded
         return {
@@ -139,9 +139,9 @@ class Checkpoint:
     # -- reading ----------------------------------------------------------------------------
 
     def load_into(self, search: ResumableSearch) -> bool:
-        """Brings a fresh search to where the checkpoint was; False if the folder has none.
+        """Restores the checkpoint into a fresh search; returns False if the folder has none.
 
-        Raises ProtocolError, naming both, for a checkpoint of anything else.
+        Raises ProtocolError, which names both, for a checkpoint of another search.
         """
         described = self.folder / DESCRIPTION
         if not described.exists():

@@ -1,8 +1,8 @@
-"""The cache of compiled loops of numba: a folder named by all source files that make them.
+"""The cache of numba's compiled loops: a folder named by a hash of all source files of the loops.
 
-Numba identifies a function by the file that defines it, but what it compiles has functions of other
-files inside: after a change of the hash function, say, in one file, the loops of another would
-still be taken from disk, and would look for states where none are.
+Numba identifies a function by the file that defines it, but compiled code contains functions of
+other files. After a change of the hash function in one file, for example, numba would still load
+the old loops of another file, which would look up states at wrong places.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Inner loops of exploration: expand, look up, insert. Numba compiles them once for all systems.
 
-States are expanded until there is a block of successors, and then the whole block is hashed, looked
-up and inserted: each of these steps is a short loop whose next rounds do not wait for the last.
+States are expanded until there is a block of successors; then the whole block is hashed, looked up
+and inserted. Each of these is a short loop whose iterations need not wait for the previous one.
 
 `code` are the addresses and sizes of a system's own code (`Kernel.addresses`), `tallies` its
 (fired, refused, pruned), `out` the planes of successors, all as in `specs.lowering.native_code`;

@@ -1,9 +1,9 @@
-"""Fingerprints instead of whole states: half the memory, and a reported chance to miss a state.
+"""Explores with fingerprints instead of whole states: half the memory, but it may miss a state.
 
-Only on request. The table keeps 64 bits of a state's hash and the states themselves are kept for
-two levels only. Two states with one fingerprint count as one, so that what was not found is
-`unknown`, with the probability that a state was missed; what was found is real, and its run is
-found again by an exact search.
+Only on request. The table keeps 64 bits of a state's hash, and the states themselves are kept for
+two levels only. Two states with the same fingerprint count as one, so that a claim that was not
+settled is `unknown`, with the probability that a state was missed. A broken claim is really broken:
+an exact search finds its run again.
 """
 
 # mypy: disable-error-code="no-untyped-call,untyped-decorator"
@@ -111,7 +111,7 @@ def _no_counts() -> NoReturn:
 
 
 def missed(states: int) -> float:
-    """At most this likely some two of so many states share 64 bits, were these evenly spread."""
+    """Upper bound of the probability that two of the states share 64 evenly distributed bits."""
     return min(1.0, states * (states - 1) / 2.0 / 2.0**64)
 
 
@@ -157,7 +157,7 @@ class FingerprintSearch:
         _refill(self.table, self.table.copy())
 
     def run(self) -> None:
-        """Until nothing is new, or there is a reason to stop; never complete."""
+        """Explores until no state is new or there is a reason to stop; never complete."""
         kernel = self.kernel
         self.began = time.perf_counter()
         mark = np.uint64(hash_of(kernel.words, self.here, 0) or 1)
@@ -263,7 +263,7 @@ class FingerprintSearch:
         )
 
     def result(self, seconds: float, setup: float) -> Exploration:
-        """What was found; nothing that was not found is more than unknown."""
+        """The result; a claim that was not settled is unknown."""
         kernel, total = self.kernel, self.total
         fired, refused, pruned = total.tallies
         tally = SearchTally(

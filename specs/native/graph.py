@@ -1,7 +1,7 @@
 """Inner loops on graphs: the states where a condition is false, and their components.
 
-States are numbered without gaps, shard after shard (`offsets`), whatever room the shards reserved.
-The exploration keeps no steps: states are expanded again, and their successors looked up.
+States are numbered without gaps, shard after shard (`offsets`), whatever space the shards reserved.
+The exploration stores no steps, so states are expanded again and their successors looked up.
 """
 
 # numba types these functions by what they are given.

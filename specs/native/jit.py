@@ -1,4 +1,4 @@
-"""From LLVM IR to callable machine code, cached on disk by a hash of everything that shaped it."""
+"""Compiles LLVM IR to callable machine code, cached on disk by a hash of all its inputs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class MachineCode:
 
 
 def code_key(text: str, level: int = LEVEL) -> str:
-    """A hash of the IR text, of the compiler's version and of the processor: no stale code runs."""
+    """A hash of the IR text, the compiler's version and the processor: no stale code runs."""
     features = llvm.get_host_cpu_features().flatten()
     passes = PASSES if level else ()
     how = " ".join((llvmlite.__version__, str(level), *passes))
@@ -60,8 +60,8 @@ def build(
 ) -> MachineCode:
     """Compiles the text, or takes it from the cache; raises RuntimeError for text LLVM refuses.
 
-    `at_once`: where the text is LARGE and its best code is not in the cache, slower code is enough
-    that is ready in a quarter of the time.
+    `at_once`: if the text is LARGE and its best code is not cached, builds slower code, which is
+    ready in a quarter of the time.
     """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

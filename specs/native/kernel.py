@@ -58,7 +58,7 @@ class Kernel:
 
     @property
     def addresses(self) -> tuple[int, int, int, int, int, int]:
-        """What the loops know of a system, in their order: its code, and the sizes it works in."""
+        """The arguments of the loops for a system, in order: its code addresses and sizes."""
         at = self.machine.addresses
         return (at["expand"], at["judge"], at["judge_step"], self.canonical, LANES, BLOCK)
 
@@ -73,7 +73,7 @@ class Kernel:
         return self.machine.addresses.get("canonical", 0)
 
     def has_best_code(self) -> bool:
-        """False where code was made at once, which runs slower."""
+        """False if the code was made at once, which runs slower."""
         return self.machine.level == LEVEL
 
     def compile_best(self) -> None:
@@ -85,7 +85,7 @@ class Kernel:
         return np.zeros((self.words + 1, self.code.row), np.uint64)
 
     def tallies(self) -> Tallies:
-        """Nothing fired, refused or pruned yet."""
+        """Empty counts of fired, refused and pruned."""
         return (
             np.zeros(len(self.grounded.instances), np.int64),
             np.zeros(len(self.grounded.reasons), np.uint8),

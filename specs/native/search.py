@@ -2,8 +2,8 @@
 
 Counts, levels, verdicts and runs are those of the plain engine, for any number of workers. With
 several, states are sharded by hash: each worker expands its own states and sorts the successors by
-owner, then each owner inserts what it was sent. Nothing is shared within a half round, so that
-there is nothing to lock.
+owner, then each owner inserts the successors sent to it. Workers share no data within a half round,
+so that no locks are needed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ OUTBOX = 1 << 16
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """What a user may ask of a search; `workers` None is one for each processor."""
+    """The options of a search; `workers` None is one worker for each processor."""
 
     max_states: int | None = None
     stop_at: str | None = None
@@ -60,7 +60,7 @@ class SearchOptions:
 
 @dataclass
 class SearchWorker:
-    """What one worker counts and writes; nobody else touches it."""
+    """The counts and buffers of one worker; no other worker uses them."""
 
     tallies: Tallies
     counters: npt.NDArray[np.int64]
@@ -142,7 +142,7 @@ class NativeSearch:
     # -- the search -------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Level by level, until nothing is new or there is a reason to stop."""
+        """Explores level by level until no state is new or there is a reason to stop."""
         self.began = time.perf_counter()
         if self.checkpoint is None or not self.checkpoint.load_into(self):
             self._start()

@@ -1,11 +1,11 @@
-"""Shortest runs, found by searching backwards: exploration stores no parents.
+"""Finds shortest runs by searching backwards, because exploration stores no parents.
 
-For each claim that was settled, every state of its level that settles it is marked (for a claim
-about steps, every state from which a step breaks it, one level before); then, level by level
-towards the first, every state with a marked successor in the next level. From the initial
-state, the first instance that leads to a marked state is taken, again and again. So the run is the
-first in the order of instances among all shortest ones: the same for any engine, any number of
-workers, with symmetry or without (the run is made of real states; only the marks are of orbits).
+For each settled claim, every state of its level that settles it is marked (for a claim about steps,
+every state from which a step breaks it, one level before). Then, level by level back to the first,
+every state with a marked successor in the next level is marked. From the initial state, the first
+instance that leads to a marked state is taken at each step. The run is therefore the first in the
+order of instances among all shortest runs: the same for any engine, any number of workers, with
+symmetry or without (the run has real states; only the marks are of orbits).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from specs.native.store import Spans, StateStore, Words
 
 
 class ShortestRuns:
-    """Runs to the claims in `settled` (claim -> depth), computed when first asked for.
+    """Runs to the claims in `settled` (claim -> depth), computed on demand.
 
-    `members` has, for what no code can judge, the indices of the states that settle it.
+    `members` has the indices of the settling states for claims that the kernel cannot judge.
     """
 
     def __init__(

@@ -28,11 +28,11 @@ SHARE = 0.8
 
 
 class OutOfMemory(Exception):
-    """The next growth would take more memory than allowed; says what it needed."""
+    """Raised if the next growth would exceed the allowed memory; the message has the amount."""
 
 
 def free_memory() -> int:
-    """Bytes that this process may still take: of the machine, or of its control group."""
+    """Bytes that this process may still allocate, limited by the machine or its control group."""
     free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
@@ -51,8 +51,8 @@ def free_memory() -> int:
 class StateStore:
     """Visited states of `shards` shards. `ends[s]` is the end of shard s's region in use.
 
-    The array of states is reserved at once and takes memory only where it is written, so that it
-    never has to be copied; the table doubles, and is then filled again from the states.
+    The array of states is reserved at the start and takes memory only where it is written, so that
+    it is never copied. The table doubles, and is then filled again from the states.
     """
 
     words: int
@@ -87,7 +87,7 @@ class StateStore:
 
     @property
     def room(self) -> int:
-        """How many states a shard may hold before the table must grow, or there is no memory."""
+        """How many states a shard may have before the table must grow or memory ends."""
         left = (self.memory_bytes - self.table.nbytes) // (8 * self.words * self.shards)
         return max(min(int(self.part * LOAD), self.region, left), 0)
 

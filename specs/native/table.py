@@ -6,8 +6,8 @@ each shard: an entry is 0 (empty) or `tag << 32 | index + 1`, the tag being the 
 state's hash. A state counts as seen only when all of its words are equal: the table is exact,
 whatever the hash does.
 
-Nearly every look-up misses the cache twice, in the table and in the states. So both are asked for
-ahead of their turn; what is asked for is only a guess and changes no answer.
+Nearly every look-up misses the CPU cache twice, in the table and in the states. Both are therefore
+prefetched; a wrong prefetch does not change any answer.
 """
 
 # numba types these functions by what they are given.
