@@ -1,4 +1,4 @@
-"""Exercises that the checker judges: reach a state, break a claim, repair a design, prove one.
+"""Exercises with automatic grading: reach a state, break a claim, repair a design, prove one.
 
 from specs.grading import exercises, grade
 

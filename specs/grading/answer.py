@@ -22,14 +22,14 @@ class ExerciseAnswer:
 
     @property
     def is_empty(self) -> bool:
-        """Is there nothing in it but comments?"""
+        """Does the file have nothing but comments?"""
         return not any(
             line.strip() and not line.lstrip().startswith("#") for line in self.text.splitlines()
         )
 
 
 def read_answer(path: Path) -> ExerciseAnswer:
-    """The answer of a file. Raises ExerciseError for one that names no exercise, OSError."""
+    """Reads an answer. Raises ExerciseError for a file that names no exercise, and OSError."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,6 +1,6 @@
-"""An answer judged in a process of its own, because a learner's program may never end or may fail.
+"""Grades an answer in a separate process, because a learner's program may never end or may fail.
 
-What a program prints goes to standard error, so that it cannot be taken for a verdict.
+The program's output goes to standard error, so that it cannot be mistaken for a verdict.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ LIMIT_S = 60.0
 
 
 def grade_apart(path: Path, report: Report = lambda line: None, limit_s: float = LIMIT_S) -> Grade:
-    """Like `grade`, in a process that is ended after `limit_s` seconds: then unknown.
+    """Like `grade`, in a process that is killed after `limit_s` seconds: then unknown.
 
-    Raises ExerciseError as `grade` does, and for a program that ends its process; OSError.
+    Raises ExerciseError as `grade` does, and for a program that ends its process; also OSError.
     """
     answer = read_answer(path)
     fork = multiprocessing.get_context("fork")

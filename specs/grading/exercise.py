@@ -1,4 +1,4 @@
-"""Exercises as Markdown: what to do in words, and in one block what the checker asks.
+"""Reads exercises from Markdown: the task in words, and the checker's question in one block.
 
     # Two leaders at once
     Text: what is wanted, and a hint.
@@ -8,7 +8,7 @@
     most 9                         steps (reach, break) or changes (repair); may be left out
     ```
 
-`prove` names a claim that has a proof, and `without INVARIANT` what was taken out of it.
+`prove` names a claim that has a proof; `without INVARIANT` names the invariant removed from it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ExerciseError(ProtocolError):
 
 @dataclass(frozen=True)
 class Exercise:
-    """What is asked: of which system, which claim, in how many steps or changes at most."""
+    """One exercise: its system, its claim, and the most steps or changes."""
 
     name: str
     title: str
@@ -79,7 +79,7 @@ def exercises(folder: Path = FOLDER) -> tuple[Exercise, ...]:
 
 
 def exercise(name: str, folder: Path = FOLDER) -> Exercise:
-    """The exercise of a name; an unknown one is refused with the nearest."""
+    """The exercise with a name; the error for an unknown name suggests the nearest one."""
     known = {one.name: one for one in exercises(folder)}
     if name not in known:
         raise ProtocolError(unknown_name("exercise", name, sorted(known)))

@@ -1,4 +1,4 @@
-"""Judges an answer: by playing it, by exploring what it changes, or by proving with it."""
+"""Grades an answer: by playing its story, exploring its changed system, or proving with it."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ PROOFS = {one.claim: one for one in (SINGLE_CONTROLLER,)}
 
 @dataclass
 class Grade:
-    """What the checker says of an answer: holds is right, broken is wrong; `lines` say why.
+    """The grade of an answer: holds is right, broken is wrong; `lines` say why.
 
-    `run` is what still goes wrong, where that is a run.
+    `run` is the run that still breaks the claim, if there is one.
     """
 
     answer: ExerciseAnswer
@@ -50,7 +50,7 @@ class Grade:
 
     @property
     def word(self) -> str:
-        """The verdict as a teacher says it."""
+        """The verdict in a teacher's words."""
         return {
             Verdict.HOLDS: "right",
             Verdict.BROKEN: "not right",
@@ -60,9 +60,9 @@ class Grade:
 
 
 def grade(path: Path, report: Report = lambda line: None) -> Grade:
-    """The grade of an answer's file.
+    """Grades an answer's file.
 
-    Raises ExerciseError or StoryError for one that cannot be read, OSError for no file.
+    Raises ExerciseError or StoryError for a file that cannot be read, OSError for a missing file.
     """
     answer = read_answer(path)
     if answer.is_empty:

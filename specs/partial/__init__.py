@@ -1,4 +1,4 @@
-"""Runs that fit a trace with parts missing: steps on states of real values, and the search."""
+"""Searches runs of the model that fit a partial trace, with steps on states of real values."""
 
 from specs.partial.compiled_steps import CompiledSteps, TransitionMove
 from specs.partial.ledger import Ledger

@@ -1,12 +1,12 @@
-"""Runs that fit lines which name no step: planned from change to change, with back-jumping.
+"""Searches runs for lines that name no step: plans from change to change, with back-jumping.
 
-Lines that fit as it is ask for nothing: the steps between them are put off until a line shows
-something new. What is new is brought about by a plan that worked before, or by one that is made.
-Where there is none, some earlier choice was wrong: the search jumps back to where the numbers that
-never fall were last raised (a controllership or a leader epoch began there, and who it was is what
-later lines contradict), then to the nearest lines, takes another plan there, and goes on as before
-as far as that is possible. Or too little was done in time: then what the line needs is put in
-before an earlier one. What is not found is unknown, never broken.
+A line that fits the current state needs no step: steps are delayed until a line shows a change.
+A plan that worked before, or a new one, makes the change. If there is no plan, an earlier choice
+was wrong. The search jumps back to the lines where numbers that never fall were last raised: there
+a controllership or a leader epoch began, and later lines contradict the choice of the broker. It
+then tries the nearest lines, takes another plan, and keeps later plans as far as possible. If that
+fails, steps that the line needs are inserted before an earlier line. A trace without a run found is
+unknown, never broken.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ TRIES_A_CHANGE = 400
 
 @dataclass(frozen=True)
 class Conflict:
-    """A line that does not fit as it is, and the number of the line at which steps were last taken;
-    so many steps may have been taken since."""
+    """The index `at` of a line that does not fit the state, and the index `since` of the line at
+    which steps were last taken; at most `room` steps may have been taken between them."""
 
     at: int
     since: int
@@ -57,23 +57,23 @@ class Conflict:
 
 @dataclass
 class Decision:
-    """A plan that was taken to come to a change."""
+    """A plan that was taken to make a change."""
 
     change: Conflict
     mark: int
-    """Where the journal stood before it."""
+    """The position of the journal before the plan."""
     plan: list[Step]
     raised: frozenset[int]
-    """Fields that never fall, and rose by it."""
+    """Fields that never fall and that the plan raised."""
 
     @property
     def spare_steps(self) -> int:
-        """Steps that could have been taken besides."""
+        """The number of further steps that could have been taken."""
         return self.change.room - len(self.plan)
 
 
 class Backjumping:
-    """Looks for a run; one search for one trace, whose lines name no step."""
+    """Searches a run for one trace whose lines name no step."""
 
     def __init__(self, moves: CompiledSteps, hidden: int, tried: int, changes: Changes) -> None:
         self.moves, self.ledger, self.hidden = moves, moves.ledger, hidden
@@ -89,11 +89,11 @@ class Backjumping:
 
     @property
     def tried(self) -> int:
-        """Steps that were looked at so far."""
+        """The number of steps tried so far."""
         return self.planner.tried
 
     def find(self, lines: Sequence[PartialLine]) -> FittingRun:
-        """A run over all lines. The ledger is left where the furthest run stands."""
+        """Searches a run over all lines. Leaves the ledger in the last state of the search."""
         self._lines, self._next = lines, _next_others(lines)
         why = ""
         try:

@@ -1,7 +1,7 @@
-"""The steps of a recorded system as compiled functions over a ledger, with real values.
+"""Compiles the steps of a recorded system to functions over a ledger, with real values.
 
-Ghosts are left out: no step of the protocol depends on them. What is left is exactly what the twin
-says (`model.language.evaluate`), and thousands of times as fast on long logs.
+Ghosts are left out: no step of the protocol depends on them. The other fields behave exactly as in
+the twin (`model.language.evaluate`), thousands of times as fast on long logs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from specs.partial.written import blank_where_blank, only_point, repeated
 
 @dataclass(eq=False)
 class TransitionMove:
-    """One transition: what refuses it, and what it changes.
+    """One transition: its requirements and its changes.
 
     `refusal(*arguments)` is the number of the first requirement that fails, -1 if it is possible;
     `changes(*arguments)` is what a possible step writes.
@@ -184,7 +184,7 @@ class CompiledSteps:
     # -- taking steps ---------------------------------------------------------------------------
 
     def take(self, move: TransitionMove, arguments: tuple[int, ...]) -> None:
-        """A step that is possible."""
+        """Takes a step that is possible."""
         self.ledger.apply(move.changes(*arguments))
 
 

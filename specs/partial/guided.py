@@ -1,7 +1,7 @@
-"""Hidden steps in a search: only those that can establish what a step still lacks.
+"""Searches hidden steps: only those that can establish the failing requirements of a step.
 
-A requirement that fails reads some cells; the steps that write them are tried, and what those lack
-is brought about in turn. This finds most hidden steps at once, and proves nothing when it fails.
+A failing requirement reads some cells; the steps that write them are tried, and their own failing
+requirements are established in turn. It finds most of them at once; a failure proves nothing.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ Changes = Mapping[str, Mapping[str, tuple[int, ...]]]
 
 
 class SearchBudget:
-    """How much may be tried before the other ways are given up; a part of a larger amount."""
+    """A limit on the attempts for one way; optionally a part of a larger budget."""
 
     def __init__(self, units: int, of: SearchBudget | None = None) -> None:
         self.units, self.of = units, of
 
     def burn(self) -> bool:
-        """Is there some left?"""
+        """Spends one unit; is the budget not exhausted?"""
         self.units -= 1
         return self.units >= 0 and (self.of is None or self.of.burn())
 
 
 class OutOfBudget(Exception):
-    """More was tried than the limit allows: what was not found is unknown."""
+    """Raised if more was tried than the limit allows: the answer is then unknown."""
 
 
 class PathSearch:
@@ -84,7 +84,7 @@ class PathSearch:
         return found
 
     def spend(self) -> None:
-        """One more state was looked at."""
+        """Counts one more state. Raises OutOfBudget if the budget is exhausted."""
         self.budget -= 1
         if self.budget < 0:
             raise OutOfBudget
@@ -92,7 +92,7 @@ class PathSearch:
     # -- arguments ------------------------------------------------------------------------------
 
     def candidate_arguments(self, move: TransitionMove, known: Choice) -> list[tuple[int, ...]]:
-        """Every choice of the arguments that are not known, as far as this state suggests them."""
+        """Every choice of the unknown arguments, among the values that this state suggests."""
         choices: list[list[int]] = []
         for sort, value in zip(move.sorts, known, strict=True):
             if value is not None:

@@ -1,7 +1,7 @@
-"""One state that steps change in place, with a record of changes so that each can be undone.
+"""One state that steps change in place, with a journal of changes so that each can be undone.
 
-The state is sparse, as the twin's is: field -> {index -> code}, and what is blank is left out.
-`mark` and `undo` make trying a step as cheap as what it changes, however long the logs are.
+The state is sparse, like the twin's: field -> {index -> code}, without blank cells. With `mark`
+and `undo` the cost of trying a step depends on its changes only, not on the length of the logs.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _WORD = (1 << 64) - 1
 
 
 class Ledger:
-    """The state, and how it came to be.
+    """The state, and the journal of the changes that led to it.
 
-    `fields` names the fields by number, with the blank code of each; `logs` says of a field that
-    is the end of a log which fields hold its records: those at and above the end do not exist.
+    `fields` names the fields by number, with the blank code of each; `logs` maps a field that is
+    the end of a log to the fields of its records; records at and above the end do not exist.
     """
 
     def __init__(self, fields: list[tuple[str, Any]], logs: dict[int, list[int]]) -> None:
@@ -43,7 +43,7 @@ class Ledger:
         return self._sum
 
     def load(self, state: SparseState) -> None:
-        """Become a state; what was done before can no longer be taken back."""
+        """Replaces the state; earlier changes can no longer be undone."""
         for cells in self.cells:
             cells.clear()
         self.journal.clear()
@@ -55,7 +55,7 @@ class Ledger:
                     self._put(numbers[name], index, code)
 
     def state(self) -> SparseState:
-        """A copy, as the twin and its explanations know states."""
+        """A copy of the state, in the twin's form."""
         return {
             name: dict(cells)
             for name, cells in sorted(zip(self.names, self.cells, strict=True))
@@ -67,7 +67,7 @@ class Ledger:
         return self.cells[number].get(index, self.blanks[number])
 
     def apply(self, changes: Iterable[Change]) -> None:
-        """All changes of one step."""
+        """Applies all changes of one step."""
         for number, index, code in changes:
             before = self.cells[number].get(index, self.blanks[number])
             if before == code:
@@ -108,7 +108,7 @@ class Ledger:
         return len(self.journal)
 
     def undo(self, mark: int) -> None:
-        """Take back everything since a mark, the last change first."""
+        """Undoes all changes since a mark, the last change first."""
         journal = self.journal
         while len(journal) > mark:
             self._put(*journal.pop())

@@ -1,8 +1,8 @@
-"""Plans that worked before, tried again for the same kind of line with other brokers.
+"""Caches plans that worked before, and tries them for the same kind of line with other brokers.
 
-What happens between two lines repeats itself. A plan is kept with its numbers as distances from
-what is registered, and tried under every exchange of the brokers; each of its steps must be
-possible, and the end is looked at, as in any other run.
+The steps between two lines repeat. A plan is kept with its numbers relative to the registered
+numbers, and tried under every permutation of the brokers. As in any other run, each step must be
+possible and the last state must fit the line.
 """
 
 from __future__ import annotations
@@ -49,9 +49,7 @@ class PlanCache:
         ]
 
     def _measured_by(self, sort: Numbers) -> tuple[int, ...]:
-        """The single number of the state that numbers of a kind are distinguished from, if there is
-        one.
-        """
+        """The single field of the state to which numbers of a sort are relative, if there is one."""
         bound = getattr(sort.high, "bound", None)
         return tuple(
             number
@@ -62,7 +60,7 @@ class PlanCache:
         )[:1]
 
     def kind(self, goal: Goal) -> GoalKind:
-        """What is wrong, whoever it is about."""
+        """The kind of a goal: the fields that differ, without their indices."""
         read = self.ledger.read
         found: list[tuple[int, int | None]] = []
         for (number, index), code in goal.items():
@@ -72,7 +70,7 @@ class PlanCache:
         return tuple(sorted(found, key=str))
 
     def keep(self, kind: GoalKind, plan: list[Step], zeros: dict[Sort, int]) -> None:
-        """A plan that worked; `zeros` is what numbers were distinguished from when it began."""
+        """Keeps a plan that worked; its numbers become relative to `zeros`, those at its start."""
         known = tuple(
             (move, tuple(
                 value - zeros.get(sort, 0) for sort, value in zip(move.sorts, given, strict=True)
@@ -86,7 +84,7 @@ class PlanCache:
         del kept[MOST_KEPT:]
 
     def zeros(self) -> dict[Sort, int]:
-        """What the numbers of each kind are distinguished from, now."""
+        """The current numbers to which the numbers of each sort are relative."""
         return {
             sort: self.ledger.read(number, ())
             for sort, numbers in self._measures.items()
@@ -94,7 +92,7 @@ class PlanCache:
         }
 
     def ways(self, kind: GoalKind, most: int, fits: Callable[[], bool]) -> Iterator[list[Step]]:
-        """Plans that work here; the ledger shows each until the next is asked for."""
+        """Plans that work here; the ledger is at the end of each until the next is requested."""
         zeros, mark = self.zeros(), self.ledger.mark()
         for known in list(self._kept.get(kind, ())):
             if len(known) > most:

@@ -1,8 +1,8 @@
-"""Hidden steps planned backwards from an observed line: other steps establish what a step lacks.
+"""Plans hidden steps backwards from an observed line: other steps establish failing requirements.
 
-A step that writes a cell is tried as if it were possible. If what is wanted would hold then, the
-step is brought about in earnest, and what it lacks in turn. If not, the cells that its value is
-made of have to change first. Nothing is taken that is not possible; a plan that is not found proves
+A step that writes a cell is first evaluated as if it were possible. If the goal would then hold,
+the planner establishes the step's failing requirements in turn. If not, the cells on which the
+written value depends must change first. No impossible step is taken; not finding a plan proves
 nothing.
 """
 
@@ -28,23 +28,23 @@ DEPTHS = (3, 9, 12)
 """So many steps a plan may have: shorter ones are looked for first."""
 
 DEPTHS_OF_A_PART = (1, 2, 4, 12)
-"""The same for each thing that a plan has to bring about."""
+"""The same for each condition that a plan must establish."""
 
 MOST_OPTIONS = 8
-"""Steps that are tried to bring one thing about, the readiest first."""
+"""Steps that are tried to establish one condition, the best ranked first."""
 
 MOST_LAST = 16
-"""Steps that are tried as the one that makes a line so."""
+"""Steps that are tried as the last step of a plan."""
 
 FUEL_OF_ONE = 150
 """Turns that one of them may cost."""
 
 FEEDS = 2
-"""So many steps in a row may only change what the next one writes."""
+"""The number of consecutive steps that may only change the values that the next step writes."""
 
 
 class Option(NamedTuple):
-    """A step that may help, ranked by what it breaks and lacks, and by how much it changes."""
+    """A step that may help, ranked by what it breaks, its failing requirements, and its size."""
 
     lacks: int
     size: int
@@ -52,12 +52,12 @@ class Option(NamedTuple):
     arguments: tuple[int, ...]
     step: Step
     places: tuple[Place, ...]
-    """What it writes of what is looked at."""
+    """The places that it writes, among those that the condition reads."""
 
 
 class PlanOptions(NamedTuple):
-    """Steps that would make a condition hold at once, that could if other cells were different,
-    and that would and break something else that is asked for."""
+    """Steps that would make a condition hold at once (`helpful`), that could if other cells were
+    different (`fed`), and that would but break another part of the goal (`harmful`)."""
 
     helpful: list[Option]
     fed: list[Option]
@@ -65,9 +65,9 @@ class PlanOptions(NamedTuple):
 
 
 class Planner:
-    """Plans over the state that the ledger is in.
+    """Makes plans from the ledger's current state.
 
-    A way is a generator's answer: the ledger and `path` show it until the next is asked for.
+    Each way is one item of a generator: the ledger and `path` show it until the next is requested.
     """
 
     def __init__(self, moves: CompiledSteps, changes: Changes) -> None:
@@ -75,7 +75,7 @@ class Planner:
         self.writers = WriterIndex(moves, changes)
         self.path: list[Step] = []
         self.tried = 0
-        """Steps that were looked at so far."""
+        """The number of steps tried so far."""
         self._goal: dict[Place, int] = {}
         self._wanted: set[Step] = set()
         self._in_vain: dict[tuple[Step, int], int] = {}
@@ -85,10 +85,10 @@ class Planner:
         self, goal: Goal, most: int, fuel: SearchBudget, last: frozenset[Step] | None = None,
         is_brief: bool = False,
     ) -> Iterator[None]:  # fmt: skip
-        """Ways to a goal in at most so many steps, short ones first; some come more than once.
+        """Ways to a goal in at most `most` steps, short ones first; some come more than once.
 
-        `last` says which steps may be the last one; None: any. At first each of them has one way,
-        so that who did it is varied before how; `is_brief` leaves it at that.
+        `last` has the steps that may be the last one; None: any. Each last step is first tried with
+        one way, so that the last step varies before the way to it; `is_brief` stops after that.
         """
         self._goal = dict(goal)
         self._wanted.clear()
@@ -103,7 +103,7 @@ class Planner:
                 yield from self._to_goal(depth, fuel, last, ways)
 
     def distance(self) -> int:
-        """How much of the goal is not so."""
+        """How far the state is from the goal."""
         read, rising = self.ledger.read, self.writers.rising
         far = 0
         for (number, index), code in self._goal.items():
@@ -157,9 +157,9 @@ class Planner:
     def achieve(
         self, step: Step, most: int, fuel: SearchBudget, is_last: bool = False
     ) -> Iterator[None]:
-        """Ways to take a step, after those that it lacks, in at most so many steps together.
+        """Ways to take a step after the steps that it needs, in at most `most` steps together.
 
-        The last step of a plan shall write what the goal wants, if that can be brought about.
+        If `is_last`, the step should write the values of the goal, if that can be achieved.
         """
         if most < 1 or not fuel.burn():
             return
@@ -349,5 +349,5 @@ class Planner:
 
     @staticmethod
     def lacks(step: Step) -> int:
-        """How many requirements of a step do not hold."""
+        """The number of requirements of a step that do not hold."""
         return sum(not holds(*step[1]) for holds in step[0].requires)

@@ -1,8 +1,8 @@
-"""A run of the model that fits a partial trace: depth-first, with failed states remembered.
+"""Searches a run of the model that fits a partial trace: depth-first, remembering failed states.
 
-Between two lines there may be hidden steps, up to a limit. What is judged is the accepted path
-alone: a line holds as soon as one run to it goes on to the end. The search says `holds` with that
-run, `broken` where everything was tried, and `unknown` where a limit ended it.
+Between two lines there may be hidden steps, up to a limit. The trace fits as soon as one run goes
+on to its last line. The verdict is `holds` with that run, `broken` if everything was tried, and
+`unknown` if a limit ended the search.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ FAR_BACK = 120
 
 
 class OpenLine(NamedTuple):
-    """A line whose ways are being tried."""
+    """A line for which ways are being tried."""
 
     ways: Iterator[int]
     start: int
-    """Where the path stood before it."""
+    """The length of the path before it."""
     key: int
-    """The state before it."""
+    """The key of the state before it."""
     mark: int
 
 
 class PartialSearch:
-    """Looks for a run; one search for one trace.
+    """Searches a run for one trace.
 
-    `changes` says what some steps can bring about at all; it only spares attempts, and what is not
-    found with it is never called broken unless everything was tried.
+    `changes` has the values that some steps can write; it only saves attempts, and the verdict is
+    never broken unless everything was tried.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class PartialSearch:
         self.furthest: tuple[int, SparseState] | None = None
 
     def find(self, lines: list[PartialLine]) -> FittingRun:
-        """A run over all lines. The ledger is left where the furthest run stands."""
+        """Searches a run over all lines. Leaves the ledger in the last state of the search."""
         self._lines = lines
         self.explanations.begin(lines)
         path = self.guide.path
@@ -235,11 +235,11 @@ class PartialSearch:
 def find_run(
     moves: CompiledSteps, lines: list[PartialLine], hidden: int, tried: int, changes: Changes
 ) -> tuple[PartialSearch, FittingRun]:
-    """Searches a run that fits; the answer, and the search with the furthest state.
+    """Searches a run that fits; returns the answer, and the search with its furthest state.
 
-    Where steps are not named, mostly each line is one of them all the same: that is tried first,
-    as long as it gets on, because it leaves far less to guess than steps that may be hidden. If no
-    line names a step, it is then planned from change to change.
+    If lines do not name steps, mostly each line is still one step: the search first tries this,
+    as long as it advances, because that leaves much less to guess than hidden steps. If no line
+    names a step, the run is then planned from change to change.
     """
     before = 0
     if hidden and any(not line.steps for line in lines):

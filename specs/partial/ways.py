@@ -22,10 +22,10 @@ MOST_FOR_A_LINE = 700
 """Steps that may be tried for one line in one state."""
 
 MOST_WITH_A_PURPOSE = 12
-"""Hidden steps that are planned for one line at most."""
+"""The most hidden steps that are planned for one line."""
 
 BLIND_DEPTH = 1
-"""So many hidden steps are tried without a purpose too, one choice after the other."""
+"""The number of hidden steps that are also tried without a purpose, one choice after the other."""
 
 Cell = tuple[int, Index, int]
 """(number of the field, index, code)."""
@@ -33,11 +33,11 @@ Cell = tuple[int, Index, int]
 
 @dataclass(frozen=True)
 class PartialLine:
-    """One line: which steps it may be, and what is seen after it.
+    """One line: the steps that it may be, and the values that it shows after the step.
 
-    `steps` is empty where the step is not known; `silent` says that it may also be no step of the
-    model. `whole` gives fields that have these cells and no others. Of `leading`, the second part
-    is seen only if the first holds.
+    `steps` is empty if the step is not known; `silent` means that the line may also be no step of
+    the model. `whole` has fields with exactly these non-blank cells. In `leading`, the second part
+    is shown only if the first holds.
     """
 
     number: int
@@ -50,7 +50,7 @@ class PartialLine:
 
 @dataclass
 class FittingRun:
-    """The answer, and the run that fits, or how far one came."""
+    """The answer, with the run that fits, or with the number of lines that some run fits."""
 
     verdict: Verdict
     reached: int
@@ -62,7 +62,7 @@ class FittingRun:
 
 
 def mismatches(ledger: Ledger, line: PartialLine) -> list[Cell]:
-    """What a line shows and is not so in the state as it is."""
+    """The cells that a line shows and that differ in the current state."""
     read = ledger.read
     found = [cell for cell in line.cells if read(cell[0], cell[1]) != cell[2]]
     for (number, index, code), cells in line.leading:
@@ -81,7 +81,7 @@ def mismatches(ledger: Ledger, line: PartialLine) -> list[Cell]:
 
 
 def fits(ledger: Ledger, line: PartialLine) -> bool:
-    """Is everything that a line shows so?"""
+    """Does the current state have all values that a line shows?"""
     read = ledger.read
     for number, index, code in line.cells:
         if read(number, index) != code:
@@ -90,10 +90,10 @@ def fits(ledger: Ledger, line: PartialLine) -> bool:
 
 
 class LineExplanations:
-    """What may happen at a line, in the state that the ledger is in.
+    """The possible explanations of a line in the ledger's current state.
 
-    A way is a generator's answer: the ledger and the guide's path show it until the next is asked
-    for. `cut`: were choices left out that might have been the right ones?
+    Each way is one item of a generator: the ledger and the guide's path show it until the next is
+    requested. `cut`: were choices left out that might have been right?
     """
 
     def __init__(self, moves: CompiledSteps, hidden: int, guide: PathSearch) -> None:
@@ -104,15 +104,15 @@ class LineExplanations:
         self._slacks: list[int] = []
 
     def begin(self, lines: list[PartialLine]) -> None:
-        """From now on lines are those of this trace."""
+        """Sets the trace whose lines are to be explained."""
         self._lines, self._slacks = lines, _slacks(lines, self.hidden)
 
     def mismatches(self, line: PartialLine) -> list[Cell]:
-        """What is seen and is not so in the state as it is."""
+        """The cells that the line shows and that differ in the current state."""
         return mismatches(self.ledger, line)
 
     def fits(self, line: PartialLine) -> bool:
-        """Is everything that the line shows so?"""
+        """Does the current state have all values that the line shows?"""
         return fits(self.ledger, line)
 
     def ways(self, at: int) -> Iterator[int]:

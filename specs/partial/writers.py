@@ -1,6 +1,6 @@
 """Which steps write a cell, which cells a requirement reads, and what a written value depends on.
 
-All of it is read off the recorded text once, and compiled: places are asked for at every turn.
+All of this is derived from the recorded terms once, and compiled, because it is used at every step.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_SCANNED = 32
 
 
 class WriterIndex:
-    """What the text of a system's steps says about cells."""
+    """The reads and writes of cells by the recorded steps of a system."""
 
     def __init__(self, moves: CompiledSteps, changes: Changes) -> None:
         self.moves, self.cells = moves, moves.ledger.cells
@@ -73,13 +73,13 @@ class WriterIndex:
     def read_by(
         self, move: TransitionMove, requirement: int, arguments: tuple[int, ...]
     ) -> list[Place]:
-        """The places that a requirement of a step looks at."""
+        """The places that a requirement of a step reads."""
         return list(self._reads[move.name, requirement](*arguments))
 
     def made_of(
         self, move: TransitionMove, arguments: tuple[int, ...], place: Place
     ) -> list[Place]:
-        """The places that decide what a step writes to another, and whether it writes there."""
+        """The places on which a step's write to a place depends, in its value or condition."""
         found: dict[Place, None] = {}
         for number, write in enumerate(move.writes):
             if self.moves.numbers[write.field] != place[0]:
@@ -142,7 +142,7 @@ class WriterIndex:
         return list(found)
 
     def arguments(self, move: TransitionMove, known: Iterable[int | None]) -> list[tuple[int, ...]]:
-        """Choices of the arguments that are not known."""
+        """The choices of values for the unknown arguments."""
         options = [
             self._choices(sort) if value is None else [value]
             for sort, value in zip(move.sorts, known, strict=True)

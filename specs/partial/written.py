@@ -1,4 +1,4 @@
-"""What the form of a write says: where it changes something, and to what."""
+"""Derives from the form of a write which cells it changes, and to which values."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def blank_where_blank(write: Write, blank: Any) -> bool:
 
 
 def could_write(write: Write, wanted: int) -> bool:
-    """May the write change its cell to what is wanted? False only where it certainly does not."""
+    """May the write change its cell to the wanted value? False only if it certainly does not."""
 
     def may_be(term: Term) -> bool:
         if term.op == "const":

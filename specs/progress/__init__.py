@@ -1,6 +1,6 @@
-"""Progress for any number of brokers: what happens in the end, once faults have ended.
+"""Proves progress for any number of brokers: what eventually happens once faults have ended.
 
-`ranking` says what a ranking is, and why it proves a claim `@always_eventually`; `obligations`
-makes the formulas for the solvers; `after_faults` lets the faults of a system end; `loops` asks an
-explorer the same within small bounds. The claims and their rankings are in `specs.proofs.progress`.
+`ranking` defines rankings, and explains why one proves a claim `@always_eventually`; `obligations`
+makes the formulas for the solvers; `after_faults` makes the faults of a system end; `loops` checks
+the same claims by exploration within small bounds. The claims are in `specs.proofs.progress`.
 """

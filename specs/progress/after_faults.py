@@ -1,8 +1,8 @@
-"""A system whose faults end: from then on some of its transitions are not taken any more.
+"""Makes a system whose faults end: after the step `faults_end`, some transitions are not taken.
 
-Nothing is written a second time: a transition is the system's own, with one more guard. Which of
-its instances are faults is said by a rule over the state and its parameters; `faults_end` may
-happen at any time, whatever state the faults left, and never ends.
+No transition is rewritten: each is the system's own, with one more guard. A rule over the state
+and the parameters decides which of its instances are faults. `faults_end` is possible in any state
+that the faults left, and is permanent.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from model.language.recording import Parameter
 from model.language.scalars import Scalar
 
 ENDED = "faults_ended"
-"""The field that says so."""
+"""The field that is true once faults have ended."""
 
 Rule = Callable[..., Scalar]
 """The state and the transition's parameters by name -> is this instance a fault?"""
 
 
 def always_a_fault(now: Any, **parameters: Any) -> Scalar:
-    """No instance of the transition is taken once faults have ended."""
+    """The rule that every instance of a transition is a fault: none is taken after faults ended."""
     return any_of(now.faults_ended, not_(now.faults_ended))
 
 
@@ -43,11 +43,11 @@ def after_faults(
     chosen: Mapping[str, tuple[Any, Any]] | None = None,
     left_over: Mapping[str, Any] | None = None,
 ) -> System:
-    """The system with `faults_end`; `faults` has the rules, by transition, of what is then gone.
+    """The system with `faults_end`; `faults` has, by transition, the rule for faulty instances.
 
-    `chosen` are fields that get their value when faults end, any value, and keep it: each with its
-    schema, and the sort of the parameter that gives it. `left_over` is for an explorer alone: what
-    a step must leave of a bound as long as faults last, so that there is some when they have ended.
+    `chosen` are fields that get an arbitrary, permanent value when faults end: each with its schema
+    and the sort of the parameter that sets it. `left_over` is for the explorer only: the part of a
+    bound that a step must leave unused while faults last, so that some remains after they end.
     """
     declared = {one.name for one in system.transitions}
     saved = left_over or {}

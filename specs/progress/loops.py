@@ -1,4 +1,4 @@
-"""A progress claim checked by an explorer: it holds within bounds, or there is a loop."""
+"""Checks a progress claim by exploration: it holds within bounds, or there is a loop."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from specs.runs import Run
 
 
 def unfair(proof: Proof, steps: Sequence[str]) -> Proof:
-    """The proof of a claim where nothing is fair to these steps.
+    """The proof of a claim without the fairness of these steps.
 
-    Raises ProtocolError for a step that the ranking awaits nowhere.
+    Raises ProtocolError for a step that the ranking never awaits.
     """
     ranking = proof.ranking
     assert ranking is not None
@@ -47,8 +47,8 @@ def loop(
     proof: Proof, version: str | None = None, changed: Mapping[str, object] | None = None,
     report: Report = lambda line: None,
 ) -> tuple[LassoResult, Run | None]:  # fmt: skip
-    """What an explorer says of the claim within the bounds of its ranking, of fewer brokers first;
-    a broken one has a run into a loop."""
+    """Explores the claim within the bounds of its ranking, with fewer brokers first; a broken claim
+    has a run into a loop."""
     ranking = proof.ranking
     assert ranking is not None
     assert ranking.twin is not None

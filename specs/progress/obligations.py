@@ -1,7 +1,7 @@
-"""A ranking as obligations: first-order formulas about one state or one step.
+"""Turns a ranking into obligations: first-order formulas about one state or one step.
 
-Trusted, with what the prover trusts: that these together say what `specs.progress.ranking` tells.
-Each is asked of a state in which the claim does not hold, and of a step to another such state.
+Trusted, in addition to what the prover trusts: that they express what `specs.progress.ranking`
+defines. Each is about a state in which the claim does not hold, and a step to another such state.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WAITS = "while the claim does not hold"
 
 
 class ProverPort(Protocol):
-    """What the prover lends: an obligation asked under hypotheses, or settled by the frame rule."""
+    """The prover's interface: asks an obligation under hypotheses, or applies the frame rule."""
 
     def ask(self, step: str, what: str, given: list[Any], goals: list[Goal],
             about: list[tuple[Sort, Any]]) -> None: ...  # fmt: skip
@@ -361,12 +361,12 @@ def _name(ranking: Ranking, number: int) -> str:
 
 
 def waiting(recorded: RecordedSystem, claim: str) -> Term:
-    """The claim does not hold, as a term."""
+    """The term that is true where the claim does not hold."""
     return t.not_(recorded.claim(claim)[1])
 
 
 def awaited_somewhere(recorded: RecordedSystem, one: AwaitedStep) -> Term:
-    """Some instance of it is awaited, as a closed term."""
+    """The closed term that some instance of the step is awaited."""
 
     def somewhere(now: Any) -> Scalar:
         from model.language import some

@@ -1,20 +1,20 @@
-"""Rankings as data: sets that only shrink, and the fair steps that shrink them.
+"""Declares rankings as data: sets that only shrink, and the fair steps that shrink them.
 
-A ranking is a list of sets, the weightiest first, each given by a formula. Of two states the one
-is below the other if the first set in which they differ has lost members, and gained none. As the
-sets are finite in every state, nothing goes down for ever. Numbers are sets too: those below them.
+A ranking is a list of sets, the most significant first, each defined by a formula. A state is below
+another if the first set in which they differ has lost members and gained none. The sets are finite
+in every state, so no ranking falls forever. A number is the set of the numbers below it.
 
 A claim `@always_eventually` follows if, in every state that obeys the invariants and in which it
 does not hold, and for every step from there to another such state:
 
-* no set gains a member, unless a weightier one loses one;
-* some fair instance is awaited; what is awaited is possible;
-* taken, it takes a member away;
-* any other step takes a member away, or leaves it awaited.
+* no set gains a member, unless a more significant set loses one;
+* some fair instance is awaited, and an awaited instance is possible;
+* the awaited instance removes a member;
+* any other step removes a member, or leaves the instance awaited.
 
 So the awaited instance is possible until the ranking falls; if it never fell, a fair run would take
-the instance, and the ranking would fall. Each of these is a formula of first order about one step:
-nothing is counted, and no step is followed by another.
+the instance, and the ranking would fall. Each condition is a first-order formula about one step,
+without counting and without sequences of steps.
 
 Source of the idea: R. Lotan, S. Shoham, Implicit Rankings for Verifying Liveness Properties in
 First-Order Logic, TACAS 2025; of the rule: Z. Manna, A. Pnueli, Completing the Temporal Picture.
@@ -35,12 +35,12 @@ Values = Callable[..., Sequence[Any]]
 
 @dataclass(frozen=True)
 class Rank:
-    """One set of a ranking: the values of `over` of which `holds` is true in a state.
+    """One set of a ranking: the values of `over` for which `holds` is true in a state.
 
-    `taken_by` names the steps that take a member away, and which: the state and the step's
-    parameters by name -> that member. What a step does not say here it is not credited with.
-    `limits` has, for each position of a sort of numbers, what members are below there; from the
-    state and the values before that position.
+    `taken_by` names the steps that remove a member, and the member: the state and the step's
+    parameters by name -> that member. Other steps are not assumed to remove members.
+    `limits` has, for each position with a number sort, the exclusive upper limit of the members,
+    from the state and the values before that position.
     """
 
     name: str
@@ -53,10 +53,10 @@ class Rank:
 
 @dataclass(frozen=True)
 class LeastNumber:
-    """A number that exists because every set of numbers that has a member has a least one.
+    """A number that exists because every non-empty set of numbers has a least member.
 
-    It is the least for which `such` holds, from the state and the values before it; `or_less` is
-    one for which it does.
+    It is the least number for which `such` holds, given the state and the values before it;
+    `or_less` is some number for which `such` holds.
     """
 
     such: Condition
@@ -65,10 +65,10 @@ class LeastNumber:
 
 @dataclass(frozen=True)
 class AwaitedStep:
-    """A fair step, and when an instance of it is awaited: for values of `over`, if `when` holds.
+    """A fair step; an instance is awaited for the values of `over` for which `when` holds.
 
-    `arguments` are the step's parameters then, from the state and those values. The last of the
-    values may be a `least` one, where the search for it is all that shows that there is one.
+    `arguments` gives the step's parameters from the state and those values. The last value may be
+    a `least` number, if only the search for the least shows that one exists.
     """
 
     step: str
@@ -80,10 +80,10 @@ class AwaitedStep:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Why an `@always_eventually` holds: sets, and what is awaited; `stays`, if so, for good.
+    """The reason why an `@always_eventually` holds: sets, awaited steps, and optionally `stays`.
 
-    `twin` is the form for an explorer, which leaves some of each bound for when faults have ended:
-    within `bounds` that holds too, and there is a loop where a fairness is dropped.
+    `twin` is the form for an explorer, which reserves a part of each bound for after faults ended:
+    within `bounds` the claim holds there too, and without a fairness there is a loop.
     """
 
     ranks: tuple[Rank, ...]
@@ -93,10 +93,10 @@ class Ranking:
     bounds: Mapping[str, int] = field(default_factory=dict)
 
     def without(self, step: str) -> Ranking:
-        """The same where nothing is fair to a step."""
+        """The same ranking without the fairness of a step."""
         return replace(self, awaited=tuple(one for one in self.awaited if one.step != step))
 
     @property
     def fair(self) -> tuple[str, ...]:
-        """The steps that may not be ignored, in order."""
+        """The steps that need fairness, in order."""
         return tuple(dict.fromkeys(one.step for one in self.awaited))
