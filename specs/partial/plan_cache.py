@@ -49,7 +49,7 @@ class PlanCache:
         ]
 
     def _measured_by(self, sort: Numbers) -> tuple[int, ...]:
-        """The single field of the state to which numbers of a sort are relative, if there is one."""
+        """The single field of the state to which numbers of a sort are relative, if any."""
         bound = getattr(sort.high, "bound", None)
         return tuple(
             number
