@@ -12,8 +12,8 @@
         the cached version is current — false (replica[1].zk_version 1, zk.version 2)
     no_message_loss: holds
 
-Above each `----` are the lines to play, below it, up to a blank line, the output. Every step is
-looked up in the system as it is recorded, so that a story knows no step that the model does not.
+The lines to play are above each `----`; the output is below it, up to a blank line. Every step is
+looked up in the recorded system, so that a story has only steps of the model.
 """
 
 from specs.story.compose import story_from_run

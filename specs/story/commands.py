@@ -1,7 +1,7 @@
-"""The lines of a story, each resolved in the recorded system before anything is played.
+"""Resolves the lines of a story in the recorded system, all of them before the story is played.
 
-A line is a step by its name with its parameters, `leader_shrinks_isr leader=1 replica=3`, or one
-of the words of `WORDS` and what it takes.
+A line is a step's name with its parameters, `leader_shrinks_isr leader=1 replica=3`, or a word of
+`WORDS` with its arguments.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class StoryCommand:
 
 
 def read_command(line: int, text: str, heading: StoryHeading) -> StoryCommand:
-    """The command of a line; ProtocolError names the word that is wrong and the nearest right."""
+    """The command of a line; ProtocolError names the wrong word and the nearest valid one."""
     recorded = heading.recorded
     first, *rest = text.split()
     verb, words = (first, rest) if first in WORDS else (STEP, [first, *rest])
@@ -77,9 +77,9 @@ def read_command(line: int, text: str, heading: StoryHeading) -> StoryCommand:
 
 
 def step_named(recorded: RecordedSystem, name: str, words: tuple[str, ...] = ()) -> Recorded:
-    """A step of the version; an unknown one is refused with the nearest.
+    """A step of the version. The error for an unknown step suggests the nearest one.
 
-    One that another version has is refused with those that have it.
+    The error for a step of other versions names those versions.
     """
     name = step_now(name, recorded.system.name)
     steps = {step.transition.name: step for step in recorded.steps}

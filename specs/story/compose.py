@@ -1,4 +1,4 @@
-"""A run written as a story: text that anybody can play, edit and keep."""
+"""Writes a run as a story: text that anybody can play, edit and keep."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ HERE = "here"
 def story_from_run(run: Run, recorded: RecordedSystem | None = None) -> str:
     """The text of a story that takes the run's steps and checks its claim at their end, recorded.
 
-    `recorded` is the system that the run was found on, where it is not the one that its version
-    and switches name (a planted bug); such a story plays on that system only.
+    `recorded` is the system on which the run was found, if it is not the one that its version and
+    switches name (a planted bug); such a story plays on that system only.
     """
     if recorded is None:
         recorded = system(run.system).recorded(run.version, run.without)

@@ -1,7 +1,7 @@
-"""The first line of a story: `system replication version 2.3 without fetch_fencing brokers 3`.
+"""Reads a story's first line: `system replication version 2.3 without fetch_fencing brokers 3`.
 
-Pairs of words, after the system in any order: `version V`, `without SWITCH` (true-or-false, as it
-was before the fix), `with SWITCH=VALUE`, and `BOUND N` for every bound named.
+After the system, pairs of words in any order: `version V`, `without SWITCH` (a Boolean switch, as
+it was before the fix), `with SWITCH=VALUE`, and `BOUND N` for every bound named.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROOM = 64
 
 @dataclass(frozen=True)
 class StoryHeading:
-    """What a story is played on: a system, recorded for its version and switches, and its bounds.
+    """The system on which a story is played, recorded for its version and switches, and its bounds.
 
     `given` are the bounds that the story names; steps beyond one are refused.
     """
@@ -46,7 +46,7 @@ class StoryHeading:
         return {**limits, **sizes, **self.given}
 
     def claim_bounds(self, greatest: int) -> dict[str, int]:
-        """The bounds for claims, which range over all numbers: beyond the greatest, all is
+        """The bounds for claims, which range over all numbers: cells beyond the greatest number are
         blank.
         """
         room = dict.fromkeys(self.recorded.system.bounds, max(ROOM, greatest + 1))
@@ -54,7 +54,7 @@ class StoryHeading:
 
 
 def read_heading(text: str) -> StoryHeading:
-    """The heading that a line gives; ProtocolError names the word that is wrong."""
+    """The heading in a line; ProtocolError names the wrong word."""
     words = text.split()
     if words[:1] != ["system"] or len(words) < 2:
         raise ProtocolError(
@@ -115,7 +115,7 @@ def _number(chosen: System, name: str, value: str) -> int:
 
 
 def heading_line(recorded: RecordedSystem, bounds: dict[str, int]) -> str:
-    """The line that `read_heading` would read as this."""
+    """The line that `read_heading` reads as this heading."""
     words = ["system", recorded.system.name, "version", recorded.version]
     for name, value in sorted(recorded.without.items()):
         before = SWITCHES[name].values[0] if name in SWITCHES else False

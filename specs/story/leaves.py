@@ -1,7 +1,7 @@
-"""A sparse state as readable leaves: `replica[1].isr`, `log[2]`, `zk.version`.
+"""Writes a sparse state as readable leaves: `replica[1].isr`, `log[2]`, `zk.version`.
 
-The same paths and texts as `specs.state_text` gives for enumerated states, but over states whose
-numbers have no limit.
+The paths and texts are those of `specs.state_text` for enumerated states, but the numbers of the
+states have no limit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LeafPlace:
 
 
 class Leaves:
-    """How the fields of a system group into leaves; `kept` are the fields that are shown."""
+    """Groups the fields of a system into leaves; `kept` are the fields that are shown."""
 
     def __init__(self, twin: Evaluator, kept: Iterable[str]) -> None:
         self._twin = twin
@@ -105,8 +105,8 @@ class Leaves:
     def named(self, wanted: str, state: SparseState) -> list[str]:
         """`zk.isr: {1,2}` for a path, a line for each leaf below it or of it.
 
-        Of a map over numbers only the entries that are not blank are shown. Raises ProtocolError
-        for what the system does not have, or has not there.
+        A map over numbers shows only its non-blank entries. Raises ProtocolError for a path that
+        the system does not have.
         """
         name, keys = _split(wanted)
         fields = fields_named(self._twin.recorded, wanted)
@@ -147,7 +147,7 @@ def _below(state: SparseState, leaf: Field, keys: Index) -> dict[Index, int]:
 
 
 def log_of(fields: Mapping[str, Field], leaf: Field) -> str | None:
-    """The log that a field is a part of; None if it is of none."""
+    """The log that a field is a part of; None if it is not part of a log."""
     if leaf.log is not None:
         return leaf.log
     log = leaf.name.removesuffix(".end")
@@ -156,7 +156,7 @@ def log_of(fields: Mapping[str, Field], leaf: Field) -> str | None:
 
 
 def fields_named(recorded: RecordedSystem, wanted: str) -> list[Field]:
-    """The fields at a path or below it; an unknown one is refused with the nearest."""
+    """The fields at a path or below it; the error for an unknown path suggests the nearest one."""
     name, _ = _split(wanted)
     name = field_now(recorded.system.name, name)
     fields = recorded.fields

@@ -1,4 +1,4 @@
-"""Plays a story on the reference evaluator: unbounded numbers, a reason for each failed step."""
+"""Plays a story on the reference evaluator, with unbounded numbers and reasons for failed steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEW = 3
 
 @dataclass
 class StoryOutcome:
-    """The output of a story that was played; `failed` is the line that did not go as it says.
+    """The output of a story that was played; `failed` is the line that did not hold.
 
     `output` has the lines of each scene, command by command, up to the line that failed.
     """
@@ -41,27 +41,27 @@ class StoryOutcome:
 
     @property
     def is_as_recorded(self) -> bool:
-        """Is the output just what the story's file has below its rules?"""
+        """Is the output equal to the recorded output in the story's file?"""
         return self.lines == [scene.output for scene in self.story.scenes]
 
     @property
     def steps(self) -> int:
-        """Steps that the story takes."""
+        """The number of steps that the story takes."""
         return sum(command.is_step for command in self.story.commands)
 
     @property
     def checks(self) -> int:
-        """Lines that assert something."""
+        """The number of lines that assert something."""
         return sum(command.verb in ASSERTING for command in self.story.commands)
 
     @property
     def is_new(self) -> bool:
-        """Nothing is recorded yet, though there is something to tell."""
+        """Is there output, but no recorded output yet?"""
         return not any(scene.output for scene in self.story.scenes) and any(self.lines)
 
     @property
     def verdict(self) -> Verdict:
-        """Holds if all went as recorded and something was checked; a new story is not checked."""
+        """`holds` if the output is as recorded and there are checks; a new story is not checked."""
         if self.failed is None and self.is_new:
             return Verdict.NOT_CHECKED
         if self.failed is not None or not self.is_as_recorded:
@@ -70,7 +70,7 @@ class StoryOutcome:
 
     @cached_property
     def first_difference(self) -> int | None:
-        """The position among the story's commands of the first that did not tell as recorded."""
+        """The position of the first command whose output differs from the recorded output."""
         position = 0
         for number, scene in enumerate(self.story.scenes):
             recorded = list(scene.output)
@@ -87,13 +87,13 @@ class StoryOutcome:
 
 
 class StoryDiffers(Exception):
-    """A line did not go as it says; the message says how."""
+    """Raised if a line does not hold; the message says why."""
 
 
 def play(story: Story, recorded: RecordedSystem | None = None) -> StoryOutcome:
-    """Plays a story to its end, or to the first line that does not go as it says.
+    """Plays a story to its end, or to the first line that does not hold.
 
-    `recorded` takes the place of the story's own system: the same, with something taken out.
+    `recorded` replaces the story's own system, for example by the system without one guard.
     """
     outcome = StoryOutcome(story)
     if story.heading is None:
@@ -129,7 +129,7 @@ class _StoryStage:
         return self.states[-1]
 
     def play(self, command: StoryCommand) -> list[str]:
-        """Plays the command; the lines of its output."""
+        """Plays the command and returns the lines of its output."""
         if command.verb in (STEP, "quietly"):
             return self._step(command)
         if command.verb == "refused":

@@ -62,7 +62,7 @@ class Story:
 
 
 def read_story(path: Path) -> Story:
-    """The story of a file. Raises StoryError for what cannot be read, OSError for no file."""
+    """Reads a story's file. Raises StoryError for invalid lines, OSError for a missing file."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -71,7 +71,7 @@ def read_story(path: Path) -> Story:
 
 
 def parse(text: str, source: str = "story") -> Story:
-    """The story of a text."""
+    """Parses the text of a story."""
     return _StoryReader(source).read(text)
 
 
@@ -87,7 +87,7 @@ class _StoryReader:
         self.is_telling = False
 
     def read(self, text: str) -> Story:
-        """Line by line."""
+        """Reads the text line by line."""
         for number, raw in enumerate(text.splitlines(), 1):
             line = raw.rstrip()
             if self.is_telling and line:

@@ -1,4 +1,4 @@
-"""A story's text with its output recorded anew, and the difference from the old text."""
+"""Records the output of a story anew, and shows the difference from the old text."""
 
 from __future__ import annotations
 
