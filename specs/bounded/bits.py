@@ -1,7 +1,7 @@
-"""Grounded terms as formulas over bits: a cell is a Bool or a bit vector wide enough for all.
+"""Lowers grounded terms to formulas over bits: a cell is a Bool or a bit vector of a common width.
 
-Numbers within bounds need no arithmetic: Z3 turns what is made here into one question about bits,
-which it answers much faster than one about integers.
+Numbers within bounds need no arithmetic: Z3 turns these formulas into one question about bits,
+which it answers much faster than a question about integers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from specs.lowering.z3_code import connect
 class Bits:
     """The lowering of one grounded system; the width is the least that no term overflows.
 
-    It has a context of Z3's to itself: what Z3 does must not depend on what it was asked before.
+    It has its own Z3 context, so that Z3's answers do not depend on earlier questions.
     """
 
     def __init__(self, grounded: Grounded) -> None:
@@ -44,7 +44,7 @@ class Bits:
         return z3.BitVecVal(value, self.width, self.context)
 
     def state(self, tag: str) -> list[Any]:
-        """A constant a cell, of which nothing is known."""
+        """An arbitrary state: one unconstrained constant for each cell."""
         return [
             z3.Bool(f"{cell.name} {tag}", self.context)
             if cell.field.sort is BOOL
@@ -53,7 +53,7 @@ class Bits:
         ]
 
     def code(self, cell: Cell, code: int) -> Any:
-        """What a cell holds, for one of its codes."""
+        """The value of a cell for one of its codes."""
         return self.literal(bool(code) if cell.field.sort is BOOL else code)
 
 

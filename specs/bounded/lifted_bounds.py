@@ -1,9 +1,8 @@
-"""Bounds that cannot be reached: numbers without an upper end, for runs of a given length.
+"""Lifts bounds: numbers without an upper end, for runs of a given length.
 
-A run is finite, so are the numbers in it. A lifted bound begins as small as it can be and is raised
-whenever a run, as long as those looked at, comes to where the bound would be met; then no step of
-any such run is left out for its sake, and the search is the same as without it. A budget of faults
-is simply not counted.
+A finite run has finitely many numbers. A lifted bound starts at its least value and is raised
+whenever some run of the current length reaches it. Then the bound excludes no step of any such run,
+and the search is the same as without the bound. A budget of faults is not counted at all.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from specs.lowering.python_code import PythonCode
 
 
 class LiftedBounds:
-    """The bounds of a search, some of them lifted: `bounds` are what they are for now."""
+    """The bounds of a search, some of them lifted: `bounds` has their current values."""
 
     def __init__(
         self,
@@ -54,11 +53,11 @@ class LiftedBounds:
             self.bounds[name] = self._raised[name] = recorded.system.bounds[name].least
 
     def as_text(self) -> str:
-        """`epoch=3, log=2`: the lifted bounds as they are now."""
+        """`epoch=3, log=2`: the current values of the lifted bounds."""
         return ", ".join(f"{name}={number}" for name, number in self._raised.items())
 
     def reached_bounds(self, runs: Unrolling) -> list[str] | None:
-        """The lifted bounds that some run, as long as those looked at, comes up to; else None.
+        """The lifted bounds that some run of the current length reaches; None if there are none.
 
         Raises RlimitSpent.
         """
@@ -70,7 +69,7 @@ class LiftedBounds:
         return [name for name, formula in each.items() if runs.is_so(formula)]
 
     def increase_bounds(self, names: Sequence[str], length: int) -> None:
-        """One more for each; refused where a bound is met faster than steps can count."""
+        """Raises each bound by one; refuses a bound that is reached faster than steps can count."""
         for name in names:
             self.bounds[name] += 1
             self._raised[name] += 1
@@ -84,7 +83,7 @@ class LiftedBounds:
     def with_budgets(
         self, grounded: Grounded, path: Sequence[int], claims: Sequence[str]
     ) -> Grounded:
-        """The same, with the budgets that a run needs where none was counted."""
+        """The same system with the budgets that a run needs, where budgets were not counted."""
         if not self._uncounted:
             return grounded
         ample = {**grounded.bounds, **dict.fromkeys(self._uncounted, len(path))}

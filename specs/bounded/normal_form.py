@@ -1,9 +1,9 @@
-"""Runs that the search may leave out: an equivalent run in normal form is searched instead.
+"""Excludes runs from the search for which an equivalent run in normal form is searched instead.
 
 Of all runs of one length that settle a claim, the search wants the first in the order of the
-instances. That one never has two neighbouring steps that could as well be exchanged and are in the
-wrong order, and never mentions a broker while one with a smaller name, that nobody has mentioned,
-would do as well: otherwise an exchange would give an earlier run. So both may be forbidden.
+instances. That run never has two adjacent exchangeable steps in the wrong order, and never mentions
+a broker while an interchangeable broker with a smaller id is unmentioned: otherwise an exchange
+would give an earlier run. Both may therefore be forbidden.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from specs.lowering.instances import Instance, cells_of
 
 
 def exchangeable(instances: Sequence[Instance]) -> list[list[int]]:
-    """By position: the later ones of which each may as well come after this one.
+    """By position: the later instances that can be exchanged with this one.
 
     Neither writes what the other reads or writes, so that both orders lead to the same state.
     """
@@ -43,9 +43,9 @@ def _reads(instance: Instance) -> frozenset[int]:
 
 
 class Introductions:
-    """Rules that interchangeable brokers first occur in a run in the order of their names.
+    """Rules that interchangeable brokers first occur in a run in the order of their ids.
 
-    `all` has every broker, or nobody where the text tells them apart.
+    `all` has every broker, or is empty if the system distinguishes brokers.
     """
 
     def __init__(self, grounded: Grounded, claim: str) -> None:

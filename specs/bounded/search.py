@@ -1,4 +1,4 @@
-"""Runs of no step, of one, of two and so on, up to the first length that settles the claim."""
+"""Searches runs of zero, one, two and more steps, up to the first length that settles the claim."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ WORK = 1_000_000_000
 
 @dataclass
 class BoundedAnswer:
-    """What the search found.
+    """The result of the search.
 
-    `length`: every run of up to so many steps was looked at. `work` is what Z3 spent, in its own
-    unit; `ended`, that no run is longer. `lifted` are the bounds that were left out: those of
-    `grounded` are large enough that no run of this length meets them.
+    `length`: all runs of up to this many steps were searched. `work` is Z3's work in its own unit;
+    `ended` means that no run is longer. `lifted` are the bounds that were left out: the bounds of
+    `grounded` are so large that no run of this length reaches them.
     """
 
     grounded: Grounded
@@ -54,11 +54,11 @@ def find_by_z3(
 ) -> BoundedAnswer:
     """The shortest run that breaks a claim or reaches a `sometimes`, up to `max_steps` steps.
 
-    Where the explorer finds a run, this one is as short, and among the shortest the first by the
-    numbers of its instances; the generated Python replays it before it is believed.
-    `lifted` names bounds that are no bounds here. Without a run the verdict is unknown, unless no
-    run is longer than those looked at. Raises ProtocolError for a claim about loops and for what
-    cannot be lifted, ImpossibleValue where a step would leave a field's domain.
+    The run is as short as the explorer's, and among the shortest the first by the numbers of its
+    instances; the generated Python replays it as a check. `lifted` names bounds to leave out.
+    Without a run the verdict is unknown, unless no run is longer than those searched. Raises
+    ProtocolError for a claim about loops and for bounds that cannot be lifted, ImpossibleValue if a
+    step would leave a field's domain.
     """
     return _BoundedSearch(recorded, bounds, claim, lifted, max_steps, work, report).run()
 
@@ -92,7 +92,7 @@ class _BoundedSearch:
         return Unrolling(Grounded(self.recorded, bounds, self.claims), self.claim, self.solver)
 
     def run(self) -> BoundedAnswer:
-        """Longer and longer runs, until one settles the claim or there is a reason to stop."""
+        """Searches longer and longer runs until one settles the claim or a limit is reached."""
         looked_at = -1
         try:
             while self.runs.length <= self.max_steps:

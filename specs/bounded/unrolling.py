@@ -1,6 +1,6 @@
-"""Recorded transitions unrolled into one formula that grows by a step at a time.
+"""Unrolls recorded transitions into one formula that grows by one step at a time.
 
-Every position of a run has a state of its own and a choice of one instance; a run is a solution.
+Every position of a run has its own state and a choice of one instance; a solution is a run.
 The solver keeps what it learned about shorter runs.
 """
 
@@ -21,11 +21,11 @@ z3.set_param("ctrl_c", False)  # Z3 would take Ctrl-C for itself, and answer `un
 
 
 class RlimitSpent(Exception):
-    """The solver's own measure of work is used up: no answer, the same way every time."""
+    """Raised if the solver's deterministic limit of work is used up without an answer."""
 
 
 class Solver:
-    """Z3 with a store of work that all questions share; the unit is Z3's own, never time."""
+    """Z3 with a budget of work that all questions share; the unit is Z3's own, never time."""
 
     def __init__(self, work: int) -> None:
         self._left = work
@@ -33,13 +33,13 @@ class Solver:
         self.asked = 0
 
     def fresh(self, context: Any) -> Any:
-        """A new solver about bits, with nothing in it."""
+        """A new, empty solver for bit vectors."""
         solver = z3.SolverFor("QF_FD", ctx=context)
         solver.set("random_seed", 0)
         return solver
 
     def check(self, solver: Any, *assumed: Any) -> bool:
-        """Is there a solution? Raises RlimitSpent where the store did not suffice."""
+        """Is there a solution? Raises RlimitSpent if the budget did not suffice."""
         if self._left <= 0:
             raise RlimitSpent
         before = _rlimit_count(solver)
@@ -62,7 +62,7 @@ def _rlimit_count(solver: Any) -> int:
 class Unrolling:
     """All runs of a growing number of steps, within the bounds of a grounded system.
 
-    `ended` is true once no run is as long.
+    `ended` is true once no run has the current length.
     """
 
     def __init__(self, grounded: Grounded, claim: str, solver: Solver) -> None:
@@ -87,13 +87,13 @@ class Unrolling:
 
     @property
     def length(self) -> int:
-        """Steps of the runs that are looked at now."""
+        """The current number of steps of the runs."""
         return len(self.chosen)
 
     # -- one more step --------------------------------------------------------------------------
 
     def grow(self) -> None:
-        """One more step: exactly one instance, possible where the runs so far have come to."""
+        """Adds one step: exactly one instance that is possible in the last state of the runs."""
         number = self.length
         before = self.frames[-1]
         after = Frame(self.bits, self.bits.state(str(number + 1)))
@@ -179,12 +179,12 @@ class Unrolling:
         return z3.And(asked) if asked else self.bits.literal(True)
 
     def is_over(self) -> bool:
-        """Is no run as long? Raises RlimitSpent."""
+        """Does no run have the current length? Raises RlimitSpent."""
         self.ended = self.ended or not self._rlimit_count.check(self._solver)
         return self.ended
 
     def ask(self, goal: Any, name: str) -> Any:
-        """A mark under which the goal is assumed, if a run has it; None, and ruled out, if not.
+        """A mark under which the goal is assumed, if a run reaches it; else None, and rules it out.
 
         Raises RlimitSpent.
         """
@@ -196,11 +196,11 @@ class Unrolling:
         return None
 
     def rule_out(self, goal: Any) -> None:
-        """No run so far has it: an answer for the solver to go on from."""
+        """Asserts that no run so far reaches the goal, for the solver to use."""
         self._solver.add(z3.Not(goal))
 
     def is_so(self, formula: Any) -> bool:
-        """Is it so in the run that was found last?"""
+        """Does the formula hold in the run that was found last?"""
         return bool(z3.is_true(self._solver.model().eval(formula, model_completion=True)))
 
     def found_run(self) -> list[int]:
@@ -213,8 +213,8 @@ class Unrolling:
     def first_run(self, mark: Any) -> list[int]:
         """The first run with a mark, in the order of instances, as instance numbers.
 
-        So the same question has the same answer, whatever the solver came upon first. Where the
-        work does not suffice, it is one of the others, as short.
+        The same question therefore has the same answer, whatever run the solver found first. If the
+        work does not suffice, returns another run of the same length.
         """
         context = self.bits.context
         best = self.found_run()
@@ -234,7 +234,7 @@ class Unrolling:
 
 
 def any_of(parts: list[Any]) -> Any:
-    """A disjunction of Booleans; Z3's own Python looks at each of them, which is slow for many."""
+    """A disjunction of Booleans; Z3's own Python checks each argument, which is slow for many."""
     if len(parts) == 1:
         return parts[0]
     context = parts[0].ctx
