@@ -3,8 +3,8 @@
     export = exported(recorded, recorded.system.limits({}))
     export.name, export.module, export.configuration
 
-It is made from the recorded terms, so it says what every other lowering says; TLC finds exactly as
-many distinct states as `insync explore` does within the same bounds.
+It is made from the recorded terms, like every other lowering. TLC finds exactly as many distinct
+states as `insync explore` within the same bounds.
 """
 
 from specs.tla.export import Export, exported

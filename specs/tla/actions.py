@@ -1,4 +1,4 @@
-"""A transition as an action: requirements with their reasons, writes, and UNCHANGED."""
+"""Writes a transition as an action: requirements with their reasons, writes, and UNCHANGED."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Actions:
     # -- parameters ----------------------------------------------------------------------------
 
     def parameters(self, step: Recorded) -> dict[str, str]:
-        """What the parameters are called in the module, by their names in the text."""
+        """The names of the parameters in the module, by their names in the source."""
         called: dict[str, str] = {}
         for name in step.parameters:
             called[name] = self._of.names.local(name, called.values())
@@ -66,7 +66,7 @@ class Actions:
         return action
 
     def choices(self, sort: Sort | SetOf) -> LayoutNode:
-        """What a parameter may be."""
+        """The set of values of a parameter."""
         if isinstance(sort, SetOf):
             return Prefix("SUBSET ", self._of.names.domain(sort.element), SETS)
         return self._of.names.domain(sort)

@@ -1,9 +1,9 @@
-"""Names from the author's source: local variables, protocol definitions, bound variables.
+"""Collects names from the author's source: local variables, protocol definitions, bound variables.
 
-A recording keeps what a transition requires and writes, not what its author called the parts. This
-records the transition again and notes local variable names: `cut = common_end(now, follower,
-leader)` says that a term is called `cut`, and that it is the definition `common_end` of a follower
-and a leader. A name only abbreviates a recorded term; an unnamed term is written out.
+A recording keeps a transition's requirements and writes, but not the names that its author gave to
+parts. This module records the transition again and notes local variable names: after `cut =
+common_end(now, follower, leader)` a term is named `cut`, and it is the definition `common_end` of a
+follower and a leader. A name only abbreviates a recorded term; an unnamed term is written out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOTATION = ("model.language.", "specs.tla.")
 
 @dataclass(frozen=True)
 class ProtocolWord:
-    """A word of the protocol: `has(replica, offset)`, with what it says of its parameters."""
+    """A definition of the protocol: `has(replica, offset)`, with its meaning for its parameters."""
 
     name: str
     parameters: tuple[Term, ...]
@@ -38,7 +38,7 @@ class ProtocolWord:
 
 @dataclass(frozen=True)
 class Use:
-    """A word, said of these terms."""
+    """A protocol definition applied to these terms."""
 
     word: ProtocolWord
     arguments: tuple[Term, ...]
@@ -46,8 +46,8 @@ class Use:
 
 @dataclass
 class AuthorNames:
-    """What was heard. `locals` and `places` (records, by field and indices) are by transition,
-    word or claim; the rest holds wherever its terms occur.
+    """The collected names. `locals` and `places` (records, by field and indices) are by transition,
+    word or claim; the other names are valid wherever their terms occur.
     """
 
     locals: dict[str, dict[Term, str]] = field(default_factory=dict)
@@ -58,16 +58,16 @@ class AuthorNames:
     rules: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
     def variable(self, variable: Term, body: Term) -> str | None:
-        """What the author calls the variable of a quantifier."""
+        """The author's name for the variable of a quantifier."""
         return self.variables.get((variable.args[0], body))
 
     def rule(self, step: str, place: str, variable: Term) -> str | None:
-        """What the author calls the index of a `lam` that a transition writes to a place."""
+        """The author's name for the index of a `lam` that a transition writes to a place."""
         return self.rules.get((step, place, variable.args[0]))
 
 
 def collect_names(recorded: RecordedSystem) -> AuthorNames:
-    """Records every transition and claim once more, and listens."""
+    """Records every transition and claim once more, and collects the names in them."""
     heard = AuthorNames()
     ear = _NameRecorder(recorded, heard)
     for step in recorded.steps:
@@ -86,7 +86,7 @@ class _NameRecorder:
         self._considered: dict[CodeType, ProtocolWord | None] = {}
 
     def step(self, transition: Transition) -> None:
-        """Hears one transition."""
+        """Collects the names in one transition."""
         returned: list[_Return] = []
         with _listening(returned):
             record(transition, self._state, self._switches)
@@ -94,7 +94,7 @@ class _NameRecorder:
         self._understand(returned, transition.name)
 
     def condition(self, function: Callable[[Any], Any], name: str, code: CodeType) -> None:
-        """Hears a claim, or a word said of fresh parameters."""
+        """Collects the names in a claim, or in a protocol definition on fresh parameters."""
         returned: list[_Return] = []
         with _listening(returned):
             record_condition(function, self._state, self._switches)
@@ -102,7 +102,7 @@ class _NameRecorder:
         self._understand(returned, "")
 
     def _name(self, text: str, code: CodeType, returned: list[_Return]) -> None:
-        """What terms are called in a text; its own names before those of the words in it."""
+        """Names the terms in a text; its own names come before those in the words that it uses."""
         names = self._heard.locals.setdefault(text, {})
         for one in sorted(returned, key=lambda one: one.code is not code):
             for name, value in one.locals.items():

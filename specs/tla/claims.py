@@ -1,4 +1,4 @@
-"""Claims: invariants, properties of steps, what is reachable, what happens in the end."""
+"""Writes claims: invariants, properties of steps, reachability, and liveness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One system under one version's switches, as a module and its configuration."""
+"""Exports one system under one version's switches as a module and its configuration."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def exported(
 ) -> Export:
     """The TLA+ module and its configuration at these bounds (`system.limits(...)`).
 
-    With `symmetry`, brokers are model values that TLC takes for alike: fewer states, the same
-    verdicts. Raises ProtocolError where the text itself tells brokers apart.
+    With `symmetry`, brokers are model values that TLC treats as symmetric: fewer states, the same
+    verdicts. Raises ProtocolError if the system distinguishes brokers.
     """
     name = module_name(recorded)
     command = replay_command(

@@ -1,4 +1,4 @@
-"""Recorded terms as TLA+ expressions, with the author's names where there are any."""
+"""Writes recorded terms as TLA+ expressions, with the author's names where there are any."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ class Expressions:
     # -- the three ways to a term --------------------------------------------------------------
 
     def of(self, term: Term, scope: NameScope) -> LayoutNode:
-        """A term, by its name or word if it has one."""
+        """The expression for a term: its name or word if it has one."""
         if term in scope.named:
             return Word(scope.named[term])
         return self.said(term, scope)
 
     def has_name(self, term: Term, scope: NameScope) -> bool:
-        """Has the author a name or a word for the term?"""
+        """Does the term have a name or a word from the author?"""
         return term in scope.named or term in self._heard.uses
 
     def said(self, term: Term, scope: NameScope) -> LayoutNode:
-        """A term, by its word if it has one, else spelled out."""
+        """The expression for a term: its word if it has one, else written out."""
         use = self._heard.uses.get(term)
         if use is None:
             return self.spelled(term, scope)
@@ -77,7 +77,7 @@ class Expressions:
         return call(self.called[use.word.name], *arguments)
 
     def spelled(self, term: Term, scope: NameScope) -> LayoutNode:
-        """A term by what it is made of."""
+        """The expression for a term, written out."""
         op, args = term.op, term.args
         if op == "const":
             return self.names.value(term.sort, args[0])
@@ -136,7 +136,7 @@ class Expressions:
     def elements(
         self, variables: tuple[Term, ...], everything: LayoutNode, scope: NameScope
     ) -> SetElements:
-        """How a truth about these variables is written as a set."""
+        """The writer of conditions on these variables as sets."""
         return SetElements(
             variables,
             everything,
@@ -159,7 +159,7 @@ class Expressions:
         return Comprehension("{", element, everything, ":", self.of(term, inner), "}")
 
     def bind(self, variable: Term, wanted: str | None, scope: NameScope) -> tuple[NameScope, str]:
-        """The scope with a bound variable, called as its author called it if that is free."""
+        """The scope with a bound variable, under its author's name if that is free."""
         plain = snake(variable.sort.name)
         name = self.names.local(wanted or plain, scope.used)
         return scope.binding(variable, name), name

@@ -1,8 +1,8 @@
-"""Line breaks of a TLA+ expression: on one line where it fits, else broken by its structure.
+"""Breaks a TLA+ expression into lines: on one line if it fits, else broken by its structure.
 
-A node knows how tightly its outermost operator binds, so that parentheses stand only where they
-are needed. Lists of conjuncts and disjuncts are sensitive to columns: a broken one is bulleted,
-and whatever belongs to a bullet stands to its right.
+A node has the precedence of its outermost operator, so that parentheses are written only where
+they are needed. TLA+ lists of conjuncts and disjuncts are sensitive to columns: a broken list has
+bullets, and the text of each item is to the right of its bullet.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def indented(lines: Sequence[str], by: int) -> list[str]:
 
 
 def hanging(prefix: str, lines: Sequence[str], suffix: str = "") -> list[str]:
-    """The lines after a prefix; the later ones stand under the first."""
+    """The lines after a prefix; later lines are aligned with the first."""
     placed = [prefix + lines[0], *indented(lines[1:], len(prefix))]
     placed[-1] += suffix
     return placed

@@ -1,8 +1,8 @@
 """Bounds of the instance: a step that would write beyond a bound is disabled.
 
-The engines prune a successor whose written value, or the index it is written at, is above its
-sort's upper end. The same is an enabling condition here, so that TLC never makes such a state. A
-condition is left out only where no value can be above the end, whatever the bounds are.
+The engines prune a successor if a written value, or the index at which it is written, is above its
+sort's upper end. In TLA+ this is an enabling condition, so that TLC never makes such a state. A
+condition is left out only if no value can be above the end, whatever the bounds are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from model.language.terms import Term
 
 @dataclass(frozen=True)
 class Limit:
-    """`value` may not be above `most`, for all `variables`, where the conditions hold."""
+    """A condition: `value` is at most `most` for all `variables` that satisfy the conditions."""
 
     value: Term
     most: int | Bounded
@@ -35,7 +35,7 @@ class LimitDefinitions:
         self._fields, self._bounds = fields, bounds
 
     def of(self, writes: Sequence[Write]) -> list[Limit]:
-        """What must hold for a step with these writes to stay within the bounds; each once."""
+        """The conditions that keep a step with these writes within the bounds, each once."""
         found: dict[Limit, None] = {}
         for write in writes:
             leaf = self._fields[write.field]

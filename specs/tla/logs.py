@@ -1,4 +1,4 @@
-"""How a step changes a log: an append, a truncation, a copy, or anything else."""
+"""Writes how a step changes a log: an append, a truncation, a copy, or any other change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LogDefinitions:
     def value(
         self, place: WrittenPlace, own: LayoutNode, leaves: Leaves, scope: NameScope
     ) -> LayoutNode:
-        """The new log, given the text of what it is before the step."""
+        """The new log, given the text of the log before the step."""
         schema = place.schema
         assert isinstance(schema, LogOf)
         old_end = t.get(f"{place.name}.end", place.indices, schema.end)

@@ -1,4 +1,4 @@
-"""A whole TLA+ module: constants, definitions, the initial state, actions, claims."""
+"""Writes a whole TLA+ module: constants, definitions, the initial state, actions, claims."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from specs.tla.vocabulary import spelled
 class Module:
     """One system under one version's switches, within the bounds that are given.
 
-    Only budgets of faults depend on the bounds given: one that has none is no part of the state.
-    The values of the bounds are for the configuration.
+    Only budgets of faults depend on the given bounds: a fault without a budget is left out of the
+    state. The values of the bounds are for the configuration.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Module:
 
     @property
     def symmetric(self) -> str | None:
-        """Why the values of an enumeration are not alike; None where TLC may permute them."""
+        """Why the values of an enumeration are not symmetric; None if TLC may permute them."""
         if not self.names.enumerations & set(self.names.constants):
             return "it has no set of brokers"
         if self.names.member_named:

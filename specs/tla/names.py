@@ -1,6 +1,6 @@
-"""Names in a module: constants for bounds, sets for sorts; each name is used once.
+"""Chooses names in a module: constants for bounds, sets for sorts; each name is used once.
 
-TLA+ has one space of names: a parameter may not be called as a variable of the module is. Such a
+TLA+ has one namespace: a parameter may not have the name of a variable of the module. Such a
 parameter becomes `the_replica`.
 """
 
@@ -67,7 +67,7 @@ def literal(code: int) -> LayoutNode:
 
 
 class ModuleNames:
-    """What the module's own things are called; asking for a sort or a bound declares it."""
+    """The names of the module's own definitions; asking for a sort or a bound declares it."""
 
     def __init__(self, system: System, taken: Iterable[str], enumerations: Iterable[str]) -> None:
         self.enumerations = set(enumerations)
@@ -88,7 +88,7 @@ class ModuleNames:
         return (name, f"All{name}") if bound in self.enumerations else (f"Max{name}", f"Most{name}")
 
     def fresh(self, *wanted: str) -> str:
-        """The first of the names that is free, else the last with a number; it is taken then."""
+        """Reserves the first of the names that is free, else the last with a number."""
         for name in wanted:
             if name not in self._taken:
                 self._taken.add(name)
@@ -124,7 +124,7 @@ class ModuleNames:
         return Word("None")
 
     def helper(self, name: str) -> str:
-        """A word of the module's own small vocabulary, which is defined where it is used."""
+        """A word of the module's own vocabulary; its use adds its definition to the module."""
         self.helpers.add(name)
         return name
 

@@ -1,4 +1,4 @@
-"""The author's local names as LET: `cut` is defined once, and used by its name."""
+"""Writes the author's local names as LET: `cut` is defined once, and used by its name."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def with_places(
 def local_names(
     expressions: Expressions, heard: AuthorNames, text: str, roots: Sequence[Term], scope: NameScope
 ) -> tuple[NameScope, list[str]]:
-    """Definitions of what the author named in a text and uses more than once, and their scope."""
+    """Definitions of the terms that the author named and uses more than once, and their scope."""
     called = heard.locals.get(text, {})
     uses = _uses(roots, called, heard)
     named = [

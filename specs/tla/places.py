@@ -22,7 +22,7 @@ AFTER = "'"
 
 @dataclass(frozen=True)
 class NameScope:
-    """What variables are called here, which terms and places have a name, which place is `@`."""
+    """The names of variables, terms and places in a scope, and the place that `@` denotes."""
 
     names: dict[str, str] = field(default_factory=dict)
     named: dict[Term, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class NameScope:
         return {*self.names.values(), *self.named.values(), *self.places.values()}
 
     def binding(self, variable: Term, name: str) -> NameScope:
-        """The scope with one variable more."""
+        """The scope with one more variable."""
         return replace(self, names={**self.names, variable.args[0]: name})
 
     def at(self, here: str | None) -> NameScope:
@@ -85,7 +85,7 @@ class Places:
                 return text, schema, used
 
     def record(self, name: str, indices: tuple[Term, ...], scope: NameScope) -> str | None:
-        """The text that reads a record at an index; None for one that cannot be named alone."""
+        """The text that reads a record at an index; None if no text can denote it alone."""
         for part in self.parts_of(name):
             leaf = self._fields.get(f"{name}.{part}")
             if indices and leaf is not None and _keys_of(leaf) == len(indices):
@@ -97,7 +97,7 @@ class Places:
         return self._fields[name].sort
 
     def parts_of(self, name: str) -> list[str]:
-        """The parts of the record that stands at a dotted name."""
+        """The parts of the record at a dotted name."""
         schema: Schema = self._shapes.state
         for part in name.split("."):
             while isinstance(schema, MapOf):

@@ -1,4 +1,4 @@
-"""Terms rewritten: a subterm replaced by another, and equality up to bound names."""
+"""Rewrites terms: replaces subterms, and compares terms up to bound names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BINDERS = ("every", "some", "count", "least")
 
 
 def replace(term: Term, mapping: Mapping[Term, Term]) -> Term:
-    """The term with every occurrence of the mapping's terms replaced, simplified on the way."""
+    """The simplified term in which every occurrence of the mapping's terms is replaced."""
     memo: dict[Term, Term] = {}
 
     def go(node: Term) -> Term:
@@ -58,7 +58,7 @@ def variables(term: Term) -> set[Term]:
 
 
 def subterms(term: Term) -> list[Term]:
-    """The term and all that it is made of, each once, parts before wholes."""
+    """The term and all of its subterms, each once, parts before wholes."""
     seen: dict[Term, None] = {}
 
     def go(node: Term) -> None:
@@ -74,13 +74,13 @@ def subterms(term: Term) -> list[Term]:
 
 
 def assume(term: Term, condition: Term, holds: bool) -> Term:
-    """The term where a condition is known."""
+    """The term simplified under a condition that is known to hold."""
     known = {condition: t.const(holds), t.not_(condition): t.const(not holds)}
     return replace(term, known)
 
 
 def same(one: Term, other: Term) -> bool:
-    """Equal but for the names of bound variables and the order of an equality's sides."""
+    """Are terms equal up to the names of bound variables and the order of an equality's sides?"""
     return _same(one, other, {})
 
 

@@ -1,7 +1,7 @@
-r"""Membership conditions as sets: what `isr.without(b)` recorded becomes `isr \ {b}` again.
+r"""Writes membership conditions as sets: what `isr.without(b)` recorded becomes `isr \ {b}` again.
 
-A set is recorded as the truth that an element is in it. Where that truth is made of other sets and
-single elements it is written with the operators of sets, otherwise as `{x \\in S : P}`.
+A set is recorded as the condition that an element is in it. If that condition combines other sets
+and single elements, it is written with set operators, otherwise as `{x \\in S : P}`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class SetElements:
     write: Callable[[Term], LayoutNode]
 
     def depends(self, term: Term) -> bool:
-        """Does the term look at the element?"""
+        """Does the term read the element?"""
         return any(variable.args[0] in term.free for variable in self.variables)
 
     def singleton(self, member: LayoutNode | tuple[LayoutNode, ...]) -> LayoutNode:
@@ -37,7 +37,7 @@ class SetElements:
         return Enclosed("{", (one,), "}")
 
     def set(self, term: Term) -> LayoutNode | None:
-        """The set of the elements for which the term is true; None if operators cannot say it."""
+        """The set of the elements for which the term is true; None if operators do not suffice."""
         if not self.depends(term):
             return self._all_or_none(term)
         one = self._single(term)

@@ -1,8 +1,8 @@
 """The state in TLA+: records, functions, sets, sequences, with their types and blank values.
 
 A record stays a record, `per(...)` a function, a set a set, a relation a set of tuples, a log a
-sequence: the record at offset o is `At(log, o)`, and the log's end is `Len(log)`. So a state has
-one form only, and states are distinguished exactly as the engines tell them apart.
+sequence: the record at offset o is `At(log, o)`, and the log's end is `Len(log)`. A state therefore
+has only one form, and TLC distinguishes exactly the states that the engines distinguish.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def without_ghost(schema: Schema) -> Schema:
 
 
 def kept_part(schema: Schema, name: str, kept: set[str]) -> Schema | None:
-    """The schema less the fields that are not kept; None if nothing remains."""
+    """The schema without the fields that are not kept; None if nothing remains."""
     schema = without_ghost(schema)
     if isinstance(schema, Record):
         parts = {

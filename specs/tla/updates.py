@@ -1,8 +1,8 @@
-"""What a transition writes, as primed variables.
+"""Writes a transition's writes as primed variables.
 
-The recording has one write per leaf. Here they are put together again: a record whose parts are all
-written is a record, one of which a few are written is an EXCEPT, a bulk update is a function, a log
-that grew is an Append; and a choice that all parts of a value share is made once, around the value.
+The recording has one write per leaf. This module combines them: a record with all parts written
+becomes a record, with a few parts written an EXCEPT, a bulk update a function, a log that grew an
+Append. A condition that all parts of a value share is written once, around the value.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from specs.tla.shapes import below
 class WrittenPlace:
     """A place of the state: its shape, its field's name, its indices, and the text that reads it.
 
-    Without a text there is nothing before: the initial state is being made.
+    Without a text there is no state before: the place belongs to the initial state.
     """
 
     schema: Schema
