@@ -1,8 +1,8 @@
-"""The refinement: every step of the executable `replication` is one of the form that is proved.
+"""The refinement: every step of the executable `replication` is a step of the form that is proved.
 
-`refinement_map` says which steps of `replication_history` each transition is; `composed` takes both
-along as one system; `refinement` proves by induction what the two have in common, for any number of
-brokers, records and epochs; `graphs` asks the same of every state of complete small state spaces.
+`refinement_map` maps each transition to steps of `replication_history`; `composed` combines both in
+one system; `refinement` proves by induction the relation between their states, for any number of
+brokers, records and epochs; `graphs` checks it in every state of complete small state spaces.
 """
 
 from specs.chain.composed import ComposedSystem, compose

@@ -1,11 +1,11 @@
-"""`replication` and the form that is proved, composed as one system whose steps move both.
+"""Composes `replication` and the form that is proved as one system whose steps move both.
 
-A step of the one is recorded with the steps of the other that its line of the refinement map names
-(`specs.chain.refinement_map`): their writes are added to its own, each reading what the one before
-it left, and what they require becomes what is to be shown (`ComposedSystem.entails`), never what is
-assumed. So a proof by induction over this system is a proof that the one refines the other.
+Each step of `replication` is recorded with the steps of the form in its line of the refinement map
+(`specs.chain.refinement_map`). Their writes are added in order, each reading the state that the
+previous step left. Their requirements become obligations (`ComposedSystem.entails`), never
+assumptions. A proof by induction over this system therefore proves the refinement.
 
-Both are over the same sorts; a record there is the number that producers give it here.
+Both are over the same sorts; a record of the form is the number that producers give it here.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ QUANTIFIERS = ("every", "some", "count", "least")
 
 
 def over_same_sorts(sort: Sort) -> Sort:
-    """The sort here of what the proof's form ranges over."""
+    """The sort of `replication` that corresponds to a sort of the proof's form."""
     return RECORDS if sort == RECORDS_THERE else sort
 
 
@@ -81,7 +81,7 @@ Cut = Callable[[Term, Term, Term], tuple[Term, Term, list[Term]]]
 
 @dataclass
 class ComposedSystem:
-    """Both systems as one, and what the steps of the one entail of the other."""
+    """Both systems as one, and the obligations that each step of `replication` entails."""
 
     recorded: RecordedSystem
     entails: dict[str, tuple[Requirement, ...]]
@@ -230,10 +230,10 @@ class _Composer:
     def where_it_cuts(
         self, follower: Term, leader: Term, looked_up: Term | None = None
     ) -> tuple[Term, Term, list[Term]]:
-        """What `follower_truncates` would make of a log's end, and whether it would ask again.
+        """The log end after `follower_truncates`, and whether the follower would ask again.
 
-        With `looked_up` given, it stands for what the follower finds in its own log, and the facts
-        that say so come third.
+        `looked_up`, if given, stands for the end offset that the follower looks up in its own log;
+        the third result has the facts about it.
         """
         step = self.alone["follower_truncates"]
         follows = Substitution(step.writes, "")
@@ -316,7 +316,7 @@ def _renamed(part: Term, values: Mapping[str, Term]) -> Term:
 
 
 def marked(term: Term) -> Term:
-    """The same term, of the state after the step."""
+    """The same term about the state after the step."""
     memo: dict[Term, Term] = {}
 
     def go(part: Term) -> Term:
@@ -331,9 +331,9 @@ def marked(term: Term) -> Term:
 
 
 class Substitution:
-    """Terms about the state that writes leave, as terms about the state before them.
+    """Turns terms about the state after some writes into terms about the state before them.
 
-    `mark` is what stands behind the names of the fields that are meant.
+    `mark` is the suffix of the names of the fields concerned.
     """
 
     def __init__(self, writes: Sequence[Write], mark: str) -> None:
@@ -377,9 +377,9 @@ class Substitution:
 
 
 class LeastParameters:
-    """Terms without `least`: each becomes a parameter of the step, with what is known of it.
+    """Removes `least` from terms: each becomes a parameter of the step, with facts about it.
 
-    A least value always is one, or is what stands for none: so a step with these parameters is
+    A least value always exists, or is the value for none. A step with these parameters is therefore
     possible for exactly one choice of them.
     """
 

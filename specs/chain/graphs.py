@@ -1,9 +1,9 @@
-"""The refinement checked by the explorer: on every step of a complete small state space.
+"""Checks the refinement by exploration: on every step of a complete small state space.
 
-What the proof by induction says of any state that obeys its invariants is asked here of every state
-that is reached: that the two sides have in common what the coupling says, that the proof's form
-obeys its own invariants, and that its steps are possible whenever those of `replication` are. It
-shares the composed system with the proof, and neither the solver nor what is assumed of a state.
+The proof by induction is about any state that obeys its invariants; this check is about every
+reached state: the coupling between the two sides holds, the proof's form obeys its own invariants,
+and its steps are possible whenever those of `replication` are. The check shares the composed system
+with the proof, but neither the solver nor the assumptions about a state.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _stated(composed: ComposedSystem, one: Invariant) -> StateRule:
 
 
 def closed(step: Recorded, condition: Term) -> Term:
-    """Whatever its parameters: when the step is possible, the condition holds."""
+    """The condition holds for all parameters for which the step is possible."""
     term = t.implies(t.and_(*(one.condition for one in step.requires)), condition)
     for name, sort in step.parameters.items():
         term = t.quantifier("every", t.var(f"${name}", sort), term)  # type: ignore[arg-type]
@@ -86,7 +86,7 @@ def closed(step: Recorded, condition: Term) -> Term:
 
 
 def judged(composed: ComposedSystem, asked: Mapping[str, Sequence[StateRule]]) -> RecordedSystem:
-    """The two sides as one system whose claims are what is asked."""
+    """The two sides as one system, with the checked rules as its claims."""
     system = composed.recorded.system
     claims = [
         Claim(name, "always", SENTENCES[name], _all(terms), companion=COMPANION)
@@ -106,7 +106,7 @@ def _all(terms: Sequence[StateRule]) -> Callable[[Any], Scalar]:
 
 @dataclass
 class ChainResult:
-    """What was followed: states of the two sides together, steps, and how often each was taken."""
+    """The result: states of the two sides together, steps, and how often each was taken."""
 
     SHOWN: ClassVar = parts(
         "verdict", "bounds", "states", "edges", "rules", "failure", claim=at("name"),
@@ -127,7 +127,7 @@ class ChainResult:
 
     @property
     def verdict(self) -> Verdict:
-        """Broken where a state breaks a rule, unknown if some states are left, else it holds."""
+        """`broken` if a state breaks a rule, `unknown` if some states are left, else `holds`."""
         if self.claim is not None:
             return Verdict.BROKEN
         if not self.exploration.complete:
@@ -157,14 +157,14 @@ class ChainResult:
 
     @property
     def failure(self) -> dict[str, Any] | None:
-        """What fails, and the shortest run to it."""
+        """The rule that fails, and the shortest run to the failure."""
         if self.rule is None:
             return None
         return {"claim": self.claim, "rule": self.rule.name, "sentence": self.rule.sentence,
                 "run": self.run}  # fmt: skip
 
     def lines(self) -> Iterator[str]:
-        """The shortest run to what fails, and what fails."""
+        """The shortest run to the failure, and the rule that fails, as lines."""
         assert self.run is not None
         assert self.rule is not None
         yield from self.run.as_text().splitlines()
@@ -181,9 +181,9 @@ def follow_everywhere(
     report: Report = lambda line: None,
     proof: Proof | None = None,
 ) -> ChainResult:
-    """Asks every reachable state within the bounds; ends at the first level that breaks a rule.
+    """Checks every reachable state within the bounds; ends at the first level that breaks a rule.
 
-    `max_states` ends it early: then it is unknown. `proof`: that of the refinement, if not of 2.5.
+    `max_states` ends it early: the verdict is then unknown. `proof`: the refinement's, if not 2.5.
     """
     began = time.perf_counter()
     asked = rules(composed, proof)

@@ -1,13 +1,13 @@
-"""Why `replication` refines the form that is proved: the relation between both states.
+"""Proves that `replication` refines the form that is proved, by a relation between both states.
 
-A simulation: these invariants say of a state of `replication` and one of the proof's form what they
-have in common. They hold initially, and every step of the one, taken with the steps that its line
-of the map names (`specs.chain.refinement_map`), keeps them; and those steps are possible. So every
-run of the one is a run of the other, where the invariants of `no_message_loss` hold: they are
-premises here. What follows are the claims of `replication` itself.
+A simulation: these invariants relate a state of `replication` to a state of the proof's form. They
+hold initially. Every step of `replication`, taken with the steps in its line of the map
+(`specs.chain.refinement_map`), keeps them, and those steps are possible. So every run of
+`replication` is a run of the proof's form, where the invariants of `no_message_loss` hold; they are
+premises here. The claims of `replication` itself follow.
 
-High watermarks are not the same: in the proof's form one may stay where a checkpoint would take it
-back to.
+High watermarks may differ: in the proof's form one may stay where `replication` goes back to a
+checkpoint.
 """
 
 from __future__ import annotations

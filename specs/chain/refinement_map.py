@@ -1,14 +1,14 @@
-"""The refinement map: which `replication_history` steps each transition of `replication` is.
+"""The refinement map: the `replication_history` steps for each transition of `replication`.
 
-A line names the steps there that a transition is, in the order in which they are taken, each with
-its parameters, read off the state before and after the transition here; a stage may have
-alternatives, of which the first whose condition holds is taken, or none. No stage: a stutter, the
-proof's form does not see it. What has no line has no counterpart there at all: the switches that
-allow it are outside of the chain.
+A line lists, in order, the steps of the proof's form that a transition is. Their parameters are
+computed from the state before and after the transition. A stage may have alternatives: the first
+whose condition holds is taken, or none. A line without stages is a stutter: the proof's form does
+not change. A transition without a line has no counterpart there: the switches that allow it are
+outside of the chain.
 
-History variables are those of the proof's form itself: the histories of epochs, what was asked,
-sent and answered, the terms of leaders that are gone. They are not computed from a state, but
-follow by the steps there.
+The history variables are those of the proof's form itself: the histories of epochs, earlier
+requests, messages and answers, and the terms of former leaders. They are not computed from a state;
+the steps of the form write them.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from model.language.scalars import Scalar
 class ReplicationStep:
     """One step of `replication`: the state before and after it, and its parameters by name.
 
-    `now.there` is the proof's form, as it is when the step there is taken. `cut` says what
-    `follower_truncates` would make of a follower's log in the state after: its end, and whether the
-    follower would ask again.
+    `now.there` is the state of the proof's form when its step is taken. `cut` gives the effect of
+    `follower_truncates` on a follower's log in the state after: its end, and whether the follower
+    would ask again.
     """
 
     now: Any
@@ -46,7 +46,7 @@ class ReplicationStep:
 
 @dataclass(frozen=True)
 class Alternative:
-    """A step of the proof's form, its parameters, and when it is the one that is taken."""
+    """A step of the proof's form, its parameters, and the condition under which it is taken."""
 
     step: str
     parameters: Callable[[ReplicationStep], dict[str, Any]]
@@ -55,7 +55,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class MapLine:
-    """What one transition is: its stages in order, and why."""
+    """The line of one transition: its stages in order, and the reason."""
 
     transition: str
     why: str

@@ -1,9 +1,9 @@
 """The refinement of 2.7, whose leaders go on while an ISR write is pending (AlterIsr).
 
-The same as of 2.5 (`specs.chain.refinement_map`, `specs.chain.refinement`) but for the ways of an
-ISR write. It is sent to the controller, and written by it later, as in the proof's form; which
-goes on waiting where an answer is lost, or a refusal leaves the leader with both ISRs. An AlterIsr
-outlives the process that asked, and blocks no LeaderAndIsr.
+It equals the refinement of 2.5 (`specs.chain.refinement_map`, `specs.chain.refinement`) except for
+ISR writes. The leader sends the write to the controller, which executes it later, as in the proof's
+form. The form keeps waiting if an answer is lost, or if a refusal leaves the leader with both ISRs.
+An AlterIsr outlives the process that sent it, and blocks no LeaderAndIsr.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Further claims: corollaries of the two main inductions, and properties of functions.
+"""Proves further claims: corollaries of the two main inductions, and properties of functions.
 
 `insync prove --all` proves them. Each is labelled as a corollary of a separately proved induction,
 a separate induction, or a theorem about a pure function.

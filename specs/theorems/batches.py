@@ -1,10 +1,10 @@
-"""A batch of records of any size equals as many single steps of the form that is proved.
+"""Proves that a batch of any size equals as many single steps of the form that is proved.
 
-In `replication_history` a leader appends one record at a time, and a follower one of what arrives.
-Kafka's append batches, and a fetch is answered with several. Here it is shown that a batch of n
-records is a step for its first record, and then a batch of the rest; and that what the batch does
-to the state is what the two do. So a run with batches is a run without, some states of which it
-leaves out; and what holds in all states without batches holds with them.
+In `replication_history` leaders and followers append one record at a time. In Kafka an append has a
+batch of records, and a fetch response has several. This theorem shows that a batch of n records is
+a step for its first record followed by a batch of the rest, with the same effect on the state. So a
+run with batches is a run without batches that skips some states, and a claim that holds in all
+states without batches also holds with them.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class _Step:
         return state["log.end"](self.broker)
 
     def may_come(self, state: State, batch: _Batch) -> Any:
-        """Each of its records may be appended where it will stand; and each stands at one place
-        only, unless that is planted."""
+        """Each record of the batch may be appended at its place; and each record has one place
+        only, unless that bug is planted."""
         i = z3.Int("position")
         # The guards of a step at the end of the log, of the log as long as it will be there.
         there = {**state, "log.end": lambda *b: z3.If(
@@ -82,7 +82,7 @@ class _Step:
         return z3.ForAll([i], z3.Implies(inside, z3.And(each, placed)))
 
     def with_all(self, state: State, batch: _Batch) -> dict[str, Any]:
-        """What a batch does: each field that the step writes, for all records at once."""
+        """The effect of a batch: each field that the step writes, for all records at once."""
         end, new = self.end(state), dict(state)
         epoch = state["replica.epoch"](self.broker)
 

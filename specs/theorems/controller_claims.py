@@ -1,8 +1,8 @@
-"""Claims about single steps of whole controllers, for any number of brokers and partitions.
+"""Proves claims about single steps of controllers, for any number of brokers and partitions.
 
-These claims about steps need no invariant: a step keeps to them from whatever state, reachable or
-not. So what is explored within bounds is a theorem of the texts of `topics` and `cluster`: the
-number of brokers, partitions, controllers and epochs is left open.
+These claims about steps need no invariant: a step satisfies them from any state, reachable or not.
+So the claims that are explored within bounds are theorems about `topics` and `cluster`, for any
+number of brokers, partitions, controllers and epochs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Corollaries of a proof's invariants: in every state, or of every step.
+"""Proves corollaries of a proof's invariants: about every state, or about every step.
 
-A claim about steps needs no induction of its own: a step from any state that obeys the invariants
-must keep to it. The invariants are those of `single_controller` and `no_message_loss`, and it is
-those proofs that show them.
+A claim about steps needs no induction of its own: every step from a state that obeys the invariants
+must satisfy it. The invariants come from `single_controller` and `no_message_loss`, proved there.
 """
 
 from __future__ import annotations

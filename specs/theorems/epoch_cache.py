@@ -1,9 +1,9 @@
-"""The leader epoch cache agrees with its log, for logs and caches of any length.
+"""Proves that the leader epoch cache agrees with its log, for logs and caches of any length.
 
-The cache has entries (epoch, start), rising in both. It stands for a log if every record lies in
-the part of one entry, and carries its epoch. Each operation then keeps that, and the answer to "up
-to where do you have records of this epoch or older ones" is the log's own: the end of those of the
-model (`end_offset_for` of model/replication/truncation).
+The cache has entries (epoch, start), rising in both. It agrees with a log if every record is in the
+range of one entry and has its epoch. Each operation preserves this. The answer to "what is the end
+offset of the records of this epoch and older ones" then equals the log's, as in the model
+(`end_offset_for` of model/replication/truncation).
 
 Source: LeaderEpochFileCache (2.0): assign, endOffsetFor, truncateFromEnd; KIP-101, KIP-279.
 """

@@ -1,9 +1,9 @@
-"""Claims of whole controllers by induction: what every step preserves, and its corollaries.
+"""Proves claims of controllers by induction: invariants that every step keeps, and corollaries.
 
-The invariants hold initially and are kept by every step, for any number of brokers and partitions,
-and the claim follows from them. Where `cluster` starts is said of the brokers by number, and so by
-no formula over any number of them: there the invariants are evaluated, for every number of brokers
-that the system's text can number.
+The invariants hold initially and every step keeps them, for any number of brokers and partitions,
+and the claim follows from them. The initial state of `cluster` names brokers by number, so no
+formula covers it for any number of brokers: there the invariants are evaluated, for every number of
+brokers that the system can number.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def kept(
 ) -> Iterator[Part]:
     """Every step from a state that obeys the invariants keeps each of them.
 
-    One that `rests_on` names, alone or behind a step, is asked from those and from itself; the
-    others are asked from all.
+    `rests_on` names invariants, alone or with a step, that are asked from the listed invariants and
+    themselves only; the other invariants are asked from all.
     """
     code = Z3Code(recorded)
     formulas = ProofFormulas(proof, recorded, code)

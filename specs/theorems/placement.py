@@ -1,8 +1,8 @@
-"""Placement of replicas without racks, for any number of brokers and partitions.
+"""Proves properties of replica placement without racks, for any number of brokers and partitions.
 
 Of n brokers the leader of partition p is the one at (p + start) mod n, and follower number k the
 one at (leader + 1 + (shift + k) mod (n - 1)) mod n; shift is the same for all replicas of one
-partition. A division with remainder is written as what it is: x = q * n + r with 0 <= r < n.
+partition. A division with remainder is written as x = q * n + r with 0 <= r < n.
 
 Source: AdminUtils.assignReplicasToBrokersRackUnaware; `model.protocol.assignment`, which the tests
 hold against these formulas.

@@ -24,8 +24,8 @@ Switches = Mapping[str, object]
 class Theorem:
     """`parts` gives the obligations; parts of the same name form one obligation.
 
-    `label` says of what it is proved; `system` is the system that it is a claim of, if of one.
-    `given` are the invariants that it is shown from, if it is, and their system.
+    `label` says what the theorem covers; `system` is the system whose claim it is, if any.
+    `given` are the invariants from which it is proved, if any, and their system.
     """
 
     claim: str
@@ -48,7 +48,7 @@ class TheoremResult:
 
     @property
     def open(self) -> list[Obligation]:
-        """What is not proved."""
+        """The obligations that are not proved."""
         return [one for one in self.obligations if not one.proved]
 
     @property
@@ -72,10 +72,10 @@ def prove_theorem(
     each: Callable[[Obligation], None] = lambda one: None,
     export: Callable[[str, str, SolverQuery], None] | None = None,
 ) -> TheoremResult:
-    """Discharges every part; one is proved if all `solvers` say so.
+    """Discharges every part; a part is proved if all `solvers` prove it.
 
-    `version` and `changed` switches are for the claims of a system. Raises ProtocolError for what
-    the system does not know.
+    `version` and `changed` switches are for the claims of a system. Raises ProtocolError for a
+    version or switch that the system does not have.
     """
     answers: dict[tuple[str, str], dict[str, str]] = {}
     seconds: dict[tuple[str, str], float] = {}
