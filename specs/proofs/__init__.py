@@ -1,4 +1,4 @@
-"""Inductive invariants, one file for each proof: name, formula, plain words, why it is needed."""
+"""Inductive invariants, one file for each proof: name, formula, plain words, and reason."""
 
 from __future__ import annotations
 

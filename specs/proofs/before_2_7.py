@@ -1,21 +1,20 @@
-"""Invariants of 2.5 and 2.6, which lose committed records: which commits are kept anyway.
+"""Invariants of 2.5 and 2.6, which lose committed records: they show which commits are kept.
 
-`no_message_loss` assumes two things that no release up to 2.6 has (and that every fetch is fenced,
-which is so since 2.5): a leader that cannot tell
-whether its ISR write was executed counts on the larger ISR (`lost_isr_answer_blocks`), and one that
-is elected again forgets what it knew of the others (`follower_ends_reset_on_election`). Without
-them it is false.
+`no_message_loss` assumes that every fetch is fenced, which is true since 2.5. It also assumes two
+properties that no release up to 2.6 has: a leader that cannot tell whether its ISR write was
+executed counts on the larger ISR (`lost_isr_answer_blocks`), and a re-elected leader forgets the
+log end offsets of its followers (`follower_ends_reset_on_election`). Without them it is false.
 
-Here the same invariants are read off the same steps without both. The ISR that they mention is the
-one that a leader *should* count on, a ghost: what it wrote, and what it had before as long as it
-could not tell; and a commit is one that is *sure*:
+This proof has the same invariants and steps without the two properties. Their ISR is a ghost, the
+ISR on which a leader *should* count: the ISR that it wrote, and also the previous ISR while it
+cannot tell whether the write was executed. A commit is *sure* if:
 
-* a record of the leader's own epoch is committed with it: then every ISR member was asked in this
-  epoch, and nothing that was known before is relied on;
+* it includes a record of the leader's own epoch: then every ISR member has fetched in this epoch,
+  and the leader relies on no earlier knowledge;
 * and all replicas are in the leader's ISR, or it has given up no ISR write in this epoch: then it
-  counts on all that it should.
+  counts on all replicas on which it should.
 
-With `min.insync.replicas` as large as the number of replicas, the second is so of every commit that
+With `min.insync.replicas` equal to the number of replicas, the second holds for every commit that
 is acknowledged with acks=all. With a smaller one an acknowledged record can be lost: stories
 `lost_isr_answer_commits_alone` and `known_ends_outlive_an_epoch`.
 """
@@ -100,7 +99,7 @@ ALSO = {
 
 
 def with_what_is_sure(one):
-    """The step as it stands, and what it does to the ghosts."""
+    """The unchanged step, together with its writes of the ghosts."""
     also = ALSO.get(one.name)
     if also is None:
         return one
@@ -192,7 +191,7 @@ class _Leaders:
 
 
 class Sure:
-    """The state, read so that a leader counts on whom it should, and what is sure is committed."""
+    """The state, read with the ISR on which a leader should count, and the sure commits."""
 
     def __init__(self, now):
         self._now = now
@@ -205,7 +204,7 @@ class Sure:
 
 
 def of_what_is_sure(one):
-    """An invariant of no_message_loss, read so."""
+    """An invariant of no_message_loss, read through `Sure`."""
     triggers = one.triggers
     return replace(
         one,

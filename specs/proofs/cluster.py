@@ -1,7 +1,7 @@
-"""Invariants of whole controllers and brokers: copies of a partition's state, by zkVersion.
+"""Invariants of controllers and brokers: copies of a partition's state, by zkVersion.
 
-A state that was written is never written again, so that whoever has a version, in memory or in a
-request, has a state that ZooKeeper had.
+No zkVersion is written twice, so that every version in memory or in a request stands for a state
+that ZooKeeper had.
 """
 
 from model.cluster.state import PARTITIONS, SLOTS

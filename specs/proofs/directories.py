@@ -1,13 +1,13 @@
-"""What is in brokers' directories is of the topic that is there: no deleted one comes back.
+"""Proves that brokers' directories belong to the existing topic: no deleted topic comes back.
 
-It is so where a broker that starts knows the newest controller epoch (`controller_epoch_kept`,
-which no release has). Without it a deposed controller has a broker make again what was deleted:
+This holds if a starting broker knows the newest controller epoch (`controller_epoch_kept`, which no
+release has). Without it, a deposed controller makes a broker create a deleted directory again:
 `specs/stories/deposed_controller_brings_a_topic_back.story`.
 
-A broker *refuses* an epoch if it has seen a newer one, or will have when it starts. Whatever speaks
-of a topic, a LeaderAndIsr under way or a controller's memory, mentions the one that is there, or
-is of an epoch that is refused by all whom it names. That is so because a topic goes only after each
-of its replicas has answered the newest controller.
+A broker *refuses* an epoch if it has seen a newer one, or will have when it starts. A LeaderAndIsr
+under way, or a controller's memory, is about the existing topic, or has an epoch that all brokers
+it names refuse. The reason is that a topic is removed only after each of its replicas has answered
+the newest controller.
 """
 
 from collections.abc import Mapping

@@ -1,11 +1,11 @@
-"""Why the elections that replication assumes are those that controllers carry out.
+"""Proves that controllers carry out exactly the elections that the replication proof assumes.
 
-`replication` has a controllership of its own, in coarser steps than `election`. Here the
-invariants of `single_controller` are read off it, as they stand in their proof, and kept by every
-step of `replication`; from them it follows that a controller's write of the partition's state is
-what the proof of no message loss takes for an election: by the one broker that holds the newest
-controller epoch, by the version that it read, under the next leader epoch, with a part of the
-registered ISR, and with a leader in it or none.
+`replication` has its own controllership, in coarser steps than `election`. This proof applies the
+unchanged invariants of `single_controller` to it: every step of `replication` keeps them. It
+follows that a controller's write of the partition's state is an election in the sense of the proof
+of no message loss: by the only broker with the newest controller epoch, conditional on the version
+that it read, with the next leader epoch, a subset of the registered ISR, and a leader in it or
+none.
 """
 
 from __future__ import annotations
@@ -166,10 +166,10 @@ def elections_are_as_assumed(now: Any, after: Any) -> Scalar:
 def composed(
     changed: Mapping[str, object] | None = None, version: str | None = None
 ) -> RecordedSystem:
-    """`replication` with a history of who won which controller epoch, cut to what is mentioned.
+    """`replication` with a history of who won which controller epoch, reduced to some fields.
 
-    Writes of other fields are left out, and guards that read others: so more steps are possible
-    than really are, and what holds of all of them holds of those.
+    Writes of other fields are left out, and so are guards that read them. More steps are therefore
+    possible than in `replication`, and claims about all of them hold for its steps.
     """
     parts = {**REPLICATION.state.parts, "won": ghost(Relation(BROKERS, CONTROLLER_EPOCHS))}
     system: System = replace(

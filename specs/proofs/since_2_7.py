@@ -1,15 +1,15 @@
-"""Nothing is lost from 2.7 on, where a leader goes on while its ISR write is under way.
+"""Proves no message loss from 2.7 on, where a leader goes on while its ISR write is under way.
 
-Up to 2.6 a leader moves no high watermark from the sending of an ISR write until it knows what
-became of it. From 2.7 on (KIP-497) it sends the write to the controller and goes on: but it commits
-only what all members of either ISR have, of the one that it has and of the one that it asked for.
-So AlterIsr is the proof's form with one step more free, and the same invariants are kept by it.
+Up to 2.6 a leader does not move its high watermark from the sending of an ISR write until it knows
+the outcome. From 2.7 on (KIP-497) it sends the write to the controller and goes on, but it commits
+only records that all members of both its current and its requested ISR have. So AlterIsr is the
+proof's form with one more step allowed, and it keeps the same invariants.
 
-The rest of AlterIsr is less than the form allows: that `replication`, as brokers of 2.7 speak it
-(`model.replication.alter_isr`), refines it is proved in `specs.chain.since_2_7`. The controller
-writes by the version that the leader named, and by the same conditional write of ZooKeeper; it
-refuses another leader's or epoch's before that. What is refused for good stays pending, so that
-both ISRs count, until the next LeaderAndIsr; in the form a leader may also try again.
+The rest of AlterIsr is stricter than the form: `specs.chain.since_2_7` proves that `replication`
+of 2.7 (`model.replication.alter_isr`) refines it. The controller writes with the version that the
+leader named, by the same conditional write of ZooKeeper; before that it refuses requests of another
+leader or epoch. A finally refused write stays pending, so that both ISRs count, until the next
+LeaderAndIsr; in the form a leader may also try again.
 
 Source: Partition.isrState, maximalIsr; AlterIsrManager; KafkaController.alterIsrs (2.7).
 """

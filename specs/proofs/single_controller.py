@@ -1,7 +1,7 @@
-"""Why there is a single controller: twelve invariants, any number of brokers, epochs and requests.
+"""Proves a single controller: twelve invariants, for any number of brokers, epochs and requests.
 
-Bookkeeping first, then the two fences: the multi that creates /controller only together with a
-new epoch, and the version check that every write of a controller carries.
+Bookkeeping comes first, then the two fences: the multi that creates /controller only together with
+a new epoch, and the version check in every write of a controller.
 """
 
 from model.election.claims import one_holder_an_epoch

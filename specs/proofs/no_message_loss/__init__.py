@@ -1,4 +1,4 @@
-"""Why nothing is lost: invariants for any number of brokers, epochs, records and messages."""
+"""Proves no message loss: invariants for any number of brokers, epochs, records and messages."""
 
 from model.replication.history.state import ENDS, EPOCHS
 from specs.invariants import Invariant, Proof, SolverHint

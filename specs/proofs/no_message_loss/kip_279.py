@@ -1,9 +1,9 @@
 """Lemmas about two logs: KIP-279's exchange gives the answers of the form that is proved.
 
-A follower names the last epoch of its log. The leader answers with the greatest epoch that it has
-up to that one, and where it ends. The follower looks up the same epoch in its own log: if it has
-it, it cuts where the first of the two ends, and is done; else it cuts to where its own older epochs
-end, and asks again.
+A follower sends the last epoch of its log. The leader answers with its greatest epoch up to that
+one, and the end offset of this epoch. The follower looks up the same epoch in its own log. If it
+has the epoch, it truncates to the smaller of the two end offsets, and is done; otherwise it
+truncates to the end of its own older epochs, and asks again.
 
 Source: KIP-279, LeaderEpochFileCache.endOffsetFor, AbstractFetcherThread.getOffsetTruncationState.
 """

@@ -1,4 +1,4 @@
-"""Logs and histories: every log consists of pieces of what leaders had in their epochs."""
+"""Logs and histories: every log consists of pieces of the logs of leaders in their epochs."""
 
 from model.language import all_of, implies
 from model.replication.history.state import BROKERS, EPOCHS, OFFSETS

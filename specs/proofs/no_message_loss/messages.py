@@ -1,4 +1,4 @@
-"""Messages: what arrives late is still true."""
+"""Messages: the content of a message that arrives late is still valid."""
 
 from model.language import all_of, any_of, implies
 from model.replication.history.state import BROKERS, EPOCHS, OFFSETS, RECORDS

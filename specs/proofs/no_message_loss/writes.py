@@ -1,4 +1,4 @@
-"""Pending ISR writes: which can be executed at any moment, whether their sender is alive or not."""
+"""Pending ISR writes, which may be executed at any moment, whether their sender is alive or not."""
 
 from model.language import all_of, any_of, implies
 from model.replication.history.state import BROKERS, EPOCHS

@@ -1,9 +1,9 @@
-"""How live followers catch up with a leader once faults have ended: what two claims share.
+"""Shows how live followers catch up with a leader once faults have ended, for two claims.
 
-Beyond the faults of `leaders`: the leader drops nobody from its ISR, takes in only live followers,
-and only by a version that is current; no answer to an ISR write is lost; a fetch request that was
-overtaken by a later one is not heard. By the last the form is coarser than Kafka's connections,
-which keep the order.
+Once faults have ended, in addition to `leaders`: the leader drops no replica from its ISR, adds
+only live followers, and only with the current version; no answer to an ISR write is lost; a fetch
+request that a later one has overtaken is not handled. In the last the form is coarser than Kafka's
+connections, which keep the order.
 """
 
 from model.language import all_of, any_of, not_
@@ -96,8 +96,8 @@ def fetches(now, b):
 
 
 def replicated_records_ranking(end):
-    """The ranking by which every live follower has, and its leader knows it, all records below an
-    end: a function of the state that stays as it is."""
+    """The ranking until every live follower has all records below an end, and the leader knows it.
+    The end is a function of the state that does not change."""
 
     def is_unsent(now, o):
         log = now.log[now.zk.leader]

@@ -1,9 +1,9 @@
-"""Once faults have ended there is one controller, and every broker has heard of it.
+"""Proves that once faults have ended there is one controller, and every broker knows its epoch.
 
-`election` as it stands. What is a fault after the end of faults: a session that expires, but for
-one whose process forgot that it won with it; a crash; an active controller that resigns; and a
-write that a deposed controller begins again. In Kafka the event queue of such a broker holds the
-end of its session behind what it has begun.
+The system is `election`, unchanged. The faults that end are: a session expiry, except if the
+session's process won with it and forgot that; a crash; the resignation of an active controller; and
+a new write of a deposed controller. In Kafka the event queue of such a broker has the session
+expiry behind the event that it is handling.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""What `replication` itself comes to once faults have ended: explored within bounds, not proved.
+"""Progress of `replication` itself once faults have ended: explored within bounds, not proved.
 
-That it refines the proof's form says what its steps do, and nothing of fair runs: a message there
-that may always arrive is a request here that has to be sent and answered first. So the same three
-claims are asked of the executable, of every fair run within small bounds, after any number of
+The refinement is about steps and not about fair runs: a message that may always arrive in the
+proof's form is in `replication` a request that must be sent and answered first. So the same three
+claims are checked on every fair run of `replication` within small bounds, after any number of
 crashes and lost messages; a session ends only after its process has died.
 
-Beyond the faults of the form: a live process keeps its session, a controller elects where the
-registered leader's session has ended, and nobody that it finds without one; it notifies a broker
-of a state that the broker does not have; no leader tries an ISR write by an old version, for while
-it waits for the answer it takes no LeaderAndIsr.
+Once faults have ended, also: a live process keeps its session; a controller elects only if the
+registered leader's session has ended, and only a broker with a session; it notifies a broker only
+of a state that the broker does not have; no leader tries an ISR write with an old version, because
+it handles no LeaderAndIsr while it waits for the answer.
 """
 
 from model.language import (

@@ -1,9 +1,9 @@
-"""Once faults have ended and producers pause, every live replica comes back into the ISR.
+"""Proves that once faults have ended and producers pause, every live replica rejoins the ISR.
 
-Unless the leader has lost the zkVersion: where the answer to one of its ISR writes was lost, and it
-gave up, its version is old, and every write that it tries is refused until the next election. In
-Kafka up to 2.6 it logs "Cached zkVersion not equal to that in zookeeper, skip updating ISR", and
-the ISR stays as it is (KAFKA-2729). So the claim excepts it: without the exception it is broken.
+The exception is a leader with an old zkVersion: if the answer to an ISR write was lost and the
+leader gave up, every later write is refused until the next election. In Kafka up to 2.6 it logs
+"Cached zkVersion not equal to that in zookeeper, skip updating ISR", and the ISR does not change
+(KAFKA-2729). Without the exception the claim is broken.
 """
 
 from model.language import all_of, always_eventually, any_of, every, implies, not_

@@ -1,10 +1,10 @@
-"""Once faults have ended, the partition gets a leader that every live replica follows.
+"""Proves that once faults have ended, the partition gets a leader that every live replica follows.
 
-`replication_history` as it stands, with the brokers that live from then on. The controller elects
-where the registered leader is dead, as Kafka's does: a live member of the ISR, keeping the live
-ones. The dead write no ISR; whatever else they do is no harm. What an abstract step could do
-beyond Kafka's, and for ever, is named as a fault: an answer that is replaced before it was used, or
-one of an older epoch that cuts nothing.
+The system is `replication_history`, unchanged, with a set of brokers that stay alive. The
+controller elects if the registered leader is dead, as in Kafka: a live member of the ISR, and it
+keeps the live members. Dead brokers write no ISR; their other steps do no harm. Abstract steps that
+Kafka does not have, and that could repeat forever, count as faults: an answer that is replaced
+before it was used, or an answer of an older epoch that truncates nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Once faults have ended, a record in the leader's log is committed if the ISR is alive.
+"""Proves that once faults have ended, a record in the leader's log is committed if the ISR lives.
 
-That is when a producer that asked for acks=all hears of it. The record is any one: `watched` is an
-offset, chosen when faults end and never changed.
+Only then does a producer with acks=all get its acknowledgement. The record is arbitrary: `watched`
+is an offset that is chosen when faults end and never changes.
 """
 
 from model.language import all_of, always_eventually, any_of, not_
