@@ -1,4 +1,4 @@
-"""Invariants of controllers of one topic: one that passes the fence knows the state it overwrites."""
+"""Invariants of controllers of one topic: one that passes the fence knows what it overwrites."""
 
 from collections.abc import Mapping
 
