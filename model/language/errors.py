@@ -1,4 +1,4 @@
-"""Errors of the notation: each says which line to write instead."""
+"""Errors of the notation: each error message has the line to write instead."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The reference evaluator: recorded terms evaluated one by one on sparse states, unoptimised.
 
 It is the oracle for every other lowering, and the third instantiation of a sort: numbers are
-64-bit integers without bounds (epochs in the tens, offsets in the millions), so that a step of a
-real cluster can be judged. A sparse state is field name -> {index -> value} and keeps only what
-differs from the sort's blank value, so that equal states are equal dicts:
+64-bit integers without bounds (epochs in the tens, offsets in the millions), so that it can judge
+steps of a real cluster. A sparse state is field name -> {index -> value} with only the values that
+differ from the sort's blank value, so that equal states are equal dicts:
 
     twin = Evaluator(recorded, {"brokers": 3})
     refused = twin.possible(step, state, {"leader": 1, "laggard": 2})   # a Requirement, or None
@@ -31,7 +31,7 @@ INT64 = range(-(2**63), 2**63)
 
 
 class BeyondBound(ProtocolError):
-    """The successor lies beyond a bound that was given: not impossible, but not in the instance."""
+    """Raised if a successor is beyond a given bound: not impossible, but not in the instance."""
 
     def __init__(self, bound: str, what: str) -> None:
         super().__init__(what)
@@ -194,7 +194,7 @@ class Evaluator:
     # -- reading and writing --------------------------------------------------------------------
 
     def read(self, state: SparseState, name: str, index: Index) -> int:
-        """A field at an index; what was never written is blank."""
+        """A field at an index; a cell that was never written is blank."""
         found = state.get(name, {}).get(index)
         if found is not None:
             return found

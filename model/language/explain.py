@@ -1,7 +1,7 @@
-"""Why a condition does not hold: the values of the places that it looks at.
+"""Explains why a condition does not hold, by the values of the places that it reads.
 
-`mine.zk_version == now.zk.version` becomes `view[1].zk_version 3, zk.version 5`. Of a conjunction
-only the parts that fail are shown, of an `every` only the first value for which it fails.
+`mine.zk_version == now.zk.version` becomes `view[1].zk_version 3, zk.version 5`. For a conjunction
+only the failing parts are shown, for an `every` only the first value for which it fails.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Transitions written for one partition, made transitions of a system that has several.
+"""Turns transitions for one partition into transitions of a system with several partitions.
 
     shrinks = focused(leader_shrinks_isr, partition=PARTITIONS, on="partitions")
 
-The text goes on to say `now.replica[leader]` and `new.state = ...`; what is a part of one
-partition is read and written at `now.partitions[partition]`, everything else where it was. A step
-that has to know which partition it is about declares the parameter itself.
+The function still reads `now.replica[leader]` and writes `new.state = ...`. Parts of one partition
+are read and written at `now.partitions[partition]`, all other parts at their own place. A step that
+needs to know its partition declares the parameter itself.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def focus(now: Any, on: str, member: object) -> Any:
 
 
 def focused(step: Transition, *, on: str, **parameter: Sort) -> Transition:
-    """The same step with one more parameter: which member of the map `on` it is about.
+    """The same step with one more parameter: the member of the map `on` that the step is about.
 
     Raises ProtocolError if more or less than one parameter is given, or where the map is not there
     or has a part of the same name as the state.

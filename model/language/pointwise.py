@@ -1,10 +1,10 @@
-"""The indices at which a pointwise definition over unbounded numbers may differ from blank.
+"""Finds the indices at which a pointwise definition over unbounded numbers may differ from blank.
 
-`new.request = lam(EPOCHS, lambda e: when(e == now.epoch, sent, now.request[e]))` says something of
-every epoch; a sparse state needs the few for which it says something. A definition looks at its
-variable in three ways only: as an index of a field (it matters where the field has an entry), in a
-comparison (it matters where the two are equal), or as a value by itself. So between two
-neighbouring numbers that matter it is constant, and one sample speaks for all of them.
+`new.request = lam(EPOCHS, lambda e: when(e == now.epoch, sent, now.request[e]))` defines a value
+for every epoch; a sparse state needs the few that are not blank. A definition uses its variable in
+three ways only: as an index of a field (relevant where the field has an entry), in a comparison
+(relevant where the two sides are equal), or as a value by itself. So between two neighbouring
+relevant numbers the definition is constant, and one sample is enough.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Claims: what always holds, what every step respects, what can happen, what happens in the end.
+"""Claims: what always holds, what every step respects, what can happen, what eventually happens.
 
     @always("what was committed is in the log of every registered leader",
             companion="something_is_committed")
@@ -7,7 +7,7 @@
     @always_step("the leader epoch in ZooKeeper never goes back", companion="a_leader_is_elected")
     def leader_epoch_never_falls(now, after): ...
 
-Every `always` and every `always_step` names a `sometimes` beside it, so that it is not vacuous.
+Every `always` and every `always_step` names a `sometimes` as its companion, against vacuity.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Claim:
 
     @property
     def is_about_steps(self) -> bool:
-        """Is it judged on every step, not in every state?"""
+        """Is the claim checked on every step, not in every state?"""
         return self.kind == "always_step"
 
     @property

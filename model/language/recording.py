@@ -9,7 +9,7 @@
 
         new.view[leader] = mine.but(isr=mine.isr.without(laggard))
 
-What a transition does not write stays as it was. Nondeterminism is the parameters, and only those.
+Fields that a transition does not write do not change. The parameters are the only nondeterminism.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Transition:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a transition's function left behind, under one version's switches."""
+    """The requirements and writes of a transition's function, under one version's switches."""
 
     transition: Transition
     parameters: dict[str, Parameter]
@@ -147,7 +147,7 @@ class SwitchView:
 
 
 class NotedSwitches(Mapping[str, object]):
-    """A version's switches, with note taken of those that a recording reads."""
+    """A version's switches; it notes the switches that a recording reads."""
 
     def __init__(self, switches: Switches) -> None:
         self._switches = switches
@@ -303,7 +303,7 @@ def _refuse_unknown(name: str, given: str | None, known: tuple[str | None, ...])
 
 
 def record(step: Transition, state: Record, switches: Switches) -> Recorded:
-    """Runs a transition's function over expressions and keeps what it required and wrote."""
+    """Runs a transition's function over expressions and keeps its requirements and writes."""
     with _recording(switches) as recorder:
         recorder.requires = []
         arguments = {name: parameter_value(name, sort) for name, sort in step.parameters.items()}
@@ -317,7 +317,7 @@ def record(step: Transition, state: Record, switches: Switches) -> Recorded:
 
 
 def record_initial(function: Callable[..., None], state: Record, switches: Switches) -> list[Write]:
-    """The writes of a system's initial state; what it does not write is blank."""
+    """The writes of a system's initial state; all other fields are blank."""
     with _recording(switches) as recorder:
         function(New(state, "", (), recorder))
         return recorder.writes

@@ -1,4 +1,4 @@
-"""Sorts: what a field may hold and what an index ranges over.
+"""Sorts: the values of fields, and the ranges of indices.
 
 A sort is declared once and instantiated three ways:
 
@@ -6,7 +6,7 @@ A sort is declared once and instantiated three ways:
 * *unbounded*, for Z3 (brokers uninterpreted, numbers are mathematical integers);
 * *64-bit*, for traces of real clusters (`model.language.evaluate` on sparse states).
 
-Bounds stand beside the system, not in it: a `Bounded` end names the bound it comes from.
+Bounds are given separately from the system: a `Bounded` end names its bound.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sparse states, and the interface of whatever evaluates terms on them."""
+"""Sparse states, and the interface of evaluators of terms on them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Whether a system treats all brokers alike. If so, renaming brokers maps runs to runs.
 
-Brokers are a scalarset: a text that never names one, never orders them and never takes the least
-of them cannot tell them apart. Then one state may stand for all that differ by brokers' names.
+Brokers are a scalarset: a system that never names a broker, never orders brokers and never takes
+the least of them cannot distinguish them. Then one state may stand for all of its renamings.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Clash:
-    """Two switches that cannot be so at the same time: `one` among `ones`, `other` among `others`.
+    """Two incompatible switch values: `one` among `ones` with `other` among `others`.
 
     `why` is the reason as a clause; `instead` says what can be chosen.
     """
@@ -55,12 +55,12 @@ class Clash:
     instead: str
 
     def is_in(self, switches: Mapping[str, object]) -> bool:
-        """Are both switches there, and both so?"""
+        """Are both switches present, with these values?"""
         chosen = switches.get(self.one, ...), switches.get(self.other, ...)
         return chosen[0] in self.ones and chosen[1] in self.others
 
     def refusal(self, switches: Mapping[str, object]) -> str:
-        """Which two, why, and what would be right, in one line."""
+        """The two switches, the reason, and valid values, in one line."""
         one, other = shown(switches[self.one]), shown(switches[self.other])
         return (
             f"{self.one}={one} does not go with {self.other}={other}: {self.why}; "
@@ -89,7 +89,7 @@ class Version:
 
 
 class Recordings:
-    """What the functions of one system left behind, each run once for the switches that it read."""
+    """The recordings of one system's functions; each runs once for the switches that it reads."""
 
     def __init__(self) -> None:
         self._found: dict[int, list[tuple[dict[str, object], Any]]] = {}

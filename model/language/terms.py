@@ -11,8 +11,8 @@ nodes and every lowering is one pass over it. The operations:
     every some           quantifiers over a sort, or over numbers low <= x < high
     count least          how many / the least, over an enumerated sort only
 
-There is no recursion, no native set and no native sequence: sets are Bool-valued fields, logs
-are a length and an offset-indexed field. The constructors simplify, and never change meaning.
+There is no recursion, no native set and no native sequence: sets are Bool-valued fields; a log
+is a length and an offset-indexed field. The constructors simplify, and never change meaning.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions of the notation for protocol texts, besides reading and writing fields."""
+"""Functions of the notation for conditions and values, besides reading and writing fields."""
 
 from __future__ import annotations
 

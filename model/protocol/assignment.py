@@ -1,6 +1,6 @@
-"""Where the replicas of a topic go: Kafka's placement of partitions on brokers, as pure functions.
+"""Kafka's placement of a topic's replicas on brokers, as pure functions.
 
-A replica assignment is a list of broker ids a partition, the first of them the preferred leader.
+A replica assignment is a list of broker ids for each partition; the first is the preferred leader.
 Kafka draws the start and the shift at random; here they are arguments.
 
 Source: kafka.admin.AdminUtils / AdminZkClient.assignReplicasToBrokers; KIP-36 (racks).

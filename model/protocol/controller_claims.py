@@ -1,7 +1,7 @@
 """Claims about single steps of controllers: resigned, without a session, or deposed.
 
-Shared by every system with a controller whose memory is the record `cache`. A system says what the
-controller's blank task is, which steps count as acting as one, and which fields a deposed
+Shared by every system with a controller whose memory is the record `cache`. A system defines the
+controller's blank task, the steps that count as acting as controller, and the fields that a deposed
 controller must not change.
 """
 

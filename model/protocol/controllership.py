@@ -1,8 +1,8 @@
-"""Controllership: how a broker is elected, and how it resigns or is deposed.
+"""Controllership: a broker is elected controller, and resigns or is deposed.
 
 Every system with a controller has these steps. They use the same parts of its state, declared by
 `CONTROLLER_NODES` and `CONTROLLERSHIP` in `model.protocol.state`. A controller's memory is the
-record `cache`, one for each broker. `election` has the same protocol in finer steps, and is proved.
+record `cache`, one for each broker. `election` has the same protocol in finer steps, with a proof.
 
 Source: KafkaController.elect, KafkaZkClient.registerControllerAndIncrementControllerEpoch (2.1)
 """

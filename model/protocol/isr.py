@@ -1,6 +1,6 @@
-"""A leader's write of the ISR: who may leave, who may join, and the version that fences the write.
+"""A leader's ISR write: the replicas that may leave or join, and the version that fences the write.
 
-Each system says itself which followers lag or have caught up: `replication` has log end offsets,
+Each system defines itself which followers lag or have caught up: `replication` has log end offsets,
 `reassignment` and `cluster` only know who is caught up. In `topics` a leader writes the registered
 ISR directly, without a version.
 

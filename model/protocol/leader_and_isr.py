@@ -1,6 +1,6 @@
 """Checks by which a broker obeys or refuses a LeaderAndIsr: controller epoch, leader epoch, leader.
 
-The conditions are about values: each system keeps the epochs that a broker has seen, and the
+The conditions take values, because each system keeps the epochs that a broker has seen, and the
 requests in flight, in its own fields. The effect on the broker's replica differs, too:
 `replication` has logs and truncation, `reassignment` sets of records, `cluster` versions of the
 state.

@@ -1,4 +1,4 @@
-"""The four leader election strategies, where assignments have an order.
+"""The four leader election strategies, for systems whose assignments have an order.
 
 A strategy gives a `Choice` over expressions. Every election raises the leader epoch by one, even if
 the same leader is elected. `replication` lets any live ISR member win, so its claims hold for each
