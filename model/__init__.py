@@ -1,4 +1,4 @@
 """The protocol, written once: a notation, and the systems written in it, with versions and claims.
 
-`model.systems.SYSTEMS` lists the systems; `model.language` is what an author of one needs.
+`model.systems.SYSTEMS` lists the systems; `model.language` is the notation for authors of systems.
 """

@@ -1,8 +1,8 @@
 """Assumptions of every preset that some releases do not meet, and what such releases lose.
 
-A preset leaves these faults out, so that a claim is broken by one thing at a time, and so that the
-claims that are proved can be: no release up to 2.6 keeps all that it commits in a lost answer, and
-none a disk that is gone. Each is a switch, and reverted it is a known limit with its condition.
+A preset leaves these faults out, so that only one fault at a time breaks a claim, and claims can be
+proved. No release up to 2.6 keeps all committed records if an answer is lost, and no release if a
+disk is lost. Each assumption is a switch; reverted, it is a known limit with its condition.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Faults by name, and the transitions that each of them stands for in every system.
 
-A fault is switches set to what an assumption rules out, bounds that give it at least one
-strike, or both; or a system has it in any case, where nothing limits how often it strikes.
+A fault is a set of switches with values that an assumption rules out, of bounds that allow it at
+least once, or both; or a system always has it, without a limit on how often it happens.
 """
 
 from __future__ import annotations

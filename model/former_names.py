@@ -1,7 +1,7 @@
 """Former names of steps, switches and fields: stories and command lines may still use them.
 
-A story keeps the names of steps, switches and parts of the state; so does a command that was noted
-down. Whoever renames one of these writes the old name here.
+Stories and noted commands have the names of steps, switches and parts of the state. When you rename
+one of these, add the old name here.
 """
 
 from __future__ import annotations
@@ -198,27 +198,27 @@ _NAMES = re.compile(
 
 
 def switch_now(name: str) -> str:
-    """The name of a switch, where it may be given by the one that it had."""
+    """The current name of a switch that may be given by its former name."""
     return SWITCHES.get(name, name)
 
 
 def step_now(name: str, system: str) -> str:
-    """The name of a step, where it may be given by the one that it had."""
+    """The current name of a step that may be given by its former name."""
     return STEPS_OF.get(system, {}).get(name, STEPS.get(name, name))
 
 
 def claim_now(name: str, system: str = "") -> str:
-    """The name of a claim or a theorem, where it may be given by the one that it had."""
+    """The current name of a claim or a theorem that may be given by its former name."""
     return CLAIMS_OF.get(system, {}).get(name, CLAIMS.get(name, name))
 
 
 def family_now(system: str, name: str) -> str:
-    """The name of a family of a system, where it may be given by the one that it had."""
+    """The current name of a family of a system that may be given by its former name."""
     return FAMILIES.get(system, {}).get(name, name)
 
 
 def field_now(system: str, path: str) -> str:
-    """The path of a field, without indices: `cache.told.topics` is `cache.fired.topics` now."""
+    """The current path of a field, without indices: `cache.told.topics` is `cache.fired.topics`."""
     for old, new in FIELDS.get(system, {}).items():
         if path == old or path.startswith(f"{old}."):
             return new + path[len(old) :]
@@ -226,7 +226,7 @@ def field_now(system: str, path: str) -> str:
 
 
 def line_now(system: str, line: str) -> str:
-    """A line of a story's output with the names of now: steps, claims, parts of the state."""
+    """A line of a story's output with the current names of steps, claims and parts of the state."""
     line = _NAMES.sub(lambda found: _NOW[found[1]], line)
     for renamed in (STEPS_OF, CLAIMS_OF, VALUES):
         for old, new in renamed.get(system, {}).items():

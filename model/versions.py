@@ -1,12 +1,12 @@
 """Kafka releases as presets of named switches; a historic bug is a preset with one switch reverted.
 
-A preset is the last release of its line. Some switches bring the fault along that makes their bug
-felt (a disk that loses what was not flushed, a read of ZooKeeper that throws): the presets leave
-such faults out, so that a claim is broken by one thing at a time.
+A preset is the last release of its line. Some switches include the fault that exposes their bug (a
+disk that loses unflushed data, a read of ZooKeeper that throws): the presets leave such faults out,
+so that only one fault at a time breaks a claim.
 
 From 2.7 on, `inter.broker.protocol.version` may be 2.7: then the controller writes ISRs (KIP-497),
-and logs are truncated by what fetches answer. The presets have an older one, as a cluster has while
-it is being upgraded.
+and fetch responses determine the truncation of logs. The presets have an older version, as a
+cluster has during its upgrade.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Five published designs of Kafka's replication without ZooKeeper, for comparison.
 
-Quorum changes are atomic and seen at once here; `election` and `replication` add ZooKeeper. The
+Quorum changes are atomic and visible at once; `election` and `replication` add ZooKeeper. The
 capacities (log size, records, epochs) are guards and not pruning bounds, because the numbers of
-reachable states, known from another checker, depend on it.
+reachable states, known from another checker, depend on this.
 """
 
 from model.classic.claims import CLAIMS

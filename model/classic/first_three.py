@@ -1,7 +1,7 @@
 """`hw_truncation`, `kip_101`, `kip_279`: a follower truncates when it learns of a new leader.
 
-They differ in one thing only: where the cut is (`truncation_offset`). None fences a fetch, so a
-follower may replicate from a leader of another epoch; that is how each of them loses data.
+They differ only in the truncation offset (`truncation_offset`). None of them fences fetches, so a
+follower may replicate from a leader of another epoch; this is how each of them loses data.
 """
 
 from model.classic.state import EPOCHS, OFFSETS, REPLICAS

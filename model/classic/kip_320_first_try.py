@@ -1,7 +1,7 @@
 """`kip_320_first_try`: truncate on fetch, comparing the epoch of the last record only.
 
-It survives one leader change and breaks at the second: a record of the right epoch at the right
-offset does not say that the leader which answers is still the leader of that epoch.
+It survives one leader change and breaks at the second: a record with the right epoch at the right
+offset does not show that the answering leader is still the leader of that epoch.
 """
 
 from model.classic.state import EPOCHS, REPLICAS

@@ -1,9 +1,9 @@
 """Kafka's controller as it is built: one event queue, ZooKeeper's watches, requests to brokers.
 
-One event queue and one thread in stages, a queue of requests for each broker, metadata caches, and
-leaders that change the ISR by themselves. Of the logs only this is kept: which replicas have all
-committed records. `replication` has the logs, and `election` the controller election in finer
-steps.
+It has one event queue and one thread in stages, a queue of requests for each broker, metadata
+caches, and leaders that change the ISR by themselves. The logs are reduced to the set of replicas
+that have all committed records. `replication` has the logs, and `election` has the controller
+election in finer steps.
 """
 
 from model.cluster.claims import CLAIMS

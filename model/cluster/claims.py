@@ -1,7 +1,7 @@
 """Claims about the cluster: leaders, records, and agreement of all brokers at rest.
 
-At rest every broker knows what is registered in ZooKeeper, and acts on it. At any time there is one
-leader per epoch, elected cleanly, and no committed record is lost.
+At rest every broker knows the registered state in ZooKeeper, and acts on it. At any time there is
+one leader per epoch, elected cleanly, and no committed record is lost.
 """
 
 from model.cluster.data import fetches_from, leads, state_of_replica

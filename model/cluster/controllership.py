@@ -1,4 +1,4 @@
-"""How a controller learns by an event that it was deposed; `conflicts` has the fenced write.
+"""A controller learns from an event that it was deposed; `conflicts` has the fenced write.
 
 Source: KafkaController.maybeResign, onControllerResignation
 """

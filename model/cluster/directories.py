@@ -1,8 +1,8 @@
 """Failures of single log directories: each replica of a broker is in a directory of its own.
 
-The broker creates a notification in ZooKeeper. The controller then sends it LeaderAndIsr for every
-replica, and learns from the response which replicas are offline. They count as dead until the
-broker restarts, or handles a LeaderAndIsr for them without an error.
+The broker creates a notification in ZooKeeper. The controller then sends the broker LeaderAndIsr
+for every replica, and learns from the response which replicas are offline. They count as dead until
+the broker restarts, or handles a LeaderAndIsr for them without an error.
 
 Source: ReplicaManager.handleLogDirFailure, KafkaController.processLogDirEventNotification and
 processLeaderAndIsrResponseReceived (2.3, KIP-112)

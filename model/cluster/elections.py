@@ -1,8 +1,8 @@
 """Leader elections: what all kinds share, and the election of Offline partitions.
 
-Each kind has three steps: for each partition in turn a leader is written, or no replica can lead;
-at the end the batch is sent. A strategy elects the first replica of the assignment that can lead,
-so there is one outcome.
+Each kind has three steps: for each partition in turn, a leader is written or no replica can lead;
+at the end, the batch is sent. A strategy elects the first replica of the assignment that can lead,
+so each election has only one outcome.
 
 Source: PartitionStateMachine.doElectLeaderForPartitions (2.3)
 """

@@ -1,8 +1,8 @@
 """The controller's event queue: events are handled in order, by one thread.
 
-A watch is one-shot. It is set again when the event's handler reads, so it is set exactly while its
-event is not queued: any number of changes become one event, and a handler reads the present state,
-which may be unchanged. The watches of an expired session are gone; the broker clears its queue,
+A watch is one-shot. The event's handler sets it again when it reads, so it is set exactly while its
+event is not queued. Any number of changes become one event, and the handler reads the current
+state, which may be unchanged. An expired session loses its watches; the broker clears its queue,
 because Expire precedes all other events, and resigns (`broker_reconnects`). A clean shutdown clears
 the queue as well (ShutdownEventThread, `broker_stops`).
 

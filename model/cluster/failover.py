@@ -1,7 +1,7 @@
-"""What a new controller does first, and in which order.
+"""The failover of a new controller, in the order of its steps.
 
-UpdateMetadata is sent before any LeaderAndIsr: a broker does not follow a leader that is not in its
-metadata cache (KAFKA-4443). Then the replicas, then the partitions.
+UpdateMetadata is sent before any LeaderAndIsr, because a broker does not follow a leader that is
+not in its metadata cache (KAFKA-4443). The replicas follow, then the partitions.
 
 Source: KafkaController.onControllerFailover (2.3)
 """

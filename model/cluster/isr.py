@@ -1,4 +1,4 @@
-"""How a leader changes the ISR: conditional writes by its cached zkVersion.
+"""A leader changes the ISR by conditional writes with its cached zkVersion.
 
 Source: Partition.maybeShrinkIsr, maybeExpandIsr (2.3)
 """

@@ -1,4 +1,4 @@
-"""How a broker handles LeaderAndIsr: partition by partition, in the order of its queue.
+"""A broker handles LeaderAndIsr partition by partition, in the order of its queue.
 
 Source: ReplicaManager.becomeLeaderOrFollower, makeLeaders, makeFollowers (2.3)
 """

@@ -1,7 +1,7 @@
-"""Starts and failures of brokers, as the controller notices them.
+"""The controller handles starts and failures of brokers.
 
-One BrokerChange reads once, and handles new, bounced and dead brokers, one after the other, with no
-other event in between.
+One BrokerChange event reads once, then handles new, bounced and dead brokers one after the other,
+with no other event in between.
 
 Source: KafkaController.processBrokerChange, onBrokerStartup, onBrokerFailure (2.3)
 """

@@ -2,7 +2,7 @@
 
 Fair steps are those that controllers and brokers take by themselves, and the arrival of requests.
 Faults, changed listeners, and steps of administrators and timers need not happen. A run that
-reaches a bound of the instance (no epoch, version or place in a queue is left) is not judged.
+reaches a bound of the instance (no epoch, version or place in a queue is left) has no verdict.
 """
 
 from model.cluster.claims import current, everywhere, has_its_log, is_settled, remains_available

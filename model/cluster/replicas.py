@@ -1,6 +1,6 @@
 """The replica state machine: replicas of dead brokers become Offline and leave the ISR.
 
-The others are notified even if nothing is written: at the same leader epoch they ignore it.
+The other replicas are notified even if nothing is written; they ignore an unchanged leader epoch.
 
 Source: ReplicaStateMachine.removeReplicasFromIsr (2.3)
 """

@@ -1,7 +1,7 @@
 """The state: several partitions, ZooKeeper's nodes, the controller's memory, each broker's view.
 
-All contents that a state znode ever had are kept by zkVersion. So a state that a controller cached,
-that a request contains, or that a broker uses, is stored as its zkVersion alone.
+All contents that a state znode ever had are kept by zkVersion. A state that a controller cached,
+that a request contains, or that a broker uses is therefore stored as its zkVersion only.
 """
 
 from model.language import BOOL, Bounded, LogOf, Names, Numbers, Record, SetOf, budget, per

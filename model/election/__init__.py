@@ -1,8 +1,8 @@
-"""Who is the controller: sessions, the ephemeral /controller, the fenced epoch, and zombies.
+"""Controller election: sessions, the ephemeral /controller, the fenced epoch, and zombies.
 
-What is abstracted: one partition's state znode stands for all that a controller writes; the two
-reads of checkControllerAndEpoch are one step; KIP-380 broker epochs appear as their effect (a
-request made for an earlier incarnation of a broker is never obeyed by a later one).
+Abstractions: one partition's state znode stands for all writes of a controller; the two reads of
+checkControllerAndEpoch are one step; KIP-380 broker epochs appear as their effect (a request for an
+earlier incarnation of a broker is never obeyed by a later one).
 """
 
 from model.election.claims import CLAIMS

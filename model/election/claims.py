@@ -1,9 +1,9 @@
 """Claims about the control plane, by epochs: two brokers may believe that they are controller.
 
-"There is one controller" is not a claim: during a long pause two brokers believe they are it.
-Nor is "somebody becomes controller in the end": a session that expires again and again, just
-before its broker wins, can prevent that for ever, and so can a winner that dies before that is
-noticed while its session is kept alive. The claims are about what was done.
+"There is one controller" is not a claim: during a long pause two brokers believe that they are it.
+"Some broker eventually becomes controller" is not a claim either: a session that expires again and
+again just before its broker wins can prevent it forever, and so can a winner that dies unnoticed
+while its session is kept alive. The claims are about executed writes and requests.
 """
 
 from model.election.state import BROKERS, EPOCHS

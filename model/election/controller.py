@@ -1,4 +1,4 @@
-"""A broker becomes controller, acts as one, and resigns or does not notice that it was deposed.
+"""A broker becomes controller, acts as controller, and resigns or does not notice its deposition.
 
 Source: KafkaController.elect and KafkaZkClient.registerControllerAndIncrementControllerEpoch
 (2.1 and later, KAFKA-6082). An election is one event of a broker's event thread: it ends, won or

@@ -1,4 +1,4 @@
-"""Requests from controllers to brokers, and which of them a broker obeys."""
+"""Requests from controllers to brokers, and the checks by which a broker obeys or refuses them."""
 
 from model.election.state import BROKERS, EPOCHS
 from model.language import any_of, larger, not_, require, transition, version

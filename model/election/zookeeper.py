@@ -1,4 +1,4 @@
-"""ZooKeeper's side: sessions begin and expire, and their ephemeral nodes go with them."""
+"""ZooKeeper's side: sessions begin and expire, and expiry deletes their ephemeral nodes."""
 
 from model.election.state import BROKERS
 from model.language import NOBODY, not_, require, transition, when

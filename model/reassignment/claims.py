@@ -1,9 +1,9 @@
 """Claims about reassignment, and its limits, each with its condition.
 
-Kafka looks at the ISR once, at step 4, and takes the old replicas for dispensable from then on. A
-target that is dropped between step 4 and step 9 is the gap: the last copy may be deleted. That and
-the other limits of `is_excused` were found by exploration: what is said of copies and of the ISR
-is said of runs that met none of them, and that they are met is claimed too.
+Kafka checks the ISR once, at step 4, and treats the old replicas as dispensable from then on. If a
+target is dropped from the ISR between step 4 and step 9, the last copy may be deleted. Exploration
+found this and the other limits of `is_excused`. The claims about copies and the ISR are about runs
+that met none of these limits; other claims say that the limits are reachable.
 """
 
 from model.language import (

@@ -1,8 +1,8 @@
 """The twelve steps of a reassignment, from the request to UpdateMetadata.
 
 OAR are the original replicas, RAR the target. Between two steps a controller may die; the next
-one begins again with what ZooKeeper says. Step 4 looks at the ISR once, and nobody looks again:
-a target that its leader drops between that and step 9 is left as it is.
+controller starts again from the state in ZooKeeper. Only step 4 checks the ISR: if a leader drops a
+target between step 4 and step 9, the controller does not react.
 
 Source: KafkaController.onPartitionReassignment (2.3)
 """

@@ -1,7 +1,7 @@
-"""What a controller does when it is elected, and when brokers start and fail.
+"""The controller's steps after its election, and when brokers start and fail.
 
-It is one thread: an event is handled when no other is. A leader that died is replaced by any live
-member of the ISR, which covers every order of the assignment.
+The controller is one thread: it handles one event at a time. Any live member of the ISR replaces a
+dead leader, which covers every order of the assignment.
 
 Source: KafkaController.onControllerFailover, onBrokerStartup, onReplicasBecomeOffline (2.3)
 """

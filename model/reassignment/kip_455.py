@@ -1,8 +1,8 @@
 """Reassignments since 2.4: the topic's znode has them, and they can be changed and cancelled.
 
-The znode has the replicas of both lists, and which of them are being added and removed. A request
-goes to the controller, which answers when it has written the znode; the znode under /admin is
-still obeyed. What a changed move does not need any more is taken offline before it goes on.
+The znode has the replicas of both lists, and those being added and removed. A request goes to the
+controller, which answers when it has written the znode; the znode under /admin is still obeyed.
+Replicas that a changed reassignment no longer needs are taken offline before it continues.
 
 Source: KafkaController.alterPartitionReassignments, updateCurrentReassignment (2.4), KIP-455
 """

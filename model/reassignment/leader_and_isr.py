@@ -1,6 +1,6 @@
-"""How a broker handles LeaderAndIsr and StopReplica: it leads, follows, stops, deletes, or refuses.
+"""A broker handles LeaderAndIsr and StopReplica: it leads, follows, stops, deletes, or refuses.
 
-What one controller sends to one broker arrives in order; controllers have a connection each.
+Requests of one controller to one broker arrive in order; each controller has its own connection.
 
 Source: ReplicaManager.becomeLeaderOrFollower, stopReplicas, Partition.makeLeader (2.3)
 """

@@ -1,4 +1,4 @@
-"""Processes: a crash loses all but the log; a start registers again."""
+"""Processes: a crash loses everything except the log; a start registers the broker again."""
 
 from model.language import BLANK, NOBODY, lam, transition, version, when
 from model.protocol.processes import crash, reconnect, start

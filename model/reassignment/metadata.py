@@ -1,7 +1,6 @@
-"""How a broker handles UpdateMetadata: it sends clients to the leader named there.
+"""A broker handles UpdateMetadata: it directs clients to the leader named in the request.
 
-Up to its arrival a broker sends them where it sent them before: to a replica that is removed,
-perhaps.
+Until it arrives, a broker directs clients to the previous leader, which may be a removed replica.
 
 Source: ReplicaManager.maybeUpdateMetadataCache, MetadataCache (2.3)
 """

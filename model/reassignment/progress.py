@@ -1,7 +1,7 @@
-"""Progress claims under fairness: what a reassignment comes to in the end.
+"""Progress claims under fairness: the eventual outcome of a reassignment.
 
-Fair are the steps of controllers, leaders and followers, and requests that arrive; faults need not
-happen, and administrators and producers need not do anything.
+The steps of controllers, leaders and followers, and the arrival of requests are fair. Faults, and
+steps of administrators and producers, need not happen.
 """
 
 from model.language import all_of, always_eventually, any_of, every, implies, not_, some

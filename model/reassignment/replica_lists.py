@@ -1,6 +1,6 @@
 """Lists of replicas, kept as the position of each broker: membership and concatenation.
 
-`those` makes a set of a rule, for the requests and for what a controller keeps.
+`those` makes a set from a rule, for requests and for the controller's memory.
 """
 
 from model.language import (

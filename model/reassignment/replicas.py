@@ -1,7 +1,7 @@
 """Replicas: appends, fetches, and the leader's conditional writes of the ISR.
 
-A fetch and its answer are one step, and bring everything that the leader has. `replication` has
-the same in its true steps.
+A fetch and its answer are one step, which copies all records of the leader. `replication` has the
+separate steps.
 
 Source: Partition.maybeShrinkIsr, maybeExpandIsr, updateFollowerLogReadResults (2.3)
 """

@@ -1,7 +1,7 @@
 """The state: znodes of one partition, the controller's context, requests in flight, its replicas.
 
-A list of replicas is kept as the place of each broker in it: none for who is not listed. Records
-have no offsets: a replica has a set of them, and a fetch brings all that its leader has.
+A list of replicas is kept as the position of each broker in it, or none if it is not listed.
+Records have no offsets: a replica has a set of records, and a fetch copies all of its leader's.
 """
 
 from model.language import (

@@ -1,7 +1,7 @@
 """Writes of a controller, fenced by its epoch and by zkVersion, and the requests that follow them.
 
-A write of the partition's state has a new leader epoch. Refusals and lost replies are steps of
-their own, the same for every write: what a controller is about to write, its task says.
+A write of the partition's state has a new leader epoch. Refusals and lost replies are separate
+steps, the same for every write; the controller's task determines the write.
 
 Source: KafkaZkClient.updateLeaderAndIsr, ControllerBrokerRequestBatch (2.3)
 """

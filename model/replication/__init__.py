@@ -1,8 +1,8 @@
 """One partition's replication under ZooKeeper, with every message in flight a step of its own.
 
-What is abstracted: UpdateMetadata (every broker knows the live brokers), and clocks (any replica
-that is not known to be caught up may be removed from the ISR). A fetch returns one record, and
-disks lose nothing unless a fault says so. `election` has the controller's own election.
+Abstractions: UpdateMetadata (every broker knows the live brokers), and clocks (any replica that is
+not known to be caught up may be removed from the ISR). A fetch returns one record, and disks lose
+data only by a fault. `election` has the controller's own election.
 """
 
 from model.language import ALL, Bound, System

@@ -3,17 +3,17 @@
 A leader sends the new ISR to the controller (AlterIsr, KIP-497), and continues meanwhile: it
 appends, answers fetches, handles LeaderAndIsr, and commits what the members of both ISRs have. The
 controller's write is conditional on the version that the leader named, and fenced by its own epoch.
-A request that is lost, or that reaches a broker which is not the controller, is sent again. One
-that is refused for good is not: the high watermark waits for both ISRs until the next LeaderAndIsr.
+A request that is lost, or that reaches a broker which is not the controller, is sent again. A
+finally refused request is not: the high watermark waits for both ISRs until the next LeaderAndIsr.
 
 Each broker has at most one request in flight. It outlives the process that sent it: the controller
-may write it until it knows of the broker's next registration. A LeaderAndIsr voids it: its version
-is old then, and a later answer is of an older epoch.
+may write it until it knows of the broker's next registration. A LeaderAndIsr voids the request: its
+version is then old, and a later answer has an older epoch.
 
-What is abstracted: a leader that removes several replicas removes one after the other. Followers
-ask with OffsetForLeaderEpoch where logs diverge, as they do up to 2.7; fetch responses do not say
-it (KIP-595, 2.8). Up to 3.0 a late answer could take the next request out of the queue, so that it
-was never sent (KAFKA-12686): here that is one which is not answered yet.
+Abstractions: a leader that removes several replicas removes one after the other. Followers ask with
+OffsetForLeaderEpoch where logs diverge, as they do up to 2.7; fetch responses do not say it
+(KIP-595, 2.8). Up to 3.0 a late answer could remove the next request from the queue, so that it was
+never sent (KAFKA-12686): in this model such a request is one that is not answered yet.
 
 Source: Partition.expandIsr, shrinkIsr, sendAlterIsrRequest, handleAlterIsrResponse;
 AlterIsrManagerImpl; KafkaController.processAlterIsr (2.7.2)

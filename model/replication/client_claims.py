@@ -1,4 +1,4 @@
-"""Claims about clients: records acknowledged with acks=all stay, and so do records once read.
+"""Claims about clients: records acknowledged with acks=all are kept, and so are records once read.
 
 With acks=1 a record may be lost after it was acknowledged.
 """

@@ -1,9 +1,9 @@
 """Producers and consumers: when a record is acknowledged, and when it may be read.
 
-A record is sent with acks=0, 1 or all. Only its producer knows which, so it is ghost state here. A
+A record is sent with acks=0, 1 or all. Only its producer knows the value, so it is ghost state. A
 leader acknowledges acks=1 when the record is in its log, and acks=all when its high watermark has
-passed it. A leader that answers in a later epoch of its own (its purgatory outlives the epoch) is
-left out, because the answer is the same.
+passed the record. Answers of a leader in a later epoch of its own (its purgatory outlives the
+epoch) are left out, because they are the same.
 
 Consumers read below the high watermark of a broker that believes that it leads. They cannot know
 whether it still does, so a consumer of a deposed leader must read the same records as consumers of

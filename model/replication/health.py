@@ -1,4 +1,4 @@
-"""Claims whose violation leaves the partition stuck: no step repairs such a state."""
+"""Claims whose violation leaves the partition stuck, because no step repairs such a state."""
 
 from model.language import (
     all_of,

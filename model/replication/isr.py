@@ -1,17 +1,17 @@
-"""How a leader changes the ISR: conditional writes by its cached zkVersion, and their answers.
+"""A leader changes the ISR by conditional writes with its cached zkVersion, and handles answers.
 
 ZooKeeper executes or refuses a write before the leader receives the answer. Between the two, the
 process may crash, its session may end, and the controller may write the state; all other work of
 the leader for the partition waits (`is_unlocked`). After a crash nobody receives the answer.
 
-A write whose answer is lost is sent again, and refused: the version has moved. So after a refusal
-the leader reads the state back, to see whether the refused write is its own (KAFKA-1382). An answer
-in flight still arrives after its session has ended. But then nothing can be read back, and the
-write is given up (ZooKeeperClientExpiredException), unless the broker has a new session.
+A write whose answer is lost is sent again, and refused, because the version has changed. After a
+refusal the leader therefore reads back whether the registered state is its own write (KAFKA-1382).
+An answer in flight still arrives after the session has ended. But then the leader cannot read back,
+and gives up the write (ZooKeeperClientExpiredException), unless the broker has a new session.
 
-If by then another has written, the leader cannot tell whether its own write was done before. Up to
-2.6 it continues with the ISR that it had: a replica that the lost write added may be elected, and
-the leader commits without it. `lost_isr_answer_blocks` is what the claims assume instead.
+If another write came by then, the leader cannot tell whether its own was executed before. Up to 2.6
+it continues with its previous ISR: a replica that the lost write added may be elected, and the
+leader commits without it. The claims assume `lost_isr_answer_blocks` instead.
 
 Source: Partition.maybeShrinkIsr, maybeExpandIsr, ReplicationUtils.updateLeaderAndIsr,
 checkLeaderAndIsrZkData, KafkaZkClient.conditionalUpdatePath, retryRequestsUntilConnected (2.3).

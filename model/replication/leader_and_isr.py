@@ -1,4 +1,4 @@
-"""How a broker handles LeaderAndIsr: it becomes leader, becomes follower, or refuses.
+"""A broker handles LeaderAndIsr: it becomes leader, becomes follower, or refuses.
 
 Source: ReplicaManager.becomeLeaderOrFollower, Partition.makeLeader, Partition.makeFollower (2.3).
 """

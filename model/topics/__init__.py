@@ -1,9 +1,9 @@
-"""One topic under ZooKeeper: created, enlarged, deleted, and created again under its name.
+"""One topic under ZooKeeper: created, enlarged, deleted, and created again with the same name.
 
-What is abstracted: a partition's leader epoch and zkVersion (`replication` has them);
-UpdateMetadata, and /config/topics/T, which comes and goes with the topic; logs, of which only is
-kept whether they are the topic's own. All that a batch writes is one step; between two batches a
-controller may die. A request is about all partitions of a broker at once.
+Abstractions: a partition's leader epoch and zkVersion (`replication` has them); UpdateMetadata, and
+/config/topics/T, which is created and deleted with the topic; logs, except whether they are the
+topic's own. All writes of a batch are one step; between two batches a controller may die. A request
+is about all partitions of a broker at once.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """A broker's side: it leads, follows, stops and deletes replicas in its directories.
 
-A directory is found by its name. What lies in it from an earlier topic of that name is taken for
-the topic's own: epochs and offsets begin again with each topic, so that nothing tells them apart.
+A directory is found by its name. Data in it from an earlier topic of that name is treated as the
+topic's own: epochs and offsets start again with each topic, so that they do not show a difference.
 
 Source: kafka.server.ReplicaManager.becomeLeaderOrFollower, stopReplicas
 """

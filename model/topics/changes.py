@@ -1,7 +1,7 @@
-"""Failures and starts of brokers, as the controller's watch of /brokers/ids shows them.
+"""The controller handles failures and starts of brokers by its watch of /brokers/ids.
 
-That watch needs no notification of its own: the controller compares what it knows with what is
-registered, and sees a difference or not, however often the watch fired. One broker is one event.
+This watch needs no notification in the state: the controller compares the brokers it knows with the
+registered brokers, however often the watch fired. Each broker is one event.
 
 Source: KafkaController.BrokerChange, onBrokerFailure, onReplicasBecomeOffline, onBrokerStartup
 """

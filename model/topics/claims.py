@@ -1,7 +1,7 @@
 """Claims about a topic's life: a deleted topic is gone, and each request is carried out.
 
-That a deleted topic's data never comes back is not among it without a condition: a topic is known
-by its name alone up to 2.7, and a broker that was away when it was deleted may bring it back.
+The claim that a deleted topic's data never comes back has a condition: up to 2.7 a topic is known
+by its name only, and a broker that was down during the deletion may bring the topic back.
 """
 
 from model.language import (

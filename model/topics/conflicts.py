@@ -1,8 +1,8 @@
-"""A leader's write of the ISR comes between a controller's read of a state and its write.
+"""Conflicts: a leader writes the ISR between a controller's read of a state and its write.
 
-The controller's write names the zkVersion that it read, and fails; it reads again, and does what
-that says. A creation names none, and two controllers cannot both pass the fence: it is the leader
-that is in the way.
+The controller's write names the zkVersion that it read, and fails; the controller reads again, and
+acts on the new state. A creation names no version, and two controllers cannot both pass the fence,
+so that only a leader's write can conflict.
 
 Source: ZkPartitionStateMachine.doElectLeaderForPartitions, ZkReplicaStateMachine
 .doRemoveReplicasFromIsr (2.4): BADVERSION, retried

@@ -1,7 +1,7 @@
 """The partition state machine's transition to Online: the first state, or an election.
 
-Reading a state and the conditional write of it are one step, but where a leader's write comes
-between them: that is what `outdated` says, and the controller then reads again (`conflicts`).
+Reading a state and its conditional write are one step, unless a leader's write comes between them:
+then `outdated` is true, and the controller reads again (`conflicts`).
 
 Source: kafka.controller.ZkPartitionStateMachine.doHandleStateChanges (2.4)
 """

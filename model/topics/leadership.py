@@ -1,4 +1,4 @@
-"""What all four kinds of election share: who leads, which state is overwritten, and conflicts."""
+"""Shared parts of all four kinds of election: the leader, the overwritten state, conflicts."""
 
 from model.language import (
     all_of,

@@ -1,4 +1,4 @@
-"""Processes crash and start, sessions end and begin; and a replica is moved off a dead broker."""
+"""Processes crash and start, sessions end and begin, and a replica moves off a dead broker."""
 
 from model.language import (
     BLANK,

@@ -1,7 +1,7 @@
 """Progress claims with all brokers alive: a topic is created, a topic is deleted.
 
-A disk that fails to delete is left out: such a deletion waits until a broker starts, or until the
-next controller does.
+A disk that fails to delete is left out: such a deletion waits for the start of a broker, or for the
+next controller.
 """
 
 from model.language import all_of, always_eventually, any_of, every, implies, is_none, not_

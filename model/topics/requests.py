@@ -1,7 +1,7 @@
-"""What a controller sends: LeaderAndIsr and StopReplica, on one connection to each broker.
+"""The requests of a controller: LeaderAndIsr and StopReplica, on one connection to each broker.
 
-Of several LeaderAndIsr about a partition that wait for one broker only the newest is kept: no step
-of a broker depends on one that is overtaken by the next on the same connection.
+If several LeaderAndIsr about a partition wait for one broker, only the newest is kept: no step of a
+broker depends on a request that is followed by a newer one on the same connection.
 
 Source: kafka.controller.ControllerBrokerRequestBatch, RequestSendThread
 """

@@ -1,7 +1,7 @@
 """The state: one topic's znodes, controllers' memory, requests, brokers' directories.
 
-Nothing here counts how often the topic was created: a directory is of the topic as it is now, or
-*stale*, of a topic of that name that was deleted. Creation makes stale what it finds.
+The state does not count how often the topic was created: a directory belongs to the current topic,
+or is *stale*, from a deleted topic of that name. Creation makes existing directories stale.
 """
 
 from model.language import BOOL, Bounded, Names, Numbers, Record, SetOf, budget, ghost, per

@@ -1,8 +1,8 @@
-"""The controller's two state machines as tables of valid previous states. All else is derived.
+"""The controller's two state machines as tables of valid previous states; the rest is derived.
 
-A transition that its table does not have is skipped: the element stays as it was, and the rest of
-the batch continues. The model's steps move states by `state_after` and by nothing else, the claim
-`state_changes_are_valid` looks at every step from outside, and `rows` prints what stands here.
+A transition that is not in its table is skipped: the element does not change, and the rest of the
+batch continues. The model's steps change states only by `state_after`; the claim
+`state_changes_are_valid` checks every step independently; `rows` prints the tables.
 
 Source: kafka.controller.PartitionState, ReplicaState (validPreviousStates)
 """

@@ -1,7 +1,7 @@
 """Definitions about the topic's znodes that several actors share: replica lists, one-shot watches.
 
-A change sets a notification for each controller that watches; changes before it is taken collapse
-into one, and the controller reads again what is there then.
+A change sets a notification for each controller that watches. Further changes before the
+notification is handled collapse into it, and the controller then reads the current state.
 """
 
 from model.language import (

@@ -1,7 +1,7 @@
 """The zoo: 51 historic bugs and limits of Kafka's ZooKeeper era, as data.
 
-An entry is either shown by a system (a preset with switches reverted, bounds, and the claim
-that breaks) or says what it lacks. Nothing here is a stored run: `insync zoo` finds each again.
+A system shows an entry (a preset with reverted switches, bounds, and the claim that breaks), or the
+entry says what is missing. No runs are stored: `insync zoo` finds each run again.
 """
 
 from difflib import get_close_matches

@@ -1,8 +1,8 @@
-"""Flags of the published list of bugs, each with the switch and the value that it is here.
+"""Flags of the published list of bugs, each with its switch and the switch's value here.
 
-A flag names the guard that a bug lacks; a switch names what the protocol decides, and so several
-flags may be one switch. What an entry of the zoo reverts is what its flag is; flags that the
-sheet has beside its table, and those that share a line with another, stand in `BESIDE`.
+A flag names the guard that a bug lacks; a switch names a decision of the protocol, so that several
+flags may be one switch. A flag's switches are those that its zoo entry reverts. `BESIDE` has flags
+that the published list has outside its table, and flags that share a line with another.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Replication in the form of its proof: any number of brokers, epochs, records and messages.
 
-Coarser than `replication` where safety does not care: the controller is what its conditional write
-leaves behind, messages are never taken away, and the questions of KIP-279 are the answers that
-they lead to. What is abstracted stands with the proof, in `specs/proofs/no_message_loss`.
+Coarser than `replication` where this does not affect safety: the controller is reduced to its
+conditional writes, messages are never removed, and the requests of KIP-279 are reduced to their
+answers. The abstractions are listed with the proof, in `specs/proofs/no_message_loss`.
 """
 
 from model.language import ALL, Bound, System, Version

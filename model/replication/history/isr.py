@@ -1,8 +1,8 @@
-"""How a leader changes the ISR: a conditional write by its cached zkVersion, step by step.
+"""A leader changes the ISR by a conditional write with its cached zkVersion, step by step.
 
-From the sending of the write until the leader knows what became of it, it moves neither its ISR nor
-its high watermark: the write is synchronous, under the lock that guards both. So it makes no
-difference whether its ISR is the written one as soon as ZooKeeper executed the write, or later.
+From sending the write until it knows the outcome, the leader changes neither its ISR nor its high
+watermark: the write is synchronous, under the lock that guards both. So it makes no difference
+whether the leader adopts the written ISR as soon as ZooKeeper executed the write, or later.
 
 Source: Partition.maybeShrinkIsr, maybeExpandIsr, ReplicationUtils.updateLeaderAndIsr (2.3).
 """

@@ -1,7 +1,7 @@
 """The controller elects by a conditional write; brokers obey a request with a newer epoch.
 
-Which broker is the controller, and that an old one writes nothing, is `election`'s affair: an
-election here is what its fenced, conditional write leaves behind.
+`election` covers which broker is the controller, and that a deposed controller writes nothing. An
+election here is only its fenced, conditional write.
 """
 
 from model.language import (

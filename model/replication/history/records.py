@@ -1,4 +1,4 @@
-"""Records and the high watermark: append, fetch in four steps, the HW in a message of its own."""
+"""Records and the high watermark: append, fetch in four steps, the HW in a separate message."""
 
 from model.language import (
     all_of,

@@ -1,8 +1,8 @@
 """The state of the form that is proved: messages are never removed, each epoch keeps its history.
 
-What was sent stays sent, so that it may arrive late, twice, or never. What a leader knows is kept
-by its epoch, not by its broker: an epoch is led once, by one broker. Ghosts remember what a proof
-mentions; no step is decided by them.
+A sent message stays sent, so that it may arrive late, twice, or never. A leader's knowledge is kept
+by its epoch, not by its broker: an epoch is led once, by one broker. Ghosts keep the history that a
+proof needs; no step depends on them.
 """
 
 from model.language import (

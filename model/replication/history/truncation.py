@@ -1,8 +1,8 @@
-"""Where a follower truncates its log: the outcome of KIP-279's requests and answers.
+"""The offset to which a follower truncates: the outcome of KIP-279's requests and answers.
 
-The exchange itself (last epoch, its end, ask again) is a refinement of the two answers here, and
-is proved to be one: an answer never cuts what both logs have, and when it says so, what is left is
-common to both.
+The exchange itself (last epoch, its end, ask again) is proved to refine the two answers here: an
+answer never truncates records that both logs have, and after a final answer the remaining records
+are common to both logs.
 """
 
 from model.language import (
