@@ -89,7 +89,7 @@ def faults_of(system: System) -> list[str]:
 
 
 def means(system: System, name: str) -> Means:
-    """What a fault is in a system; ProtocolError names the faults that the system has."""
+    """The means of a fault in a system; ProtocolError names the faults that the system has."""
     if name not in FAULTS:
         raise ProtocolError(unknown_name("fault", name, FAULTS))
     found = FAULTS[name].systems.get(system.name)

@@ -55,7 +55,7 @@ def require_state_as_read(now, broker):
 
 
 def require_state_changed(now, broker):
-    """BADVERSION: somebody has written the state since the controller read it."""
+    """BADVERSION: another write changed the state since the controller read it."""
     require(now.cache[broker].version != now.zk.version,  "the version that it read is out of date")
 
 

@@ -29,10 +29,10 @@ def placed(replicas, place):
 
 
 class Choice(NamedTuple):
-    """What a strategy makes of a state in the notation.
+    """The result of a strategy in a state, in the notation.
 
-    `may(broker)`: it is fit to lead; `first(broker)`: nobody who counts stands before it; `exists`:
-    somebody is elected; `isr(leader)`: the ISR that is written with the leader.
+    `may(broker)`: it is eligible; `first(broker)`: no eligible broker precedes it; `exists`: some
+    broker is elected; `isr(leader)`: the ISR that is written with the leader.
     """
 
     may: Callable[[Any], Any]
@@ -41,7 +41,7 @@ class Choice(NamedTuple):
     isr: Callable[[Any], Any]
 
     def leads(self, broker):
-        """The broker is the one who is elected."""
+        """The broker is the elected leader."""
         return all_of(self.may(broker), self.first(broker))
 
 

@@ -168,12 +168,12 @@ def fetch_is_lost(now, new, follower, leader):
 
 
 def known_end(now, leader, replica):
-    """What the leader knows of a replica's log end; its own it knows for certain."""
+    """The log end offset of a replica as the leader knows it; its own is exact."""
     return when(replica == leader, now.log[leader].end, now.known_end[leader][replica])
 
 
 def counts(now, leader, member):
-    """The leader commits nothing that this member is not known to have."""
+    """The leader commits only records that this member is known to have."""
     isr, write = now.replica[leader].isr, now.isr_write[leader]
     if not version.isr_adopted_when_written:               # KIP-497: the ISR that it asked for
         return when(write.state == "none", isr, write.isr).has(member)

@@ -32,9 +32,9 @@ def listed(replicas, place):
 
 
 def rotated_placement(replicas, partition, place):
-    """The list of a partition, where the first partition's is `replicas`: Kafka's placement on as
-    many brokers as it has members, so that each has a replica of each partition. Once around it
-    begins again; Kafka would shift the followers.
+    """The replica list of a partition, if the first list is `replicas`: Kafka's placement of replicas
+    on exactly these brokers, so that each has a replica of each partition. After one round it
+    starts again; Kafka would shift the followers.
     """
     first, second, third = replicas
 
@@ -83,7 +83,7 @@ def admin_creates_topic(now, new, first, second, third, count):
 
 
 def outdate_requests(now, new):
-    """What is still under way was said about the earlier topic."""
+    """Marks the requests under way as requests about the earlier topic."""
     new.request = lam(CONTROLLERS, lambda c: lam(BROKERS, lambda b: now.request[c][b].but(
         outdated=lam(PARTITIONS, lambda p: now.request[c][b].order[p] != "none"))))
 

@@ -88,7 +88,7 @@ def state_changes_are_valid(now, after):
 
 
 def replica_was_moved_away(now, after, broker, partition):
-    """The partition's replica list is another: `reassignment` says what its replicas go through."""
+    """The partition's replica list has changed: `reassignment` has the steps of its replicas."""
     known, then = now.cache[broker].known, after.cache[broker].known
     return all_of(has_partition(known, partition), has_partition(then, partition),
                   not_(same_lists(known, then)))
@@ -113,7 +113,7 @@ def no_leader_and_isr_for_topics_being_deleted(now, after):
 
 
 def is_at_rest(now, broker):
-    """The newest controller waits, and has been notified of nothing that it has not looked at."""
+    """The newest controller waits, and has no notification that it has not handled."""
     cache = now.cache[broker]
     return all_of(
         now.belief[broker] > 0, now.belief[broker] == now.zk.epoch,

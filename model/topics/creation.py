@@ -19,13 +19,13 @@ def require_fired(now, broker, node, what):
 
 
 def is_unknown(now, broker, partition):
-    """ZooKeeper has a partition that the controller has not."""
+    """ZooKeeper has a partition that the controller does not know."""
     return all_of(has_partition(now.zk.assignment, partition),
                   not_(has_partition(now.cache[broker].known, partition)))
 
 
 def takes_up(now, new, broker, fired):
-    """The unknown partitions' replica lists are read; known ones stay as they were."""
+    """The controller reads the replica lists of unknown partitions; known lists do not change."""
     cache = now.cache[broker]
     new.cache[broker] = cache.but(
         task="makes_partitions", fired=fired,

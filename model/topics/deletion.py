@@ -47,7 +47,7 @@ from model.topics.zookeeper import (
 
 
 def all_deleted(cache):
-    """Every replica is deleted; of a topic without partitions that is so as well."""
+    """Every replica is deleted; this also holds for a topic without partitions."""
     return every_replica(
         cache.known, lambda p, b: cache.replica[p][b] == "ReplicaDeletionSuccessful")
 
@@ -125,7 +125,7 @@ def deletion_is_retried(now, new, broker):
 
 
 def stop_replicas(now, new, broker, then, chosen):
-    """Replicas go offline, each with a StopReplica where the broker is alive, and out of the ISR.
+    """Replicas go offline and leave the ISR; each on a live broker gets a StopReplica.
 
     The topic is queued, so no broker is notified of its ISR; the states in ZooKeeper shrink
     nevertheless.

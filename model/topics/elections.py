@@ -39,7 +39,7 @@ def task_after_event(cache):
 
 
 def require_writer(now, broker, writes):
-    """Only a write meets the fence: a batch that has nothing to write passes it."""
+    """The fence refuses only writes: a batch without writes passes it."""
     if version.zk_writes_fenced:                    # KAFKA-6082
         require(any_of(not_(writes), fence_is_passed(now, broker)),
                                                     "the epoch that it won is the newest")
@@ -51,10 +51,10 @@ def require_current(now, broker, writes):
 
 
 def state_writer(now, broker):
-    """How a controller writes a partition's state: may it, and what becomes of it.
+    """Two functions of a partition: may the controller write its state, and the written state.
 
-    A state that a newer controller wrote is left alone. Up to 2.0 nothing else keeps an older one
-    off it.
+    A controller does not overwrite a newer controller's state. Up to 2.0 this is the only check
+    against older controllers.
     """
     def may_write(p):
         return all_of(has_partition(now.zk.assignment, 0),

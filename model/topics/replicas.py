@@ -42,12 +42,12 @@ def may_go_online(now, broker, partition, replica):
 
 
 def may_be_stopped(now, broker, partition, replica):
-    """The table has it go offline: StopReplica is sent, whether it does or not."""
+    """The table has the transition to OfflineReplica: StopReplica is sent in any case."""
     return table_allows(now, broker, partition, replica, "OfflineReplica")
 
 
 def may_go_offline(now, broker, partition, replica):
-    """The table has it; up to 1.1 only where the partition has a state, too."""
+    """The table has the transition; up to 1.1 the partition must have a state, too."""
     tabled = may_be_stopped(now, broker, partition, replica)
     if version.leaderless_replicas_stop:                        # KAFKA-6650
         return tabled
@@ -86,8 +86,8 @@ def moved_to(now, broker, target, chosen):
 
 
 def going_offline(now, broker, chosen):
-    """The chosen replicas that go offline and leave the ISR: not where the state is gone by now, or
-    was written by a newer controller."""
+    """The chosen replicas that go offline and leave the ISR, except if the state is deleted by then
+    or a newer controller wrote it."""
     may_write, _ = state_writer(now, broker)
     led = now.cache[broker].led
     return lambda p, b: all_of(
@@ -96,7 +96,7 @@ def going_offline(now, broker, chosen):
 
 
 def removes(now, broker, chosen):
-    """A batch in which the chosen go offline writes a state."""
+    """A batch in which the chosen replicas go offline writes a state."""
     gone = going_offline(now, broker, chosen)
     return some(PARTITIONS, lambda p: all_of(
         now.cache[broker].led[p], is_touched(now, p, gone)))

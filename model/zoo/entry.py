@@ -13,13 +13,13 @@ from model.systems import system
 
 @dataclass(frozen=True)
 class Expression:
-    """How to see a bug: `claim` breaks in `base` with the switches `reverted`, within `bounds`.
+    """How to show a bug: `claim` breaks in `base` with the switches `reverted`, within `bounds`.
 
-    As history fixed it, it is `fixed` (by default `base`, with nothing reverted): there the claim
-    holds within the same bounds. `world` are switches that both have, for what whoever hunts wants
-    to go wrong besides. `quick`: both take a few seconds; the others up to minutes. `plain`: few
-    states are enough, and generated Python is through with them before machine code is made.
-    Symmetry is for all but what is about loops, or names brokers.
+    `fixed` is the version with the historic fix (by default `base`, with nothing reverted): there
+    the claim holds within the same bounds. `world` are switches of both, for additional faults.
+    `quick`: both take a few seconds; the others up to minutes. `plain`: few states are enough, and
+    generated Python explores them faster than machine code can be compiled.
+    Symmetry is used except for claims about loops and systems that name brokers.
     """
 
     system: str
@@ -41,7 +41,7 @@ class Expression:
         return system(self.system).recorded(self.fixed or self.base, self.world)
 
     def with_faults(self, faults: Iterable[str]) -> Expression:
-        """The same where more goes wrong; ProtocolError for a fault that the system has not."""
+        """The same with more faults; ProtocolError for a fault that the system does not have."""
         known = [means(system(self.system), name) for name in faults]
         world, limits = dict(self.world), self.limits
         for one in known:
@@ -56,7 +56,7 @@ class Expression:
 
     @property
     def symmetry(self) -> bool:
-        """Is it enough to visit one state for all that rename brokers only?"""
+        """Is it enough to visit one of all states that differ in broker names only?"""
         recorded = self.broken()
         if self.plain or recorded.claim(self.claim)[0].kind == "eventually":
             return False
@@ -65,7 +65,7 @@ class Expression:
 
 @dataclass(frozen=True)
 class ZooEntry:
-    """One bug. `number` and `flag` are those of the sheet that the project was given.
+    """One bug. `number` and `flag` come from the published list of bugs.
 
     `breaks` is the claim in the project's own words, whether a system has it yet or not; `shown`
     says how it is found; `excuse` why it is not. An entry has one of the two. `remark` says where
@@ -86,5 +86,5 @@ class ZooEntry:
 
     @property
     def names(self) -> set[str]:
-        """What it may be called, in lower case: number, id, and each JIRA or KIP behind it."""
+        """The names of the entry, in lower case: number, id, and each of its JIRAs or KIPs."""
         return {str(self.number), self.id.lower(), *(one.lower() for one in self.sources)}

@@ -61,7 +61,7 @@ BESIDE: tuple[PublishedFlag, ...] = (
 def bug_flags_of(entry: ZooEntry) -> tuple[str, ...]:
     """The flags of one entry: a line may name two that are reverted together, or two bugs.
 
-    What was added after the sheet has none.
+    Entries that were added after the list have none.
     """
     if not entry.flag:
         return ()

@@ -149,7 +149,7 @@ class Junction(LayoutNode):
 
 @dataclass(frozen=True)
 class Binder(LayoutNode):
-    r"""`\A x, y \in S, z \in T : body`: no set depends on a variable that stands beside it."""
+    r"""`\A x, y \in S, z \in T : body`: no set depends on a variable of the same binder."""
 
     sign: str
     over: tuple[tuple[tuple[str, ...], LayoutNode], ...]

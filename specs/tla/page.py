@@ -14,7 +14,7 @@ REASON_AT = 64
 
 
 def comment(text: str, indent: str = "") -> list[str]:
-    r"""Lines of `\* text`, wrapped; what the author broke stays broken."""
+    r"""Lines of `\* text`, wrapped; the author's line breaks are kept."""
     lines: list[str] = []
     for line in inspect.cleandoc(text).split("\n"):
         deeper = " " * (len(line) - len(line.lstrip()))
@@ -25,7 +25,7 @@ def comment(text: str, indent: str = "") -> list[str]:
 
 
 def conjuncts(parts: Sequence[tuple[LayoutNode, str]], indent: str) -> list[str]:
-    r"""`/\ condition  \* reason` for each; a reason without room stands above its condition."""
+    r"""`/\ condition  \* reason` for each; a reason that does not fit is above it."""
     shown = [
         (indented(hanging("/\\ ", body.lines(WIDTH - len(indent) - 3)), len(indent)), remark)
         for body, remark in parts
