@@ -32,10 +32,10 @@ def listed(replicas, place):
 
 
 def rotated_placement(replicas, partition, place):
-    """The replica list of a partition, if the first list is `replicas`: Kafka's placement of replicas
-    on exactly these brokers, so that each has a replica of each partition. After one round it
-    starts again; Kafka would shift the followers.
-    """
+    """The replica list of a partition, if the first partition's list is `replicas`.
+
+    Kafka's placement on exactly these brokers, so that each has a replica of each partition. After
+    one round it starts again; Kafka would shift the followers."""
     first, second, third = replicas
 
     def lands(at, size):

@@ -2,5 +2,5 @@
 
 `ranking` defines rankings, and explains why one proves a claim `@always_eventually`; `obligations`
 makes the formulas for the solvers; `after_faults` makes the faults of a system end; `loops` checks
-the same claims by exploration within small bounds. The claims are in `specs.proofs.progress`.
+the claims by exploration within small bounds. Claims and rankings: `specs.proofs.progress`.
 """
