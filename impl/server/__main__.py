@@ -1,9 +1,9 @@
-"""A broker as a process.
+"""Runs one broker as a process.
 
     python -m impl.server BROKER.properties --version 2.3 --logs FOLDER
 
-It ends cleanly at SIGTERM and SIGINT. Exit code 0 then, 1 if it cannot start (one line says why),
-64 for wrong use.
+SIGTERM and SIGINT stop it cleanly. Exit codes: 0 after a clean stop, 1 if it cannot start (one line
+says why), 64 for wrong usage.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A client for administrators: requests to the controller, to one broker, or to any.
+"""Admin client: sends requests to the controller, to one broker, or to any broker.
 
 Source: KafkaAdminClient; KIP-4, KIP-455, KIP-460, KIP-113, KIP-339.
 """
@@ -39,7 +39,7 @@ OF_TOPICS, OF_ELECTIONS = timedelta(seconds=10), 5.0
 
 
 class AdminClient(Client):
-    """Every call raises RequestFailed with Kafka's error, once ``timeout_s`` is over or at once."""
+    """Every call raises RequestFailed with Kafka's error, at once or when ``timeout_s`` is over."""
 
     client_id = "adminclient-1"
 
@@ -85,11 +85,11 @@ class AdminClient(Client):
             raise RequestFailed(error.code, str(error)) from error
 
     def brokers(self) -> dict[int, str | None]:
-        """The brokers that live, with their racks."""
+        """The live brokers, with their racks."""
         return {one.node_id: one.rack for one in self._known().brokers}
 
     def assignments(self, topics: Collection[str]) -> dict[TopicPartition, tuple[int, ...]]:
-        """The replicas of the partitions of some topics, as far as these exist."""
+        """The replicas of the partitions of the given topics, as far as these exist."""
         return {
             TopicPartition(topic.name, one.partition_index): tuple(one.replica_nodes)
             for topic in self._known().topics
@@ -111,7 +111,7 @@ class AdminClient(Client):
         }  # fmt: skip
 
     def topic_configs(self, topics: Collection[str]) -> dict[str, dict[str, str]]:
-        """What is set for topics of their own."""
+        """The configs that are set on the topics themselves."""
         return {
             topic: {
                 key: value or ""
@@ -121,7 +121,7 @@ class AdminClient(Client):
         }
 
     def min_isrs(self, topics: Collection[str]) -> dict[str, int]:
-        """``min.insync.replicas`` of topics, set for them or not."""
+        """``min.insync.replicas`` of topics, whether set on the topic or not."""
         key = "min.insync.replicas"
         found = {one: self.describe_configs("topics", one, every=True)[key] for one in topics}
         return {one: int(value or 1) for one, (value, _) in found.items()}
@@ -170,7 +170,7 @@ class AdminClient(Client):
     # Moves and elections
 
     def alter_reassignments(self, targets: Mapping[TopicPartition, Sequence[int] | None]) -> Errors:
-        """Begin, turn or (None) cancel moves (2.4)."""
+        """Start, change or (None) cancel reassignments (2.4)."""
         rows = (
             (
                 one.topic,
@@ -192,7 +192,7 @@ class AdminClient(Client):
         }
 
     def list_reassignments(self) -> dict[TopicPartition, ReplicaAssignment]:
-        """What moves (2.4)."""
+        """The reassignments in progress (2.4)."""
         body = Fields(timeout=OF_TOPICS, topics=None)
         answer = self._controller("ListPartitionReassignments", 0, body, error_in)
         _raise_for_error("ListPartitionReassignments", answer)
@@ -235,7 +235,7 @@ class AdminClient(Client):
     # Directories
 
     def describe_log_dirs(self, broker: int) -> list[LogDir]:
-        """The directories of a broker (1.0)."""
+        """The log directories of a broker (1.0)."""
         answer = self._broker(broker, "DescribeLogDirs", 2, Fields(topics=None))
 
         def replicas(one: Any, future: bool) -> frozenset[TopicPartition]:
@@ -252,7 +252,7 @@ class AdminClient(Client):
         ]
 
     def alter_log_dirs(self, broker: int, wanted: Mapping[TopicPartition, str]) -> Errors:
-        """Have replicas moved to other directories of their broker (1.1)."""
+        """Move replicas to other log directories of their broker (1.1)."""
         dirs: dict[str, list[tuple[str, int]]] = {}
         for one, path in wanted.items():
             dirs.setdefault(path, []).append((one.topic, one.partition))
@@ -274,11 +274,10 @@ class AdminClient(Client):
     def describe_configs(
         self, kind: str, name: str, every: bool = False
     ) -> dict[str, tuple[str | None, list[tuple[str, str, str | None]]]]:
-        """What is set for a topic or a broker: its value, and where it has which (0.11).
+        """The configs of a topic or a broker: each with its value and its synonyms (0.11).
 
-        ``every``: what nobody has set for it, too.
-        Where: the source, the name that the setting has there, the value. The value of a sensitive
-        setting is not told: None.
+        ``every``: include the configs that are not set. A synonym is a source, the name of the
+        config in that source, and the value there. The value of a sensitive config is None.
         """
         broker = int(name) if kind == "brokers" and name.isdecimal() else None
         wanted = Fields(
@@ -298,7 +297,7 @@ class AdminClient(Client):
         }  # fmt: skip
 
     def alter_configs(self, settings: Settings, incremental: bool = True) -> None:
-        """Set and unset properties of topics and brokers (2.3); before, all of them are named."""
+        """Set and unset configs of topics and brokers (2.3); AlterConfigs before 2.3 names all."""
         rows = [
             Fields(
                 resource_type=KINDS[kind], resource_name=_resource(kind, name),

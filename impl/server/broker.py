@@ -1,8 +1,8 @@
 """A running broker, built from its properties file: logs, replicas, controller, sockets.
 
 Start (``KafkaServer.startup``): ZooKeeper, cluster id, broker id, logs, replicas, listener,
-registration, election. Stop: controlled shutdown, then the other way round. Every thread is a
-daemon: a process that gets SIGTERM does.
+registration, election. Stop: controlled shutdown, then the reverse order. Threads are daemons, so
+that SIGTERM ends the process.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ SHUTDOWN_PATIENCE_S = 12.0
 
 
 class Broker:
-    """One broker. ``log_folder`` is where its server.log and the others go, with
-    ``request_log`` kafka-request.log too. In ``trace_folder`` it traces what it does.
+    """One broker. ``log_folder`` receives server.log and the other Kafka logs, and, with
+    ``request_log``, kafka-request.log. ``trace_folder`` receives the trace.
     """
 
     def __init__(

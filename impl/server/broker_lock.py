@@ -15,9 +15,9 @@ LOOK_S = 1.0
 
 
 class BrokerLock:
-    """A lock that its thread may take again, and can let go of whole (``released``).
+    """A reentrant lock that its thread can release completely for a while (``released``).
 
-    ``threading.Condition`` takes it as it takes an RLock.
+    ``threading.Condition`` accepts it like an RLock.
     """
 
     def __init__(self) -> None:
@@ -28,14 +28,14 @@ class BrokerLock:
         self.still_asked: Callable[[], None] = lambda: None  # raises, once nobody wants the answer
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take it; False if the time is up."""
+        """Acquire the lock; False if the timeout is over."""
         taken = self._lock.acquire(blocking, timeout)
         if taken:
             self._owner, self._depth = threading.get_ident(), self._depth + 1
         return taken
 
     def release(self) -> None:
-        """Give it back, once."""
+        """Release it once."""
         self._depth -= 1
         if not self._depth:
             self._owner = None
@@ -54,14 +54,14 @@ class BrokerLock:
 
     @property
     def is_mine(self) -> bool:
-        """This thread holds it."""
+        """Whether this thread holds the lock."""
         return self._owner == threading.get_ident()
 
     @contextmanager
     def released(self) -> Iterator[None]:
-        """Others may have it while the block runs; nothing happens if this thread does not hold it.
+        """Release the lock while the block runs; does nothing if this thread does not hold it.
 
-        What was known of its replicas before has to be looked at anew after.
+        After the block, read the state of the replicas again: other threads may have changed it.
         """
         depth = self._release_save() if self.is_mine else 0
         try:
@@ -88,9 +88,9 @@ class BrokerLock:
 
 
 class AskedCondition(threading.Condition):
-    """A condition whose waiters look now and then whether who asked them is still there.
+    """A condition whose waiters check periodically whether the client is still connected.
 
-    A client may ask for what comes in weeks, and go away: nobody waits on for it then.
+    A client may ask for a wait of weeks, and disconnect: then its thread stops waiting.
     """
 
     def __init__(self, lock: BrokerLock) -> None:
@@ -109,7 +109,7 @@ class AskedCondition(threading.Condition):
 
 
 class PatientPort:
-    """A ``Port`` whose every operation lets go of a lock until ZooKeeper has answered."""
+    """A ``Port`` whose operations release a lock while they wait for ZooKeeper."""
 
     def __init__(self, port: Port, lock: BrokerLock) -> None:
         self.port = port

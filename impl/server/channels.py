@@ -1,6 +1,6 @@
 """A controller's connections to brokers, one thread each (``ControllerChannelManager``).
 
-What is queued, sent again and dropped is the core's ``Channels``.
+The core's ``Channels`` decides what is queued, resent and dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOGGER = "kafka.controller.ControllerChannelManager"
 
 @dataclass(eq=False)
 class EncodedRequest:
-    """A request, and its message as it is sent, again and again with the same correlation id."""
+    """A request and its encoded message, which is resent with the same correlation id."""
 
     request: Request
     body: Fields
@@ -36,7 +36,7 @@ class EncodedRequest:
 
 
 class BrokerChannel(Channel[EncodedRequest]):
-    """One broker's queue, and the thread that sends what is in it (``RequestSendThread``)."""
+    """One broker's queue, and the thread that sends its requests (``RequestSendThread``)."""
 
     def __init__(
         self, broker: int, epoch: int, address: Address, patience_s: float, answered: Answered,
@@ -59,7 +59,7 @@ class BrokerChannel(Channel[EncodedRequest]):
             self.news.notify_all()
 
     def abandon(self) -> None:
-        """Drop what is queued, and end."""
+        """Drop the queued requests, and end."""
         with self.news:
             super().abandon()
             self.ended.set()
@@ -100,7 +100,7 @@ class BrokerChannel(Channel[EncodedRequest]):
 
 
 class BrokerChannels(Channels[EncodedRequest]):
-    """The channels of one controller; used by its event thread alone."""
+    """The channels of one controller; only its event thread uses them."""
 
     def __init__(self, files: Log4jFiles, patience_s: float, answered: Answered) -> None:
         super().__init__(self._new_channel)
@@ -122,7 +122,7 @@ class BrokerChannels(Channels[EncodedRequest]):
         )
 
     async def send_round(self, requests: Round) -> None:
-        """Queue a round's requests, each for its broker."""
+        """Queue the requests of a round, each for its broker."""
         assert self.context is not None, "who sends is controller"
         endpoints = {
             one: (host, port)

@@ -1,7 +1,7 @@
-"""A producer and a consumer: they find leaders by Metadata, and retry when leaders move.
+"""A producer and a consumer that find leaders by Metadata, and retry when leaders move.
 
-At least once: what was not acknowledged in time is sent again, and may then be there twice. An
-idempotent producer (KIP-98) numbers its records, so that a leader knows those that it has.
+At least once: a batch that is not acknowledged in time is sent again and may be appended twice. An
+idempotent producer (KIP-98) numbers its records, so that leaders detect duplicates.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MASK = 0xFFFFFFFF
 
 
 class ClientError(Exception):
-    """A request that was not met; ``code`` is Kafka's error."""
+    """A request that failed; ``code`` is Kafka's error."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -57,7 +57,7 @@ class RecordMetadata(NamedTuple):
 
 
 class Client:
-    """Connections to brokers, and what they said of topics."""
+    """Connections to brokers, and the topic metadata from them."""
 
     client_id = "console"
 
@@ -81,7 +81,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         for connection in self._open.values():
             connection.close()
         self._open.clear()
@@ -91,9 +91,9 @@ class Client:
         return self._open.setdefault(address, Connection(address, self.timeout_s, self.client_id))
 
     def refresh(self) -> Any:
-        """Ask a broker for metadata, the known ones first; ClientError if none answers.
+        """Ask a broker for metadata, known brokers first; ClientError if none answers.
 
-        The answer of Metadata, version 1 or later.
+        The response has Metadata version 1 or later.
         """
         known = [*self.addresses.values(), *self.bootstrap]
         for address in dict.fromkeys(known):
@@ -113,7 +113,7 @@ class Client:
         raise ClientError("BROKER_NOT_AVAILABLE", f"no broker answers at {listed}")
 
     def metadata(self, address: Address, patience_s: float = 3.0) -> Any:
-        """What a broker knows of the cluster; no topic is made by that."""
+        """A broker's metadata; the request creates no topic."""
         connection = self.connection(address)
         body = Fields(
             topics=None, allow_auto_topic_creation=False,
@@ -123,7 +123,7 @@ class Client:
         return connection.ask("Metadata", connection.newest("Metadata", 8), body, patience_s)
 
     def partitions(self, topic: str, deadline: float) -> list[int]:
-        """The partitions of a topic, waiting for them until a time of ``time.monotonic``."""
+        """The partitions of a topic; waits until ``deadline``, a time of ``time.monotonic``."""
         while True:
             try:
                 self.refresh()
@@ -145,9 +145,9 @@ class Client:
         ask: Callable[[Connection], tuple[str, Row]],
         deadline: float,
     ) -> tuple[str, Row]:
-        """Ask whoever leads a partition, until it answers; ClientError when the time is up.
+        """Ask the partition's leader until it answers; ClientError when the time is up.
 
-        ``ask`` gives the error and what came with it.
+        ``ask`` returns the error and the rest of the response.
         """
         code = "LEADER_NOT_AVAILABLE"
         while True:
@@ -171,12 +171,12 @@ class Client:
 
 
 def error_in(row: Any) -> str:
-    """Kafka's name of the error in a part of an answer."""
+    """Kafka's name of the error in a part of a response."""
     return error_name(row.error_code)
 
 
 class ProducerId(NamedTuple):
-    """What InitProducerId gave: no other producer has the id."""
+    """The result of InitProducerId; no other producer has the same id."""
 
     number: int
     epoch: int
@@ -190,7 +190,7 @@ BATCH_BYTES = 16384
 
 
 class ProducerBatch:
-    """Records that go together, with the producer's id, epoch and first sequence number."""
+    """Records that are sent together, with the producer's id, epoch and first sequence number."""
 
     def __init__(
         self, records: Sequence[StoredRecord], producer: tuple[int, int, int] = NO_PRODUCER
@@ -200,7 +200,7 @@ class ProducerBatch:
         self._bytes: dict[int, bytes] = {}
 
     def encoded(self, version: int) -> bytes:
-        """The batch in the message format of a version of Produce: the same bytes each time."""
+        """The batch in the message format of a Produce version: the same bytes each time."""
         magic = 2 if version >= 3 else 1 if version == 2 else 0
         if magic not in self._bytes:
             self._bytes[magic] = (
@@ -214,8 +214,8 @@ class ProducerBatch:
 class Producer(Client):
     """``acks``: -1 (all), 0 or 1; ``request_ms`` is how long a broker may wait for the ISR.
 
-    ``idempotent`` needs acks=all; ValueError otherwise. After a batch that was given up the
-    producer gets another id: it is unknown whether the batch was appended.
+    ``idempotent`` needs acks=all; ValueError otherwise. After giving up a batch, which may have
+    been appended or not, the producer gets a new id.
     """
 
     client_id = "console-producer"
@@ -261,7 +261,7 @@ class Producer(Client):
         self, topic: str, values: Sequence[bytes], key: bytes | None = None,
         partition: int | None = None,
     ) -> list[RecordMetadata]:  # fmt: skip
-        """Send some values as one batch; where they went. ClientError if that is not known."""
+        """Send values as one batch; returns where they are. ClientError if that is unknown."""
         deadline = time.monotonic() + self.timeout_s
         if partition is None:
             partition = self._partition_of(topic, key, deadline)
@@ -270,9 +270,9 @@ class Producer(Client):
     def send_records(
         self, topic: str, records: Sequence[Keyed], partition: int | None = None
     ) -> list[RecordMetadata]:
-        """Send records, those of one partition together; where they went, in their order.
+        """Send records, one batch a partition; returns where each was appended, in order.
 
-        ClientError if that is not known of all: then those of later batches were not sent.
+        ClientError if that is unknown for one of them: then later batches were not sent.
         """
         deadline = time.monotonic() + self.timeout_s
         places: dict[int, list[int]] = {}
@@ -331,7 +331,7 @@ class Producer(Client):
                 for at in range(len(records))]  # fmt: skip
 
     def send_batch(self, topic: str, partition: int, batch: ProducerBatch, deadline: float) -> int:
-        """Have a batch appended; the offset of its first record, -1 if nobody says it (acks=0)."""
+        """Append a batch; returns the offset of its first record, -1 if unknown (acks=0)."""
         error, row = self.ask_leader(
             topic, partition, lambda leader: self._send_batch(leader, topic, partition, batch),
             deadline,
@@ -365,12 +365,12 @@ class Producer(Client):
 
 
 class Consumer(Client):
-    """Reads what is committed, partition by partition; no groups."""
+    """Reads committed records, partition by partition; it belongs to no group."""
 
     client_id = "console-consumer"
 
     def offset(self, topic: str, partition: int, timestamp: int) -> int:
-        """The first offset of a time: -2 the earliest, -1 the latest, else ms.
+        """The first offset of a timestamp: -2 the earliest, -1 the latest, else ms.
 
         -1 if all records are older.
         """
@@ -380,12 +380,12 @@ class Consumer(Client):
         return next(iter(row.old_style_offsets), -1)
 
     def offsets_before(self, topic: str, partition: int, timestamp: int, most: int) -> list[int]:
-        """Version 0 of ListOffsets: base offsets of segments up to a time, the latest first."""
+        """ListOffsets version 0: base offsets of segments up to a timestamp, the latest first."""
         row = self._list_offsets(topic, partition, timestamp, most)
         return [int(one) for one in row.old_style_offsets]
 
     def delete_records(self, topic: str, partition: int, offset: int) -> int:
-        """Have a log begin at an offset, -1 for its high watermark: the low watermark then."""
+        """Raise the log start offset, -1 for the high watermark; returns the low watermark."""
         one = Fields(partition_index=partition, offset=offset)
         wait_ms = timedelta(seconds=self.timeout_s)
         body = Fields(topics=(Fields(name=topic, partitions=(one,)),), timeout=wait_ms)
@@ -421,7 +421,7 @@ class Consumer(Client):
     def read(
         self, topic: str, partition: int, offset: int, wait_ms: int = 500
     ) -> list[StoredRecord]:
-        """Records from an offset on; none if nothing came in time."""
+        """Records from an offset on; empty if none arrives in time."""
         return self.poll(topic, partition, offset, wait_ms)[0]
 
     def poll(
@@ -429,7 +429,7 @@ class Consumer(Client):
     ) -> tuple[list[StoredRecord], int]:
         """Records from an offset on, and the next offset to fetch.
 
-        In a log that is compacted there may be none in a batch, and yet others behind it.
+        In a compacted log a batch may be empty although records follow it.
         """
         one = Fields(
             partition=partition, current_leader_epoch=-1, fetch_offset=offset, log_start_offset=-1,
@@ -457,7 +457,7 @@ class Consumer(Client):
         return found, following
 
     def read_all(self, topic: str, partition: int) -> Iterator[StoredRecord]:
-        """Everything from the log's start to what is committed now."""
+        """All records from the log start offset up to the current high watermark."""
         offset, end = (self.offset(topic, partition, which) for which in (-2, -1))
         while offset < end:
             found, offset = self.poll(topic, partition, offset)
@@ -465,7 +465,7 @@ class Consumer(Client):
 
 
 def murmur2(data: bytes) -> int:
-    """``Utils.murmur2``: what Kafka's producer chooses a key's partition by; 32 bits, unsigned."""
+    """``Utils.murmur2``: Kafka's producer hashes keys to partitions by it; 32 bits, unsigned."""
     m, h = 0x5BD1E995, (0x9747B28C ^ len(data)) & _MASK
     whole = len(data) // 4 * 4
     for at in range(0, whole, 4):

@@ -40,11 +40,11 @@ FORMAT = "insync.cluster/1"
 
 @dataclass
 class ClusterState:
-    """What ``cluster.json`` holds. ``zookeeper`` is embedded, real, or an address elsewhere.
+    """The content of ``cluster.json``. ``zookeeper`` is embedded, real, or an address elsewhere.
 
-    ``advertised``: by broker, a port that leads to its own, as that of a proxy before it.
-    ``hosts``: where a broker listens, if not on loopback.
-    ``fillable``: a broker's directory has no space left while DIR/brokerN/full names it.
+    ``advertised``: by broker, the port that it advertises instead of its own, such as a proxy's.
+    ``hosts``: where a broker listens, if not on loopback. ``fillable``: a broker's directory has no
+    space left while DIR/brokerN/full names it.
     """
 
     version: str
@@ -61,7 +61,7 @@ class ClusterState:
 
 
 class Cluster(Processes):
-    """One directory. ClusterError if it is no cluster's."""
+    """A cluster in one directory. ClusterError if the directory is not a cluster's."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder.resolve())
@@ -94,9 +94,9 @@ class Cluster(Processes):
         return Cluster(folder)
 
     def add(self, broker: int, rack: str | None = None) -> str:
-        """One more broker, on a port that is free now; the name of its process.
+        """Add a broker, on a port that is free now; returns the name of its process.
 
-        ClusterError if the id is taken, or if it alone would have no rack, or alone one.
+        ClusterError if the id is taken, or if only some of the brokers would have a rack.
         """
         if broker in self.state.ports:
             raise ClusterError(f"{self.folder} has a broker {broker} already; name another id")
@@ -110,7 +110,7 @@ class Cluster(Processes):
         return f"broker{broker}"
 
     def advertise(self, ports: dict[int, int]) -> None:
-        """Brokers say from their next start on that they listen there."""
+        """Let brokers advertise these ports from their next start on."""
         self.state.advertised = ports
         _write(self.folder, self.state)
 
@@ -118,7 +118,7 @@ class Cluster(Processes):
 
     @property
     def release(self) -> Release:
-        """What the brokers behave like."""
+        """The release that the brokers behave like."""
         return Release.of(self.state.version)
 
     @property
@@ -132,7 +132,7 @@ class Cluster(Processes):
         return self.state.zookeeper in KINDS
 
     def names(self) -> list[str]:
-        """Its processes, in the order in which they start."""
+        """The names of its processes, in the order in which they start."""
         brokers = [f"broker{one}" for one in self.brokers]
         return [ZOOKEEPER, *brokers] if self.has_own_zookeeper else brokers
 
@@ -152,19 +152,19 @@ class Cluster(Processes):
         return ",".join(f"{host}:{port}" for host, port in self.addresses())
 
     def session(self, timeout_ms: int = 6000) -> Port:
-        """A session with its ZooKeeper."""
+        """Open a session with its ZooKeeper."""
         return open_session(self.state.connect, timeout_ms)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Change the cluster; ClusterError while somebody else does."""
+        """Hold the cluster's lock during a change; ClusterError while another process holds it."""
         with lock_folder(self.folder):
             yield
 
     # Starting
 
     def start(self, patience_s: float = 60.0, only: str | None = None) -> None:
-        """Start what does not run, or one process alone; on a failure, end what was started."""
+        """Start all processes that do not run, or one; after a failure, end those just started."""
         started: list[str] = []
         wanted = self.names() if only is None else [only]
         try:
@@ -293,7 +293,7 @@ class Cluster(Processes):
     # Ending
 
     def stop(self, patience_s: float = 30.0) -> list[str]:
-        """End everything: brokers first, each cleanly if it can; ZooKeeper last. Who was ended."""
+        """Stop all: brokers first, cleanly if possible, ZooKeeper last; returns those stopped."""
         running = self.running()
         for name in running:
             if self.paused(name):
@@ -306,11 +306,11 @@ class Cluster(Processes):
         return running
 
     def stop_one(self, process: int | str) -> None:
-        """End one process cleanly."""
+        """Stop one process cleanly."""
         self.end([self.living(process)], signal.SIGTERM, 30.0)
 
     def name_of(self, process: int | str) -> str:
-        """The name of a process by what users call it: a broker's id, or ``zookeeper``.
+        """The process name for a user's name: a broker's id, or ``zookeeper``.
 
         ClusterError if there is none.
         """
@@ -338,7 +338,7 @@ def new_state(
     racks: dict[int, str] | None = None,
     settings: dict[str, str] | None = None,
 ) -> ClusterState:
-    """A cluster to be, on ports that are free now."""
+    """The state of a new cluster, on ports that are free now."""
     ports = free_ports(len(brokers) + 1)
     if zookeeper == "embedded":
         connect = f"{EMBEDDED}{LOOPBACK}:{ports[0]}"
@@ -355,12 +355,12 @@ def new_state(
 
 
 def remove(folder: Path) -> None:
-    """Remove a cluster's directory, once nothing in it runs."""
+    """Remove a cluster's directory, once none of its processes runs."""
     shutil.rmtree(folder)
 
 
 def free_ports(count: int) -> list[int]:
-    """That many different ports on which nobody listens now."""
+    """``count`` different ports that nobody listens on now."""
     with contextlib.ExitStack() as held:
         probes = [held.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:

@@ -1,7 +1,7 @@
 """AlterConfigs (0.11) and IncrementalAlterConfigs (KIP-339, 2.3).
 
-What is set for topics and brokers is written to ZooKeeper; every broker is notified through
-``/config/changes``. Source: AdminManager.describeConfigs, alterConfigs, incrementalAlterConfigs.
+Configs of topics and brokers are written to ZooKeeper; ``/config/changes`` notifies every broker.
+Source: AdminManager.describeConfigs, alterConfigs, incrementalAlterConfigs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from impl.zookeeper.port import wait
 
 
 def keys_of(kind: str, release: Release) -> frozenset[str]:
-    """What can be set for entities of that kind."""
+    """The configs that can be set on entities of a type."""
     return TOPIC_KEYS if kind == "topics" else settable(release)
 
 
@@ -28,9 +28,9 @@ def alter(
     client: ZnodeClient, kind: str, name: str, settings: Mapping[str, str | None],
     replaces: bool = False, validate_only: bool = False,
 ) -> tuple[str, str]:  # fmt: skip
-    """Set and (None) unset what an entity has: an error and a message.
+    """Set and (None) unset an entity's configs; returns an error and a message.
 
-    ``replaces``: what is not named is unset.
+    ``replaces``: configs that are not named are unset.
     """
     if kind not in ("topics", "brokers"):
         return "INVALID_REQUEST", f"{kind} is no kind of resource; topics and brokers are"
@@ -70,6 +70,6 @@ def _first_invalid_value(kind: str, settings: Mapping[str, str | None], release:
 
 
 def settings_of(client: ZnodeClient, kind: str, name: str) -> dict[str, str]:
-    """What is set for an entity. MalformedZnode."""
+    """The configs that are set on an entity. MalformedZnode."""
     node = wait(client.read(paths.config(kind, name)))
     return {} if node is None else decode_config(kind, name, node.data)

@@ -1,4 +1,4 @@
-"""The type of each config of topics and brokers, as DescribeConfigs tells it since 2.6 (KIP-569).
+"""The type of each config of topics and brokers, as DescribeConfigs returns it since 2.6 (KIP-569).
 
 Source: LogConfig, KafkaConfig, DescribeConfigsResponse.ConfigType.
 """
@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class ConfigType(IntEnum):
-    """By Kafka's number."""
+    """A config type, by Kafka's number."""
 
     UNKNOWN = 0
     BOOLEAN = 1

@@ -1,7 +1,7 @@
 """A client's connection: requests and responses as frames, in order; it reconnects after a failure.
 
-A sender that hears nothing in time closes its connection, so that an answer can never be taken for
-that of another question.
+A sender that gets no response in time closes its connection, so that a late response is never taken
+for the response to a later request.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ Address = tuple[str, int]
 
 
 class Disconnected(OSError):
-    """The other side is not there, went away, or said nothing in time."""
+    """The other side is unreachable, closed the connection, or did not respond in time."""
 
 
 class UnsupportedVersion(Exception):
-    """The broker offers no version of an API that is known here."""
+    """The broker offers no version of an API that this client knows."""
 
 
 def read_exactly(connection: socket.socket, size: int, may_end: bool = False) -> bytes:
-    """So many bytes. Disconnected where the other side ends within them; ``may_end``: none at all
-    where it ended before.
-    """
+    """Read exactly that many bytes. Disconnected if the connection ends within them; with
+    ``may_end`` an end before the first byte returns no bytes."""
     parts: list[bytes] = []
     missing = size
     while missing:
@@ -53,9 +52,8 @@ def read_exactly(connection: socket.socket, size: int, may_end: bool = False) ->
 
 
 def read_size(connection: socket.socket, largest: int) -> int | None:
-    """How long the next frame is; None where the other side ended before. Disconnected for a
-    length that no frame may have.
-    """
+    """The length of the next frame; None if the connection ended before it. Disconnected for an
+    invalid length."""
     prefix = read_exactly(connection, 4, may_end=True)
     if not prefix:
         return None
@@ -66,7 +64,7 @@ def read_size(connection: socket.socket, largest: int) -> int | None:
 
 
 class FrameConnection:
-    """The asker's side: connected when first used, and again after it broke."""
+    """A client connection of frames; it connects at first use, and reconnects after a failure."""
 
     def __init__(self, address: Address, timeout_s: float = 30.0) -> None:
         self.address = address
@@ -76,9 +74,9 @@ class FrameConnection:
         self._turn = threading.Lock()
 
     def exchange(self, frame: bytes, timeout_s: float | None = None) -> bytes:
-        """Send a frame, which begins with its length, and wait for the one that answers it.
+        """Send a frame, which begins with its length, and wait for its response.
 
-        Disconnected, and then it is unknown whether the request arrived.
+        Disconnected: then it is unknown whether the request arrived.
         """
         with self._turn:
             connection = self._send(frame, self.timeout_s if timeout_s is None else timeout_s)
@@ -91,7 +89,7 @@ class FrameConnection:
                 raise self._broken(error) from error
 
     def tell(self, frame: bytes) -> None:
-        """Send a frame that nobody answers. Disconnected."""
+        """Send a frame that has no response. Disconnected."""
         with self._turn:
             self._send(frame, self.timeout_s)
 
@@ -128,7 +126,7 @@ class FrameConnection:
             self._socket = None
 
     def close(self) -> None:
-        """End it for good, from any thread; whoever waits for an answer is Disconnected."""
+        """Close it for good, from any thread; a waiting thread gets Disconnected."""
         self._closed = True
         connection = self._socket
         if connection is not None:
@@ -139,7 +137,7 @@ class FrameConnection:
 
 
 class Connection(FrameConnection):
-    """To a broker, in Kafka's protocol. ``client_id`` names the asker."""
+    """A client connection to a broker, in Kafka's protocol. ``client_id`` names the client."""
 
     def __init__(self, address: Address, timeout_s: float = 30.0, client_id: str = "") -> None:
         super().__init__(address, timeout_s)
@@ -157,7 +155,7 @@ class Connection(FrameConnection):
     ) -> Any:
         """Send a request in a version, and return the body of its response. Disconnected.
 
-        Requests are numbered unless they have a number.
+        A request without a number gets the next one.
         """
         key, number = api_key(api), self._number(correlation)
         frame = encode_request(Header(key, version, number, self.client_id), body)
@@ -171,7 +169,7 @@ class Connection(FrameConnection):
         return answer.body
 
     def ask_nobody(self, api: str, version: int, body: Any) -> None:
-        """Send a request to which there is no answer (Produce with acks=0). Disconnected."""
+        """Send a request that has no response (Produce with acks=0). Disconnected."""
         header = Header(api_key(api), version, self._number(None), self.client_id)
         self.tell(encode_request(header, body))
 
@@ -182,9 +180,9 @@ class Connection(FrameConnection):
         return number
 
     def newest(self, api: str, known: int) -> int:
-        """The newest version of an API that the broker offers, up to one that is known here.
+        """The newest version of an API that both the broker and this client know.
 
-        Brokers are asked once a connection. Disconnected, UnsupportedVersion.
+        ApiVersions is sent once per connection. Disconnected, UnsupportedVersion.
         """
         if self._offered is None:
             answer = self.ask("ApiVersions", 0, Fields())

@@ -1,8 +1,8 @@
-"""Requests of a controller to brokers, and their responses, as Kafka's messages.
+"""Encodes and decodes a controller's requests to brokers, and their responses, as Kafka's messages.
 
 Topics have no ids here, so LeaderAndIsr 5 and UpdateMetadata 7 (2.8), which name topics by them,
-go out as the versions before. Source: LeaderAndIsrRequest.json, UpdateMetadataRequest.json,
-StopReplicaRequest.json and the Protocol.java of before 2.2.
+are sent in the versions before. Source: LeaderAndIsrRequest.json, UpdateMetadataRequest.json,
+StopReplicaRequest.json, and Protocol.java before 2.2.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class LiveBrokers(NamedTuple):
 
 
 def version_of(request: Request) -> int:
-    """The version in which a request goes out."""
+    """The version in which a request is sent."""
     return min(request.version, _CAPS.get(type(request).__name__, request.version))
 
 
 def encode(request: Request, live: LiveBrokers) -> Fields:
-    """A request's body, for whatever version of it."""
+    """The body of a request, valid for every version."""
     common = {"controller_id": request.controller, "controller_epoch": request.controller_epoch,
               "broker_epoch": request.broker_epoch}  # fmt: skip
     match request:
@@ -123,7 +123,7 @@ def _live_broker(broker: int, live: LiveBrokers) -> Fields:
 
 
 def by_topic(rows: Iterable[tuple[str, Value]]) -> dict[str, list[Value]]:
-    """What belongs to topics, by topic, in the order in which it comes."""
+    """Group rows by topic, in the order in which topics first occur."""
     found: dict[str, list[Value]] = {}
     for topic, value in rows:
         found.setdefault(topic, []).append(value)
@@ -131,7 +131,7 @@ def by_topic(rows: Iterable[tuple[str, Value]]) -> dict[str, list[Value]]:
 
 
 def decode(api: str, version: int, body: Any) -> tuple[Request, LiveBrokers]:
-    """A request, and the live brokers that came with it."""
+    """A request, and the live brokers that an UpdateMetadata carries."""
     common = (
         version, body.controller_id, body.controller_epoch,
         getattr(body, "broker_epoch", NO_BROKER_EPOCH),
@@ -204,7 +204,7 @@ def _endpoint(broker: Any) -> tuple[str, int]:
 
 
 def encode_answer(answered: Answered) -> Fields:
-    """What a broker answers, whichever of the requests it was."""
+    """The body of a response to any of these requests."""
     whole, errors = answered
     return Fields(
         error_code=error_code(whole),
@@ -218,7 +218,7 @@ def encode_answer(answered: Answered) -> Fields:
 
 
 def decode_answer(body: Any) -> Answered:
-    """The error of a request, and of each of its partitions."""
+    """The error of the response, and of each of its partitions."""
     return error_name(body.error_code), {
         TopicPartition(one.topic_name, one.partition_index): error_name(one.error_code)
         for one in getattr(body, "partition_errors", ())

@@ -1,7 +1,7 @@
 """Requests to the controller: any broker accepts them, the controller's event thread handles them.
 
-Another broker answers NOT_CONTROLLER, and its asker looks for another one. Source:
-kafka.server.KafkaApis.
+A broker that is not the controller answers NOT_CONTROLLER, and the client looks for the controller.
+Source: kafka.server.KafkaApis.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Work = Callable[[EventController, Callable[[Came], None]], None]
 
 
 class ControllerRequests:
-    """``put`` gives work to the event thread, which calls it with the controller as it is then.
+    """``put`` queues a function on the event thread, which calls it with its current controller.
 
-    Each request waits for its answer, 10 s at most. The first of an answer is the whole's error.
+    Each request waits at most 10 s. The first item of a result is the error of the whole request.
     """
 
     def __init__(self, put: Callable[[Callable[[EventController], None]], None]) -> None:
@@ -57,7 +57,7 @@ class ControllerRequests:
             return failed("REQUEST_TIMED_OUT")
 
     def controlled_shutdown(self, broker: int, epoch: int) -> tuple[str, list[TopicPartition]]:
-        """Move leaders away from a broker: those that still have no other."""
+        """Move leaders away from a broker; returns the partitions that it still leads."""
 
         def work(
             controller: EventController, answer: Callable[[tuple[str, list[TopicPartition]]], None]
@@ -83,7 +83,7 @@ class ControllerRequests:
     def alter_isr(
         self, broker: int, epoch: int, wanted: Mapping[TopicPartition, LeaderIsrAndControllerEpoch]
     ) -> tuple[str, AlteredIsrs]:
-        """A leader asks for other ISRs (KIP-497)."""
+        """Handle a leader's request for other ISRs (KIP-497)."""
 
         def work(
             controller: EventController, answer: Callable[[tuple[str, AlteredIsrs]], None]
@@ -98,7 +98,7 @@ class ControllerRequests:
     def alter_reassignments(
         self, targets: Mapping[TopicPartition, tuple[int, ...] | None]
     ) -> tuple[str, Errors]:
-        """Begin, turn or (None) cancel moves (KIP-455)."""
+        """Start, change or (None) cancel reassignments (KIP-455)."""
 
         def work(controller: EventController, answer: Callable[[tuple[str, Errors]], None]) -> None:
             answer(wait(ControllerApi(controller).alter_reassignments(targets)))
@@ -108,7 +108,7 @@ class ControllerRequests:
     def list_reassignments(
         self, partitions: Iterable[TopicPartition] | None
     ) -> tuple[str, dict[TopicPartition, ReplicaAssignment]]:
-        """The moves that are under way, of some partitions or of all."""
+        """The reassignments in progress, of some partitions or of all."""
 
         def work(
             controller: EventController,
@@ -121,7 +121,7 @@ class ControllerRequests:
     def elect_leaders(
         self, kind: str, partitions: Iterable[TopicPartition] | None
     ) -> tuple[str, Errors, dict[TopicPartition, int]]:
-        """Elect preferred or unclean leaders; with those that were elected."""
+        """Elect preferred or unclean leaders; returns also the leaders that were elected."""
 
         def work(
             controller: EventController,
@@ -142,9 +142,9 @@ def wait_for_leaders(
     errors: Errors, leaders: Mapping[TopicPartition, int], metadata: MetadataCache,
     changed: threading.Condition, timeout_s: float,
 ) -> Errors:  # fmt: skip
-    """``DelayedElectLeader``: an election is answered once this broker's metadata have its outcome.
+    """``DelayedElectLeader``: answers once this broker's metadata cache has the new leaders.
 
-    A leader that is not in the metadata when the time is up is answered REQUEST_TIMED_OUT.
+    If the new leader is not there when the time is up, the error is REQUEST_TIMED_OUT.
     """
     deadline = time.monotonic() + timeout_s
 

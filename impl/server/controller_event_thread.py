@@ -1,9 +1,9 @@
 """A broker's event thread: its session with ZooKeeper, its registration, its controller.
 
-Nothing but this thread touches the controller. What ZooKeeper tells, what brokers answer and what
-is due are events, handled one after the other. An expired session ends that at once; then
-the broker registers anew and stands for election. Source: KafkaController, ControllerEventManager,
-KafkaZkClient; fact sheet b.4, i.6, k.
+Only this thread accesses the controller. Watch notifications, responses of brokers and timers are
+events, handled one after the other. An expired session ends this at once; then the broker registers
+again and runs for controller. Source: KafkaController, ControllerEventManager, KafkaZkClient; fact
+sheet b.4, i.6, k.
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ FIRST_REBALANCE_S = 5.0
 
 
 class ControllerEventThread(threading.Thread):
-    """``open_session`` makes a new session; ``configs_changed`` receives which kind ("topics",
-    "brokers") and name the entity is whose configuration changed.
-    """
+    """Handles the controller's events. ``open_session`` opens a new session; ``configs_changed``
+    gets the type ("topics", "brokers") and the name of each entity whose configs changed."""
 
     def __init__(
         self,
@@ -99,7 +98,7 @@ class ControllerEventThread(threading.Thread):
 
     @property
     def current_controller(self) -> EventController:
-        """The controller of the session that the broker has now."""
+        """The controller of the broker's current session."""
         return self.events.controller
 
     # Registration
@@ -107,8 +106,8 @@ class ControllerEventThread(threading.Thread):
     def register(self, earlier_session: int = 0) -> None:
         """Create ``/brokers/ids/N``; NodeExists if another broker has the id.
 
-        A process that was killed leaves a registration behind until its session is over: that is
-        waited for, as whoever starts Kafka anew has to.
+        The registration of a killed process stays until its session expires. This method waits for
+        that, as an operator who restarts Kafka has to.
         """
         self.files.broker_registering()
         deadline = (
@@ -132,7 +131,7 @@ class ControllerEventThread(threading.Thread):
         self.files.broker_registered(host, port, self.epoch)
 
     def begin(self) -> None:
-        """Stand for election; then events come."""
+        """Watch config changes and run for controller; call before the thread handles events."""
         self._watch_configs()
         self._elect()
 
@@ -150,7 +149,7 @@ class ControllerEventThread(threading.Thread):
     # The thread
 
     def run(self) -> None:
-        """Handle events until the end."""
+        """Handle events until the thread is stopped."""
         self._thread_line("Starting")
         while not self.ended.is_set():
             try:
@@ -197,7 +196,7 @@ class ControllerEventThread(threading.Thread):
             raise SessionExpired("the session is over")
 
     def put(self, name: str, work: Callable[[], None]) -> None:
-        """Have something done by this thread; from any thread."""
+        """Queue a function for this thread; callable from any thread."""
 
         async def done(controller: EventController) -> None:
             work()
@@ -246,7 +245,7 @@ class ControllerEventThread(threading.Thread):
             self.news.notify_all()
 
     def stop(self) -> None:
-        """End the thread; the session is left to whoever opened it."""
+        """End the thread; the caller that opened the session closes it."""
         self.ended.set()
         with self.news:
             self.news.notify_all()

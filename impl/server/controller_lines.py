@@ -1,4 +1,4 @@
-"""A controller's lines: controller.log, and its part of state-change.log (fact sheet m)."""
+"""A controller's log lines: controller.log, and its part of state-change.log (fact sheet m)."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class ControllerLines(ControllerJournal):
         self.resigns()
 
     def resigns(self) -> None:
-        """``onControllerResignation``, of whoever is controller, and of every broker at its end."""
+        """``onControllerResignation``: by a controller, and by every broker when it stops."""
         broker = self.files.broker
         self.files.controller(
             f"Broker {broker} resigned as the controller" if self.files.old else "Resigned"
@@ -402,7 +402,7 @@ class ControllerLines(ControllerJournal):
     async def reassignment_removing(
         self, entries: Mapping[TopicPartition, Sequence[int]], others: bool
     ) -> None:
-        """Up to 1.0 only that the znode goes, which is a line of ``ZkUtils``."""
+        """Up to 1.0 the only line is that the znode is deleted, a line of ``ZkUtils``."""
         left = "from the list of reassigned partitions in zookeeper"
         last = (
             "No more partitions need to be reassigned. Deleting zk path /admin/reassign_partitions"
@@ -504,7 +504,7 @@ class ControllerLines(ControllerJournal):
         target: PartitionState,
         failure: ChangeFailure,
     ) -> None:
-        """Up to 1.0 an election that met no usable state says so itself, before the transition."""
+        """Up to 1.0 an election without a usable state logs a line before the transition's."""
         name, why = self.files.name(partition), failure.text
         change = f"partition {name} from {before.value} to {target.value}"
         if failure.newer is not None:

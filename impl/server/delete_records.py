@@ -1,4 +1,4 @@
-"""DeleteRecords (KIP-107): logs that begin later, at their leaders and then at their followers.
+"""DeleteRecords (KIP-107): raises log start offsets, on leaders first and then on followers.
 
 Source: ``ReplicaManager.deleteRecords``, ``Partition.deleteRecordsOnLeader``,
 ``DelayedDeleteRecords``.
@@ -24,9 +24,9 @@ INTERNAL = frozenset({"__consumer_offsets", "__transaction_state"})
 def delete_records(
     replicas: HostedReplicas, offsets: Mapping[TopicPartition, int], wait_ms: int
 ) -> dict[TopicPartition, tuple[int, str]]:
-    """Low watermarks, -1 where there is an error, and errors.
+    """Low watermarks (-1 where there is an error), and errors.
 
-    It is done when every replica on a live broker begins there.
+    The request is complete when the log of every replica on a live broker begins there.
     """
     deadline = time.monotonic() + wait_ms / 1000
     found: dict[TopicPartition, tuple[int, str]] = {}
@@ -85,7 +85,7 @@ def _raise_start(
 
 
 def low_watermark(replicas: HostedReplicas, partition: TopicPartition) -> tuple[int, str]:
-    """The offset from which on every living replica has records, and an error."""
+    """The lowest log start offset of the live replicas, and an error."""
     led = wait(replicas.core.list_offset(partition, EARLIEST, False))
     if led.error != NONE:
         return -1, led.error

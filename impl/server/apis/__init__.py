@@ -1,5 +1,5 @@
-"""Kafka's protocol on a broker's side: handlers of requests (``KafkaApis``).
+"""Handlers of the requests that a broker receives (``KafkaApis``).
 
-``kafka_apis`` takes a frame apart and hands it to who answers; what is asked goes to the core, the
-logs, the coordinator of groups, and whoever is controller.
+``kafka_apis`` decodes a frame and passes it to its handler. The handlers call the core, the logs,
+the group coordinator and the controller.
 """

@@ -1,7 +1,7 @@
 """Handlers of administrators' requests to brokers and to the controller (KIP-4 and later).
 
-What they do is done elsewhere (``topic_requests``, ``controller_api``, ``config_requests``,
-``log_dirs``); what is here is the messages. Source: KafkaApis, AdminManager (0.10.1 to 2.8).
+The work is done in ``topic_requests``, ``controller_api``, ``config_requests`` and ``log_dirs``;
+here are only the messages. Source: KafkaApis, AdminManager (0.10.1 to 2.8).
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _text(replicas: Iterable[Iterable[int]]) -> str:
 
 
 def create_partitions(request: ApiRequest) -> Fields:
-    """Grow topics; assignments are of the new partitions alone."""
+    """Add partitions to topics; assignments cover the new partitions only."""
     validate = bool(request.body.validate_only)
     rows, twice = _without_duplicates(request.body.topics)
     topics: list[TopicToGrow] = []
@@ -233,7 +233,7 @@ def _parted(rows: Mapping[TopicPartition, Value]) -> dict[str, list[tuple[int, V
 
 
 def alter_partition_reassignments(request: ApiRequest) -> Fields:
-    """Begin moves, turn them, or (without replicas) cancel them (KIP-455)."""
+    """Start, change or (without replicas) cancel reassignments (KIP-455)."""
     targets = {
         TopicPartition(topic.name, one.partition_index): (
             None if one.replicas is None else tuple(one.replicas)
@@ -259,7 +259,7 @@ def alter_partition_reassignments(request: ApiRequest) -> Fields:
 
 
 def list_partition_reassignments(request: ApiRequest) -> Fields:
-    """The moves that are under way."""
+    """The reassignments in progress."""
     named = request.body.topics
     wanted = None
     if named is not None:
@@ -290,7 +290,7 @@ def list_partition_reassignments(request: ApiRequest) -> Fields:
 
 
 def describe_log_dirs(request: ApiRequest) -> Fields:
-    """The directories of this broker, with the replicas that are asked for, or all."""
+    """The log directories of this broker, with the requested replicas, or all of them."""
     named = request.body.topics
     wanted = None
     if named is not None:
@@ -322,7 +322,7 @@ def describe_log_dirs(request: ApiRequest) -> Fields:
 
 
 def alter_replica_log_dirs(request: ApiRequest) -> Fields:
-    """Have replicas moved to other directories of this broker."""
+    """Move replicas to other log directories of this broker."""
     wanted = {
         TopicPartition(topic.name, number): str(one.path)
         for one in request.body.dirs
@@ -347,7 +347,7 @@ def alter_replica_log_dirs(request: ApiRequest) -> Fields:
 
 
 def describe_cluster(request: ApiRequest) -> Fields:
-    """The brokers that live, and who is controller (KIP-700)."""
+    """The live brokers and the controller (KIP-700)."""
     shared = request.shared
     with shared.replicas.lock:
         brokers, controller = dict(shared.metadata.brokers), shared.metadata.controller

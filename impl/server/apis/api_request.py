@@ -1,4 +1,4 @@
-"""The context of a request that every handler gets."""
+"""The request context that every handler receives."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ NO_OPERATIONS = -(2**31)
 
 
 class CloseConnection(Exception):
-    """A request that ends its connection; the message says why."""
+    """A request that makes the broker close the connection; the message says why."""
 
 
 def no_throttle() -> timedelta:
-    """``throttle_time_ms``: quotas of clients are not there."""
+    """``throttle_time_ms``: 0, because client quotas are not implemented."""
     return timedelta(0)
 
 
@@ -43,9 +43,9 @@ def no_throttle() -> timedelta:
 class BrokerParts:
     """The parts of a broker that answer requests.
 
-    ``control`` gives the broker's event thread; ``stopping`` is set once the broker ends.
-    ``request_received`` is called with each request's header before it is answered.
-    ``fetch_sessions`` are for who holds the replicas' lock.
+    ``control`` returns the broker's event thread; ``stopping`` is set when the broker stops.
+    ``request_received`` is called with each request's header before the request is handled.
+    ``fetch_sessions`` may be used only while holding the replicas' lock.
     """
 
     serving: Serving
@@ -68,33 +68,33 @@ class BrokerParts:
         return self.serving.replicas
 
     def about_to_wait(self) -> None:
-        """This thread waits for others: somebody else's request may be handled meanwhile."""
+        """Called before this thread waits: another request may be handled meanwhile."""
         self.replicas.lock.about_to_wait()
 
     @property
     def release(self) -> Release:
-        """What the broker behaves like."""
+        """The release that the broker behaves like."""
         return self.config.release
 
     @property
     def metadata(self) -> MetadataCache:
-        """What the broker knows of the cluster."""
+        """The broker's metadata cache."""
         return self.replicas.metadata
 
     def partitions_of(self, topic: str) -> dict[int, PartitionMetadata]:
-        """A topic's partitions, as far as they are known here."""
+        """A topic's partitions, as far as the metadata cache has them."""
         with self.replicas.lock:
             return self.metadata.partitions_of(topic)
 
     @property
     def client(self) -> ZnodeClient:
-        """ZooKeeper, on the session that the broker has now."""
+        """The ZooKeeper client of the broker's current session."""
         return self.control().client
 
 
 @dataclass(frozen=True)
 class ApiRequest:
-    """One request: who asks for what, and the broker that answers. ``body`` is kio's."""
+    """One request: the broker's parts, the header, the body (kio's), and the client's host."""
 
     shared: BrokerParts
     header: Header
@@ -103,15 +103,15 @@ class ApiRequest:
 
     @property
     def version(self) -> int:
-        """The version of the request, and of its answer."""
+        """The version of the request and of its response."""
         return self.header.version
 
     def get(self, name: str, otherwise: Any = None) -> Any:
-        """A field that not every version has."""
+        """A field that some versions lack."""
         return getattr(self.body, name, otherwise)
 
     def error_at(self, partition: TopicPartition, error: str) -> str:
-        """The error about a partition: who has it not, but knows of it, leads it not.
+        """The error for a partition: "not leader" if only the metadata cache knows the partition.
 
         Source: ReplicaManager.getPartitionOrException.
         """
@@ -122,7 +122,7 @@ class ApiRequest:
 
 
 class FileRecords:
-    """A region of a segment on its way to a socket: the bytes are never looked at."""
+    """A region of a segment that is sent to a socket; the broker never reads its bytes."""
 
     def __init__(self, region: Region) -> None:
         self.region = region

@@ -1,7 +1,7 @@
-"""Handlers of requests between brokers, except fetches: a controller's requests, and those to it.
+"""Handlers of the requests from and to controllers.
 
-What is meant for a registration of which nothing is known here yet is waited for: ZooKeeper
-notified the controller first. Who cannot answer closes the connection, and is asked again. Source:
+A request for a broker epoch that is not known here yet waits: ZooKeeper notified the controller
+first. A broker that cannot answer closes the connection; the sender retries. Source:
 KafkaApis.handleLeaderAndIsrRequest and the others.
 """
 
@@ -26,7 +26,7 @@ NO_STATE = LeaderIsrAndControllerEpoch(-1, NO_EPOCH, (), NO_EPOCH, -1)
 
 
 def controlled(request: ApiRequest) -> Fields:
-    """LeaderAndIsr, UpdateMetadata, StopReplica."""
+    """Handle LeaderAndIsr, UpdateMetadata and StopReplica."""
     shared = request.shared
     if shared.stopping.is_set():
         raise CloseConnection("the broker is about to end")
@@ -60,7 +60,7 @@ def _forget_offsets(shared: BrokerParts, request: UpdateMetadata) -> None:
 
 
 def controlled_shutdown(request: ApiRequest) -> Fields:
-    """A broker wants to go: leaders are moved away from it."""
+    """Handle ControlledShutdown: the controller moves leaders away from the broker."""
     request.shared.about_to_wait()
     error, kept = request.shared.control().requests.controlled_shutdown(
         request.body.broker_id, request.get("broker_epoch", NO_EPOCH)
@@ -70,7 +70,7 @@ def controlled_shutdown(request: ApiRequest) -> Fields:
 
 
 def alter_isr(request: ApiRequest) -> Fields:
-    """A leader, which is who asks, wants other ISRs (KIP-497)."""
+    """Handle AlterIsr: the sender is the leader, and asks for other ISRs (KIP-497)."""
     body = request.body
     wanted = {
         TopicPartition(topic.topic_name, one.partition_index): LeaderIsrAndControllerEpoch(

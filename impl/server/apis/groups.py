@@ -27,7 +27,7 @@ Answered = TypeVar("Answered", JoinResponse, SyncResponse)
 
 
 def find_coordinator(request: ApiRequest) -> Fields:
-    """The leader of the group's partition of ``__consumer_offsets``, which is made at first use."""
+    """The leader of the group's partition of ``__consumer_offsets``, created at first use."""
     shared = request.shared
     if request.get("key_type", GROUP) != GROUP:
         return _coordinator("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", NO_TRANSACTIONS)
@@ -55,7 +55,7 @@ def _coordinator(
 
 
 def join_group(request: ApiRequest) -> Fields:
-    """Join, and wait until everybody of the group has."""
+    """Join, and wait until all members have joined."""
     body = request.body
     session = _ms(body.session_timeout)
     rebalance = _ms(request.get("rebalance_timeout", body.session_timeout))
@@ -83,7 +83,7 @@ def join_group(request: ApiRequest) -> Fields:
 
 
 def sync_group(request: ApiRequest) -> Fields:
-    """What the member is to read; who leads says it for all."""
+    """Return the member's assignment; the group leader sends it for all members."""
     body = request.body
     assignment = {one.member_id: bytes(one.assignment) for one in body.assignments}
     came = request.shared.coordinator.sync(
@@ -112,7 +112,7 @@ def _waited(request: ApiRequest, came: Future[Answered] | Answered) -> Answered:
 
 
 def heartbeat(request: ApiRequest) -> Fields:
-    """A sign of life."""
+    """Handle a member's heartbeat."""
     body = request.body
     error = request.shared.coordinator.heartbeat(
         body.group_id, body.member_id, request.get("group_instance_id"), body.generation_id
@@ -121,7 +121,7 @@ def heartbeat(request: ApiRequest) -> Fields:
 
 
 def leave_group(request: ApiRequest) -> Fields:
-    """Leave: one member up to version 2, then any number."""
+    """Remove members from the group: one up to version 2, any number since version 3."""
     body = request.body
     members: list[tuple[str, str | None]]
     if request.version < 3:
@@ -139,7 +139,7 @@ def leave_group(request: ApiRequest) -> Fields:
 
 
 def offset_commit(request: ApiRequest) -> Fields:
-    """Keep how far a group has read."""
+    """Store the offsets that a group commits."""
     body = request.body
     largest = request.shared.config.whole_number("offset.metadata.max.bytes")
     wanted: dict[TopicPartition, CommittedOffset] = {}
@@ -219,7 +219,7 @@ def _offsets_in_zookeeper(request: ApiRequest) -> Fields:
 
 
 def offset_fetch(request: ApiRequest) -> Fields:
-    """How far a group has read: of some partitions, or (since version 2) of all that it keeps."""
+    """The offsets of a group: of some partitions, or (since version 2) of all that it committed."""
     if request.version == 0:
         return _offsets_in_zookeeper(request)
     error, known = request.shared.coordinator.committed(request.body.group_id)
@@ -270,7 +270,7 @@ def _state(request: ApiRequest, group: Group) -> str:
 
 
 def describe_groups(request: ApiRequest) -> Fields:
-    """Groups with their members; one that is not there is Dead."""
+    """Groups with their members; a group that does not exist is Dead."""
     return Fields(
         throttle_time=no_throttle(),
         groups=[_described(request, name) for name in request.body.groups],

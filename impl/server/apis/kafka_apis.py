@@ -1,8 +1,8 @@
 """Dispatch of each request to its handler (``KafkaApis.handle``).
 
-An answer is what every version of it may hold; the version that was asked writes its own part. What
-cannot be read ends the connection, as it does in Kafka: a client that is wrong about the frames is
-wrong about all that follows.
+A response holds the fields of all its versions; the encoder writes those of the requested version.
+A request that cannot be decoded closes the connection, as in Kafka: after a wrong frame nothing
+that follows can be trusted.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ HANDLERS: dict[str, Handler] = {
 
 
 class KafkaApis:
-    """One broker's. ``answer`` may be called by any thread."""
+    """Dispatches the requests of one broker. ``answer`` may be called by any thread."""
 
     def __init__(self, shared: BrokerParts) -> None:
         self.shared = shared
         self.release = shared.release
 
     def answer(self, frame: bytes, host: str) -> list[Any] | None:
-        """The answer to a frame, in pieces; None where none is expected. CloseConnection."""
+        """The response to a frame, in pieces; None if there is none to send. CloseConnection."""
         try:
             header, at = self._header(frame)
             latest = newest(header.key, self.release)

@@ -13,7 +13,7 @@ from impl.zookeeper.port import wait
 
 
 def list_offsets(request: ApiRequest) -> Fields:
-    """ListOffsets: the earliest (-2) or latest (-1) offset, or the first one of a time (ms)."""
+    """ListOffsets: the earliest (-2), the latest (-1), or the first offset of a timestamp (ms)."""
     consumer = request.body.replica_id == CONSUMER
     topics = []
     for topic in request.body.topics:
@@ -98,7 +98,7 @@ def offset_for_leader_epoch(request: ApiRequest) -> Fields:
 
 
 def delete_records(request: ApiRequest) -> Fields:
-    """Have logs begin at offsets, or at their high watermarks (-1)."""
+    """Raise log start offsets to the given offsets, or to the high watermarks (-1)."""
     offsets = {
         TopicPartition(topic.name, one.partition_index): one.offset
         for topic in request.body.topics

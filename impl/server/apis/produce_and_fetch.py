@@ -1,8 +1,7 @@
 """Handlers of Produce, Fetch and InitProducerId.
 
-Batches of records are neither decoded nor changed on their way, but for consumers of an older
-format than the log's. Source: KafkaApis.handleProduceRequest, handleFetchRequest; fact sheet g.6,
-g.7.
+Record batches are neither decoded nor changed, except for consumers of an older message format than
+the log's. Source: KafkaApis.handleProduceRequest, handleFetchRequest; fact sheet g.6, g.7.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ ZSTD = "zstd"
 
 
 def produce(request: ApiRequest) -> Fields | None:
-    """Append to some partitions; with acks=0 without an answer: an error ends the connection."""
+    """Append to partitions; with acks=0 there is no response: an error closes the connection."""
     acks, wait_ms = request.body.acks, _ms(request.body.timeout)
     errors: dict[TopicPartition, tuple[str, str]] = {}
     records: dict[TopicPartition, bytes] = {}
@@ -130,7 +129,7 @@ def _code_of(request: ApiRequest, error: str) -> str:
 
 
 def init_producer_id(request: ApiRequest) -> Fields:
-    """An id for an idempotent producer."""
+    """Return a producer id for an idempotent producer."""
     number, error = -1, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
     if request.body.transactional_id is None:
         number, error = _new_producer_id(request)
@@ -156,9 +155,9 @@ def _new_producer_id(request: ApiRequest) -> tuple[int, str]:
 
 
 def fetch(request: ApiRequest) -> Fields:
-    """Read from some partitions, below the high watermark unless a follower asks.
+    """Read from partitions, up to the high watermark; a follower reads beyond it.
 
-    Which they are, in a session, the broker knows from earlier fetches (KIP-227).
+    In a fetch session the broker knows the partitions from earlier fetches (KIP-227).
     """
     shared, body = request.shared, request.body
     most = max(0, request.get("max_bytes", FOLLOWER_MAX_BYTES))

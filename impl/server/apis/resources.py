@@ -39,7 +39,7 @@ Layers = list[tuple[str, str]]
 
 
 def describe_configs(request: ApiRequest) -> Fields:
-    """Topics, and this broker (or what is set for every one)."""
+    """Describe topics and this broker (or the cluster-wide broker default)."""
     results = []
     for one in request.body.resources:
         error, text, found = _described(request, one.resource_type, one.resource_name)
@@ -170,7 +170,7 @@ def alter_configs(request: ApiRequest) -> Fields:
 
 
 def incremental_alter_configs(request: ApiRequest) -> Fields:
-    """Set, unset, and add to or take from lists."""
+    """Set and unset configs, and append to or subtract from list configs."""
     wanted = [(one, *_changes(request, one)) for one in request.body.resources]
     return _altered(request, wanted, replaces=False)
 

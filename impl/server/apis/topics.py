@@ -20,7 +20,7 @@ from impl.zookeeper.errors import ZooKeeperError
 
 
 def metadata(request: ApiRequest) -> Fields:
-    """Metadata of the topics that are named, or of all; in version 0 an empty list names all."""
+    """Metadata of the named topics, or of all topics; in version 0 an empty list means all."""
     shared, cache = request.shared, request.shared.metadata
     wanted = request.body.topics
     with shared.replicas.lock:
@@ -103,7 +103,7 @@ def _missing(request: ApiRequest, name: str) -> str:
 
 
 def create(shared: BrokerParts, name: str) -> str:
-    """Make a topic as the broker's properties have it: the error of who asks for it meanwhile."""
+    """Create a topic with the broker's default properties; returns the error for Metadata."""
     config = shared.config
     if name == OFFSETS_TOPIC:
         partitions = config.whole_number("offsets.topic.num.partitions")

@@ -80,7 +80,7 @@ def newest(key: int, release: Release) -> int | None:
 
 
 def offered(release: Release) -> list[tuple[int, int, int]]:
-    """Key, oldest and newest version of each API, by key: what ApiVersions is answered with."""
+    """Key, oldest and newest version of each API, by key: what ApiVersions returns."""
     keys = sorted(api_key(name) for name in _NEWEST)
     found = [(key, newest(key, release)) for key in keys]
     return [(key, 0, latest) for key, latest in found if latest is not None]
