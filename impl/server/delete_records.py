@@ -26,7 +26,7 @@ def delete_records(
 ) -> dict[TopicPartition, tuple[int, str]]:
     """Low watermarks (-1 where there is an error), and errors.
 
-    The request is complete when the log of every replica on a live broker begins there.
+    A partition is done when the log of every replica on a live broker begins there.
     """
     deadline = time.monotonic() + wait_ms / 1000
     found: dict[TopicPartition, tuple[int, str]] = {}

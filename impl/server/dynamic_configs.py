@@ -1,7 +1,7 @@
-"""Dynamic configurations: the cluster-wide default, and each broker's own (KIP-226, 1.1).
+"""Dynamic broker configs: the cluster-wide defaults, and each broker's own (KIP-226, 1.1).
 
-``/config/brokers/<default>`` and ``/config/brokers/ID``, read at the start and whenever
-``/config/changes`` tells of them. Before 1.1 there are the rates of throttles alone. Source:
+``/config/brokers/<default>`` and ``/config/brokers/ID`` are read at startup and after each
+notification in ``/config/changes``. Before 1.1 only the throttle rates are dynamic. Source:
 DynamicBrokerConfig, DynamicConfig.Broker.
 """
 
@@ -33,7 +33,7 @@ WITHOUT_EFFECT = frozenset(
 
 
 def settable(release: Release) -> frozenset[str]:
-    """What can be set for a running broker in that release."""
+    """The configs that can be set on a running broker in that release."""
     if not release.since("1.1"):
         return RATES
     limits = {name for name, since in LIMITS.items() if release.since(since)}
@@ -42,7 +42,7 @@ def settable(release: Release) -> frozenset[str]:
 
 
 def invalid_value_reason(name: str, value: str) -> str:
-    """Why a value is none for a broker's property; empty if it is one."""
+    """Why a value is invalid for a broker config; empty if it is valid."""
     if name in WITHOUT_EFFECT:
         return ""
     try:
@@ -59,7 +59,7 @@ def invalid_value_reason(name: str, value: str) -> str:
 
 
 class DynamicConfigs:
-    """The properties of a running broker. ``trouble`` receives what cannot be used."""
+    """The configs of a running broker. ``trouble`` receives a message for each invalid value."""
 
     def __init__(
         self, config: BrokerProperties, log: LogConfig, trouble: Callable[[str], None]
@@ -71,7 +71,7 @@ class DynamicConfigs:
         self.own: dict[str, str] = {}
 
     def read(self, client: ZnodeClient, broker: int) -> None:
-        """Read anew; what cannot be read leaves all as it is."""
+        """Read both znodes again; if one cannot be read, the configs stay as they are."""
         try:
             found = []
             for name in (EVERY_BROKER, str(broker)):
@@ -86,17 +86,17 @@ class DynamicConfigs:
 
     @property
     def without_effect(self) -> dict[str, str]:
-        """What is set that is kept here and no more, with the reason."""
+        """The configs that are set but have no effect here, with the reason."""
         return {name: REASON_OF[name] for name in sorted(self.overrides) if name in WITHOUT_EFFECT}
 
     @property
     def overrides(self) -> dict[str, str]:
-        """What is set, the broker's own before what is for all."""
+        """The configs that are set; the broker's own override the cluster-wide defaults."""
         return self.of_all | self.own
 
     @property
     def log(self) -> LogConfig:
-        """The configuration of logs whose topic sets nothing; what is wrong counts as unset."""
+        """The default log config, for topics that set nothing; an invalid value counts as unset."""
         found = self.static_log
         for name, value in self.overrides.items():
             if name in FIELDS and name in settable(self.config.release):
@@ -107,7 +107,7 @@ class DynamicConfigs:
         return found
 
     def whole_number(self, name: str) -> int:
-        """A number."""
+        """The value of an integer config."""
         text = self.overrides.get(name)
         if text is not None and name in settable(self.config.release):
             if not invalid_value_reason(name, text):

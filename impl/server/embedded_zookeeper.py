@@ -1,10 +1,10 @@
 """The embedded ZooKeeper as a process: the in-memory store behind a socket.
 
-It needs neither Java nor kazoo. What clients ask and hear is JSON in a frame, by our own client
-alone: ZooKeeper's protocol is spoken where there is a real one. Every write is in
-``snapshot.json`` before it is answered, so that a process that ends, however it ends, loses none (a
-machine that loses power may: nothing is synced). When it starts again all sessions are over, and
-their ephemeral znodes gone. Beside it ``version-2/log.ZXID`` is a transaction log as ZooKeeper's.
+It needs neither Java nor kazoo. Requests and responses are JSON in frames, for ``EmbeddedClient``
+only; ZooKeeper's own protocol needs a real ZooKeeper. Every write is in ``snapshot.json`` before it
+is answered, so a killed process loses no write (a power failure may lose some: nothing is synced).
+After a restart all sessions have expired and their ephemeral znodes are gone.
+``version-2/log.ZXID`` is a transaction log in ZooKeeper's format.
 
     python -m impl.server.embedded_zookeeper PORT FOLDER [--trace FOLDER]
 """
@@ -42,7 +42,7 @@ TICK_S = 0.05
 
 
 class EmbeddedZooKeeperServer:
-    """Sessions of other processes on one store, which is kept in ``folder``."""
+    """Serves sessions of other processes from one store, which is persisted in ``folder``."""
 
     def __init__(self, address: Address, folder: Path, trace: Path | None = None) -> None:
         self.snapshot = folder / "snapshot.json"
@@ -82,7 +82,7 @@ class EmbeddedZooKeeperServer:
         self._kept = self.zookeeper.zxid
 
     def serve(self) -> None:
-        """Serve until ``stop``; sessions that were silent for too long expire."""
+        """Serve until ``stop``; expire sessions that exceed their timeout."""
         self.listener.start()
         while not self.ended.wait(TICK_S):
             with self.lock:
@@ -94,7 +94,7 @@ class EmbeddedZooKeeperServer:
             self.trace.file.close()
 
     def stop(self) -> None:
-        """End."""
+        """Make ``serve`` return."""
         self.ended.set()
 
     def _expire(self, session: int, closed: bool = False) -> None:
@@ -107,7 +107,7 @@ class EmbeddedZooKeeperServer:
         self._pending.pop(session, None)
 
     def answer(self, frame: bytes, _host: str) -> list[bytes]:
-        """One operation. A frame that is no JSON ends its connection."""
+        """Carry out one operation. A frame that is not JSON closes its connection."""
         head = json.loads(frame)
         with self.lock:
             before = self.zookeeper.zxid
@@ -175,7 +175,7 @@ class EmbeddedZooKeeperServer:
 
 
 class EmbeddedClient:
-    """A ``Port`` to such a server. ConnectionLoss if nobody answers."""
+    """A ``Port`` to such a server. ConnectionLoss if it does not answer."""
 
     def __init__(self, address: Address, timeout_ms: int, answer_ms: int = 10_000) -> None:
         self._connection = FrameConnection(address, answer_ms / 1000)
@@ -302,7 +302,7 @@ def _now_ms() -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """The process; 64 if it is not given a port and a folder."""
+    """Run the process; exit code 64 without a port and a folder."""
     port, folder, *more = [*arguments, "", ""][: max(2, len(arguments))]
     traces = len(more) == 2 and more[0] == "--trace"
     if not port.isdecimal() or not folder or (more and not traces):

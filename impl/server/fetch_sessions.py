@@ -1,9 +1,9 @@
 """Incremental fetch sessions on a leader (KIP-227, 1.1).
 
-A fetcher asks in full once, for all partitions that it follows at a leader. The leader keeps what
-was asked, and reads the later fetches of the session from what it keeps: they name what changed,
-and are answered about what changed. A session ends with either process, when its fetcher says so,
-or when the leader has no room for it; then a full fetch begins another.
+A fetcher first sends a full fetch of all partitions that it follows at a leader. The leader caches
+it. The later fetches of the session name only the partitions whose parameters changed, and the
+responses name only the partitions with news. A session ends with either process, when its fetcher
+closes it, or when the leader evicts it; then a full fetch begins another.
 Source: FetchSession.scala, FetchSessionHandler, FetchMetadata.
 """
 
@@ -40,7 +40,7 @@ INVALID_EPOCH = "INVALID_FETCH_SESSION_EPOCH"
 
 
 class FetchedPart(NamedTuple):
-    """What a fetch says of a partition: also its own limit."""
+    """The parameters of one partition in a fetch, with its own byte limit."""
 
     question: FetchQuestion
     max_bytes: int
@@ -58,14 +58,14 @@ def next_epoch(epoch: int) -> int:
 
 @dataclass(slots=True)
 class _CachedPart:
-    """What was asked about a partition last, and what the fetcher was answered last."""
+    """The last fetch parameters of a partition, and the state in the last response."""
 
     asked: FetchedPart
     high_watermark: int = -1
     log_start: int = -1
 
     def renewed(self, reply: FetchReply) -> bool:
-        """Whether an answer says anything new, which the fetcher has to hear, and now has."""
+        """Whether a reply has news for the fetcher; records the reply as sent."""
         failed = reply.error is not FetchErrorCode.NONE
         changed = (self.high_watermark, self.log_start) != (reply.high_watermark, reply.log_start)
         self.high_watermark = -1 if failed else reply.high_watermark  # to be sent once it is over
@@ -75,7 +75,7 @@ class _CachedPart:
 
 @dataclass(slots=True, eq=False)
 class FetchSession(Generic[Key]):
-    """One fetcher's. ``privileged``: a follower's, which goes before consumers'."""
+    """One fetcher's session. ``privileged``: a follower's, which has priority over consumers'."""
 
     number: int
     privileged: bool
@@ -87,16 +87,16 @@ class FetchSession(Generic[Key]):
     settled: bool = False
 
     def touch(self, now_ms: int) -> None:
-        """Note that it is in use, how much it holds, and whether it is new no more."""
+        """Record the time of use, the size, and whether the session may be evicted."""
         self.used_ms, self.size = now_ms, len(self.parts)
         self.settled = now_ms - self.began_ms > EVICTION_MS
 
 
 @dataclass(slots=True)
 class FetchContext(Generic[Key]):
-    """A fetch as its leader reads it. With an ``error`` it is answered by that, and nothing else.
+    """A fetch as its leader handles it. With an ``error`` the response carries that error only.
 
-    ``session`` is there for an incremental fetch; ``began`` makes one for a full fetch.
+    ``session`` is set for an incremental fetch; ``began`` creates one for a full fetch.
     """
 
     questions: Mapping[Key, FetchQuestion]
@@ -110,10 +110,10 @@ class FetchContext(Generic[Key]):
         self._epoch = NO_SESSION if self.session is None else self.session.epoch
 
     def answered(self, replies: Mapping[Key, FetchReply]) -> tuple[str, int, list[Key]]:
-        """The error, the session's number, and the partitions that the answer names.
+        """The error, the session id, and the partitions that the response names.
 
-        An incremental answer leaves out those with nothing new; what it names goes to the end of
-        the session's order, so that no partition takes all the room each time.
+        An incremental response omits partitions without news. The named ones move to the end of the
+        session's order, so that no partition takes all the space each time.
         """
         if self.session is None:
             number = NO_SESSION if self.began is None else self.began(replies)
@@ -128,11 +128,11 @@ class FetchContext(Generic[Key]):
 
 
 class FetchSessions(Generic[Key]):
-    """The sessions that a leader's process knows (``FetchManager`` and ``FetchSessionCache``).
+    """The sessions that a leader has cached (``FetchManager`` and ``FetchSessionCache``).
 
-    ``numbers`` gives numbers for them, positive and by chance. Where there is no room, a new one
-    takes the place of one that is stale, or a follower's that of a consumer's, or a bigger one
-    that of a smaller one that is not new; else it does not begin.
+    ``numbers`` returns random positive session ids. When the cache is full, a new session evicts a
+    stale one; or a follower's session evicts a consumer's; or a larger session evicts a smaller one
+    that is not new. Otherwise it is not created.
     """
 
     def __init__(self, release: Release, numbers: Callable[[], int], slots: int = SLOTS) -> None:
@@ -150,7 +150,7 @@ class FetchSessions(Generic[Key]):
         follower: bool,
         now_ms: int,
     ) -> FetchContext[Key]:
-        """A fetch of a session, or one that is complete in itself: epochs 0 and -1."""
+        """The context of an incremental fetch, or of a full fetch (session epochs 0 and -1)."""
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self.known.pop(number, None)  # a full fetch ends the session that it names
             if epoch == FINAL_EPOCH:
@@ -248,7 +248,7 @@ def _complete(
 
 
 class FetchSessionHandler(Generic[Key]):
-    """The session that a fetcher has with one leader: number and epoch of its next fetch."""
+    """The fetch session of a fetcher with one leader: session id and epoch of its next fetch."""
 
     def __init__(self) -> None:
         self.number = NO_SESSION
@@ -262,7 +262,7 @@ class FetchSessionHandler(Generic[Key]):
         return f"(sessionId={number}, epoch={named.get(self.epoch, self.epoch)})"
 
     def next(self, parts: Mapping[Key, FetchedPart]) -> tuple[dict[Key, FetchedPart], list[Key]]:
-        """What a fetch of some partitions names, and what it says is to be forgotten."""
+        """The partitions that the next fetch names, and those that the leader is to forget."""
         if self.epoch == INITIAL_EPOCH:
             self.parts = dict(parts)
             return dict(parts), []
@@ -276,7 +276,7 @@ class FetchSessionHandler(Generic[Key]):
         return named, forgotten
 
     def answered(self, error: str, number: int, named: Collection[Key]) -> str:
-        """Read an answer's error, session and partitions; why it is of no use, else nothing."""
+        """Handle a response's error, session id and partitions; why it is unusable, or empty."""
         if error != NONE:
             why = f"was unable to process the fetch request with {self}: {error}."
             self._next_is_full_fetch(NO_SESSION if error == ID_NOT_FOUND else self.number)
@@ -297,7 +297,7 @@ class FetchSessionHandler(Generic[Key]):
         return ""
 
     def failed(self) -> None:
-        """A fetch got no response: the next one closes this session, if the leader still has it."""
+        """Handle a lost response: the next fetch is a full one, which closes this session."""
         self._next_is_full_fetch(self.number)
 
     def _next_is_full_fetch(self, number: int) -> None:

@@ -1,7 +1,7 @@
 """Fetcher threads of a broker, each for some partitions of one leader (fact sheet f.5, g.8).
 
-``FetcherThread`` has the rules; here it gets a leader behind a socket. A thread holds the replicas'
-lock but while it waits for its leader.
+The core's ``FetcherThread`` has the rules; this module connects it to a leader's socket. A thread
+holds the replicas' lock except while it waits for its leader.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _OFFSETS = ((6, "2.8"), (5, "2.2"), (4, "2.1"), (3, "2.0"), (2, "0.11"), (1, "0.
 
 
 class RemoteLeader:
-    """A leader behind a socket. Every call lets go of the lock while it waits."""
+    """A leader behind a socket. Every call releases the lock while it waits."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class RemoteLeader:
     async def fetch(
         self, questions: Mapping[TopicPartition, FetchQuestion]
     ) -> Mapping[TopicPartition, FetchReply]:
-        """Fetch, as follower: in a session what changed, and nothing of what did not (KIP-227)."""
+        """Fetch, as follower; an incremental fetch names only what changed (KIP-227)."""
         due = [
             one
             for one in questions
@@ -302,7 +302,7 @@ class RemoteLeader:
         self.tell(text, level, f"java.io.IOException: {lost}", once=api)
 
     def tell(self, text: str, level: str, thrown: str = "", once: str = "") -> None:
-        """A line of the fetcher, unless it was the last one, or the last about `once`."""
+        """Log a line of the fetcher, unless it repeats the last one, or the last about `once`."""
         if (once or text) != self.trouble:  # once, not every second that it lasts
             self.trouble = once or text
             self.manager.files.fetcher(self.leader, self.fetcher, text, level, thrown=thrown)
@@ -361,7 +361,7 @@ class ReplicaFetcher(threading.Thread, FetcherListener):
         self.stopped = False
 
     def run(self) -> None:
-        """Round after round, until it is stopped."""
+        """Run rounds until the thread is stopped."""
         with self.manager.lock:
             while not self.stopped:
                 self.remote.busy = False
@@ -377,13 +377,13 @@ class ReplicaFetcher(threading.Thread, FetcherListener):
     def truncating(
         self, key: TopicPartition, offset: int, log_end: int, high_watermark: int
     ) -> None:
-        """A log is about to be cut."""
+        """Report that a log is about to be truncated."""
         event = LogTruncating(key, offset, log_end, high_watermark)
         self.manager.traced(event)
         self.manager.lines.truncating(event, self.logs[key].directory, *self.who)
 
     def append_failed(self, key: TopicPartition, error: Exception, offset: int) -> None:
-        """A log cannot be appended to."""
+        """Report that an append to a log failed."""
         self.manager.traced(AppendFailed(key, str(error)))
         release, name = self.manager.release, self.manager.files.name(key)
         if not isinstance(error, StorageError):
@@ -404,17 +404,17 @@ class ReplicaFetcher(threading.Thread, FetcherListener):
     def replicated(
         self, key: TopicPartition, offset: int, log_end: int, high_watermark: int
     ) -> None:
-        """A fetch response was applied to the log."""
+        """Report that a fetch response was applied to the log."""
         self.manager.traced(RecordsReplicated(key, offset, log_end, high_watermark))
 
     def stop(self) -> None:
-        """End after the round that is under way."""
+        """End after the current round."""
         self.stopped = True
         self.connection.close()
 
 
 class FetcherManager:
-    """``ReplicaFetcherManager``: which thread follows what; whoever calls holds the lock."""
+    """``ReplicaFetcherManager``: assigns partitions to threads; the caller holds the lock."""
 
     def __init__(self, manager: HostedReplicas, config: BrokerProperties) -> None:
         self.manager = manager
@@ -422,7 +422,7 @@ class FetcherManager:
         self.threads: dict[Places, ReplicaFetcher] = {}
 
     def add(self, partitions: Mapping[TopicPartition, Replica]) -> None:
-        """Follow each one's leader, from its high watermark on."""
+        """Follow the leader of each partition, from its high watermark on."""
         followed: dict[Places, list[TopicPartition]] = {}
         for partition, hosted in partitions.items():
             assert hosted.leader is not None, "a follower has a leader"
@@ -482,7 +482,7 @@ class FetcherManager:
         return thread
 
     def remove(self, partitions: list[TopicPartition]) -> None:
-        """Follow these no more."""
+        """Stop following these partitions."""
         for thread in self.threads.values():
             thread.rounds.remove(partitions)
             for one in partitions:

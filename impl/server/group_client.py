@@ -1,7 +1,7 @@
-"""A consumer that is member of a group: it joins, commits offsets, and rejoins.
+"""A consumer that is a member of a group: it joins, commits offsets, and rejoins.
 
-One thread, which polls, and shows by that that it lives. Source: ConsumerCoordinator,
-ConsumerProtocol (version 0 of subscriptions and assignments), RangeAssignor.
+It has one thread; polling also sends the heartbeats. Source: ConsumerCoordinator, ConsumerProtocol
+(version 0 of subscriptions and assignments), RangeAssignor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
 
 
 class PollResult(NamedTuple):
-    """What one partition gave at a position. ``joined``: how often the member has joined."""
+    """The result of polling one partition. ``joined``: how often the member has joined."""
 
     joined: int
     partition: int
@@ -37,7 +37,7 @@ class PollResult(NamedTuple):
 class GroupConsumer(Consumer):
     """A member of ``group``, which reads ``topic`` from its beginning.
 
-    ``restored`` are the positions that the group had kept, as they were found at the last join.
+    ``restored`` are the committed offsets that the last join found.
     """
 
     def __init__(self, bootstrap: Sequence[Address], group: str, topic: str) -> None:
@@ -96,7 +96,7 @@ class GroupConsumer(Consumer):
     # Joining
 
     def join(self) -> None:
-        """Become a member of the next generation, and go on where the group was. ClientError."""
+        """Join the next generation, and continue at the committed offsets. ClientError."""
         self.generation = NO_GENERATION
         subscription = struct.pack(">hi", 0, 1) + _text(self.topic) + struct.pack(">i", 0)
         body = Fields(
@@ -153,9 +153,9 @@ class GroupConsumer(Consumer):
     # Reading
 
     def poll_group(self) -> Iterator[PollResult]:
-        """What came of each partition that is assigned, in turn; joins if need be. ClientError.
+        """Poll each assigned partition in turn; joins first if necessary. ClientError.
 
-        A position is beyond what was handed over, and nothing else, if the next partition fails.
+        A position moves only past records that were returned, even if the next partition fails.
         """
         if not self.joined:
             self.join()
@@ -176,7 +176,7 @@ class GroupConsumer(Consumer):
             yield found
 
     def commit(self) -> dict[int, int]:
-        """Keep how far it has read; the positions. ClientError."""
+        """Commit the positions, and return them. ClientError."""
         positions: Mapping[int, int] = dict(self.positions)
         rows = [
             Fields(partition_index=one, committed_offset=offset, committed_metadata="")

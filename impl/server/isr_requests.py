@@ -1,7 +1,7 @@
 """A leader's thread that sends AlterIsr requests to the controller (KIP-497, 2.7).
 
-What waits, and which answers count, is the core's ``AlterIsrManager``. Whoever is controller is
-looked up before each try. Source: kafka.server.DefaultAlterIsrManager; fact sheet g.5.
+The core's ``AlterIsrManager`` decides which changes wait and which responses count. Each attempt
+looks up the controller first. Source: kafka.server.DefaultAlterIsrManager; fact sheet g.5.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Answers = dict[TopicPartition, tuple[str, LeaderIsrAndControllerEpoch | None]]
 
 
 class IsrRequests(threading.Thread):
-    """``lock`` guards what waits, and while an answer is taken; ``log_line`` takes a line."""
+    """Sends ISR changes. ``lock`` guards them, and is held while a response is handled."""
 
     def __init__(
         self,
@@ -54,16 +54,16 @@ class IsrRequests(threading.Thread):
     def submit(
         self, partition: TopicPartition, wanted: LeaderIsrAndControllerEpoch, answered: IsrAnswered
     ) -> None:
-        """Have an ISR changed; whoever calls holds the lock."""
+        """Queue an ISR change; the caller holds the lock."""
         self.changes.submit(partition, wanted, answered)
         self.news.notify_all()
 
     def clear(self, partition: TopicPartition) -> None:
-        """What waits for a partition is void; whoever calls holds the lock."""
+        """Drop the waiting change of a partition; the caller holds the lock."""
         self.changes.clear(partition)
 
     def run(self) -> None:
-        """Request after request."""
+        """Send requests until the thread is stopped."""
         while True:
             with self.news:
                 while not self.changes.waiting and not self.ended:
@@ -134,7 +134,7 @@ class IsrRequests(threading.Thread):
             self._connection = None
 
     def stop(self) -> None:
-        """End the thread; what waits is never answered."""
+        """End the thread; waiting changes get no response."""
         with self.news:
             self.ended = True
             self.news.notify_all()

@@ -27,12 +27,11 @@ Kafka waits as long as for an idle connection, with all of the request's memory 
 
 @dataclass(frozen=True)
 class Limits:
-    """What is allowed. ``connections`` and ``per_ip`` may change while the broker runs.
+    """The limits. ``connections`` and ``per_ip`` may change while the broker runs.
 
     ``idle_s``: connections.max.idle.ms, 0 for none. ``request_bytes``: socket.request.max.bytes.
-    ``queued_bytes``: queued.max.request.bytes, how much of requests is in memory at once.
-    ``handled``: num.io.threads and queued.max.requests together. ``overrides``: by address,
-    max.connections.per.ip.overrides.
+    ``queued_bytes``: queued.max.request.bytes, the memory for requests. ``handled``: num.io.threads
+    and queued.max.requests together. ``overrides``: by address, max.connections.per.ip.overrides.
     """
 
     connections: Callable[[], int] = lambda: UNLIMITED
@@ -44,16 +43,16 @@ class Limits:
     overrides: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, address: str) -> int:
-        """How many connections an address may have."""
+        """The maximum number of connections of an address."""
         return self.overrides.get(address, self.per_ip())
 
 
 class TooManyConnections(Exception):
-    """An address has as many connections as it may have."""
+    """An address has reached its maximum number of connections."""
 
 
 class ConnectionQuotas:
-    """The connections that are open, by address."""
+    """The open connections, by address."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -61,7 +60,7 @@ class ConnectionQuotas:
         self._changed = threading.Condition()
 
     def take(self, address: str, stopped: Callable[[], bool]) -> None:
-        """Let one more in, once there is room for it; TooManyConnections if not from there."""
+        """Wait for room for a connection; TooManyConnections if its address has too many."""
         with self._changed:
             while self._open.total() >= self.limits.connections() and not stopped():
                 self._changed.wait(0.05)
@@ -74,16 +73,16 @@ class ConnectionQuotas:
             self._open[address] += 1
 
     def give_back(self, address: str) -> None:
-        """One has ended."""
+        """A connection has ended."""
         with self._changed:
             self._open[address] -= 1
             self._changed.notify_all()
 
 
 class MemoryPool:
-    """Room for requests that are being read and handled.
+    """Memory for requests that are being read and handled.
 
-    As in Kafka one may go beyond the bound, so that any request that is allowed can be read.
+    As in Kafka a request may exceed the bound, so that any request of an allowed size can be read.
     """
 
     def __init__(self, size: int) -> None:
@@ -93,7 +92,7 @@ class MemoryPool:
 
     @contextmanager
     def room(self, size: int) -> Iterator[None]:
-        """Wait until there is room, and hold it."""
+        """Wait until there is room for a request, and hold it."""
         if size <= SMALL:
             yield
             return
@@ -110,7 +109,7 @@ class MemoryPool:
 
 
 class RequestSlots:
-    """How many requests are handled at once; who waits for the world is not counted."""
+    """Limits how many requests are handled at once; requests that wait do not count."""
 
     def __init__(self, count: int) -> None:
         self._free = threading.Semaphore(count)
@@ -118,7 +117,7 @@ class RequestSlots:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Wait for a slot, and have it unless it is let go of before."""
+        """Wait for a slot and hold it, unless ``let_go`` releases it earlier."""
         self._free.acquire()
         self._mine.held = True
         try:
@@ -127,14 +126,14 @@ class RequestSlots:
             self.let_go()
 
     def let_go(self) -> None:
-        """This thread is about to wait: another thread may run."""
+        """Release this thread's slot before it waits: another request may be handled."""
         if getattr(self._mine, "held", False):
             self._mine.held = False
             self._free.release()
 
 
 def give_up_after(connection: socket.socket, seconds: float) -> None:
-    """Reads and writes that wait for longer are an OSError; 0 for never."""
+    """Make reads and writes that wait for longer raise OSError; 0 means no timeout."""
     packed = struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000))
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, packed)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, packed)

@@ -1,16 +1,16 @@
-"""A broker's listening socket: one thread per connection, which answers requests in order.
+"""A broker's listening socket: one thread per connection, which handles requests in order.
 
-Frames come in whole, and answers go out in pieces: bytes, and regions of files, which nobody looks
-at. Source: kafka.network.SocketServer.
+Requests are read as whole frames. Responses are sent in pieces: bytes, and regions of files, which
+are never parsed. Source: kafka.network.SocketServer.
 
-Threads, and no event loop: what lies between a frame and its answer is the core under one lock,
-with disks, ZooKeeper and other brokers that block, and a loop would hand it all to threads. So a
-connection's requests are in order by themselves, back pressure is a socket that nobody reads, an
-answer is `sendfile` from its thread, and who waits sleeps on the condition that concerns him. It
-costs 22 KB and 2 ms a connection: 800 of them 18 MB, and each is answered again after 1.4 ms
-(`python -m tests.bench.clients --connections 800`, two cores, under load); brokers write as many
-MB/s as Kafka's, and read 1.7 times as many (`python -m tests.bench.against_kafka`). Who would have
-ten thousand connections a broker would want a loop in front.
+The listener uses threads and no event loop: a request is handled by the core under one lock, with
+disks, ZooKeeper and other brokers that block, and a loop would pass all of it to threads. With
+threads a connection's requests are in order, back pressure is a socket that is not read, a response
+uses `sendfile`, and a waiting request waits on its own condition. A connection costs 22 KB and 2
+ms: 800 connections cost 18 MB, and each gets its response after 1.4 ms (`python -m
+tests.bench.clients --connections 800`, two cores, under load); brokers write as many MB/s as
+Kafka's, and read 1.7 times as many (`python -m tests.bench.against_kafka`). Ten thousand
+connections per broker would need an event loop.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ What it raises ends the connection.
 
 
 class ClientGone(Exception):
-    """Nobody waits for the answer to a request any more."""
+    """The client of a request has closed the connection."""
 
 
 class Listener:
-    """A port, and who answers there.
+    """A port and the handler of its requests.
 
-    OSError if the port is taken. ``trouble`` receives what a handler could not deal with,
-    ``rejected`` of connections that were one too many.
+    OSError if the port is taken. ``trouble`` receives the errors that a handler did not catch,
+    ``rejected`` the connections beyond the limits.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Listener:
         )
 
     def start(self) -> None:
-        """Let clients in."""
+        """Begin to accept connections."""
         self._thread.start()
 
     def _serve(
@@ -144,7 +144,7 @@ class Listener:
         return True
 
     def raise_if_client_gone(self) -> None:
-        """ClientGone if this thread answers somebody who has ended the connection meanwhile."""
+        """Raise ClientGone if the client of this thread's request has closed the connection."""
         connection = getattr(self._mine, "connection", None)
         if connection is None:
             return
@@ -171,7 +171,7 @@ class Listener:
 
 
 def send_pieces(connection: socket.socket, pieces: list[Any]) -> None:
-    """Send bytes, and what has a ``region`` from its file; regions are let go of."""
+    """Send bytes, and each piece with a ``region`` from its file; releases the regions."""
     regions: list[Region] = [piece.region for piece in pieces if not isinstance(piece, bytes)]
     try:
         for number, piece in enumerate(pieces):

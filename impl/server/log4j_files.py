@@ -1,6 +1,6 @@
 """server.log, controller.log and state-change.log of one running broker, in Kafka's layout.
 
-What Kafka has no line for is written to insync.log.
+Messages that Kafka does not have are written to insync.log.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def wall_clock() -> int:
-    """Milliseconds since 1970."""
+    """The current time in milliseconds since 1970."""
     return int(time.time() * 1000)
 
 
 class Log4jFiles:
-    """One broker's files, appended to; every line is whole before the next begins."""
+    """One broker's log files, opened for append; each line is complete before the next begins."""
 
     def __init__(
         self, folder: Path, broker: int, release: Release, now_ms: Callable[[], int] = wall_clock
@@ -47,7 +47,7 @@ class Log4jFiles:
         self._closed = False
 
     def line(self, file: str, level: str, message: str, logger: str, thrown: str = "") -> None:
-        """One line, stamped now, and one of what was thrown; after ``close`` nothing is written."""
+        """Write a line, stamped now, and one for an exception; ignored after ``close``."""
         text = message.replace("\n", " ")
         trace = thrown.replace("\n", " ") + "\n" if thrown else ""
         with self._lock:
@@ -60,18 +60,18 @@ class Log4jFiles:
             self._files[file].write(f"[{stamp(now_ms)}] {level} {text} ({logger})\n{trace}")
 
     def insync_line(self, text: str) -> None:
-        """Something that Kafka has no line for."""
+        """Log a message that Kafka does not have."""
         self.line(OURS, "WARN", text, "insync")
 
     def close(self) -> None:
-        """No more lines."""
+        """Close the files; later lines are dropped."""
         with self._lock:
             self._closed = True
             for file in self._files.values():
                 file.close()
 
     def request(self, head: Mapping[str, Any]) -> None:
-        """A request that came, in kafka-request.log, by its header (``RequestChannel``)."""
+        """Log a received request in kafka-request.log, by its header (``RequestChannel``)."""
         kind = _WORD.sub("_", str(head.get("api"))).upper()
         fields = {"apiKey": kind, "apiVersion": head.get("version"),
                   "clientId": head.get("client_id", ""),
@@ -89,7 +89,7 @@ class Log4jFiles:
     # The process
 
     def startup_lines(self) -> None:
-        """The process begins."""
+        """Log the start of the process."""
         self.line(SERVER, "INFO", "starting", _SERVER)
         colon = ":" if self.release.since("2.1") else " :"
         version = f"Kafka version{colon} {self.release}"
@@ -116,7 +116,7 @@ class Log4jFiles:
         self.line(SERVER, "INFO", text, logger)
 
     def session_expired(self) -> None:
-        """ZooKeeper has given it up; up to 1.0 ZkClient, a library, says so."""
+        """Log that the session expired; up to 1.0 this is a line of ZkClient, a library."""
         if not self.release.since("1.1"):
             text, logger = "zookeeper state changed (Expired)", "org.I0Itec.zkclient.ZkClient"
         else:
@@ -128,7 +128,7 @@ class Log4jFiles:
     def loaded(
         self, partition: TopicPartition, folder: str, segments: int, start: int, end: int
     ) -> None:
-        """A log was read at a start."""
+        """Log that a log was loaded at startup."""
         named = "" if self.release.since("1.1") else f"{partition} "
         kind = "segments" if self.release.since("1.1") else "log segments"
         text = f"Completed load of log {named}with "
@@ -146,16 +146,16 @@ class Log4jFiles:
     # Heads
 
     def name(self, partition: TopicPartition) -> str:
-        """A partition as the release writes it: ``[t,0]`` up to 0.11, then ``t-0``."""
+        """A partition's name in the release's format: ``[t,0]`` up to 0.11, then ``t-0``."""
         return f"[{partition.topic},{partition.partition}]" if self.old else str(partition)
 
     def server(self, message: str, level: str = "INFO") -> None:
-        """A line of the process itself."""
+        """Log a line of the broker process."""
         head = f"[Kafka Server {self.broker}], " if self.old else f"[KafkaServer id={self.broker}] "
         self.line(SERVER, level, head + message, _SERVER)
 
     def partition(self, partition: TopicPartition, message: str, level: str = "INFO") -> None:
-        """A line of a partition."""
+        """Log a line of a partition."""
         if self.old:
             head = f"Partition {self.name(partition)} on broker {self.broker}: "
         else:
@@ -163,7 +163,7 @@ class Log4jFiles:
         self.line(SERVER, level, head + message, "kafka.cluster.Partition")
 
     def log(self, partition: TopicPartition, folder: str, message: str) -> None:
-        """A line of a log; up to 1.0 without a head."""
+        """Log a line of a log; up to 1.0 without a prefix."""
         head = f"[Log partition={partition}, dir={folder}] " if self.release.since("1.1") else ""
         self.line(SERVER, "INFO", head + message, "kafka.log.Log")
 
@@ -171,7 +171,7 @@ class Log4jFiles:
         self, leader: int, fetcher: int, message: str, level: str = "INFO",
         logger: str = "kafka.server.ReplicaFetcherThread", thrown: str = "",
     ) -> None:  # fmt: skip
-        """A line of a fetcher thread."""
+        """Log a line of a fetcher thread."""
         if self.old:
             comma = ":" if self.release.since("0.11") else ","
             head = f"[ReplicaFetcherThread-{fetcher}-{leader}]{comma} "
@@ -181,12 +181,12 @@ class Log4jFiles:
         self.line(SERVER, level, head + message, logger, thrown)
 
     def manager(self, message: str) -> None:
-        """A line of the fetchers' manager."""
+        """Log a line of the fetcher manager."""
         head = f"[ReplicaFetcherManager on broker {self.broker}] "
         self.line(SERVER, "INFO", head + message, "kafka.server.ReplicaFetcherManager")
 
     def log_dir_failed(self, directory: str, all_of_them: list[str]) -> None:
-        """A log directory cannot be used any more (1.0+); with the last one the broker ends."""
+        """Log that a log directory failed (1.0+); after the last one the broker halts."""
         level = "WARN" if self.release.since("2.5") else "INFO"
         head = f"[ReplicaManager broker={self.broker}] "
         text = f"{head}Stopping serving replicas in dir {directory}"
@@ -203,7 +203,7 @@ class Log4jFiles:
         self.line(SERVER, "ERROR", text, "kafka.utils.KafkaScheduler", thrown)
 
     def change(self, message: str, level: str = "TRACE") -> None:
-        """A line of state-change.log, as the broker; ``message`` begins with a capital."""
+        """Log a line of state-change.log, as the broker; ``message`` begins with a capital."""
         if self.old:
             text = f"Broker {self.broker} {message[:1].lower()}{message[1:]}"
         else:
@@ -217,14 +217,14 @@ class Log4jFiles:
         logger: str = "kafka.controller.KafkaController",
         thrown: str = "",
     ) -> None:
-        """A line of controller.log."""
+        """Log a line of controller.log."""
         head = f"[Controller {self.broker}]: " if self.old else f"[Controller id={self.broker}] "
         self.line(CONTROLLER, level, head + message, logger, thrown)
 
     def controller_state_change(
         self, epoch: int, message: str, level: str = "TRACE", thrown: str = ""
     ) -> None:
-        """A line of state-change.log, as the controller."""
+        """Log a line of state-change.log, as the controller."""
         if self.old:
             text = f"Controller {self.broker} epoch {epoch} {message[:1].lower()}{message[1:]}"
         else:

@@ -1,7 +1,7 @@
-"""Replicas moved between the log directories of one broker, and described (KIP-113, 1.1).
+"""Moves replicas between the log directories of one broker, and describes them (KIP-113, 1.1).
 
-A replica is copied to a ``-future`` log beside its fetches, and takes the place of the old one once
-it has caught up. Whoever calls holds the replica manager's lock. Source:
+A replica is copied to a ``-future`` log while it is fetched; the future log replaces the old one
+once it has caught up. The caller holds the replica manager's lock. Source:
 ReplicaManager.alterReplicaLogDirs, describeLogDirs, ReplicaAlterLogDirsThread; fact sheet k.4, l.
 """
 
@@ -27,7 +27,7 @@ SLICE_S = 0.02
 
 
 class DescribedReplica(NamedTuple):
-    """Its size in bytes, how far (in records) it is behind, whether it is a copy under way."""
+    """A replica's size in bytes, its lag in records, and whether it is a future replica."""
 
     partition: TopicPartition
     size: int
@@ -44,7 +44,7 @@ class DescribedDir(NamedTuple):
 
 
 class LogDirs:
-    """Moves between directories, and what is in each."""
+    """Moves replicas between log directories, and describes each directory."""
 
     def __init__(self, manager: HostedReplicas) -> None:
         self.manager = manager
@@ -54,9 +54,9 @@ class LogDirs:
     # Requests
 
     def alter(self, wanted: Mapping[TopicPartition, str]) -> dict[TopicPartition, str]:
-        """AlterReplicaLogDirs: each replica to a directory; an error for each partition.
+        """AlterReplicaLogDirs: move each replica to a directory; returns an error for each.
 
-        One that is not here yet is REPLICA_NOT_AVAILABLE, and made there when it comes.
+        A replica that does not exist yet is REPLICA_NOT_AVAILABLE, and is created there later.
         """
         return {one: self._alter(one, path) for one, path in sorted(wanted.items())}
 
@@ -106,7 +106,7 @@ class LogDirs:
     # What happens by itself
 
     def copy(self) -> None:
-        """Go on copying for a moment; what has caught up takes its place."""
+        """Copy for a short time; future logs that have caught up replace the current ones."""
         deadline = time.monotonic() + SLICE_S
         for directory in self.logs.directories:
             for name in sorted(directory.futures):

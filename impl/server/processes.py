@@ -1,7 +1,7 @@
-"""Processes that belong to a directory: started, found, signalled, stopped.
+"""Starts, finds, signals and stops the processes that belong to a directory.
 
-A process is known by the lock that it inherited, never by its number alone: a number may belong to
-somebody else by now, a lock that is held does not. Stopped processes hold it too.
+A process is identified by the lock that it inherited, never by its process id alone: the id may
+have been reused, a held lock cannot. Suspended processes hold it too.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import IO
 
 
 class ClusterError(Exception):
-    """Something that cannot be done with this directory; the message says what to do instead."""
+    """An operation that is not possible in this directory; the message says what to do instead."""
 
 
 class Processes(ABC):
-    """The processes of one directory, by name; ``run/NAME.pid`` is held by each that lives."""
+    """The processes of one directory, by name; each live process holds ``run/NAME.pid``."""
 
     start_command = "insync cluster start"
     """What starts such a directory's processes, for messages."""
@@ -33,39 +33,39 @@ class Processes(ABC):
 
     @abstractmethod
     def names(self) -> list[str]:
-        """Its processes, in the order in which they start."""
+        """The process names, in the order in which they start."""
 
     def running(self) -> list[str]:
-        """The processes that live."""
+        """The names of the live processes."""
         return [name for name in self.names() if self.pid(name) is not None]
 
     def name_of(self, process: int | str) -> str:
-        """The name of a process by what users call it: a broker's id, or a name as it is."""
+        """The process name for a user's name: a broker's id, or a name as it is."""
         return f"broker{process}" if str(process).isdecimal() else str(process)
 
     def living(self, process: int | str) -> str:
-        """The name of a process that runs. ClusterError for one that does not."""
+        """The name of a live process. ClusterError if it does not run."""
         name = self.name_of(process)
         if self.pid(name) is None:
             raise ClusterError(f"{name} does not run; write: {self.start_command} {self.folder}")
         return name
 
     def kill(self, process: int | str) -> None:
-        """End a process at once (SIGKILL)."""
+        """Kill a process (SIGKILL)."""
         name = self.living(process)
         self.signal(name, signal.SIGKILL)
         self.wait_gone([name], 10.0)
 
     def pause(self, process: int | str) -> None:
-        """Pause a process (SIGSTOP), as a long GC pause would."""
+        """Suspend a process (SIGSTOP), as a long GC pause would."""
         self.signal(self.living(process), signal.SIGSTOP)
 
     def resume(self, process: int | str) -> None:
-        """Resume it (SIGCONT)."""
+        """Resume a process (SIGCONT)."""
         self.signal(self.living(process), signal.SIGCONT)
 
     def pid(self, name: str) -> int | None:
-        """The number of a process that lives, None if it does not."""
+        """The id of a live process, None if it does not run."""
         path = self._pid_file(name)
         try:
             with path.open("r", encoding="utf-8") as file:
@@ -82,12 +82,12 @@ class Processes(ABC):
         return self.folder / "run" / f"{name}.pid"
 
     def paused(self, name: str) -> bool:
-        """The process is stopped (SIGSTOP)."""
+        """Whether the process is suspended (SIGSTOP)."""
         pid = self.pid(name)
         return pid is not None and _process_state(pid) in ("T", "t")
 
     def spawn(self, name: str, command: Sequence[str]) -> None:
-        """Start a process; what it prints goes to NAME/printed.out. ClusterError if it runs."""
+        """Start a process; its output goes to NAME/printed.out. ClusterError if it runs already."""
         path = self._pid_file(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         out = self.folder / name / "printed.out"
@@ -122,9 +122,9 @@ class Processes(ABC):
         patience_s: float,
         in_turn: bool = False,
     ) -> None:
-        """Send a signal to each and wait for its end; who outlives his time is killed.
+        """Send a signal to each process and wait for its end; kills it after ``patience_s``.
 
-        ``in_turn``: each has ended before the next is stopped, so that leaders can move away.
+        ``in_turn``: wait for each one before signalling the next, so that leaders can move away.
         """
         waiting = list(names)
         for name in waiting:
@@ -134,7 +134,7 @@ class Processes(ABC):
         self.wait_gone(waiting, patience_s)
 
     def wait_gone(self, names: Sequence[str], patience_s: float) -> None:
-        """Return when all of them have ended; who has not by then is killed."""
+        """Wait until all of them have ended; kills the others after ``patience_s``."""
         deadline = time.monotonic() + patience_s
         waiting = list(names)
         while waiting:
@@ -149,7 +149,7 @@ class Processes(ABC):
                 time.sleep(0.02)
 
     def signal(self, name: str, number: int) -> None:
-        """Send a signal to a process, if it lives."""
+        """Send a signal to a process, if it is alive."""
         pid = self.pid(name)
         if pid is not None:
             with contextlib.suppress(ProcessLookupError):

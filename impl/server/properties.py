@@ -1,4 +1,4 @@
-"""A broker's properties file, under Kafka's names: read and checked; errors name the line."""
+"""Reads and checks a broker's properties file, under Kafka's names; errors name the line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GENERATED = -1
 
 
 class WrongProperties(ValueError):
-    """A properties file that cannot be used; the message names the file and the line."""
+    """An unusable properties file; the message names the file and the line."""
 
 
 def _whole_number_in(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
@@ -202,7 +202,7 @@ TOPIC_KEYS = frozenset(
 
 @dataclass(frozen=True)
 class BrokerProperties:
-    """The properties of a broker, defaults filled in for its release."""
+    """The properties of a broker, with the defaults of its release."""
 
     release: Release
     values: Mapping[str, object]
@@ -211,7 +211,7 @@ class BrokerProperties:
 
     @property
     def without_effect(self) -> dict[str, str]:
-        """What was given that Kafka has and this broker has not, with the reason."""
+        """The given properties that Kafka has and this broker does not support, with the reason."""
         return {name: REASON_OF[name] for name in sorted(self.given) if name in REASON_OF}
 
     def whole_number(self, name: str) -> int:
@@ -226,11 +226,11 @@ class BrokerProperties:
         return Release.of(self.text("inter.broker.protocol.version").partition("-IV")[0])
 
     def truth(self, name: str) -> bool:
-        """True or false."""
+        """The value of a boolean property."""
         return bool(self.values[name])
 
     def text(self, name: str) -> str:
-        """A text; empty if nothing is said."""
+        """The value of a text property; empty if it is not set."""
         value = self.values[name]
         return "" if value is None else str(value)
 
@@ -247,13 +247,13 @@ class BrokerProperties:
 
     @property
     def advertised(self) -> tuple[str, int] | None:
-        """The address that it advertises, if that is another, as behind a proxy."""
+        """The advertised address if it differs, as behind a proxy."""
         text = self.text("advertised.listeners")
         return _address(text) if text else None
 
 
 def read_properties(path: Path, release: Release) -> BrokerProperties:
-    """Read a file of ``name=value`` lines; WrongProperties names file, line and what is right."""
+    """Read a file of ``name=value`` lines; WrongProperties names file, line and the correction."""
     return parse_properties(str(path), _text_of(path), release)
 
 
@@ -267,12 +267,11 @@ def _text_of(path: Path) -> str:
 
 
 def settings_in(path: Path, release: Release) -> tuple[dict[str, str], list[str]]:
-    """What a properties file of Kafka's sets for all brokers of a cluster; and what is left out, or
-    without effect, a line of words each, with its name.
+    """The cluster-wide properties in a Kafka properties file, and, by name, a sentence for each
+    property that is ignored or has no effect.
 
-    What each broker has of its own (`OF_THE_CLUSTER`) is not taken from a file that all share; a
-    name that nobody knows is left out, as Kafka does (``AbstractConfig.logUnused``). A value that
-    is wrong is a WrongProperties.
+    Properties of a single broker (`OF_THE_CLUSTER`) are not taken from a shared file; unknown names
+    are ignored, as in Kafka (``AbstractConfig.logUnused``). WrongProperties for a wrong value.
     """
     text, name = _text_of(path), str(path)
     known, said = dict[str, tuple[int, str]](), list[str]()
@@ -295,7 +294,7 @@ def settings_in(path: Path, release: Release) -> tuple[dict[str, str], list[str]
 
 
 def parse_properties(name: str, text: str, release: Release) -> BrokerProperties:
-    """As ``read_properties``, from a text; ``name`` is how the file is called in messages."""
+    """Like ``read_properties``, from a text; ``name`` is the file name in messages."""
     return _checked(name, _lines(name, text), release)
 
 

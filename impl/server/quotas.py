@@ -1,8 +1,8 @@
 """Replication quotas: bytes per second while replicas are moved (KIP-73, 0.10.1; KIP-113, 1.1).
 
-Rates are set for a broker in ``/config/brokers``, the replicas that they hold for in a topic's own
-configuration. A leader gives nothing of a throttled partition to a follower that is not in sync
-while it is above its rate; a follower does not ask for it. Source: ReplicationQuotaManager,
+Rates are set for a broker in ``/config/brokers``, the throttled replicas in the configs of a topic.
+While its rate is exceeded, a leader sends nothing of a throttled partition to a follower that is
+not in sync, and a follower does not fetch it. Source: ReplicationQuotaManager,
 ReplicaManager.shouldLeaderThrottle; Rate and SampledStat of Kafka's metrics.
 """
 
@@ -17,7 +17,7 @@ from impl.znodes import TopicPartition
 
 
 class ReplicationQuota:
-    """One rate over the last seconds. ``bound`` is in bytes a second, None without a limit.
+    """The rate over the last seconds. ``bound`` is in bytes a second, None without a limit.
 
     Samples of ``window_s`` seconds are kept, ``windows`` of them at most. ``clock`` tells seconds.
     """
@@ -40,14 +40,14 @@ class ReplicationQuota:
             self.topics.pop(topic, None)
 
     def is_throttled(self, partition: TopicPartition) -> bool:
-        """The partition's bytes count towards the rate, and are throttled."""
+        """Whether the partition is throttled: its bytes count towards the rate."""
         if partition.topic not in self.topics:
             return False
         chosen = self.topics[partition.topic]
         return chosen is None or partition.partition in chosen
 
     def record(self, size: int) -> None:
-        """Count bytes that were copied now."""
+        """Count bytes that are copied now."""
         now = self.clock()
         if not self._samples or now - self._samples[-1][0] >= self.window_s:
             self._samples.append([now, 0.0])
@@ -55,7 +55,7 @@ class ReplicationQuota:
 
     @property
     def rate(self) -> float:
-        """Bytes a second, over the time since the oldest sample, a window at least."""
+        """Bytes per second, over the time since the oldest sample, one window at least."""
         now = self.clock()
         oldest = now - self.windows * self.window_s
         self._samples = [one for one in self._samples if one[0] > oldest]
@@ -66,14 +66,14 @@ class ReplicationQuota:
 
     @property
     def exceeded(self) -> bool:
-        """More is being copied than may be."""
+        """Whether the rate exceeds its bound."""
         return self.bound is not None and self.rate > self.bound
 
 
 class Quotas:
     """The three quotas of a broker: as leader, as follower, and between its own directories.
 
-    ``trouble`` receives settings that cannot be read; those before them stay.
+    ``trouble`` receives configs that cannot be read; they count as unset.
     """
 
     def __init__(self, config: BrokerProperties, trouble: Callable[[str], None]) -> None:
@@ -87,7 +87,7 @@ class Quotas:
         self.trouble = trouble
 
     def set_rates(self, found: Mapping[str, str]) -> None:
-        """Set the rates of the broker, or of all brokers by default; unset, there is no limit."""
+        """Set the broker's rates; a rate that is not set is unlimited."""
         self.leader.bound = self._rate(found, LEADER_RATE)
         self.follower.bound = self._rate(found, FOLLOWER_RATE)
         self.moves.bound = self._rate(found, MOVE_RATE)
@@ -100,7 +100,7 @@ class Quotas:
         return None
 
     def mark(self, topic: str, settings: Mapping[str, str], broker: int) -> None:
-        """What a topic's configuration says of the broker's replicas."""
+        """Set the throttled replicas of this broker, by a topic's configs."""
         self.leader.mark(topic, self._chosen(topic, settings.get(LEADERS, ""), broker))
         self.follower.mark(topic, self._chosen(topic, settings.get(FOLLOWERS, ""), broker))
 

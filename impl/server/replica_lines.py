@@ -1,4 +1,4 @@
-"""Kafka's log lines about a broker's replicas, by release, rendered from the core's events.
+"""Writes Kafka's log lines about a broker's replicas, by release, from the core's events.
 
 server.log and state-change.log; the fact sheet, section m.
 """
@@ -323,7 +323,7 @@ class ReplicaLines:
     def removed(self, event: LogRemoval) -> None:
         """The directory of a deleted log was removed, or could not be (``kafka-delete-logs``).
 
-        Up to 0.11 whatever is thrown is met log by log; later only an error of the disk.
+        Up to 0.11 any exception is handled log by log; later only a disk error.
         """
         partition, release = TopicPartition(*event.partition), self.release
         if event.error is None:
@@ -356,7 +356,7 @@ class ReplicaLines:
         self.files.log(named, folder, text)
 
     def truncating(self, event: LogTruncating, directory: str, leader: int, fetcher: int) -> None:
-        """A fetcher cuts the log in ``directory``."""
+        """A fetcher truncates the log in ``directory``."""
         name, offset, release = event.partition, event.offset, self.release
         if offset < event.high_watermark and release.since("2.1"):
             text = f"Truncating {name} to offset {offset} below high watermark "

@@ -1,9 +1,9 @@
 """The replicas of a running broker: the core's replica manager under a lock, over its directories.
 
-One lock guards all that replicas know. It is let go of while somebody waits for ZooKeeper, for the
-leader or for the time to pass; so a write of an ISR that ZooKeeper does not answer holds up the one
-partition whose ISR it is. Requests of controllers are handled one after the other, as Kafka's
-``replicaStateChangeLock`` has it.
+One lock guards the state of all replicas. A thread releases it while it waits for ZooKeeper, for a
+leader or for time to pass. So an ISR write that ZooKeeper does not answer blocks only its own
+partition. Controller requests are handled one after the other, as under Kafka's
+``replicaStateChangeLock``.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from impl.zookeeper.port import wait
 
 
 class HostedReplicas:
-    """``core`` has the replicas; whoever asks it anything holds ``lock``.
+    """``core`` has the replicas; every caller of it holds ``lock``.
 
     ``changed`` is a condition on ``lock`` that is notified whenever a high watermark or a role
-    changed (``tell``), ``readable`` one that is notified of what was appended as well. ``client``
-    gives the ZooKeeper client of the session that the broker has now.
+    changed (``tell``), ``readable`` one that is notified of appends as well. ``client`` returns the
+    ZooKeeper client of the broker's current session.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class HostedReplicas:
         )
 
     def client(self) -> ZnodeClient:
-        """A client that lets go of the lock while it waits."""
+        """A client that releases the lock while it waits."""
         return ZnodeClient(PatientPort(self._client().port, self.lock), self.release)
 
     @property
@@ -87,7 +87,7 @@ class HostedReplicas:
 
     @property
     def metadata(self) -> MetadataCache:
-        """What the broker knows of the cluster."""
+        """The broker's metadata cache."""
         return self.core.metadata
 
     def _observe(self, event: ReplicaEvent) -> None:
@@ -97,22 +97,22 @@ class HostedReplicas:
             self.tell()  # whoever waited until the write is over goes on
 
     def tell(self) -> None:
-        """Whoever waits for anything looks again; its caller holds the lock."""
+        """Wake all waiting threads; the caller holds the lock."""
         self.changed.notify_all()
         self.readable.notify_all()
 
     def traced(self, event: ReplicaEvent) -> None:
-        """An event that has no line in Kafka's logs, or has one elsewhere."""
+        """Trace an event that has no line in Kafka's logs, or is logged elsewhere."""
         if self.trace is not None:
             self.trace(event)
 
     def trace_fetcher_request(self, event: ReplicaEvent, correlation: int) -> None:
-        """A fetcher's request is about to go out."""
+        """Trace a fetcher's request before it is sent."""
         if self.trace is not None:
             self.trace.fetcher_request(event, correlation)
 
     def next_correlation(self) -> int:
-        """The number of a fetcher's request; no two of this broker have the same."""
+        """The correlation id of a fetcher's request, unique in this broker."""
         return next(self._correlations)
 
     async def _wait_for_isr_write(self, replica: Replica) -> None:
@@ -126,10 +126,10 @@ class HostedReplicas:
         correlation: int,
         live: LiveBrokers,
     ) -> Answered:
-        """Answer a controller; EpochFromTheFuture, see ``ReplicaManager.handle``.
+        """Handle a controller's request; EpochFromTheFuture, see ``ReplicaManager.handle``.
 
-        ``broker_epoch`` is asked when the request has its turn: who has registered anew while it
-        waited for another request obeys no request to its earlier registration.
+        ``broker_epoch`` is called when the request's turn comes: a broker that registered again
+        while the request waited refuses requests to its earlier registration.
         """
         with self._state_changes, self.lock:
             try:
@@ -145,13 +145,13 @@ class HostedReplicas:
     # What happens by itself
 
     def maybe_shrink_isrs(self) -> None:
-        """Every half of replica.lag.time.max.ms."""
+        """Shrink ISRs; called every half of replica.lag.time.max.ms."""
         with self.lock:
             wait(self.core.maybe_shrink_isrs(now_ms()))
             self.tell()
 
     def maybe_propagate_isr_changes(self) -> None:
-        """Every 2.5 s: tell the controller of changed ISRs, once they have settled."""
+        """Notify the controller of changed ISRs, once they have settled; called every 2.5 s."""
         with self.lock:
             wait(self.core.maybe_propagate_isr_changes(now_ms()))
 
@@ -163,14 +163,14 @@ class HostedReplicas:
 
 
 class ConfiguredLogs(StoredLogs):
-    """Logs with their topics' configurations, which are read before a topic's first log is made."""
+    """Logs with their topics' configs, which are read before a topic's first log is created."""
 
     def __init__(self, replicas: HostedReplicas, logs: LogManager, release: Release) -> None:
         super().__init__(logs, release)
         self.replicas = replicas
 
     async def create(self, partition: tuple[str, int]) -> StoredLog:
-        """A partition's log, made if there is none. StorageError, ZooKeeperError."""
+        """A partition's log, created if there is none. StorageError, ZooKeeperError."""
         known = {one.topic for one in self.replicas.partitions}
         if not self.has(partition) and partition[0] not in known:
             self.replicas.configs.read(self.replicas.client(), partition[0])
@@ -180,5 +180,5 @@ class ConfiguredLogs(StoredLogs):
 
 
 def now_ms() -> int:
-    """Milliseconds since 1970."""
+    """The current time in milliseconds since 1970."""
     return int(time.time() * 1000)

@@ -1,8 +1,7 @@
-"""What producers, consumers and followers read from a broker's logs (fact sheet g.6, g.7, h.2).
+"""Appends to and reads from a broker's logs, for clients and followers (fact sheet g.6, g.7, h.2).
 
-The rules are the core's. Records are handed out as regions of files, unparsed. A request that has
-to wait, waits in its own thread on the replicas' condition: delayed produce and fetch without a
-purgatory.
+The core has the rules. Records are returned as regions of files, unparsed. A request that has to
+wait does so in its own thread on the replicas' condition; there is no purgatory.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Replies = dict[TopicPartition, FetchReply]
 
 
 class Serving:
-    """``min_isr`` gives min.insync.replicas of a topic."""
+    """Appends and reads. ``min_isr`` returns min.insync.replicas of a topic."""
 
     def __init__(self, replicas: HostedReplicas, min_isr: Callable[[str], int]) -> None:
         self.replicas = replicas
@@ -34,9 +33,9 @@ class Serving:
     def append(
         self, records: Mapping[TopicPartition, bytes], acks: int, wait_ms: int
     ) -> dict[TopicPartition, tuple[ProduceOutcome, str]]:
-        """Append to some partitions, and wait for their ISRs if the producer wants that.
+        """Append to some partitions, and wait for their ISRs with acks=all.
 
-        What came of each, and its error: that of the append, or of the wait.
+        Returns each partition's outcome and error, from the append or from the wait.
         """
         deadline = time.monotonic() + wait_ms / 1000
         found: dict[TopicPartition, tuple[ProduceOutcome, str]] = {}
@@ -87,8 +86,8 @@ class Serving:
         most: int,
         limits: Mapping[TopicPartition, int] | None = None,
     ) -> Replies:
-        """What there is for a consumer or a follower; whoever asks holds the replicas' lock, as
-        long as it makes use of the regions.
+        """Read records for a consumer or a follower. The caller holds the replicas' lock as long as
+        it uses the regions.
         """
         deadline = time.monotonic() + wait_ms / 1000
         follows, quota = replica != CONSUMER, self.replicas.quotas.leader
@@ -154,7 +153,7 @@ class Serving:
     def offsets_before(
         self, partition: TopicPartition, timestamp: int, most: int, consumer: bool
     ) -> tuple[str, list[int]]:
-        """Version 0 of ListOffsets: base offsets of segments up to a time, the latest first."""
+        """ListOffsets version 0: base offsets of segments up to a timestamp, the latest first."""
         with self.replicas.lock:
             leads = wait(self.core.list_offset(partition, EARLIEST, consumer))
             if leads.error != NONE:

@@ -1,7 +1,7 @@
-"""Sessions by ``zookeeper.connect``: a real ZooKeeper, or an embedded one in a process of its own.
+"""Opens sessions by ``zookeeper.connect``: to a real ZooKeeper, or to an embedded one's process.
 
-``127.0.0.1:2181`` is a real one; ``embedded@127.0.0.1:2181`` the other. Ports are used by several
-threads of a broker, so each is locked.
+``127.0.0.1:2181`` is a real one, ``embedded@127.0.0.1:2181`` an embedded one. Several threads of a
+broker use a port, so each port has a lock.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ EMBEDDED = "embedded@"
 
 
 def open_session(connect: str, timeout_ms: int, answer_ms: int = 10_000) -> Port:
-    """A new session. ConnectionLoss if nobody answers; ValueError for an address that is none."""
+    """Open a session. ConnectionLoss if no server answers; ValueError for an invalid address."""
     if connect.startswith(EMBEDDED):
         host, _, port = connect.removeprefix(EMBEDDED).rpartition(":")
         if not host or not port.isdecimal():

@@ -1,4 +1,4 @@
-"""Partition states as requests show them in logs, by release (fact sheet m)."""
+"""Formats partition states as Kafka logs them in requests, by release (fact sheet m)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 
 def ids(values: Iterable[int], by: str = ",") -> str:
-    """Ids as Kafka lists them."""
+    """Ids in the format of Kafka's lists."""
     return by.join(map(str, values))
 
 
 def short(state: LeaderIsrAndControllerEpoch) -> str:
-    """Leader, ISR and the two epochs; up to 0.11 requests show no more."""
+    """Leader, ISR and the two epochs; up to 0.11 requests log no more."""
     return (
         f"(Leader:{state.leader},ISR:{ids(state.isr)},LeaderEpoch:{state.leader_epoch},"
         f"ControllerEpoch:{state.controller_epoch})"
@@ -27,7 +27,7 @@ def short(state: LeaderIsrAndControllerEpoch) -> str:
 def sent_state_text(
     partition: TopicPartition, entry: LeaderAndIsrPartitionState, release: Release
 ) -> str:
-    """One partition of a LeaderAndIsr, as the controller shows it."""
+    """One partition of a LeaderAndIsr, as the controller logs it."""
     if not release.since("1.0"):
         return short(entry.state)
     return received_state_text(partition, entry, release)
@@ -36,7 +36,7 @@ def sent_state_text(
 def received_state_text(
     partition: TopicPartition, entry: LeaderAndIsrPartitionState, release: Release
 ) -> str:
-    """One partition of a LeaderAndIsr, as the broker shows it."""
+    """One partition of a LeaderAndIsr, as the broker logs it."""
     if not release.since("1.0"):
         return f"PartitionState({_fields(entry.state, entry.replicas, bracketed=True)})"
     new = "true" if entry.is_new else "false"
@@ -78,7 +78,7 @@ def _fields(
 
 
 def fetch_request_text(body: Fields, release: Release) -> str:
-    """A follower's Fetch as its builder shows it (``FetchRequest.Builder``)."""
+    """A follower's Fetch in its builder's format (``FetchRequest.Builder``)."""
     epochs, starts = release.since("2.1"), release.since("0.11")
     parts = []
     for topic in body.topics:
@@ -107,7 +107,7 @@ def fetch_request_text(body: Fields, release: Release) -> str:
 
 
 def epoch_question_texts(body: Fields, release: Release) -> list[str]:
-    """The partitions of an OffsetsForLeaderEpoch, each with what is asked of it."""
+    """The partitions of an OffsetsForLeaderEpoch, each with its question."""
     return [
         f"{topic.topic}-{one.partition} -> "
         + (

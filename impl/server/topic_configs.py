@@ -1,4 +1,4 @@
-"""Topic configurations from ``/config/topics``, kept up to date by notifications."""
+"""Caches topic configs from ``/config/topics``, kept up to date by notifications."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES_OF_KEPT = {
 
 
 class UncleanTopics(Mapping[str, bool]):
-    """Topics whose own configuration mentions unclean elections; read when it is asked for."""
+    """Whether a topic's own configs enable unclean leader election; read at each access."""
 
     def __init__(self, configs: TopicConfigs, client: Callable[[], ZnodeClient]) -> None:
         self.configs = configs
@@ -41,7 +41,7 @@ class UncleanTopics(Mapping[str, bool]):
 
 
 class TopicConfigs:
-    """Overrides by topic. ``trouble`` receives each znode that cannot be read."""
+    """Config overrides by topic. ``trouble`` receives each znode that cannot be read."""
 
     def __init__(self, trouble: Callable[[str], None], release: Release) -> None:
         self.trouble = trouble
@@ -51,14 +51,14 @@ class TopicConfigs:
         self._answered: dict[str, int] = {}
 
     def read_all(self, client: ZnodeClient) -> None:
-        """Every topic's, at the start of a session."""
+        """Read the configs of every topic, at the start of a session."""
         for topic in wait(client.names(f"{paths.CONFIG}/topics")):
             self.read(client, topic)
 
     def read(self, client: ZnodeClient, topic: str) -> None:
-        """One topic's; without a znode nothing is set.
+        """Read one topic's configs; without a znode there are none.
 
-        Of reads by several threads the one counts that was begun last: an earlier one may be older.
+        Of concurrent reads the one that began last counts, because an earlier one may be older.
         """
         turn = next(self._asked)
         node = wait(client.read(paths.config("topics", topic)))
@@ -77,7 +77,7 @@ class TopicConfigs:
                     self.trouble(f"{name} of topic {topic} has no effect here: {why}")
 
     def read_change(self, client: ZnodeClient, name: str) -> tuple[str, str] | None:
-        """A notice below ``/config/changes``: of which kind and which entity the news are."""
+        """Read a notification in ``/config/changes``; returns its entity's type and name."""
         path = f"{paths.CONFIG_CHANGES}/{name}"
         node = wait(client.read(path))
         if node is None:
@@ -97,7 +97,7 @@ class TopicConfigs:
         return int(text) if text.isdecimal() else default
 
     def log_config(self, topic: str, config: LogConfig) -> LogConfig:
-        """A log's configuration with the topic's own properties; what is wrong counts as unset."""
+        """A log config with the topic's own overrides; an invalid value counts as unset."""
         known = {
             name: value for name, value in self.overrides.get(topic, {}).items() if name in FIELDS
         }

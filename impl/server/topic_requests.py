@@ -1,7 +1,7 @@
-"""CreateTopics, CreatePartitions and DeleteTopics: the controller writes them to ZooKeeper (KIP-4).
+"""Writes the znodes of CreateTopics, CreatePartitions and DeleteTopics, on the controller (KIP-4).
 
-What the controller makes of the znodes is its own matter, and comes by its watches. Source:
-AdminManager (2.2 to 2.7), AdminZkClient.
+The controller then handles the znodes by its watches. Source: AdminManager (2.2 to 2.7),
+AdminZkClient.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Topic = TypeVar("Topic")
 
 
 class TopicToMake(NamedTuple):
-    """A topic, with numbers (None: the broker's) or the text of ``--replica-assignment``."""
+    """A topic to create: numbers (None: the default) or the text of ``--replica-assignment``."""
 
     name: str
     partitions: int | None
@@ -55,7 +55,7 @@ class TopicToMake(NamedTuple):
 
 
 class TopicToGrow(NamedTuple):
-    """How many partitions a topic is to have, with the replicas of all of them by hand."""
+    """The new number of partitions of a topic, and optionally the replicas of all of them."""
 
     name: str
     total: int
@@ -72,10 +72,10 @@ def _refuse_unknown(command: TopicCommand, topic: TopicToGrow, count: int) -> No
 
 
 class TopicRequests:
-    """``control`` gives the broker's event thread, whose session with ZooKeeper is used.
+    """Writes the znodes. ``control`` returns the broker's event thread, whose session is used.
 
-    An error and a message for each topic, none of which hinders another; None of who is not the
-    controller.
+    Each method returns an error and a message for each topic, independent of the other topics; None
+    if the broker is not the controller.
     """
 
     def __init__(self, control: Callable[[], ControllerEventThread]) -> None:

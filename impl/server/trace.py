@@ -1,9 +1,9 @@
 """The trace of one process, ``insync.trace/1``: one file per start, one line per event of its core.
 
-Each line is written with one ``write`` before another process can see its effect, so a process that
-is killed leaves every line whose effect was seen; at most its last line is cut. The
-lines of one process are in the order in which it did things. No line has a time: files of several
-processes are put together by zxid, epochs, offsets and the identity of requests.
+Each line is written with one ``write`` before another process can see its effect, so a killed
+process leaves every line whose effect was seen; at most its last line is truncated. The lines of
+one process are in order. No line has a time: the files of several processes are joined by zxid,
+epochs, offsets and request ids.
 
     {"format": "insync.trace/1", "partial": true, "run": "ID/broker1/2", "process": "broker",
      "node": 1, "start": 2, "cluster": ID, "version": "2.3", "settings": {...}}
@@ -63,7 +63,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 class TraceFile:
-    """The file of one start of a process; safe to be used by several threads."""
+    """The file of one start of a process; thread-safe."""
 
     def __init__(self, folder: Path, kind: str, node: int | str, head: Mapping[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ class TraceFile:
         )  # fmt: skip
 
     def line(self, step: str, args: Mapping[str, Any]) -> None:
-        """One line; after ``close`` nothing is written."""
+        """Write one line; after ``close`` nothing is written."""
         with self._lock:
             if not self._closed:
                 self._seq += 1
@@ -96,7 +96,7 @@ class TraceFile:
                              "args": args})  # fmt: skip
 
     def close(self) -> None:
-        """The process ends cleanly."""
+        """Write the end line: the process ends cleanly."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -108,7 +108,7 @@ class TraceFile:
 
 
 class BrokerTrace:
-    """Writes what the core of a broker reports, with who asked; an observer of its replicas."""
+    """Writes the events of a broker's replicas, each with the request that caused it."""
 
     def __init__(self, file: TraceFile) -> None:
         self.file = file
@@ -132,7 +132,7 @@ class BrokerTrace:
 
     @contextmanager
     def on_behalf_of(self, head: Mapping[str, Any]) -> Iterator[None]:
-        """What this thread does meanwhile answers a request."""
+        """Attribute this thread's events in the block to a request."""
         known = {"client": head.get("client_id", ""), "correlation": head.get("correlation", -1)}
         self._asker.known = known
         try:
@@ -141,7 +141,7 @@ class BrokerTrace:
             self._asker.known = {}
 
     def fetcher_request(self, event: ReplicaEvent, correlation: int) -> None:
-        """A request goes out."""
+        """Write that a fetcher's request is about to be sent."""
         args = {one.name: _plain(getattr(event, one.name)) for one in fields(event)}
         self.file.line(step_of(event), args | {"correlation": correlation})
 

@@ -1,4 +1,4 @@
-"""A controller's log lines, and its part of a trace: terms, reads and writes."""
+"""Writes a controller's log lines, and its part of a trace: controller epochs, reads and writes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ UNTRACED_EVENTS = ("LeaderAndIsrResponseReceived",)
 
 
 class TracedTerms(ControllerJournal):
-    """``controller`` is that of the session that the broker has now.
+    """Writes trace lines. ``controller`` is the controller of the broker's current session.
 
-    Each line has the newest transaction that the session had heard of (``zxid``): so it comes
-    after all that the controller can have read.
+    Each line has the newest ``zxid`` that the session had seen, so it is ordered after everything
+    that the controller can have read.
     """
 
     def __init__(self, trace: BrokerTrace) -> None:
@@ -41,41 +41,41 @@ class TracedTerms(ControllerJournal):
         await super().resigned()
 
     async def event_begun(self, name: str) -> None:
-        """An event is handled. Brokers answer every LeaderAndIsr: what a response changes, the
-        requests show that follow."""
+        """Write that an event began. LeaderAndIsr responses are left out: the requests that follow
+        show what they change."""
         if name not in UNTRACED_EVENTS:
             self._line("event_begun", {"event": name, "epoch": self._context.epoch})
         await super().event_begun(name)
 
     async def event_done(self, name: str, failed: bool = False) -> None:
-        """An event was handled."""
+        """Write that an event was handled."""
         if name not in UNTRACED_EVENTS:
             args = {"event": name, "epoch": self._context.epoch, "failed": failed}
             self._line("event_done", args)
         await super().event_done(name, failed)
 
     async def registrations_read(self, epochs: Mapping[int, int]) -> None:
-        """The registered brokers were read."""
+        """Write that the registered brokers were read."""
         found = {str(broker): epoch for broker, epoch in sorted(epochs.items())}
         args = {"epoch": self._context.epoch, "registrations": found}
         self._line("registrations_read", args)
         await super().registrations_read(epochs)
 
     async def shutdown_begun(self, broker: int) -> None:
-        """A ControlledShutdown is taken up."""
+        """Write that the controller begins to handle a ControlledShutdown."""
         args = {"epoch": self._context.epoch, "subject": broker}
         self._line("shutdown_begun", args)
         await super().shutdown_begun(broker)
 
     async def shut_down(self, broker: int, remaining: Sequence[TopicPartition]) -> None:
-        """A ControlledShutdown is answered."""
+        """Write that a ControlledShutdown was answered."""
         args = {"epoch": self._context.epoch, "subject": broker,
                 "remaining": [str(one) for one in remaining]}  # fmt: skip
         self._line("shutdown_answered", args)
         await super().shut_down(broker, remaining)
 
     async def sends_leader_and_isr(self, broker: int, request: LeaderAndIsr) -> None:
-        """A LeaderAndIsr request is handed to a broker's channel."""
+        """Write that a LeaderAndIsr request is queued on a broker's channel."""
         states = {str(one): entry.state for one, entry in request.partitions.items()}
         self._sends(broker, "LeaderAndIsr", states, new=[
             str(one) for one, entry in request.partitions.items() if entry.is_new
@@ -85,7 +85,7 @@ class TracedTerms(ControllerJournal):
     async def sends_metadata(
         self, brokers: Iterable[int], partitions: Mapping[TopicPartition, PartitionMetadata]
     ) -> None:
-        """UpdateMetadata is handed to the channels of some brokers."""
+        """Write that UpdateMetadata is queued on the channels of some brokers."""
         states = {str(one): metadata.state for one, metadata in partitions.items()}
         listed = [*brokers]
         for broker in listed:
@@ -94,7 +94,7 @@ class TracedTerms(ControllerJournal):
         await super().sends_metadata(listed, partitions)
 
     async def sends_stop_replica(self, broker: int, request: StopReplica) -> None:
-        """A StopReplica request is handed to a broker's channel."""
+        """Write that a StopReplica request is queued on a broker's channel."""
         stops = {str(one): stop.delete for one, stop in request.partitions.items()}
         self._sends(broker, "StopReplica", {}, stops=stops)
         await super().sends_stop_replica(broker, request)
@@ -132,7 +132,7 @@ class TracedTerms(ControllerJournal):
         state: LeaderIsrAndControllerEpoch | None = None,
         is_written: bool = True,
     ) -> None:
-        """A partition entered a state; with what was written, where it was elected."""
+        """Write that a partition entered a state; after an election also what was written."""
         if state is not None and is_written:
             self._trace_state_write(partition, state)
         await super().partition_moved(partition, before, after, replicas, state, is_written)
@@ -140,7 +140,7 @@ class TracedTerms(ControllerJournal):
     async def isr_removed(
         self, broker: int, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
     ) -> None:
-        """A replica was taken out of an ISR."""
+        """Write that a replica was removed from an ISR."""
         self._trace_state_write(partition, state)
         await super().isr_removed(broker, partition, state)
 

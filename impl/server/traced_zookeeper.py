@@ -12,18 +12,18 @@ from impl.zookeeper.znode import NO_SESSION
 
 
 class ZooKeeperTrace:
-    """Writes what the store has become, before anybody is answered."""
+    """Writes the store's transactions, before the client gets the response."""
 
     def __init__(self, folder: Path, head: Mapping[str, Any]) -> None:
         self.file = TraceFile(folder, "zookeeper", "zookeeper", head)
 
     def ended(self, zxid: int, session: int, gone: Iterable[str], closed: bool) -> None:
-        """A session is over, ``closed`` by its client, and its ephemeral znodes are gone."""
+        """Write that a session ended (``closed`` by its client), with its ephemeral znodes."""
         fields = {"zxid": zxid, "session": session, "gone": [*gone], "closed": closed}
         self.file.line("session_ended", fields)
 
     def transaction(self, store: ZooKeeper, head: Mapping[str, Any], result: Any) -> None:
-        """One write, or a multi of several."""
+        """Write one transaction: one write, or a multi."""
         ops = operations(head, result)
         if not ops:
             return
@@ -33,7 +33,7 @@ class ZooKeeperTrace:
 
 
 def operations(head: Mapping[str, Any], result: Any) -> list[tuple[str, str]]:
-    """Name and path of each operation that was asked for and done; none of what only reads."""
+    """Name and path of each write that was carried out; empty for reads."""
     op, args = head["op"], head.get("args", [])
     if op == "multi":
         return [

@@ -1,6 +1,6 @@
-"""Properties of Kafka's brokers that have no effect here; each is named at the start.
+"""Properties of Kafka's brokers that have no effect here; the broker logs each at startup.
 
-So a properties file of Kafka's own can be given as it is. Source: KafkaConfig, up to 2.7.
+So Kafka's own properties files can be used unchanged. Source: KafkaConfig, up to 2.7.
 """
 
 from __future__ import annotations

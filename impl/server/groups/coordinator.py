@@ -1,7 +1,7 @@
-"""The groups of the partitions of ``__consumer_offsets`` that this broker leads.
+"""Coordinates the groups of the partitions of ``__consumer_offsets`` that this broker leads.
 
-A partition's groups are read when somebody first asks for one of them in a leadership, and
-forgotten when that ends. Source: GroupCoordinator, GroupMetadataManager (0.10.0 to 2.8).
+A partition's groups are loaded at the first request for one of them in a leadership, and unloaded
+when the leadership ends. Source: GroupCoordinator, GroupMetadataManager (0.10.0 to 2.8).
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ class GroupCoordinator:
         self._stopped = threading.Event()
 
     def start(self) -> None:
-        """End sessions and rounds in time, until ``stop``."""
+        """Run the timers of sessions and rebalances until ``stop``."""
         threading.Thread(target=self._tick, name="group-coordinator", daemon=True).start()
 
     def stop(self) -> None:
-        """Let everybody go who waits."""
+        """Release every waiting thread."""
         self._stopped.set()
         with self.lock:
             for number in [*self._led]:
@@ -89,7 +89,7 @@ class GroupCoordinator:
         return (java_hash(group) & 0x7FFFFFFF) % count
 
     def error_of(self, group: str, may_be_empty: bool = False) -> str:
-        """Why nothing can be asked of a group here; its partition is read if that is due."""
+        """The error of a request for a group, or NONE; loads the group's partition if necessary."""
         if not group and not may_be_empty:
             return "INVALID_GROUP_ID"
         if self._stopped.is_set():
@@ -169,7 +169,7 @@ class GroupCoordinator:
                 return
 
     def group(self, name: str) -> Group | None:
-        """A group of this broker, None if there is none; whoever asks holds ``lock``."""
+        """A group of this broker, or None; the caller holds ``lock``."""
         return self._groups.get(self.partition_of(name), {}).get(name)
 
     def _get_or_create(self, name: str) -> Group:
@@ -178,7 +178,7 @@ class GroupCoordinator:
         return groups.setdefault(name, Group(name, self.delay_s))
 
     def groups(self) -> list[Group]:
-        """All groups of this broker; whoever asks holds ``lock``."""
+        """All groups of this broker; the caller holds ``lock``."""
         with self.replicas.lock:
             known = self.replicas.metadata.partitions_of(OFFSETS_TOPIC)
         for partition in known:
@@ -190,7 +190,7 @@ class GroupCoordinator:
     def join(
         self, name: str, member_id: str, who: JoiningMember, ask_for_id: bool
     ) -> Future[JoinResponse] | JoinResponse:
-        """JoinGroup: the answer, or what it comes by."""
+        """JoinGroup: the response, or a future of it."""
         error = self.error_of(name)
         if error != NONE:
             return JoinResponse(error, member_id)
@@ -215,7 +215,7 @@ class GroupCoordinator:
         self, name: str, member_id: str, instance_id: str | None, generation: int,
         assignment: Mapping[str, bytes],
     ) -> Future[SyncResponse] | SyncResponse:  # fmt: skip
-        """SyncGroup: what a member is to read; the leader says it for everybody."""
+        """SyncGroup: the member's assignment; the group leader sends it for all members."""
         error = self.error_of(name)
         if error != NONE:
             return SyncResponse(error)
@@ -251,7 +251,7 @@ class GroupCoordinator:
     def heartbeat(
         self, name: str, member_id: str, instance_id: str | None, generation: int
     ) -> str:  # fmt: skip
-        """A sign of life; REBALANCE_IN_PROGRESS says that the member has to join again."""
+        """Heartbeat; REBALANCE_IN_PROGRESS means that the member has to rejoin."""
         error = self.error_of(name)
         if error != NONE:
             return error
@@ -266,7 +266,7 @@ class GroupCoordinator:
             return NONE if group.state is GroupState.STABLE else "REBALANCE_IN_PROGRESS"
 
     def leave(self, name: str, members: Iterable[tuple[str, str | None]]) -> tuple[str, list[str]]:
-        """LeaveGroup: the error of the whole, and of each member (by id, or by instance id)."""
+        """LeaveGroup: the error of the request, and of each member (by id or instance id)."""
         error = self.error_of(name)
         if error != NONE:
             return error, []
@@ -299,7 +299,7 @@ class GroupCoordinator:
         self, name: str, member_id: str, instance_id: str | None, generation: int,
         offsets: Mapping[TopicPartition, CommittedOffset],
     ) -> str:  # fmt: skip
-        """OffsetCommit: written and replicated before it is answered."""
+        """OffsetCommit: written and replicated before the response."""
         error = self.error_of(name, may_be_empty=True)
         if error != NONE:
             return error
@@ -344,7 +344,7 @@ class GroupCoordinator:
         return error
 
     def committed(self, name: str) -> tuple[str, dict[TopicPartition, CommittedOffset]]:
-        """OffsetFetch: all that a group has committed."""
+        """OffsetFetch: all offsets that a group has committed."""
         error = self.error_of(name, may_be_empty=True)
         if error != NONE:
             return error, {}
@@ -354,8 +354,8 @@ class GroupCoordinator:
             return NONE, {one: committed for one, (_, committed) in found.items()}
 
     def forget(self, gone: Collection[TopicPartition]) -> None:
-        """Partitions whose topic is deleted have no offsets any more (KAFKA-2000), and a group has
-        ended that has neither members nor offsets then."""
+        """Remove the offsets of partitions whose topic is deleted (KAFKA-2000), and each group that
+        then has neither members nor offsets."""
         removed: list[tuple[str, list[bytes]]] = []
         with self.lock:
             for group in self.groups():
@@ -374,7 +374,7 @@ class GroupCoordinator:
     # Administration
 
     def delete(self, name: str) -> str:
-        """DeleteGroups: an empty group, with its offsets."""
+        """DeleteGroups: delete an empty group and its offsets."""
         error = self.error_of(name, may_be_empty=True)
         if error != NONE:
             return error

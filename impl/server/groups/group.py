@@ -1,9 +1,9 @@
 """One group: its members, its generation, and its rebalances.
 
-Nothing here waits or looks at a clock: ``now`` (seconds) comes with each call, and who has to wait
-is given a future, which is set when the group goes on. Source: GroupMetadata, GroupCoordinator,
-DelayedJoin, InitialDelayedJoin (2.3); KIP-134 (the delay before the first round), KIP-394 (members
-get their id before they join), KIP-345 (static members).
+Nothing here waits or reads a clock: each call gets ``now`` (seconds), and a request that has to
+wait gets a future, which is completed later. Source: GroupMetadata, GroupCoordinator, DelayedJoin,
+InitialDelayedJoin (2.3); KIP-134 (the delay before the first round), KIP-394 (members get their id
+before they join), KIP-345 (static members).
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ NO_GENERATION = -1
 
 
 class GroupState(Enum):
-    """A group's state by the name that tools show; up to 1.0 CompletingRebalance is
-    AwaitingSync.
+    """A group's state, by the name that tools show; up to 1.0 CompletingRebalance is AwaitingSync.
     """
 
     EMPTY = "Empty"
@@ -39,7 +38,7 @@ class GroupState(Enum):
 
 @dataclass(frozen=True)
 class JoinResponse:
-    """The answer to JoinGroup; only the leader gets the members, with their metadata."""
+    """The response to JoinGroup; only the leader gets the members, with their metadata."""
 
     error: str
     member_id: str = ""
@@ -51,7 +50,7 @@ class JoinResponse:
 
 @dataclass(frozen=True)
 class SyncResponse:
-    """The answer to SyncGroup: what the member is to read."""
+    """The response to SyncGroup: the member's assignment."""
 
     error: str
     assignment: bytes = b""
@@ -59,7 +58,7 @@ class SyncResponse:
 
 @dataclass(frozen=True)
 class JoiningMember:
-    """A JoinGroup request: ``protocols`` are the assignors that the member knows, the best
+    """A JoinGroup request: ``protocols`` are the assignors that the member supports, the preferred
     first.
     """
 
@@ -74,7 +73,7 @@ class JoiningMember:
 
 @dataclass
 class GroupMember:
-    """A member. ``joining`` and ``syncing``: it waits for an answer."""
+    """A member. ``joining`` and ``syncing`` are its pending requests."""
 
     member_id: str
     who: JoiningMember
@@ -85,7 +84,7 @@ class GroupMember:
     syncing: Future[SyncResponse] | None = None
 
     def note_heartbeat(self, now: float) -> None:
-        """A sign of life."""
+        """Restart the member's session timeout."""
         self.expires = now + self.who.session_ms / 1000
 
     def answer_join(self, answer: JoinResponse) -> None:
@@ -103,9 +102,9 @@ class GroupMember:
 
 @dataclass
 class RebalanceRound:
-    """Members join again until all have, or until ``deadline``.
+    """A rebalance in progress: members rejoin until all have joined, or until ``deadline``.
 
-    The first one of an empty group waits its whole time, and longer while others come (KIP-134).
+    An empty group's first one waits for its delay, and longer while members join (KIP-134).
     """
 
     deadline: float
@@ -137,7 +136,7 @@ class Group:
     # Who may do what
 
     def accepts(self, who: JoiningMember) -> bool:
-        """Whether the protocol type fits, and some assignor is known to all members."""
+        """Whether the protocol type matches, and all members support a common assignor."""
         if not who.protocol_type or not who.protocols:
             return False
         if self.state in (GroupState.EMPTY, GroupState.DEAD) or not self.members:
@@ -149,11 +148,11 @@ class Group:
         return set.intersection(*known) if known else set()
 
     def is_fenced(self, member_id: str, instance_id: str | None) -> bool:
-        """Another process has the member's place (KIP-345)."""
+        """Whether another process has taken the static member's place (KIP-345)."""
         return instance_id in self.static and self.static[instance_id] != member_id
 
     def error_of(self, member_id: str, instance_id: str | None, generation: int) -> str:
-        """Why somebody has no say in this generation."""
+        """The error of a request in this generation, or NONE."""
         if self.state is GroupState.DEAD:
             return "COORDINATOR_NOT_AVAILABLE"
         if self.is_fenced(member_id, instance_id):
@@ -167,7 +166,7 @@ class Group:
     def join_unknown(
         self, who: JoiningMember, ask_for_id: bool, now: float
     ) -> Future[JoinResponse]:
-        """Somebody without a member id; ``ask_for_id``: it is given one, and has to join again."""
+        """Join without a member id; ``ask_for_id``: the member gets an id and has to join again."""
         if self.state is GroupState.DEAD:
             return _answered(JoinResponse("COORDINATOR_NOT_AVAILABLE"))
         if not self.accepts(who):
@@ -181,7 +180,7 @@ class Group:
         return self._add(new_id, who, now)
 
     def join(self, member_id: str, who: JoiningMember, now: float) -> Future[JoinResponse]:
-        """A member joins (again)."""
+        """Join, or rejoin."""
         if self.state is GroupState.DEAD:
             return _answered(JoinResponse("COORDINATOR_NOT_AVAILABLE", member_id))
         if not self.accepts(who):
@@ -253,7 +252,7 @@ class Group:
     # Rounds
 
     def prepare_round(self, now: float) -> None:
-        """Everybody has to join again, unless that is under way."""
+        """Begin a rebalance, unless one is in progress: every member has to rejoin."""
         if self.state in (GroupState.PREPARING, GroupState.DEAD):
             return
         if self.state is GroupState.COMPLETING:
@@ -272,7 +271,7 @@ class Group:
         return max((one.who.rebalance_ms for one in self.members.values()), default=0) / 1000
 
     def maybe_complete_round(self, now: float) -> None:
-        """End the round if everybody is there, or its time is up."""
+        """Complete the rebalance if every member has joined, or its time is up."""
         if self.state is not GroupState.PREPARING or self.round is None:
             return
         late = now >= self.round.deadline
@@ -335,7 +334,7 @@ class Group:
     # Assignments
 
     def assign(self, assignment: Mapping[str, bytes], now: float) -> None:
-        """The assignment of the leader is stored, and each member is sent its part."""
+        """Store the group leader's assignment, and send each member its part."""
         for member in self.members.values():
             member.assignment = assignment.get(member.member_id, b"")
             member.note_heartbeat(now)
@@ -354,13 +353,13 @@ class Group:
             self.leader = next(iter(self.members), None)
 
     def remove(self, member_id: str, now: float) -> None:
-        """A member has left, or its session has ended: the others share what it read."""
+        """Remove a member that left or whose session expired, and begin a rebalance."""
         self._forget(self.members[member_id])
         self.prepare_round(now)
         self.maybe_complete_round(now)
 
     def expire(self, now: float) -> None:
-        """End sessions whose time is up, and the round if that was all it waited for."""
+        """Remove members whose session timed out, and complete the rebalance if possible."""
         for member_id in [one for one, until in self.pending.items() if now > until]:
             del self.pending[member_id]
         for member in [*self.members.values()]:
@@ -370,7 +369,7 @@ class Group:
         self.maybe_complete_round(now)
 
     def die(self) -> None:
-        """Somebody else coordinates the group from now on, or it is deleted."""
+        """Mark the group dead: another broker coordinates it, or it is deleted."""
         self.state = GroupState.DEAD
         for member in self.members.values():
             member.answer_join(JoinResponse("NOT_COORDINATOR", member.member_id))
@@ -379,7 +378,7 @@ class Group:
     # What outlasts the coordinator
 
     def stored(self, assignment: Mapping[str, bytes], now_ms: int) -> StoredGroup:
-        """The generation as it is written."""
+        """The generation as a record to be written."""
         protocol = self.protocol or ""
         return StoredGroup(
             self.protocol_type, self.generation, self.protocol, self.leader, now_ms,
@@ -394,7 +393,7 @@ class Group:
         )  # fmt: skip
 
     def load(self, stored: StoredGroup, now: float) -> None:
-        """Go on with a generation that was read; every member's session begins anew."""
+        """Load a stored generation; every member's session timeout starts again."""
         self.generation, self.protocol_type = stored.generation, stored.protocol_type
         self.protocol, self.leader = stored.protocol, stored.leader
         for one in stored.members:

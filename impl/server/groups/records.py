@@ -1,8 +1,8 @@
 """Records of ``__consumer_offsets``: keys and values, in the versions of each release.
 
-A key says by its version what the record is: 0 and 1 an offset that a group committed, 2 a group's
-members. A value of None takes it back. Source: GroupMetadataManager (schemas; versions of values by
-inter.broker.protocol.version), 0.10.0 to 2.8.
+The version of a key is the type of its record: 0 and 1 for an offset that a group committed, 2 for
+a group's members. A value of None is a tombstone. Source: GroupMetadataManager (schemas; versions
+of values by inter.broker.protocol.version), 0.10.0 to 2.8.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DAY_MS = 86_400_000
 
 
 class CommittedOffset(NamedTuple):
-    """How far a group has read; ``leader_epoch`` -1 where nobody said."""
+    """A committed offset of a group; ``leader_epoch`` is -1 if the commit had none."""
 
     offset: int
     leader_epoch: int = -1
@@ -29,7 +29,7 @@ class CommittedOffset(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredMember:
-    """A member as it is stored; times in ms."""
+    """A stored member; times in ms."""
 
     member_id: str
     instance_id: str | None
@@ -43,7 +43,7 @@ class StoredMember:
 
 @dataclass(frozen=True)
 class StoredGroup:
-    """A generation of a group, with who reads what in it."""
+    """A stored generation of a group, with its assignment."""
 
     protocol_type: str
     generation: int
@@ -54,11 +54,11 @@ class StoredGroup:
 
 
 class UnknownRecord(ValueError):
-    """A key or a value of a version that is not known, or cut."""
+    """A key or a value is truncated, or of an unknown version."""
 
 
 def offset_key(group: str, partition: TopicPartition) -> bytes:
-    """The key of an offset that a group committed."""
+    """The key of a committed offset."""
     return (
         struct.pack(">h", OFFSET_KEY)
         + _text(group)
@@ -73,7 +73,7 @@ def group_key(group: str) -> bytes:
 
 
 def offset_value(committed: CommittedOffset, protocol: Release) -> bytes:
-    """An offset, as a broker of that inter-broker protocol writes it: version 1, 3 since 2.1."""
+    """The value of an offset by inter-broker protocol: version 1, or 3 since 2.1."""
     offset, epoch, metadata, at = committed
     if protocol.since("2.1"):
         return struct.pack(">hqi", 3, offset, epoch) + _text(metadata) + struct.pack(">q", at)
@@ -81,7 +81,7 @@ def offset_value(committed: CommittedOffset, protocol: Release) -> bytes:
 
 
 def group_value(group: StoredGroup, protocol: Release) -> bytes:
-    """A group: version 0, 1 since 0.10.1, 2 since 2.1, 3 since 2.3."""
+    """The value of a group: version 0, 1 since 0.10.1, 2 since 2.1, 3 since 2.3."""
     version = sum(protocol.since(one) for one in ("0.10.1", "2.1", "2.3"))
     parts = [
         struct.pack(">h", version), _text(group.protocol_type), struct.pack(">i", group.generation),
@@ -103,7 +103,7 @@ def group_value(group: StoredGroup, protocol: Release) -> bytes:
 
 
 def read_key(data: bytes) -> tuple[str, TopicPartition | None]:
-    """A group, and the partition if the record is of an offset. UnknownRecord."""
+    """The group, and the partition if the key is of an offset. UnknownRecord."""
     read = _Reader(data)
     version = read.number("h")
     if version in (0, OFFSET_KEY):
@@ -114,7 +114,7 @@ def read_key(data: bytes) -> tuple[str, TopicPartition | None]:
 
 
 def read_offset(data: bytes) -> CommittedOffset:
-    """An offset, in any version. UnknownRecord."""
+    """Decode the value of an offset, in any version. UnknownRecord."""
     read = _Reader(data)
     version = read.number("h")
     if not 0 <= version <= 3:
@@ -126,7 +126,7 @@ def read_offset(data: bytes) -> CommittedOffset:
 
 
 def read_group(data: bytes) -> StoredGroup:
-    """A group, in any version. UnknownRecord."""
+    """Decode the value of a group, in any version. UnknownRecord."""
     read = _Reader(data)
     version = read.number("h")
     if not 0 <= version <= 3:
