@@ -1,9 +1,9 @@
 """A broker of one partition: the core's replica manager, one critical section per step.
 
-Between two critical sections of one handler other handlers may run: a fetch is noted without a
+Other handlers may run between two critical sections of a handler: a fetch is recorded without a
 lock (``updateFollowerFetchState``), the ISR grows under the write lock (``maybeExpandIsr``), the
-high watermark moves under the read lock (``maybeIncrementLeaderHW``). Here a handler stands still
-after the first, and the others are steps. No time goes by but where a step says so.
+high watermark moves under the read lock (``maybeIncrementLeaderHW``). Here a handler is suspended
+after the first, and the others are steps. Time passes only in steps that say so.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ MOST_BYTES = 1
 
 
 class SteppedPartition(SteppedIsr[RecordLog]):
-    """A replica whose ISR grows, and whose high watermark moves, in steps of their own.
+    """A replica whose ISR expansion and high watermark advance are steps of their own.
 
-    Who was caught up at the beginning of time lags by ``LONG_MS``.
+    A replica that was last caught up at time 0 lags by ``LONG_MS``.
     """
 
     async def shrink_now(self, replica: int) -> None:
-        """An ISR check at a time when this one alone is out of sync."""
+        """Check the ISR at a time when only this replica is out of sync."""
         for one, known in self.remotes.items():
             known.last_caught_up = LONG_MS if one != replica else 0
         try:
@@ -63,8 +63,8 @@ class SteppedPartition(SteppedIsr[RecordLog]):
 class PartitionBroker(Host):
     """A broker that hosts the partition from its start, and knows ``everybody`` as live.
 
-    From 2.7 on it is one with an older inter.broker.protocol.version: it writes ISRs itself, and
-    asks for the ends of leader epochs.
+    From 2.7 on its inter.broker.protocol.version is 2.6: it writes ISRs to ZooKeeper itself, and
+    sends OffsetForLeaderEpoch.
     """
 
     min_isr = MIN_ISR
@@ -80,12 +80,12 @@ class PartitionBroker(Host):
     # Life
 
     def start(self) -> None:
-        """Come up: the log is loaded, and the high watermark is the checkpointed one."""
+        """Start: the log is loaded, and the high watermark is the checkpointed one."""
         super().start()
         self._has_partition(self.checkpoint.read_bounded(self.log.log_end))
 
     def lose_memory(self) -> None:
-        """No role, no epochs, no high watermark."""
+        """Lose role, epochs and high watermark."""
         super().lose_memory()
         self._has_partition(0)
 
@@ -105,7 +105,7 @@ class PartitionBroker(Host):
 
     @property
     def log(self) -> RecordLog:
-        """Its log, of which the disk keeps all but the high watermark."""
+        """Its log; everything in it but the high watermark is on the disk."""
         return self.partition.log
 
     @property
@@ -115,27 +115,27 @@ class PartitionBroker(Host):
 
     @property
     def does(self) -> str:
-        """What it does; "none" until the first LeaderAndIsr is applied."""
+        """Its role: "leader", "follower", or "none" until the first LeaderAndIsr is applied."""
         if self.partition.leads:
             return "leader"
         return "none" if self.partition.leader is None else "follower"
 
     @property
     def locked(self) -> bool:
-        """``leaderIsrUpdateLock`` is held: an ISR write waits for its answer, and all else for it.
+        """Whether ``leaderIsrUpdateLock`` is held: an ISR write waits for ZooKeeper's response.
 
-        Appends, fetches, epoch questions and the high watermark read under it; makeLeader and
-        makeFollower write under it.
+        Appends, fetches, epoch requests and the high watermark take the read lock; makeLeader and
+        makeFollower take the write lock.
         """
         return self.partition.writes_isr
 
     def under_way(self, leader: int) -> Exchange | None:
-        """What is on the connection to a leader, None where that is idle."""
+        """The exchange on the connection to a leader, None if the connection is idle."""
         connection = self.connections.get(leader)
         return None if connection is None else connection.exchange
 
     def has_failed(self, leader: int) -> bool:
-        """Its fetcher from a leader was fenced, and waits for a LeaderAndIsr."""
+        """Whether its fetcher from a leader was fenced, and waits for a LeaderAndIsr."""
         connection = self.connections.get(leader)
         return connection is not None and FIRST in connection.rounds.failed
 
@@ -152,9 +152,9 @@ class PartitionBroker(Host):
     # LeaderAndIsr
 
     def waits_for_isr_lock(self, request: LeaderAndIsr, broker_epoch: int) -> bool:
-        """The request would change the partition, whose lock an ISR write holds (to 2.6).
+        """Whether the request would change the partition, locked by an ISR write (to 2.6).
 
-        Epochs are checked before the lock is asked for, so a refusal does not wait.
+        Epochs are checked before the lock is taken, so a refusal does not wait.
         """
         order, release = request.partitions[FIRST], self.release
         errors = (
@@ -169,14 +169,14 @@ class PartitionBroker(Host):
         return self.locked and known and all(error == NONE for error in errors)
 
     def handle_request(self, request: LeaderAndIsr, broker_epoch: int) -> Answered:
-        """Carry out a LeaderAndIsr, or refuse it."""
+        """Apply a LeaderAndIsr, or refuse it."""
         return wait(self.replicas.handle(request, broker_epoch, 0))
 
     # Fetches
 
     def ask(self, leader: int) -> None:
-        """A round of its fetcher begins: its question is on the way, and says up to 2.0 nothing of
-        the leader epoch that it is asked in."""
+        """Begin a round of its fetcher. Up to 2.0 its request does not name the current leader
+        epoch."""
         connection = self.connections[leader]
         connection.ask()
         assert connection.exchange is not None, "a follower asks"
@@ -184,8 +184,8 @@ class PartitionBroker(Host):
         connection.exchange = replace(connection.exchange, asked_in=asked_in)
 
     def answer(self, follower: int, asked: Exchange, in_session: bool = False) -> Exchange:
-        """A leader's answer; where the follower is, is noted. ``in_session``: read from its cache
-        of fetch sessions."""
+        """Answer a follower as the leader, and record its position. ``in_session``: the request is
+        read from the cache of fetch sessions."""
         questions = as_kept(asked.questions, self.release) if in_session else asked.questions
         read = replace(asked, questions=questions)
         replies = answer(self.replicas, follower, read, 0, MOST_BYTES).replies
@@ -194,7 +194,7 @@ class PartitionBroker(Host):
     # Clients
 
     def append(self, record: int, acks: int) -> str:
-        """A producer's record; the error, if there is one. What else it hears is of its record."""
+        """Append a producer's record; returns the error, if any, and checks the other results."""
         said, its = wait(self.replicas.append(FIRST, (record,), acks, self.min_isr, 0)), self.log
         if said.error == NONE:
             heard = said.first_offset, said.end_offset, said.leader_epoch
@@ -206,13 +206,13 @@ class PartitionBroker(Host):
         return said.error
 
     def acknowledges(self, offset: int) -> bool:
-        """A producer with acks=all is answered that its record is written (``DelayedProduce``)."""
+        """Whether a producer with acks=all gets its response (``DelayedProduce``)."""
         partition: Any = self.partition
         awaited = DelayedProduce(partition, offset + 1, partition.generation, self.min_isr)
         return awaited.outcome(self.replicas, expired=False) == NONE
 
     def read(self, offset: int) -> Record | None:
-        """What a consumer is given at an offset, None if there is nothing for it."""
+        """The record that a consumer gets at an offset, None if it gets none."""
         question = {FIRST: FetchQuestion(None, offset, None)}
         batch = wait(self.replicas.read(CONSUMER, question, MOST_BYTES))[FIRST].batch
         return batch[0] if batch else None
@@ -220,15 +220,15 @@ class PartitionBroker(Host):
     # The ISR
 
     def is_laggard(self, replica: int) -> bool:
-        """A look late enough finds it lagging."""
+        """Whether an ISR check that is late enough finds it lagging."""
         return replica in self.partition.lagging(LONG_MS)
 
     def may_join(self, replica: int) -> bool:
-        """A handler of its last fetch would take it into the ISR."""
+        """Whether a handler of its last fetch would add it to the ISR."""
         known = self.partition.remotes.get(replica)
         return known is not None and self.partition.may_join(replica, known.end)
 
     @property
     def may_advance(self) -> bool:
-        """The high watermark may be raised."""
+        """Whether the high watermark may advance."""
         return self.partition.next_high_watermark(LONG_MS) > self.partition.hw

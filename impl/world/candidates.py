@@ -1,7 +1,6 @@
 """Candidates and conditions that the steps of one partition's world share.
 
-The arguments that are given are worth asking about, and sorted; one that is left out is refused by
-the first condition of whatever step it is for.
+The candidates are sorted. A step's first condition refuses any arguments that are not among them.
 """
 
 from __future__ import annotations
@@ -11,22 +10,22 @@ from impl.world.cluster import PartitionCluster
 
 
 def each_controller(world: PartitionCluster) -> Arguments:
-    """(broker,) for whoever believes that it is the controller."""
+    """(broker,) for each broker that believes that it is the controller."""
     return [(one,) for one, its in world.controllers.items() if its.belief is not None]
 
 
 def each_candidate(world: PartitionCluster) -> Arguments:
-    """(broker,) for whoever is about to be one."""
+    """(broker,) for each broker whose registration as controller is under way."""
     return [(one,) for one, its in world.controllers.items() if its.candidacy is not None]
 
 
 def each_controller_and_broker(world: PartitionCluster) -> Arguments:
-    """(controller, broker), itself included."""
+    """(controller, broker); the broker may be the controller itself."""
     return [(one, two) for (one,) in each_controller(world) for two in world.brokers]
 
 
 def each_leader(world: PartitionCluster) -> Arguments:
-    """(broker,) for whoever believes that it leads."""
+    """(broker,) for each broker that believes that it leads."""
     return [(one,) for one, host in world.hosts.items() if host.partition.leads]
 
 
@@ -52,7 +51,7 @@ def each_connection(world: PartitionCluster) -> Arguments:
 
 
 def each_question(world: PartitionCluster) -> Arguments:
-    """(leader, follower) of every connection on which an answer is awaited."""
+    """(leader, follower) of every connection on which a request waits for its response."""
     return sorted(
         (to, one)
         for one, to in each_connection(world)

@@ -1,6 +1,6 @@
 """Steps of clients: producers that ask for acks=0, 1 or all, and consumers that read.
 
-What a client hears changes nothing; it must be what the log and the high watermark say.
+A client's response changes no state; it must agree with the log and the high watermark.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def leader_appends(world: PartitionCluster, broker: int) -> None:
 
 
 def leader_appends_acks_all(world: PartitionCluster, broker: int) -> None:
-    """Likewise with acks=all."""
+    """The same with acks=all."""
     _append(world, broker, ALL)
 
 
@@ -67,7 +67,7 @@ def _acknowledges_unmet(world: PartitionCluster, broker: int, offset: int) -> st
 
 
 def leader_acknowledges(world: PartitionCluster, broker: int, offset: int) -> None:
-    """acks=1: the producer hears that the leader has its record."""
+    """acks=1: the producer learns that the leader has its record."""
 
 
 def _replicated_unmet(world: PartitionCluster, broker: int, offset: int) -> str | None:
@@ -78,7 +78,7 @@ def _replicated_unmet(world: PartitionCluster, broker: int, offset: int) -> str 
 
 
 def leader_acknowledges_acks_all(world: PartitionCluster, broker: int, offset: int) -> None:
-    """acks=all: the producer hears that every ISR member has its record."""
+    """acks=all: the producer learns that every ISR member has its record."""
     heard = world.hosts[broker].acknowledges(offset)
     assert heard, "a producer hears of a record below the high watermark"
 
@@ -91,7 +91,7 @@ def _reads_unmet(world: PartitionCluster, broker: int, offset: int) -> str | Non
 
 
 def consumer_reads(world: PartitionCluster, broker: int, offset: int) -> None:
-    """A consumer is given the record at an offset."""
+    """A consumer gets the record at an offset."""
     server = world.hosts[broker]
     given, there = server.read(offset), server.log.log.records[offset]
     assert given == there, f"a consumer is given {given}, and not {there}"

@@ -1,4 +1,4 @@
-"""One partition on all brokers, before it was ever led: ZooKeeper, brokers and requests."""
+"""One partition on all brokers, before its first leader: ZooKeeper, brokers and requests."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ STATE = paths.state(*FIRST)
 class PartitionCluster(HostedWorld[PartitionController, PartitionBroker]):
     """Brokers 1..N with one partition, assigned to all of them in that order.
 
-    Any replica that may be elected can be. ``on_request_sent`` is called with the controller, the
-    target and the request. ``version`` is the release. ``assumes`` is what the caller assumes of
-    disks that fail; nothing here asks for it. ValueError for an impossible number of brokers.
+    An election may choose any eligible replica. ``on_request_sent`` is called with the controller,
+    the target and the request. ``version`` is the release. ``assumes`` is the caller's assumption
+    about failed disks; this class does not use it. ValueError for an impossible number of brokers.
     """
 
     assumes = ""
@@ -77,7 +77,7 @@ class PartitionCluster(HostedWorld[PartitionController, PartitionBroker]):
 
     @property
     def controller_session(self) -> int | None:
-        """The session that owns /controller, None if nobody is registered."""
+        """The session that owns /controller, None without this znode."""
         node = self.zookeeper.nodes.get(paths.CONTROLLER)
         return None if node is None else node.owner
 
@@ -95,7 +95,7 @@ class PartitionCluster(HostedWorld[PartitionController, PartitionBroker]):
     # What is under way
 
     def in_flight(self, target: int, leader_epoch: int, controller: int) -> LeaderAndIsr | None:
-        """The LeaderAndIsr of these epochs to a broker, None if there is none; at most one is."""
+        """The LeaderAndIsr of these epochs to a broker, or None; there is at most one."""
         for sent in self.connections.get((controller, target), ()):
             if sent.epoch == leader_epoch:
                 assert isinstance(sent.request, LeaderAndIsr), "no other is sent"
@@ -103,7 +103,7 @@ class PartitionCluster(HostedWorld[PartitionController, PartitionBroker]):
         return None
 
     def send(self, target: int, request: LeaderAndIsr) -> None:
-        """Put a LeaderAndIsr in flight; none of these epochs may be there."""
+        """Put a LeaderAndIsr in flight; none of the same epochs may be in flight."""
         epoch = request.partitions[FIRST].state.leader_epoch
         at = (request.controller_epoch, target)
         known = self.in_flight(target, epoch, request.controller_epoch)

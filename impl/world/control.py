@@ -1,5 +1,4 @@
-"""Steps of the controllers: becoming controller, reading, deciding, writing, informing; and of the
-LeaderAndIsr requests that they have in flight."""
+"""Steps of controllers (registration, reads, elections, writes) and of LeaderAndIsr requests."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ def _reads_epoch_unmet(world: PartitionCluster, broker: int) -> str | None:
 
 
 def controller_reads_epoch(world: PartitionCluster, broker: int) -> None:
-    """The first half of a registration: which epoch, at which version?"""
+    """The first half of a registration: read the controller epoch and its version."""
     world.controllers[broker].read_epoch()
 
 
@@ -70,7 +69,7 @@ def controller_learns_outcome(world: PartitionCluster, broker: int) -> None:
 
 
 def controller_reply_to_registration_is_lost(world: PartitionCluster, broker: int) -> None:
-    """The connection broke after ZooKeeper had executed the multi."""
+    """The connection breaks after ZooKeeper executed the multi."""
     world.controllers[broker].lose_reply()
 
 
@@ -81,7 +80,7 @@ def _checks_outcome_unmet(world: PartitionCluster, broker: int) -> str | None:
 
 
 def controller_checks_outcome(world: PartitionCluster, broker: int) -> None:
-    """KAFKA-6082: after a lost reply, look who is registered, in which epoch."""
+    """KAFKA-6082: after a lost reply, read which broker is registered, in which epoch."""
     world.controllers[broker].check_registration()
 
 
@@ -94,7 +93,7 @@ def _resigns_unmet(world: PartitionCluster, broker: int) -> str | None:
 
 
 def controller_resigns(world: PartitionCluster, broker: int) -> None:
-    """The broker notices that /controller is not its own any more."""
+    """The broker notices that /controller is no longer its own."""
     world.controllers[broker].abort_event()
 
 
@@ -105,7 +104,7 @@ def _reads_partition_unmet(world: PartitionCluster, broker: int) -> str | None:
 
 
 def controller_reads_partition(world: PartitionCluster, broker: int) -> None:
-    """The read half of every read, decide, write."""
+    """The read half of a read-decide-write."""
     world.controllers[broker].read_partition()
 
 
@@ -170,15 +169,15 @@ def _informs_unmet(world: PartitionCluster, broker: int, replica: int) -> str | 
 
 
 def controller_issues_leader_and_isr(world: PartitionCluster, broker: int, replica: int) -> None:
-    """Send a replica the registered state (failover, or the broker came back)."""
+    """Send a replica the registered state (after a failover, or when the broker came back)."""
     put_in_flight(world, world.controllers[broker].inform(replica))
 
 
 def put_in_flight(world: PartitionCluster, requests: Requests) -> None:
-    """Put requests in flight, but none for a registration before the target's last (KIP-380).
+    """Put requests in flight, except those for an earlier registration of the target (KIP-380).
 
-    A broker whose session has ended obeys under the registration that it had, until it registers
-    again. Up to 2.1 requests name no registration, and reach whoever has that id.
+    A broker whose session has ended obeys requests to its last registration until it registers
+    again. Up to 2.1 requests name no registration, and reach any broker with that id.
     """
     for target, request in requests:
         if request.broker_epoch in (NO_BROKER_EPOCH, world.epochs[target]):
@@ -205,9 +204,9 @@ def _arrives_unmet(
 def leader_and_isr_arrives(
     world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> None:
-    """The target applies the request or refuses it; it is gone either way.
+    """The target applies the request or refuses it; in both cases it is no longer in flight.
 
-    One that would be applied waits until an ISR write of the partition is answered.
+    A request that would be applied waits while an ISR write of the partition is unanswered.
     """
     request = world.take_off(broker, leader_epoch, controller_epoch)
     world.hosts[broker].handle_request(request, world.epochs[broker])

@@ -1,7 +1,7 @@
-"""Faults that random walks leave out: failed disks and power failures, in any release.
+"""Disk and power failures in any release; random walks do not take these steps.
 
-Kafka asks for no fsync: what a disk has not written yet is gone with the machine. Nothing in
-ZooKeeper tells a broker with a new disk from the one that it was (KIP-966 does, in KRaft).
+Kafka does not fsync by default: a machine failure loses what the disk has not written yet.
+ZooKeeper does not distinguish a broker with a new disk from the one before (KRaft does: KIP-966).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from impl.world.processes import PROCESS_IS_UP, each_broker, start_unmet
 
 
 def broker_starts_empty(world: PartitionCluster, broker: int) -> None:
-    """A new incarnation under the old id, with a new disk: no log, no epochs, no checkpoint."""
+    """A new process with the old broker id and a new disk: no log, no epochs, no checkpoint."""
     server = world.hosts[broker]
     server.log.log.truncate_to(0)
     server.checkpoint.write(0)
@@ -37,7 +37,7 @@ def _loses_unmet(world: PartitionCluster, broker: int, end: int) -> str | None:
 
 
 def broker_crashes_losing_unflushed_records(world: PartitionCluster, broker: int, end: int) -> None:
-    """The machine stops, and the disk lacks what was appended from an offset on."""
+    """The machine stops, and its log loses all records from an offset on."""
     world.crash(broker)
     world.hosts[broker].log.log.truncate_to(end)
 

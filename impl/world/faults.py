@@ -1,7 +1,6 @@
-"""How likely each step is in a run of one partition, and the faults of each profile.
+"""Weights of the steps in a run of one partition, and the faults of each profile.
 
-A weight may look at the world: what leads out of a standstill is likely, what only repeats itself
-is rare.
+A weight may depend on the world: steps out of a standstill are likely, repetitions are rare.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ REPLICATION_FAULTS = Profiles("", PROFILES, _swarm)
 
 
 def weights_in(world: PartitionCluster, faults: Faults) -> dict[str, Weight]:
-    """The weights of the steps by name; some look at the world."""
+    """The weights of the steps by name; some depend on the world."""
     sessions, losses = faults.get("sessions", 0), faults.get("losses", 0)
     lost = (
         "controller_reply_to_registration_is_lost",

@@ -1,7 +1,7 @@
-"""Connections of followers to leaders: requests, answers, lost answers.
+"""Connections of followers to leaders: requests, responses, lost responses.
 
-A fetcher's round is a coroutine that stands where it waits for its leader; what happens meanwhile
-to its partitions it learns when the answer is there.
+A fetcher's round is a coroutine that is suspended while it waits for its leader. It notices changes
+of its partitions when the response arrives.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ MOST_BYTES = 8_192
 class Exchange:
     """What is on a connection; ``replies`` is None until the leader has answered.
 
-    ``began`` is how the follower's fetcher stood then; of ListOffsets, when its fetch was refused.
-    ``asked_in`` is for those who look on: the leader epochs that the follower was in. ``is_lost``:
-    the connection broke.
+    ``began``: the states of the fetcher's partitions at the request; for ListOffsets, when its
+    fetch was refused. ``asked_in``, for observers: the follower's leader epochs. ``is_lost``: the
+    connection broke.
     """
 
     kind: str
@@ -55,12 +55,12 @@ class Exchange:
 
     @property
     def is_under_way(self) -> bool:
-        """The leader has not answered yet."""
+        """Whether the leader has not answered yet."""
         return self.replies is None and not self.is_lost
 
 
 class FollowerConnection(LeaderByEffect, FetcherListener):
-    """One broker's fetcher for the partitions that it follows one leader in.
+    """One broker's fetcher for the partitions that it follows on one leader.
 
     ``protocol`` is the inter.broker.protocol.version.
     """
@@ -79,7 +79,7 @@ class FollowerConnection(LeaderByEffect, FetcherListener):
 
     @property
     def is_idle(self) -> bool:
-        """It follows nothing, and waits for nothing."""
+        """Whether it follows nothing, and waits for nothing."""
         return not self.rounds.states and self.round is None
 
     def add(self, replica: Replica) -> None:
@@ -89,29 +89,29 @@ class FollowerConnection(LeaderByEffect, FetcherListener):
         self.rounds.follow({replica.partition: replica.leader_epoch})
 
     def remove(self, partition: TopicPartition) -> None:
-        """Follow it no more."""
+        """Stop following a partition."""
         self.rounds.remove([partition])
         if self.round is None:
             self.logs.pop(partition, None)
 
     def ask(self) -> None:
-        """Begin a round: a question is on its way, if there is one."""
+        """Begin a round; puts its request on the connection, if there is one."""
         self.round = self.rounds.do_work()
         self._go_on(None)
 
     def lose(self) -> None:
-        """The connection breaks: whoever waits for an answer gets none."""
+        """Break the connection: a request without response gets none."""
         if self.exchange is not None:
             self.exchange = replace(self.exchange, replies=None, is_lost=True)
 
     def apply(self) -> None:
-        """Go on with the round: the answer is here, or there will be none."""
+        """Continue the round with the response, or without one if it was lost."""
         done = self.exchange
         assert done is not None, "something was asked"
         self._go_on({} if done.is_lost else done.replies)
 
     def close(self) -> None:
-        """End the round: no reply of a request under way is used."""
+        """End the round; the response to its request is not used."""
         if self.round is not None:
             self.round.close()
         self.round = self.exchange = None
@@ -142,36 +142,36 @@ class FollowerConnection(LeaderByEffect, FetcherListener):
         self.observer(LogTruncating(key, offset, log_end, high_watermark))
 
     def append_failed(self, key: TopicPartition, error: Exception, offset: int) -> None:
-        """A log cannot be appended to."""
+        """Called when an append to a log fails."""
         self.observer(AppendFailed(key, str(error)))
 
     def replicated(
         self, key: TopicPartition, offset: int, log_end: int, high_watermark: int
     ) -> None:
-        """An answer was taken."""
+        """Called when a response was applied."""
         self.observer(RecordsReplicated(key, offset, log_end, high_watermark))
 
 
 class SuspendedConnection(FollowerConnection):
-    """One whose round is kept as what was asked, and ends with the answer: it is plain data.
+    """A connection whose round is stored as its request and ends with the response: plain data.
 
-    It outlasts what was followed, as long as something is under way, or a partition has failed.
+    It remains while a request is under way or a partition has failed.
     """
 
     @property
     def is_idle(self) -> bool:
-        """It follows nothing, waits for nothing, and nothing has failed."""
+        """Whether it follows nothing, waits for nothing, and no partition has failed."""
         return super().is_idle and self.exchange is None and not self.rounds.failed
 
     def ask(self) -> None:
-        """A question is on its way, if there is one."""
+        """Put the next request on the connection, if there is one."""
         super().ask()
         asked = self.exchange
         self.close()
         self.exchange = asked
 
     def apply(self) -> None:
-        """Take the leader's answer; where its log begins and ends, it does not tell."""
+        """Apply the leader's response; if it then asks for log offsets, the follower gets none."""
         done, self.exchange = self.exchange, None
         assert done is not None, "something was asked"
         goes_on: Any = self.rounds.on_fetched if done.kind == "Fetch" else self.rounds.on_epoch_ends
@@ -197,7 +197,7 @@ def answer(
     leader: ReplicaManager, follower: int, asked: Exchange, now_ms: int,
     most_bytes: int = MOST_BYTES,
 ) -> Exchange:  # fmt: skip
-    """The leader's answers; where the follower is, is noted, and its ISR may grow by that."""
+    """Answer as the leader, and record the follower's position; its ISR may expand."""
     replies: Mapping[TopicPartition, Any]
     match asked.kind:
         case "Fetch":
@@ -230,7 +230,7 @@ class SimulatedFetchers:
     """An inter.broker.protocol.version that is not the release's."""
 
     def observe(self, event: ReplicaEvent) -> None:
-        """What happens to the replicas; not every world looks on."""
+        """Handle an event of the replicas; not every world does."""
 
     def add(self, partitions: Mapping[TopicPartition, Replica]) -> None:
         """Follow each one's leader."""
@@ -239,7 +239,7 @@ class SimulatedFetchers:
             self.connection_to(replica.leader).add(replica)
 
     def connection_to(self, leader: int) -> FollowerConnection:
-        """The connection to a leader, which is made if there is none."""
+        """The connection to a leader; creates it if there is none."""
         connection = self.connections.get(leader)
         if connection is None:
             protocol = self.protocol or self.release
@@ -248,7 +248,7 @@ class SimulatedFetchers:
         return connection
 
     def remove(self, partitions: list[TopicPartition]) -> None:
-        """Follow these no more."""
+        """Stop following these partitions."""
         for leader, connection in [*self.connections.items()]:
             for partition in partitions:
                 connection.remove(partition)
@@ -263,9 +263,9 @@ class SimulatedFetchers:
         self, partition: TopicPartition, leader: ReplicaManager, now_ms: int,
         loses_fetch: bool = False,
     ) -> str:  # fmt: skip
-        """Ask the leader about one partition, and take its reply; returns the request.
+        """Send the leader one partition's request, and apply its response; returns the request.
 
-        A fetch whose answer is lost is only heard by the leader.
+        If the response to a fetch is lost, only the leader changes.
         """
         connection = self.connections[leader.broker]
         rounds = connection.rounds
@@ -287,6 +287,6 @@ class SimulatedFetchers:
         self, partition: TopicPartition, leader: ReplicaManager, now_ms: int,
         loses_fetch: bool = False,
     ) -> None:  # fmt: skip
-        """A fetch and its answer, after the log was compared with the leader's if need be."""
+        """Fetch once, after comparing the log with the leader's if necessary."""
         if self.exchange(partition, leader, now_ms, loses_fetch) == "OffsetForLeaderEpoch":
             self.exchange(partition, leader, now_ms, loses_fetch)

@@ -1,7 +1,7 @@
-"""Brokers whose logs are in memory, their controllers, and the requests that are under way to them.
+"""Brokers with logs in memory, their controllers, and the requests that are under way.
 
-All of it is plain data, saved and restored as one value. Which steps there are, and what drives a
-controller, is up to each world.
+All state is plain data, saved and restored as one value. Each world defines its steps and how its
+controllers run.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ Connection = tuple[int, int]
 
 
 class HostedController(Protocol):
-    """What a world asks of a broker's controller, whatever drives it."""
+    """A broker's controller, as a world needs it."""
 
     port: EffectPort
 
     def renew(self, session: int) -> None:
-        """Another process or session: it knows nothing, and is in the middle of nothing."""
+        """Forget everything: another process or session."""
 
     def reconnect(self, session: int) -> None:
-        """The same process on another session."""
+        """Continue the same process on another session."""
 
     def abort_event(self) -> None:
-        """Stop being controller, and drop what is under way."""
+        """Resign, and drop the event under way."""
 
     def save(self) -> Any:
         """Everything, as a value."""
@@ -51,8 +51,8 @@ Server = TypeVar("Server", bound=Host)
 class HostedWorld(WorldOfProcesses, Generic[Run, Server]):
     """Brokers 1..N, registered in this order; ``epochs`` are those of their last registrations.
 
-    ``connections`` holds what controllers have sent and nobody has received. ``seed`` only moves
-    the numbers at which session ids and zxids begin, so that nothing may depend on them.
+    ``connections`` holds requests that are sent and not received. ``seed`` only shifts the first
+    session id and zxid, so that nothing may depend on them.
     """
 
     def __init__(self, brokers: int, release: Release, seed: int = 0) -> None:
@@ -74,7 +74,7 @@ class HostedWorld(WorldOfProcesses, Generic[Run, Server]):
         """A broker that runs and is registered: its controller, and the rest of it."""
 
     def open_session(self, broker: int) -> int:
-        """A new session, under which the broker registers."""
+        """Open a session, under which the broker registers."""
         session = EmbeddedSession(self.zookeeper)
         info = BrokerInfo((f"PLAINTEXT://b{broker}:9092",), 0)
         registered = ZnodeClient(session, self.release).register_broker(broker, info)
@@ -85,7 +85,7 @@ class HostedWorld(WorldOfProcesses, Generic[Run, Server]):
 
     @property
     def fences_brokers(self) -> bool:
-        """Requests name the registration that they are for (KIP-380)."""
+        """Whether requests name the registration that they are for (KIP-380)."""
         return self.release.since("2.2")
 
     def process(self, broker: int) -> Server:
@@ -99,14 +99,14 @@ class HostedWorld(WorldOfProcesses, Generic[Run, Server]):
     # Processes and sessions
 
     def drop_requests(self, broker: int) -> None:
-        """What was sent to an earlier registration the next one refuses (KIP-380); up to 2.1 no
-        request named any."""
+        """Drop the requests to earlier registrations, which the broker would refuse (KIP-380); up
+        to 2.1 requests name no registration."""
         if self.fences_brokers:
             for to in [to for to in self.connections if to[1] == broker]:
                 del self.connections[to]
 
     def crash(self, broker: int) -> None:
-        """A process dies with all it had in memory, and its connections end with it."""
+        """The process dies: its memory is lost, and its connections break."""
         self.controllers[broker].renew(self.controllers[broker].port.session)
         self.hosts[broker].crash()
         for host in self.hosts.values():
@@ -118,13 +118,13 @@ class HostedWorld(WorldOfProcesses, Generic[Run, Server]):
         self.zookeeper.expire(self.controllers[broker].port.session)
 
     def start(self, broker: int) -> None:
-        """A new process, which registers."""
+        """Start a new process, which registers."""
         self.controllers[broker].renew(self.open_session(broker))
         self.hosts[broker].start()
         self.drop_requests(broker)
 
     def reconnect(self, broker: int) -> None:
-        """Another session: no longer the controller, and registered again."""
+        """Open another session: the broker is no longer the controller, and registers again."""
         one = self.controllers[broker]
         one.abort_event()
         one.reconnect(self.open_session(broker))
@@ -141,7 +141,7 @@ class HostedWorld(WorldOfProcesses, Generic[Run, Server]):
         )  # fmt: skip
 
     def restore(self, snapshot: Any) -> None:
-        """Restore a snapshot of a world of as many brokers. ValueError otherwise."""
+        """Restore a snapshot of a world with the same number of brokers. ValueError otherwise."""
         zookeeper, self.next_record, connections, epochs, controllers, hosts = snapshot
         if len(hosts) != len(self.hosts):
             raise ValueError(

@@ -1,6 +1,6 @@
-"""Steps of a leader's ISR writes: ZooKeeper executes one, and its answer arrives or is lost.
+"""Steps of a leader's ISR writes: ZooKeeper executes a write, and its response arrives or is lost.
 
-While a write waits for its answer the partition is locked, see `Partition.locked`.
+While a write waits for its response the partition is locked, see `PartitionBroker.locked`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def shrinks(world: PartitionCluster, leader: int, replica: int) -> None:
 
 
 def expands(world: PartitionCluster, leader: int, replica: int) -> None:
-    """Take in a follower that caught up, likewise."""
+    """Add a follower that caught up, likewise."""
     world.hosts[leader].partition.begin_isr_write(replica, joins=True)
 
 
@@ -85,12 +85,12 @@ def _applied_unmet(world: PartitionCluster, leader: int) -> str | None:
 
 
 def leader_learns_isr_is_written(world: PartitionCluster, leader: int) -> None:
-    """The answer arrives: the leader adopts the ISR and the version."""
+    """The response arrives: the leader adopts the ISR and the version."""
     world.hosts[leader].partition.learn_isr_write()
 
 
 def isr_answer_is_lost(world: PartitionCluster, leader: int) -> None:
-    """The connection broke: the client sends the write again, and that is refused."""
+    """The connection breaks: the client sends the write again, and that is refused."""
     world.hosts[leader].partition.lose_isr_answer()
 
 
@@ -107,7 +107,7 @@ def _reads_back_unmet(world: PartitionCluster, leader: int) -> str | None:
 
 
 def leader_reads_isr_back(world: PartitionCluster, leader: int) -> None:
-    """KAFKA-1382: was the refused write its own, done before?"""
+    """KAFKA-1382: read whether the refused write was its own, executed before."""
     world.hosts[leader].partition.end_isr_write()
 
 
@@ -118,7 +118,7 @@ def _gives_up_unmet(world: PartitionCluster, leader: int) -> str | None:
 
 
 def leader_gives_up_isr_write(world: PartitionCluster, leader: int) -> None:
-    """``ZooKeeperClientExpiredException``: the leader goes on with what it knew."""
+    """``ZooKeeperClientExpiredException``: the leader keeps its old ISR."""
     world.hosts[leader].partition.end_isr_write()
 
 

@@ -1,8 +1,8 @@
-"""A failing run shrunk: fewer brokers, fewer faults, fewer steps, and it still fails.
+"""Shrinks a failing run: fewer brokers, faults and steps, as long as it still fails.
 
-What counts as failing, the caller says: it is given a replayed run, and answers. Steps
-that are no longer possible once others are gone are left out, so that any part of a run is a run.
-Delta debugging (Zeller, Hildebrandt 2002) over the steps, faults before all others.
+The caller's function decides whether a replayed run fails. Steps that are no longer possible after
+others were removed are skipped, so that any part of a run is a run. The algorithm is delta
+debugging (Zeller, Hildebrandt 2002) over the steps, faults first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Fails = Callable[[Trace], int | None]
 
 @dataclass(frozen=True)
 class Shrunk:
-    """The smallest run that was found, and what it took."""
+    """The smallest run that was found, the size before, and the number of trials."""
 
     trace: Trace
     before: tuple[int, int, int]
@@ -45,7 +45,7 @@ class Shrunk:
 
     @property
     def after(self) -> tuple[int, int, int]:
-        """Brokers, faults, steps; ``before`` likewise, as they were."""
+        """Brokers, faults, steps; ``before`` has the same for the original run."""
         return _size(self.trace)
 
 
@@ -55,7 +55,7 @@ def _size(trace: Trace) -> tuple[int, int, int]:
 
 
 def shrink(trace: Trace, fails: Fails, least_brokers: int = 1) -> Shrunk:
-    """The smallest run that fails and is part of this one; ValueError if this one does not."""
+    """The smallest failing part of this run that was found; ValueError if the run does not fail."""
     found = _Shrinking(trace, fails)
     if not found.keeps(steps_of(trace), trace.header.brokers):
         raise ValueError("the run does not fail when it is played again: nothing to shrink")
@@ -79,7 +79,7 @@ class _Shrinking:
         return self.trials >= MOST_TRIALS
 
     def keeps(self, steps: Sequence[Step], brokers: int) -> bool:
-        """Whether these steps still fail; then they are the best so far, up to the failure."""
+        """Whether these steps still fail; if so, they become the best run, up to the failure."""
         if self.spent:
             return False
         self.trials += 1
@@ -91,7 +91,7 @@ class _Shrinking:
         return True
 
     def fewer_brokers(self, least: int) -> None:
-        """Leave one broker out, those behind it move up; again while that still fails."""
+        """Remove one broker, renumber the higher ids, and repeat while the run still fails."""
         while (brokers := self.best.header.brokers) > least:
             if not any(
                 self.keeps(_without(steps_of(self.best), gone), brokers - 1)
@@ -100,7 +100,7 @@ class _Shrinking:
                 return
 
     def fewer_steps(self, wanted: Callable[[Step], bool]) -> None:
-        """Leave out steps of a kind, many at first, then single ones, for as long as that helps."""
+        """Remove steps of a kind, many at first, then single ones, as long as that helps."""
         width = sum(map(wanted, steps_of(self.best)))
         while width and not self.spent:
             if not self._pass(wanted, width):

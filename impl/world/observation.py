@@ -219,7 +219,7 @@ LEAVES = ("cached", "isr_write", "known_end", "broker_epochs")
 def leaves(observation: Observation) -> dict[str, Any]:
     """The facts by path, such as ``brokers.1.hw`` or ``network.fetch.2.1``, in order.
 
-    Lists are leaves, and so are fetch slots and the dictionaries named in LEAVES: their keys vary.
+    Lists, fetch slots and the dictionaries named in LEAVES are leaves, because their keys vary.
     """
     found: dict[str, Any] = {}
     _collect(observation, "", found)
@@ -236,12 +236,12 @@ def _collect(value: Observation, prefix: str, found: dict[str, Any]) -> None:
 
 
 class ChangeTracker:
-    """Which leaves differ from those of the last look, without looking at all of them.
+    """Finds the leaves that changed since the last look, without reading all of them.
 
-    A broker is compared by a key of everything that is seen of it, ZooKeeper by its zxid. A step
-    either appends to a log or cuts it, so its length and last record tell whether it changed, and
-    only its new end is shown; so it is with the leader epochs of a log. ``initial`` are all leaves
-    as they were at first.
+    Brokers are compared by a key of their observed state, ZooKeeper by its zxid. A step either
+    appends to a log or truncates it, so a log is compared by its length and last record, and only
+    its new end is reported; the same holds for a log's leader epochs. ``initial`` has all leaves of
+    the first state.
     """
 
     def __init__(self, world: PartitionCluster) -> None:

@@ -1,9 +1,9 @@
 """The controller of a broker of one partition: the core's elections, one read or write per step.
 
 It reads and writes as running brokers do (``ZnodeClient``), decides by the core's rules
-(``PartitionMachine``, ``ReplicaMachine``) and sends by its batches. When it reads, when it writes
-and which of the replicas that may lead it elects is left to the caller: any controller that obeys
-the fences.
+(``PartitionMachine``, ``ReplicaMachine``) and sends by its batches. The caller chooses when it
+reads and writes and which eligible replica it elects: it may be any controller that obeys the
+fences.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from impl.zookeeper.session import EmbeddedSession
 
 
 class Reply(Enum):
-    """What is on its way to a broker that has registered as controller."""
+    """The state of the reply to a broker that has registered as controller."""
 
     ELECTED = "elected"
     FAILED = "failed"
@@ -46,9 +46,9 @@ class Reply(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Candidacy:
-    """A registration as controller, and the answers it has got so far.
+    """A registration as controller, and the responses that it has received so far.
 
-    ``answer`` is what ZooKeeper made of it, None before; ``reply`` is what comes of the answer.
+    ``answer`` is ZooKeeper's result, None before it; ``reply`` is the state of the reply.
     """
 
     answers: tuple[Any, ...] = ()
@@ -57,7 +57,7 @@ class Candidacy:
 
     @property
     def read(self) -> ControllerEpoch | None:
-        """The controller epoch that it has read, None if it has not yet; 0 where there is none."""
+        """The controller epoch that it has read, None before; 0 if the znode is missing."""
         for one in self.answers:
             if isinstance(one, Znode):
                 return ControllerEpoch(decode_controller_epoch(one.data), one.version)
@@ -67,7 +67,7 @@ class Candidacy:
 
     @property
     def won(self) -> bool:
-        """ZooKeeper executed it; the broker may not get the response."""
+        """Whether ZooKeeper executed it; the broker may not get the response."""
         if isinstance(self.answer, Created | Znode):
             return True
         return isinstance(self.answer, tuple) and isinstance(self.answer[1], int)
@@ -75,7 +75,7 @@ class Candidacy:
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """What a controller read of the partition, and of who is registered (broker, broker epoch)."""
+    """A controller's cached partition state and live brokers (broker, broker epoch)."""
 
     state: LeaderIsrAndControllerEpoch
     live: tuple[tuple[int, int], ...]
@@ -92,7 +92,7 @@ Requests = list[tuple[int, LeaderAndIsr]]
 
 
 class PartitionController:
-    """One broker's controller; it is the controller only as far as ``belief`` goes."""
+    """One broker's controller; ``belief`` is None unless it believes that it is the controller."""
 
     def __init__(
         self,
@@ -116,20 +116,20 @@ class PartitionController:
 
     @property
     def client(self) -> ZnodeClient:
-        """The znode client of the broker's current session; it is answered at once."""
+        """The znode client of the broker's current session; every operation completes at once."""
         return ZnodeClient(self.port.embedded, self.release)
 
     @property
     def reply(self) -> Reply | None:
-        """What is on its way, None if nothing is."""
+        """The state of the reply, None if none is under way."""
         return None if self.candidacy is None else self.candidacy.reply
 
     # Becoming controller (KAFKA-6082)
 
     def read_epoch(self) -> None:
-        """Remember the controller epoch and its version, for a registration.
+        """Read the controller epoch and its version, for a registration.
 
-        Up to 2.0 it is read when ``/controller`` is there: nothing is remembered.
+        Up to 2.0 nothing is read here: the epoch is read after ``/controller`` is created.
         """
         one = Candidacy()
         if self.release.since("2.1"):
@@ -142,9 +142,9 @@ class PartitionController:
         return ZnodeClient(self.port, self.release).register_controller(self.broker, now_ms=0)
 
     def register(self) -> None:
-        """Have ZooKeeper execute the registration; its reply is on the way.
+        """Let ZooKeeper execute the registration; the reply is under way.
 
-        Up to 2.0 that is the epoch's write, which comes when ``/controller`` was created.
+        Up to 2.0 the registration is the write of the epoch, after ``/controller`` was created.
         """
         one = self._candidacy()
         while one.answer is None:
@@ -159,15 +159,15 @@ class PartitionController:
         self.candidacy = replace(one, reply=Reply.ELECTED if one.won else Reply.FAILED)
 
     def learn_outcome(self) -> None:
-        """The reply is here: the controller, or not."""
+        """Receive the reply, and become controller or not."""
         self._ends(self._candidacy().answer)
 
     def lose_reply(self) -> None:
-        """The reply will never come."""
+        """Lose the reply."""
         self.candidacy = replace(self._candidacy(), reply=Reply.LOST)
 
     def check_registration(self) -> None:
-        """Register again, be refused, and read /controller to see who was elected."""
+        """Register again, get a refusal, and read which broker /controller names."""
         self._ends(ConnectionLoss("the connection broke before the reply came"))
 
     def _ends(self, answer: Any) -> None:
@@ -191,27 +191,27 @@ class PartitionController:
     # Resigning
 
     def is_registered(self) -> bool:
-        """/controller is the very session's that the broker has."""
+        """Whether /controller belongs to the broker's current session."""
         node = self.port.embedded.zookeeper.nodes.get(paths.CONTROLLER)
         return node is not None and node.owner == self.port.session
 
     def abort_event(self) -> None:
-        """No belief, no registration under way, nothing cached."""
+        """Drop belief, registration and cache."""
         self.candidacy = self.belief = self.cached = None
 
     def renew(self, session: int) -> None:
-        """Another process, or session: it knows nothing."""
+        """Forget everything: another process, or session."""
         self.abort_event()
         self.reconnect(session)
 
     def reconnect(self, session: int) -> None:
-        """On another session."""
+        """Continue on another session."""
         self.port.embedded = EmbeddedSession.known(self.port.embedded.zookeeper, session)
 
     # As the controller
 
     def read_partition(self) -> None:
-        """Cache the partition's state and version, and who is registered."""
+        """Cache the partition's state and version, and the registered brokers."""
         self.cached = Cached(self._registered_state(), self._live())
 
     def _registered_state(self) -> LeaderIsrAndControllerEpoch:
@@ -223,9 +223,9 @@ class PartitionController:
         return tuple((one, epoch) for one, (_, epoch) in wait(self.client.brokers()).items())
 
     def elect_leader(self, leader: int) -> Requests:
-        """Elect one that may lead; what is to be sent, nothing if the write was refused.
+        """Elect an eligible replica; returns the requests, none if the write was refused.
 
-        The core elects the first that may lead: it is given an assignment in which this one is.
+        The core elects the first eligible replica; its assignment here begins with this one.
         """
         cached = self._cached()
         order = (leader, *(one for one in self.assignment if one != leader))
@@ -246,7 +246,7 @@ class PartitionController:
         return self._write(cached, state, elected.recipients)
 
     def remove_replica(self, replica: int) -> Requests:
-        """Take a dead replica off the ISR; what is to be sent to the other ones."""
+        """Remove a dead replica from the ISR; returns the requests to the other replicas."""
         cached = self._cached()
         context, batch = self._context(cached, self.assignment)
         machine = ReplicaMachine(context, batch, self.client, self.release, self.unclean)
@@ -273,7 +273,7 @@ class PartitionController:
         return self._batch(self.cached, recipients)
 
     def inform(self, replica: int) -> Requests:
-        """Send a registered replica a LeaderAndIsr with the state that is registered now."""
+        """The LeaderAndIsr with the registered state for a registered replica."""
         return self._batch(Cached(self._registered_state(), self._live()), [replica])
 
     def _context(
@@ -329,5 +329,5 @@ class PartitionController:
 
 
 async def unsent(requests: Round) -> None:
-    """A round that only decides."""
+    """The send function of a batch that must not send anything."""
     raise AssertionError(f"nothing is sent, and {requests} is")

@@ -1,4 +1,4 @@
-"""A seeded simulator: lively runs of the world, recorded as ``insync.trace/1``.
+"""A seeded simulator: random runs of one partition's world, recorded as ``insync.trace/1``.
 
 The seed alone decides the run: the same seed, faults and brokers give the same steps anywhere.
 """
@@ -25,7 +25,7 @@ STRATEGY = "any"
 
 
 class PartitionSimulator(SeededSimulator[PartitionCluster]):
-    """Takes the steps of a world of one partition, and records them."""
+    """Takes steps in a world of one partition, and records them."""
 
     def __init__(self, seed: int, faults: str = "everything", brokers: int = 3) -> None:
         world = partition_cluster(brokers, seed=seed)
@@ -34,8 +34,8 @@ class PartitionSimulator(SeededSimulator[PartitionCluster]):
         self.seed, self.faults = seed, faults
 
     def recorded(self, steps: int) -> tuple[TraceHeader, Iterator[TraceEvent]]:
-        """A run of so many steps, fewer only if nothing more can happen: its header, and the events
-        as the steps are taken. None is kept. ValueError for a number that makes no sense.
+        """A run of that many steps, fewer only if no step is possible: its header and an iterator
+        of events, none of which is kept. ValueError for an invalid number.
         """
         if steps < 1:
             raise ValueError(f"a run has 1 step or more, not {steps}")
@@ -58,24 +58,24 @@ DONE_BY_ZOOKEEPER = ("controller_node_is_deleted", "session_expires")
 
 
 def node_of(step: Step) -> int | str:
-    """Where a step is observed: its first argument's broker; a session expires at ZooKeeper."""
+    """The node of a step: its first argument's broker, or ZooKeeper for ZooKeeper's own steps."""
     return ZOOKEEPER if step.name in DONE_BY_ZOOKEEPER else step.args[0]
 
 
 def simulate(seed: int, steps: int, faults: str = "everything", brokers: int = 3) -> Trace:
-    """A run as ``PartitionSimulator.recorded``, kept whole.
+    """A complete run of ``PartitionSimulator.recorded``, as one trace.
 
-    ``faults`` is the name of a profile (see ``impl.world.faults``). ValueError if a number or a
-    name makes no sense.
+    ``faults`` is the name of a profile (see ``impl.world.faults``). ValueError for an invalid
+    number or name.
     """
     header, events = PartitionSimulator(seed, faults, brokers).recorded(steps)
     return Trace(header, tuple(events))
 
 
 def record(steps: Iterable[Step], like: TraceHeader, brokers: int | None = None) -> Trace:
-    """Take given steps in a fresh world, those that are not possible left out, and record them.
+    """Take the given steps in a fresh world, skipping those that are not possible, and record them.
 
-    The header is that of the run they come from, but for the number of brokers.
+    The header is that of the original run, except for the number of brokers.
     """
     brokers = brokers or like.brokers
     world = partition_cluster(brokers, seed=like.seed)

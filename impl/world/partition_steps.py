@@ -1,4 +1,4 @@
-"""The world: ZooKeeper, brokers and network; the caller is the scheduler.
+"""The world of one partition: ZooKeeper, brokers and network; the caller is the scheduler.
 
 Nothing happens by itself. ``enabled()`` lists every step that may happen next, ``do(step)`` takes
 one. All state is plain data; ``snapshot()`` is an immutable, comparable, hashable value of it.

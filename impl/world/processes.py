@@ -1,7 +1,7 @@
 """Steps of processes and sessions, and of /controller: the same in every world.
 
-A world says how a broker does ``crash``, ``start``, ``expire`` and ``reconnect``, and what becomes
-of what is under way to it.
+Each world implements ``crash``, ``start``, ``expire`` and ``reconnect`` of a broker, and handles
+what is under way to it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ SESSION_IS_ALIVE = "the broker's ZooKeeper session is alive"
 
 
 class Process(Protocol):
-    """A broker of a world: ``up`` is its process, ``alive`` that ZooKeeper holds its session.
+    """A broker of a world: ``up``: its process runs; ``alive``: ZooKeeper holds its session.
 
-    ``paused``: its process is stopped where it is.
+    ``paused``: its process is suspended.
     """
 
     up: bool
@@ -31,11 +31,11 @@ class Process(Protocol):
 
     @property
     def alive(self) -> bool:
-        """Its session, whether or not the process lives."""
+        """Whether ZooKeeper holds its session, even if the process is dead."""
 
 
 class WorldOfProcesses(WorldOfSteps, ABC):
-    """Brokers whose processes and sessions end and begin, beside one ZooKeeper."""
+    """Brokers whose processes and sessions begin and end, and one ZooKeeper."""
 
     zookeeper: ZooKeeper
 
@@ -44,20 +44,20 @@ class WorldOfProcesses(WorldOfSteps, ABC):
         """A broker by its id."""
 
     def is_up(self, broker: int) -> bool:
-        """Its process runs."""
+        """Whether its process is up."""
         return self.process(broker).up
 
     def runs(self, broker: int) -> bool:
-        """Its process is up, and not paused."""
+        """Whether its process is up, and not paused."""
         one = self.process(broker)
         return one.up and not one.paused
 
     def has_session(self, broker: int) -> bool:
-        """ZooKeeper holds the session of its process, whether or not that lives."""
+        """Whether ZooKeeper holds its process's session, even if the process is dead."""
         return self.process(broker).alive
 
     def is_registered(self, broker: int) -> bool:
-        """/brokers/ids has an entry for it, of whichever session."""
+        """Whether /brokers/ids has an entry for it, of any session."""
         return paths.broker(broker) in self.zookeeper.nodes
 
     def registrations(self) -> dict[int, int]:
@@ -68,23 +68,23 @@ class WorldOfProcesses(WorldOfSteps, ABC):
 
     @abstractmethod
     def crash(self, broker: int) -> None:
-        """Its process ends; its disk and its session stay."""
+        """Kill its process; its disk and its session stay."""
 
     @abstractmethod
     def start(self, broker: int) -> None:
-        """A new process, on what the last one left on its disk."""
+        """Start a new process on the existing disk."""
 
     @abstractmethod
     def expire(self, broker: int) -> None:
-        """ZooKeeper ends its session."""
+        """Let ZooKeeper expire its session."""
 
     @abstractmethod
     def reconnect(self, broker: int) -> None:
-        """A new session for a live process."""
+        """Open a new session for a live process."""
 
 
 def administrator(zookeeper: ZooKeeper, release: Release) -> ZnodeClient:
-    """A session that never ends, once the znodes are there that every cluster has."""
+    """A client whose session never ends; creates the znodes that every cluster has."""
     client = ZnodeClient(EmbeddedSession(zookeeper), release)
     for path in paths.persistent(release):
         wait(client.make_path(path))
@@ -106,7 +106,7 @@ def _crash_unmet(world: WorldOfProcesses, broker: int) -> str | None:
 
 
 def broker_crashes(world: WorldOfProcesses, broker: int) -> None:
-    """The process is killed: memory is lost, connections break; the session stays for a while."""
+    """The process is killed: memory is lost, connections break; the session has yet to expire."""
     world.crash(broker)
 
 
@@ -129,7 +129,7 @@ def _expire_unmet(world: WorldOfProcesses, broker: int) -> str | None:
 
 
 def session_expires(world: WorldOfProcesses, broker: int) -> None:
-    """The ephemeral znodes vanish; a live process does not notice."""
+    """The session's ephemeral znodes are removed; a live process does not notice."""
     world.expire(broker)
 
 
@@ -140,7 +140,7 @@ def _reconnect_unmet(world: WorldOfProcesses, broker: int) -> str | None:
 
 
 def broker_reconnects(world: WorldOfProcesses, broker: int) -> None:
-    """A live process notices that its session is over: it resigns, and registers again."""
+    """A live process notices that its session has expired: it resigns, and registers again."""
     world.reconnect(broker)
 
 
@@ -149,9 +149,9 @@ def _deleted_unmet(world: WorldOfProcesses) -> str | None:
 
 
 def controller_node_is_deleted(world: WorldOfProcesses) -> None:
-    """An operator deletes /controller to force an election; its owner has not noticed yet.
+    """An operator deletes /controller to force an election; the controller has not noticed yet.
 
-    So a controller with a live session comes to write after it was deposed (semantics b.6).
+    This is how a controller with a live session writes after it was deposed (semantics b.6).
     """
     world.zookeeper.delete(paths.CONTROLLER)
 

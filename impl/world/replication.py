@@ -113,7 +113,7 @@ def _answers_in_session_unmet(world: PartitionCluster, leader: int, follower: in
 def leader_answers(
     world: PartitionCluster, leader: int, follower: int, in_session: bool = False
 ) -> None:
-    """The answer goes out, and the leader notes where the follower is; an error arrives at once."""
+    """The leader answers and records the follower's position; an error arrives at once."""
     connection = world.hosts[follower].connections[leader]
     assert connection.exchange is not None, "something was asked"
     answered = world.hosts[leader].answer(follower, connection.exchange, in_session)
@@ -124,7 +124,7 @@ def leader_answers(
 
 
 def leader_answers_in_session(world: PartitionCluster, leader: int, follower: int) -> None:
-    """A fetch of a session is answered: up to 2.4 in whatever leader epoch it is."""
+    """The leader answers a fetch of a session; up to 2.4 it does so in any leader epoch."""
     leader_answers(world, leader, follower, in_session=True)
 
 
@@ -144,8 +144,8 @@ def _appends_unmet(world: PartitionCluster, follower: int, leader: int) -> str |
 
 
 def follower_applies(world: PartitionCluster, follower: int, leader: int) -> None:
-    """Cut what the leader does not have (KIP-101, KIP-279), or append what was fetched; one that
-    is not for the current epoch, or not for this very log end, is ignored.
+    """Truncate to the leader's log (KIP-101, KIP-279), or append the fetched records; a response
+    for another epoch or another log end is ignored.
     """
     world.hosts[follower].connections[leader].apply()
 
@@ -157,7 +157,7 @@ def _fetch_is_lost_unmet(world: PartitionCluster, follower: int, leader: int) ->
 
 
 def fetch_is_lost(world: PartitionCluster, follower: int, leader: int) -> None:
-    """A question or an answer never arrives; the follower may ask again."""
+    """A request or its response is lost; the follower may ask again."""
     world.hosts[follower].connections[leader].exchange = None
 
 
@@ -172,7 +172,7 @@ def _advances_unmet(world: PartitionCluster, broker: int) -> str | None:
 
 
 def leader_advances_hw(world: PartitionCluster, broker: int) -> None:
-    """Commit what every ISR member is known to have."""
+    """Advance the high watermark to what every ISR member is known to have."""
     world.hosts[broker].partition.advance_now()
 
 

@@ -1,7 +1,7 @@
 """A broker: process, session, controller, replicas; and one with an in-memory disk.
 
-How finely the events of its controller are seen (handled at once, or suspended in the middle of
-one), and when a follower asks, is up to its world.
+Each world decides whether a controller's event is handled at once or suspended in the middle, and
+when a follower fetches.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ FIRST_PORT = 9092
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A request as its controller sent it: with brokers' ports, and the states that it knew.
+    """A request, with the brokers' ports and the partition versions that its sender knew.
 
-    ``number``: how many its sender had sent to that broker before.
+    ``number``: how many requests its sender had sent to that broker before.
     """
 
     request: Request
@@ -47,11 +47,11 @@ class SentRequest:
 
 
 class SimulatedBroker(SimulatedFetchers, ABC):
-    """``up`` is its process, ``epoch`` that of its last registration, -1 before there was one.
+    """``up``: its process runs; ``epoch``: the broker epoch of its last registration, else -1.
 
-    ``paused``: its process is stopped where it is. ``lingers``: ZooKeeper has given its session up,
-    and has not removed its nodes yet. ``failure_unreported``: a log directory failed, and
-    the controller was not notified.
+    ``paused``: its process is suspended. ``lingers``: its session has expired, and ZooKeeper has
+    not removed its znodes yet. ``failure_unreported``: a log directory failed, and the controller
+    was not notified.
     """
 
     lag_ms: int
@@ -74,7 +74,7 @@ class SimulatedBroker(SimulatedFetchers, ABC):
 
     @property
     def controller(self) -> EventController:
-        """The controller of the session that the broker has now."""
+        """The controller of the broker's current session."""
         return self.events.controller
 
     @property
@@ -87,7 +87,7 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         """A controller that knows nothing, in the session that the broker has."""
 
     def put(self, name: str, work: Work, broker: int = 0) -> None:
-        """Queue an event of its controller; ``broker``: who asks, or answers."""
+        """Queue an event of its controller; ``broker`` is the sender of a request or response."""
         self.events.put(name, work, broker=broker)
 
     def _event_failed(self, name: str, error: Exception) -> None:
@@ -101,20 +101,20 @@ class SimulatedBroker(SimulatedFetchers, ABC):
 
     @property
     def running(self) -> bool:
-        """Its process does something."""
+        """Whether its process is up and not paused."""
         return self.up and not self.paused
 
     @property
     def alive(self) -> bool:
-        """ZooKeeper still holds its session."""
+        """Whether ZooKeeper still holds its session."""
         return self.session.alive
 
     def info(self) -> BrokerInfo:
-        """What its registration says."""
+        """The content of its registration."""
         return BrokerInfo((f"PLAINTEXT://b{self.broker}:{self.port}",), self.now_ms())
 
     def open_session(self) -> None:
-        """A new one, under which nothing is registered yet; its controller knows nothing."""
+        """Open a session, without a registration; its controller knows nothing."""
         self._has_session(EmbeddedSession(self.zookeeper))
         self._has_controller(self._controller_of_session())
 
@@ -128,21 +128,21 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         self.events = ControllerEventManager(controller, self.channels, self._event_failed)
 
     def register(self, earlier: int = 0) -> None:
-        """Up: ``/brokers/ids/N`` under its session; its czxid is the broker's epoch.
+        """Create ``/brokers/ids/N`` under its session; the czxid is the broker epoch.
 
-        A node of an ``earlier`` session of its own is replaced (2.2).
+        A znode of its ``earlier`` session is replaced (2.2).
         """
         self.up = True
         self.epoch = wait(self.client.register_broker(self.broker, self.info(), earlier))
 
     @abstractmethod
     def start(self) -> None:
-        """A new process: logs are loaded, a session is opened, and it registers."""
+        """Start a new process: load the logs, open a session, and register."""
 
     def reconnect(self) -> None:
-        """A live process whose session is over: it resigns, and registers again in a new session.
+        """Replace the expired session of a live process: resign, and register in a new session.
 
-        A node that the last session left is replaced; then ZooKeeper removes the rest of it.
+        The last session's registration is replaced; then ZooKeeper removes its other znodes.
         """
         last = self.session
         self.resign()
@@ -152,7 +152,7 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         last.close()
 
     def resign(self) -> None:
-        """The session is over: what waits is dropped, and the controller resigns."""
+        """Drop the waiting events of the expired session, and resign as controller."""
         wait(self.events.expire())
 
     def crash(self, power: bool = False) -> None:
@@ -167,7 +167,7 @@ class SimulatedBroker(SimulatedFetchers, ABC):
     # Requests of controllers
 
     def sent(self, requests: Round) -> list[tuple[int, SentRequest]]:
-        """Requests as its controller sends them: it goes on, and knows other states later."""
+        """The requests with the state that the controller has now, because it changes later."""
         context = self.controller.core.context
         ports = {one: info.plaintext[1] for one, info in context.broker_infos.items()}
         found = []
@@ -179,9 +179,9 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         return found
 
     def handle_request(self, sent: SentRequest, request: Request | None = None) -> Answered:
-        """Answer a controller, and keep what it says of brokers and partitions.
+        """Handle a controller's request, and update the metadata cache.
 
-        ``request`` is a part of what was sent, by default all of it.
+        ``request`` is a part of the sent request, by default all of it.
         """
         asked = sent.request if request is None else request
         endpoints = None
@@ -193,7 +193,7 @@ class SimulatedBroker(SimulatedFetchers, ABC):
 
 
 class BrokerWithDisk(SimulatedBroker):
-    """One whose logs are in files; the checks of requests and fetches look at no more of it."""
+    """A broker whose logs are in files; the checks of requests and fetches use only this class."""
 
     config: LogConfig
     folders: Sequence[str]
@@ -201,7 +201,7 @@ class BrokerWithDisk(SimulatedBroker):
     names = 0
 
     def load(self, folders: Sequence[str]) -> None:
-        """What is in memory at a start: nothing but what the disk holds."""
+        """Load the state of a new process from the disk."""
         numbers = self.release.parts
         settings = LogSettings(
             self.now_ms,
@@ -223,14 +223,14 @@ class BrokerWithDisk(SimulatedBroker):
         return f"{self.broker:016x}{self.names:016x}"
 
     def crash(self, power: bool = False) -> None:
-        """The process ends; with the power goes what was not forced to disk."""
+        """End the process; with a power failure, lose what was not synced."""
         super().crash(power)
         self.disk.crash(power)
 
     # Log directories
 
     def directory_failed(self, directory: str, why: str) -> None:
-        """Its replicas are offline at once (``LogDirFailureHandler``)."""
+        """Take its replicas offline at once (``LogDirFailureHandler``)."""
         if self.up:
             self.replicas.log_dir_failed()
             self.failure_unreported = True

@@ -1,7 +1,6 @@
 """Whole brokers, one ZooKeeper, and their faults, for the worlds `staged` and `wide`.
 
-What a broker keeps its logs on, which other steps there are, and how finely a controller's event is
-seen, is up to each world.
+Each world chooses the brokers' disks, its other steps, and where a controller's event is suspended.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ Broker = TypeVar("Broker", bound=SimulatedBroker, covariant=True)
 
 
 class SimulatedCluster(WorldOfProcesses, Generic[Broker]):
-    """Brokers by id, one ZooKeeper, and a clock that moves by steps from ``first_ms`` on."""
+    """Brokers by id, one ZooKeeper, and a clock that advances by steps from ``first_ms`` on."""
 
     first_ms = 0
     nodes: Mapping[int, Broker]
@@ -50,7 +49,7 @@ class SimulatedCluster(WorldOfProcesses, Generic[Broker]):
         self.admin = administrator(zookeeper, release)
 
     def now_ms(self) -> int:
-        """The clock of everybody."""
+        """The time of the one clock of all brokers."""
         return self.first_ms + STEP_MS * self.clock
 
     def take(self, step: Step) -> None:
@@ -60,7 +59,7 @@ class SimulatedCluster(WorldOfProcesses, Generic[Broker]):
 
     @property
     def brokers(self) -> Collection[int]:  # type: ignore[override]
-        """The ids."""
+        """The ids of the brokers."""
         return self.nodes
 
     def process(self, broker: int) -> Process:
@@ -68,7 +67,7 @@ class SimulatedCluster(WorldOfProcesses, Generic[Broker]):
         return self.nodes[broker]
 
     def crash(self, broker: int, power: bool = False) -> None:
-        """A process ends, and with it the connections to it."""
+        """End a process, and the connections to it."""
         self.nodes[broker].crash(power)
         for node in self.nodes.values():
             for channels in (node.channels.open, node.channels.orphans):
@@ -79,34 +78,34 @@ class SimulatedCluster(WorldOfProcesses, Generic[Broker]):
                 connection.lose()
 
     def start(self, broker: int) -> None:
-        """A new process on the same disk."""
+        """Start a new process on the same disk."""
         self.nodes[broker].start()
         self.has_registered(broker)
 
     def expire(self, broker: int) -> None:
-        """ZooKeeper ends its session, and removes its nodes."""
+        """Expire a session, and remove its znodes."""
         node = self.nodes[broker]
         node.lingers = False
         node.session.close()
 
     def reconnect(self, broker: int) -> None:
-        """A live process registers again, in a new session."""
+        """Register a live process again, in a new session."""
         self.nodes[broker].reconnect()
         self.has_registered(broker)
 
     def has_registered(self, broker: int) -> None:
-        """A broker has begun another life, or another session."""
+        """Called when a broker has a new process, or a new session."""
 
     @abstractmethod
     def existing_partitions(self) -> Iterable[TopicPartition]:
-        """Every partition of a topic that is not to be deleted."""
+        """Every partition of the topics that are not to be deleted."""
 
 
 Cluster = SimulatedCluster[SimulatedBroker]
 
 
 def brokers_that(rule: Callable[[SimulatedBroker], object]) -> Callable[[Cluster], Arguments]:
-    """Steps of one broker, where a rule holds of it."""
+    """Steps of one broker that are possible where a rule holds for it."""
     return lambda world: [(number,) for number, node in world.nodes.items() if rule(node)]
 
 
@@ -120,7 +119,7 @@ def broker_stops(world: Cluster, broker: int) -> None:
 
 
 def log_dir_failure_is_reported(world: Cluster, broker: int) -> None:
-    """A notification under ``/log_dir_event_notification``, which names nobody but itself."""
+    """A notification under ``/log_dir_event_notification``, which contains only the broker's id."""
     node = world.nodes[broker]
     wait(node.client.propagate_log_dir_failure(broker))
     node.failure_unreported = False
@@ -130,7 +129,7 @@ def log_dir_failure_is_reported(world: Cluster, broker: int) -> None:
 
 
 def leaders_are_rebalanced(world: Cluster, broker: int) -> None:
-    """``auto.leader.rebalance.enable``: the periodic look at preferred leaders."""
+    """``auto.leader.rebalance.enable``: the periodic check of preferred leaders."""
     world.nodes[broker].put(REBALANCE, _rebalances)
 
 
@@ -143,7 +142,7 @@ def _unasked(world: Cluster) -> Arguments:
 
 
 def preferred_election_is_requested(world: Cluster) -> None:
-    """Every partition is to be led by its first replica."""
+    """A request to elect the preferred leader of every partition."""
     wait(world.admin.request_preferred_election(world.existing_partitions()))
 
 
