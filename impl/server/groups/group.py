@@ -26,7 +26,7 @@ NO_GENERATION = -1
 
 
 class GroupState(Enum):
-    """A group's state, by the name that tools show; up to 1.0 CompletingRebalance is AwaitingSync."""
+    """A group's state by its name in tools; up to 1.0 CompletingRebalance is AwaitingSync."""
 
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"

@@ -1,1 +1,1 @@
-"""A small cluster: real controllers, brokers and logs; each read and write is a step."""
+"""A small cluster of the core's controllers, brokers and logs; each read and write is a step."""

@@ -1,4 +1,4 @@
-"""Faults in a staged cluster, and how likely they are: weights of steps by profile."""
+"""Faults in a staged cluster: the weights of its steps, by profile."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def _hosted(world: StagedCluster, partition: int) -> list[tuple[StagedBroker, Re
 
 
 def leading(world: StagedCluster) -> list[tuple[StagedBroker, Replica, int]]:
-    """Every replica that leads, or believes so, with its broker and the partition's number."""
+    """Every replica that believes that it leads, with its broker and the partition's number."""
     return [
         (server, replica, one.partition)
         for one in world.assignment
@@ -36,7 +36,7 @@ def leading(world: StagedCluster) -> list[tuple[StagedBroker, Replica, int]]:
 
 
 def has_all(world: StagedCluster, broker: int, partition: TopicPartition) -> bool:
-    """The replica's log holds every record that was acknowledged to a producer as committed."""
+    """Whether the replica's log holds every record that was acknowledged as committed."""
     ids = [record for record, _ in world.nodes[broker].records(partition)]
     committed = world.committed[partition].items()
     return all(offset < len(ids) and ids[offset] == one for offset, one in committed)
@@ -53,7 +53,7 @@ def _committing(world: StagedCluster) -> Arguments:
 
 
 def append(world: StagedCluster, server: StagedBroker, replica: Replica) -> tuple[int, int]:
-    """A producer's record at the end of a leader's log; its offset and its id."""
+    """Append a producer's record to a leader's log; returns its offset and its id."""
     record, world.next_record = world.next_record, world.next_record + 1
     produced = wait(server.replicas.append(replica.partition, (record,), 1, 1, world.now_ms()))
     return produced.first_offset, record
@@ -64,7 +64,7 @@ def _wait(world: StagedCluster) -> None:
 
 
 def leader_commits(world: StagedCluster, leader: int, partition: int) -> None:
-    """A record with acks=all: the ISR fetches it, and its producer hears so."""
+    """A record with acks=all: the ISR fetches it, and its producer gets the acknowledgement."""
     server, one = world.nodes[leader], at(partition)
     replica = server.replicas.partitions[one]
     _wait(world)
@@ -87,7 +87,7 @@ def _behind(world: StagedCluster) -> Arguments:
 
 
 def follower_catches_up(world: StagedCluster, follower: int, leader: int, partition: int) -> None:
-    """A follower compares its log with its leader's, cuts it, and fetches the rest."""
+    """A follower compares its log with its leader's, truncates it, and fetches the rest."""
     world.nodes[follower].catches_up(at(partition), world.nodes[leader])
 
 
@@ -104,7 +104,7 @@ def _with_members(world: StagedCluster) -> Arguments:
 def leader_maybe_shrinks_isr(
     world: StagedCluster, leader: int, replica: int, partition: int
 ) -> None:  # fmt: skip
-    """``replica.lag.time.max.ms`` goes by with producers at work; who fetches well keeps up."""
+    """``replica.lag.time.max.ms`` passes under load; fetching followers stay caught up."""
     server, other, one = world.nodes[leader], world.nodes[replica], at(partition)
     mine = server.replicas.partitions[one]
     if not other.fetches(one, server):
@@ -132,9 +132,9 @@ def _fetching(world: StagedCluster) -> Arguments:
 def leader_maybe_expands_isr(
     world: StagedCluster, leader: int, replica: int, partition: int
 ) -> None:
-    """A follower out of the ISR fetches, and may join it; the answer is lost on its way.
+    """A follower outside the ISR fetches, and may join the ISR; the response is lost.
 
-    What was not committed it has fetched before, if that is all that it lacks.
+    If it lacks only uncommitted records, it has fetched them before.
     """
     server, other, one = world.nodes[leader], world.nodes[replica], at(partition)
     if has_all(world, replica, one):

@@ -1,7 +1,7 @@
-"""One broker of the staged cluster; a grain says where its controller's events are suspended.
+"""One broker of the staged cluster; a grain decides where its controller's events are suspended.
 
-A leader takes a follower into the ISR only in a step that says so, and each partition lies in a log
-directory of its own.
+A leader adds a follower to the ISR only in a step for this, and each partition is in its own log
+directory.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ async def _never_run(controller: EventController) -> None:
 
 
 class StagedLogs(LogsInMemory):
-    """Each log in a log directory of its own. ``failing``: those that cannot be used.
+    """Each log in its own log directory. ``failing``: the directories that cannot be used.
 
-    ``offline``: whose directory has failed under the process.
+    ``offline``: the partitions whose directory failed under the process.
     """
 
     def __init__(self, release: Release) -> None:
@@ -59,19 +59,19 @@ class StagedLogs(LogsInMemory):
 
     @property
     def some_offline(self) -> bool:  # type: ignore[override]
-        """A log directory cannot be used."""
+        """Whether a log directory cannot be used."""
         return bool(self.failing)
 
     def has(self, partition: TopicPartition) -> bool:
-        """Its log is here, and can be used."""
+        """Whether the partition has a log that can be used."""
         return partition not in self.failing and super().has(partition)
 
     def is_offline(self, partition: TopicPartition) -> bool:
-        """Its log was here, and cannot be used any more."""
+        """Whether the partition had a log that can no longer be used."""
         return partition in self.offline
 
     async def create(self, partition: TopicPartition) -> RecordLog:
-        """A partition's log, made if there is none. StorageError."""
+        """A partition's log, created if there is none. StorageError."""
         if partition in self.failing:
             raise StorageError(str(partition), "", "its log directory is offline")
         return await super().create(partition)
@@ -88,7 +88,7 @@ class StagedLogs(LogsInMemory):
 
 
 class StagedPartition(SteppedIsr[RecordLog]):
-    """A replica that takes a follower into its ISR in the step that is about this follower."""
+    """A replica that adds a follower to its ISR only in the step about this follower."""
 
     joining: int | None = None
 
@@ -99,9 +99,9 @@ class StagedPartition(SteppedIsr[RecordLog]):
 
 
 class StagedBroker(SimulatedBroker, Host):
-    """A broker whose controller's events are suspended where ``grain`` says.
+    """A broker whose controller's events are suspended at the points of ``grain``.
 
-    ``perform_effect`` gets what its controller sends and reports.
+    ``perform_effect`` gets the requests and reports of its controller.
     """
 
     lag_ms = LAG_MS
@@ -131,7 +131,7 @@ class StagedBroker(SimulatedBroker, Host):
     # Life
 
     def start(self) -> None:
-        """A new process: a session is opened, and it registers."""
+        """Start a new process: open a session, and register."""
         self.logs.offline.clear()
         self.open_session()
         self.register()
@@ -141,12 +141,12 @@ class StagedBroker(SimulatedBroker, Host):
         return self.thread.controller
 
     def resign(self) -> None:
-        """The controller is none any more: what was queued is forgotten."""
+        """Close the channels, and drop what was queued for the controller."""
         self.channels.close()
         self.forget()
 
     def forget(self) -> None:
-        """What was queued for a controller that is none any more."""
+        """Drop what was queued for a controller that has resigned."""
         self.events.waiting.clear()
         self.answered.clear()
 
@@ -160,7 +160,7 @@ class StagedBroker(SimulatedBroker, Host):
         self.thread.renew(self.session.session)
 
     def put(self, name: str, work: Work, broker: int = 0) -> None:
-        """Queue an event of its controller, unless it waits there already."""
+        """Queue an event of its controller, unless the same event is queued already."""
         if all((one.name, one.broker) != (name, broker) for one in self.events.waiting):
             super().put(name, work, broker)
 
@@ -168,29 +168,29 @@ class StagedBroker(SimulatedBroker, Host):
 
     @property
     def is_blocked(self) -> bool:
-        """Its event is about to ask ZooKeeper, and waits for a session to ask on."""
+        """Whether its event is about to use ZooKeeper and has no session."""
         place = self.thread.place
         asks = place is not None and isinstance(place.effect, ZkOperation) and not place.is_done
         return asks and not self.alive
 
     @property
     def waits_for_reply(self) -> bool:
-        """ZooKeeper has carried out what its event asked; the answer is on its way, or lost."""
+        """Whether ZooKeeper has executed its event's operation; its reply is under way or lost."""
         place = self.thread.place
         return place is not None and place.is_done and isinstance(place.effect, ZkOperation)
 
     @property
     def reply_to_registration_is_lost(self) -> bool:
-        """The answer that its event waits for will not come."""
+        """Whether the reply that its event waits for is lost."""
         place = self.thread.place
         return place is not None and place.is_done and isinstance(place.answer, ConnectionLoss)
 
     # Answers to this broker's controller
 
     def note(self, broker: int, partition: TopicPartition, error: str) -> None:
-        """A broker's answer to a LeaderAndIsr: what it says of one partition's log directory.
+        """Record a broker's LeaderAndIsr response about one partition's log directory.
 
-        Of those that wait the last refusal counts, and that the broker obeyed after it.
+        Of the waiting responses the last error counts, and a success that came after it.
         """
         known = self.thread.controller.core.context.offline_directories.get(broker, ())
         refused, obeyed = self.answered.get(broker, (frozenset(), frozenset()))
@@ -202,7 +202,7 @@ class StagedBroker(SimulatedBroker, Host):
             self.answered[broker] = refused, obeyed
 
     def handle_response(self, broker: int) -> None:
-        """A broker has answered; what its answers say is found when the event is taken up."""
+        """Queue a response event; its content is determined when the event is handled."""
         self.put(ANSWER, _never_run, broker)
 
     def response_event(self, broker: int) -> WatchEvent:
@@ -222,11 +222,11 @@ class StagedBroker(SimulatedBroker, Host):
     # Log directories
 
     def has_failed(self, partition: TopicPartition) -> bool:
-        """The log directory of a partition cannot be used."""
+        """Whether the log directory of a partition cannot be used."""
         return partition in self.logs.failing
 
     def lose(self, partition: TopicPartition) -> None:
-        """Its log directory fails under the broker, which keeps its other log directories."""
+        """Fail its log directory under the broker, which keeps its other log directories."""
         if self.logs.has(partition):
             self.logs.offline.add(partition)
         self.logs.failing.add(partition)
@@ -234,13 +234,13 @@ class StagedBroker(SimulatedBroker, Host):
         self.failure_unreported = True
 
     def repair(self, partition: TopicPartition) -> None:
-        """Its log directory is mounted again, with all that was in it."""
+        """Mount its log directory again, with its old content."""
         self.logs.failing.discard(partition)
 
     # Following
 
     def fetches(self, partition: TopicPartition, leader: StagedBroker) -> bool:
-        """Its fetches are answered: both are up, and in one leader epoch."""
+        """Whether its fetches are answered: both brokers are up, and in the same leader epoch."""
         mine = self.replicas.partitions.get(partition)
         theirs = leader.replicas.partitions.get(partition)
         connection = self.connections.get(leader.broker)
@@ -256,7 +256,7 @@ class StagedBroker(SimulatedBroker, Host):
         return state.phase is Phase.TRUNCATING
 
     def catches_up(self, partition: TopicPartition, leader: StagedBroker) -> None:
-        """Compare, cut, fetch: until a fetch has shown the leader that there is nothing more."""
+        """Compare, truncate and fetch, until the leader knows that the follower caught up."""
         for _ in range(MOST_ROUNDS):
             compared = not self.compares(partition, leader.broker)
             before = self.replicas.partitions[partition].log_end
@@ -269,14 +269,14 @@ class StagedBroker(SimulatedBroker, Host):
     # Logs
 
     def records(self, partition: TopicPartition) -> list[Record]:
-        """What is in a replica's log, whether or not it can be used."""
+        """The records of a replica's log, even if the log cannot be used."""
         held = self.logs.held.get(partition)
         return [] if held is None else held[1].records
 
     # Plain data
 
     def save(self) -> Any:
-        """Everything but its controller, as a value."""
+        """Everything except its controller, as a value."""
         return (
             super().save(), self.lingers, self.failure_unreported, self.epoch, self.port,
             self.departure, self.session.session, dict(self.answered),

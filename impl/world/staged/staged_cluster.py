@@ -1,9 +1,9 @@
 """A whole cluster with one topic, whose controllers run from effect to effect.
 
-Every read and write, every batch, each partition of a request, each notification and every fault is
-a step that the caller chooses; the grain says at which effects a controller's event is suspended.
-It begins as a controller of epoch 0 left it: every broker runs and is registered, and has heard of
-all partitions. Source: fact sheet b, c, d, e, f, g, h, k.
+Every read, write, batch, partition of a request, notification and fault is a step that the caller
+chooses; the grain decides at which effects a controller's event is suspended. In the initial state,
+left by a controller of epoch 0, every broker runs, is registered, and knows all partitions. Source:
+fact sheet b, c, d, e, f, g, h, k.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MINDED = (
 
 
 def every_effect(thread: ControllerThread, place: SuspensionPoint) -> bool:
-    """The finest grain: before each operation on ZooKeeper and each round, and after each multi."""
+    """The finest grain: before each ZooKeeper operation and round, and after each multi."""
     if isinstance(place.effect, JournalReport):
         return False
     return not place.is_done or getattr(place.effect, "operation", "") == "multi"
@@ -131,7 +131,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
     # What is under way
 
     def perform_effect(self, controller: int, effect: SendRequests | JournalReport) -> None:
-        """What a controller does besides asking ZooKeeper."""
+        """Perform an effect of a controller that is not a ZooKeeper operation."""
         if isinstance(effect, SendRequests):
             for to, sent in self.nodes[controller].sent(effect.requests):
                 self.send(controller, to, sent)
@@ -147,11 +147,11 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
                 self.nodes[broker].departure = "may_go"
 
     def send(self, controller: int, to: int, sent: SentRequest) -> None:
-        """A controller's request takes its place.
+        """Queue a controller's request.
 
-        Not if there is no channel to the broker, or it names a registration before the broker's
-        last, which would refuse it; nor, up to 2.2, the empty StopReplica that comes before the
-        others. A broker whose session has ended obeys until it registers again.
+        Drops it if there is no channel to the broker, or if it names an earlier registration, which
+        the broker would refuse; up to 2.2 also the empty StopReplica before the others. A broker
+        whose session has ended obeys requests until it registers again.
         """
         if isinstance(sent.request, StopReplica) and not sent.request.partitions:
             return
@@ -162,7 +162,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
             self.on_request_sent(controller, to, sent)
 
     def queue(self, controller: int, to: int) -> list[SentRequest]:
-        """What a broker gets next of a controller, and what waits behind it."""
+        """The next request of a controller for a broker, and those queued behind it."""
         channel = self.nodes[controller].channels.open.get(to)
         if channel is None or channel.under_way is None:
             return []
@@ -174,9 +174,9 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
         return [(one, to, queue) for one, to in pairs if (queue := self.queue(one, to))]
 
     def has_registered(self, broker: int) -> None:
-        """What names an earlier registration than the broker's comes, and is refused (KIP-380).
+        """Deliver, as refused, the requests to the broker's earlier registration (KIP-380).
 
-        Up to 2.1 no request named a registration: whoever has the id gets it, in its turn.
+        Up to 2.1 requests name no registration: any broker with the id gets them in turn.
         """
         if not self.release.since("2.2"):
             return
@@ -190,13 +190,13 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
             server.handle_request(copy)
 
     def drop_requests(self, controller: int, brokers: Iterable[int] | None = None) -> None:
-        """A controller's channels to some brokers are closed, by default to all."""
+        """Close a controller's channels to some brokers, by default to all."""
         self.nodes[controller].channels.close(None if brokers is None else [*brokers])
 
     # Stepping
 
     def take(self, step: Step) -> None:
-        """Take a step, and queue the events that it brings."""
+        """Take a step, and queue the events that it causes."""
         super().take(step)
         self._after(step)
 
@@ -263,7 +263,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
 
 
 def versions_in(sent: SentRequest) -> dict[TopicPartition, int]:
-    """The partitions that a request mentions, each with the zkVersion of its state."""
+    """The partitions in a request, each with the zkVersion of its state."""
     match sent.request:
         case LeaderAndIsr(partitions=orders):
             return {one: order.state.zk_version for one, order in orders.items()}

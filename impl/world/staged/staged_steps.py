@@ -1,5 +1,6 @@
-"""Steps of a staged cluster: becoming controller, the controller's event thread, requests; what
-operators and timers ask for; sessions and log directories that end."""
+"""Steps of a staged cluster: controllers' registrations and events, requests, timers and operators,
+sessions and log directories.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ def broker_runs_for_controller(world: StagedCluster, broker: int) -> None:
 
 
 def reply_to_registration_is_lost(world: StagedCluster, broker: int) -> None:
-    """The connection breaks after ZooKeeper executed what was asked."""
+    """The connection breaks after ZooKeeper executed the registration."""
     world.nodes[broker].thread.lose_answer()
 
 
@@ -71,7 +72,7 @@ def _next_event(world: StagedCluster) -> Arguments:
 
 
 def controller_handles_event(world: StagedCluster, broker: int) -> None:
-    """The next event of its queue begins, up to its first suspension point."""
+    """The next event of its queue is begun, and runs to its first suspension point."""
     server = world.nodes[broker]
     event = server.events.waiting.popleft()
     is_answer = event.name == ANSWER
@@ -99,9 +100,9 @@ def _arriving(*kinds: type) -> Callable[[StagedCluster], Arguments]:
 def leader_and_isr_arrives(
     world: StagedCluster, broker: int, sender: int, partition: int
 ) -> None:  # fmt: skip
-    """A broker leads or follows as requested, or refuses to; one partition after the other.
+    """A broker applies or refuses the request, one partition after the other.
 
-    After the last one it answers, which is an event where it says anything of log directories.
+    After the last one it responds; a response about log directories is a controller event.
     """
     server, channel = world.nodes[broker], world.nodes[sender].channels.to(broker)
     sent, one = channel.under_way, at(partition)
@@ -158,7 +159,7 @@ def _replaces(world: StagedCluster, server: StagedBroker) -> bool:
 
 
 def session_ends_before_its_nodes(world: StagedCluster, broker: int) -> None:
-    """The server has given the session up, and has not removed its nodes yet."""
+    """ZooKeeper expired the session, and has not removed its znodes yet."""
     world.nodes[broker].lingers = True
 
 
@@ -187,7 +188,7 @@ def _may_fail_alone(world: StagedCluster) -> Arguments:
 
 
 def log_directory_is_repaired(world: StagedCluster, broker: int, partition: int) -> None:
-    """While the broker is stopped."""
+    """Possible while the broker is stopped."""
     world.nodes[broker].repair(at(partition))
 
 
@@ -206,7 +207,7 @@ def _may_ask(world: StagedCluster, server: StagedBroker) -> bool:
 
 
 def broker_asks_for_controlled_shutdown(world: StagedCluster, broker: int) -> None:
-    """A broker that is to stop sends ControlledShutdown with its broker epoch."""
+    """A broker that is about to stop sends ControlledShutdown with its broker epoch."""
     world.nodes[broker].departure = "asks"
     world.asked[broker] = world.nodes[broker].epoch
 
@@ -244,7 +245,7 @@ def _repeatable(world: StagedCluster) -> Arguments:
 
 
 def stop_replica_is_sent_again(world: StagedCluster, broker: int, sender: int) -> None:
-    """The connection breaks under it: the first copy is late."""
+    """The connection breaks under a StopReplica: its first copy arrives late."""
     world.late[broker] = world.queue(sender, broker)[0]
 
 

@@ -1,1 +1,1 @@
-"""Clusters whose controllers a grain suspends: every event, request and fault is a step."""
+"""Clusters whose controllers are suspended at a grain's points: every event and fault is a step."""

@@ -1,4 +1,4 @@
-"""Topics that administrators write into ZooKeeper, without any check."""
+"""Topics that administrators write into ZooKeeper, without validation."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def _admin_creates_topic_unmet(world: SteppedCluster, *args: int) -> Unmet:
 def admin_creates_topic(
     world: SteppedCluster, first: int, second: int, third: int, count: int
 ) -> None:
-    """Its replica lists are written, each turned by one against the one before.
+    """Its replica lists are written, each rotated by one against the previous list.
 
-    What brokers hold by that name, and what is on its way to them, is of an earlier topic.
+    Existing replicas of that name, and requests in flight for it, belong to an earlier topic.
     """
     ids = [one for one in (first, second, third) if one]
     wait(world.admin.create_topic(TOPIC, {
@@ -60,7 +60,7 @@ def _admin_adds_partition_unmet(world: SteppedCluster, number: int, *args: int) 
 def admin_adds_partition(
     world: SteppedCluster, number: int, first: int, second: int, third: int
 ) -> None:
-    """The topic's node is written with one partition more."""
+    """The topic's znode is written with one more partition."""
     lists = world.registered_lists() | {number: tuple(one for one in (first, second, third) if one)}
     node = TopicZnode({one: ReplicaAssignment(ids) for one, ids in lists.items()})
     text = encode_topic(node, min(topic_version(world.release), 2))

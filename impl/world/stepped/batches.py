@@ -1,7 +1,7 @@
-"""Where a controller that handles a topic is suspended: before each of its batches.
+"""The `BATCHES` grain: suspends a controller that handles a topic before each of its batches.
 
-Between two batches its process may die, its session end, others act. A place is known by its
-effect and by the procedures that the event is in; the core knows nothing of it.
+Between two batches its process may die, its session may expire, and other steps may happen. A
+suspension point is recognised by its effect and the frames of the event; the core has no hooks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARTITIONS = re.compile(re.escape(paths.TOPICS) + r"/[^/]+/partitions")
 
 
 def name_of(procedure: Any) -> str:
-    """By which frames of the procedure are known."""
+    """The name of a procedure's frames."""
     name: str = procedure.__qualname__
     return name
 
@@ -58,20 +58,20 @@ DELETES_BELOW = name_of(RetryingZnodeClient.fenced_delete_below)
 
 
 def is_return(place: SuspensionPoint | None) -> bool:
-    """Brokers that registered again, and so counted as failed, are about to be known as live."""
+    """Whether bounced brokers, which counted as failed, are about to be added as live."""
     effect = None if place is None else place.effect
     return isinstance(effect, JournalReport) and effect.event == "live_brokers_added"
 
 
 def returned(place: SuspensionPoint) -> list[int]:
-    """Who is about to be known again, where ``is_return``."""
+    """The brokers that are about to be added again, where ``is_return``."""
     assert isinstance(place.effect, JournalReport), "brokers are about to be known again"
     brokers: list[int] = place.effect.arguments[0]
     return brokers
 
 
 def is_deleting_partition_znodes(place: SuspensionPoint | None) -> bool:
-    """The nodes of a topic's partitions are removed: all of them, or the next of them."""
+    """Whether the znodes of a topic's partitions are being deleted, all or the next one."""
     effect = None if place is None else place.effect
     if not isinstance(effect, ZkOperation):
         return False
@@ -80,7 +80,7 @@ def is_deleting_partition_znodes(place: SuspensionPoint | None) -> bool:
 
 
 def is_listing(effect: Effect) -> bool:
-    """The partitions' nodes of a topic are listed."""
+    """Whether the effect lists the znodes of a topic's partitions."""
     if not isinstance(effect, ZkOperation) or effect.operation != "children":
         return False
     return PARTITIONS.fullmatch(effect.path) is not None
@@ -90,7 +90,7 @@ def is_listing(effect: Effect) -> bool:
 
 
 def is_suspended(thread: ControllerThread, place: SuspensionPoint) -> bool:
-    """A batch begins here; or a write of a state was refused, and is to be tried again."""
+    """Whether a batch begins here, or a refused state write is about to be retried."""
     effect = place.effect
     if isinstance(effect, JournalReport):
         return not place.is_done and _begins(thread, effect)

@@ -22,12 +22,12 @@ from impl.zookeeper import Delete, NoNode, ZooKeeper
 class Grain:
     """The suspension granularity of a stepped cluster: at which effects an event is suspended.
 
-    ``suspends`` says where an event of a controller is suspended. ``in_batches``: what a controller
-    sends in a batch goes out when that is over, and requests of one kind that come one after the
-    other are handled in one step. ``new_replica`` is what brokers host; ``first_alike`` the first
-    release whose controller is suspended so, ``stepped`` the word for what is seen. ``repeats``:
-    a controller's first requests may come to anybody, often and late. ``begins`` is done once the
-    brokers are registered. ``tells`` gives the state that an answer tells of the first partition.
+    ``suspends`` decides where a controller's event is suspended. ``in_batches``: the requests of a
+    batch are sent when it ends, and consecutive requests of one kind are handled in one step.
+    ``new_replica`` is the brokers' replica class; ``first_alike`` the first release with these
+    suspension points, ``stepped`` the word for them in messages. ``repeats``: a controller's first
+    requests may arrive at any broker, repeatedly and late. ``begins`` runs after the brokers are
+    registered. ``tells`` returns the first partition's state in a response.
     """
 
     stepped: str
@@ -53,10 +53,10 @@ LOOKS_AGAIN = ZkOperation("exists", (paths.REASSIGN_PARTITIONS, True))
 
 
 class ControllerRun(ControllerThread):
-    """``send`` gets each request once; in batches, when the batch that asks for it is over.
+    """``send`` gets each request once; with batches, when the batch that contains it ends.
 
-    ``wrote`` is the state of the first partition that it wrote last: up to 2.3 a controller does
-    not keep the leader epochs that it raised (KAFKA-9212).
+    ``wrote`` is the state of the first partition that it wrote last, because up to 2.3 a controller
+    does not cache the leader epochs that it raised (KAFKA-9212).
     """
 
     def __init__(
@@ -84,14 +84,14 @@ class ControllerRun(ControllerThread):
 
     @property
     def known(self) -> LeaderIsrAndControllerEpoch | None:
-        """The newest state of the first partition that it has in memory, or wrote."""
+        """The newest state of the first partition that it has cached, or wrote."""
         held = self.controller.core.context.leadership.get(FIRST)
         known = [one for one in (held, self.wrote) if one is not None]
         return max(known, key=lambda one: one.zk_version, default=None)
 
     @property
     def passed(self) -> list[SuspensionPoint]:
-        """What the event came past before the place where it stands."""
+        """The points that the event passed before its current suspension point."""
         return self._passed
 
     # Running
@@ -102,7 +102,7 @@ class ControllerRun(ControllerThread):
         self._end()
 
     def resume(self, to_write: bool = False) -> None:
-        """To the next place; or, ``to_write``, to the next that is a write of a state."""
+        """Run to the next suspension point; with ``to_write`` to the next write of a state."""
         self._to_write = to_write
         super().resume()
         self._to_write = False
@@ -117,8 +117,8 @@ class ControllerRun(ControllerThread):
         self._hand_over()
 
     def write_and_lose_response(self) -> None:
-        """The state that it is about to write is written, and the answer is lost: it goes on to
-        where it is about to send the write again."""
+        """Execute the state write that it is about to send, lose the response, and continue until
+        it is about to send the write again."""
         if not writes_state(self.place):
             self.resume(to_write=True)
         self.resume(to_write=True)
@@ -132,14 +132,14 @@ class ControllerRun(ControllerThread):
         self.begin(lambda controller: controller.resign())
 
     def renew(self, session: int) -> None:
-        """Under another session; what it knew, began and was about to send is forgotten."""
+        """Continue under another session, without memory, event and unsent requests."""
         super().renew(session)
         self.collected, self.wrote = (), None
 
     def lists_first(self, topic: str, number: int) -> None:
-        """Whether this one was listed first of the partitions whose znodes are left.
+        """Let this partition be the first listed of those whose znodes are left.
 
-        ZooKeeper lists children in any order, and it is in that order that they are removed.
+        ZooKeeper lists children in any order, and they are removed in that order.
         """
         listing = ZkOperation("children", (paths.partitions(topic), False))
         nodes = self.zookeeper.nodes
@@ -208,8 +208,8 @@ class ControllerRun(ControllerThread):
 
 
 def is_next_event(thread: ControllerThread) -> bool:
-    """It comes to the event that it has put into its queue (``looks_again``), and has begun nothing
-    of it: the core handles that right after the one that it is in."""
+    """Whether it is about to handle the event that it queued itself (``looks_again``), and has not
+    begun it: the core handles that event right after the current one."""
     place, code = thread.place, EventController.guarded.__code__
     if place is None or place.is_done or place.effect != LOOKS_AGAIN:
         return False
@@ -218,17 +218,17 @@ def is_next_event(thread: ControllerThread) -> bool:
 
 
 def writes_state(place: SuspensionPoint | None) -> bool:
-    """A write of a partition's state over the one that was read: about to be executed, or done."""
+    """Whether a partition's state is written conditionally, before or after the write."""
     return place is not None and bool(states_written(place.effect))
 
 
 def is_to_write(place: SuspensionPoint | None) -> bool:
-    """The write of a state is sent, and not executed."""
+    """Whether the write of a state is sent, and not executed."""
     return place is not None and not place.is_done and writes_state(place)
 
 
 def leaders_last(context: ClusterContext, partition: TopicPartition) -> Callable[..., list[int]]:
-    """An order of brokers in which the leader of a partition comes last, and its ISR first."""
+    """Orders brokers: the ISR of a partition first, its leader last."""
 
     def in_turn(brokers: Iterable[int]) -> list[int]:
         known = context.leadership.get(partition)

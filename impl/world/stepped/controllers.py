@@ -24,7 +24,7 @@ CHANGED = Notification(EventType.CHILDREN_CHANGED, paths.BROKER_IDS)
 
 
 def each_answer(world: SteppedCluster) -> Arguments:
-    """(broker, who answered its controller)."""
+    """(broker, sender of a response to its controller)."""
     epochs = {broker: world.context(broker).epoch for broker in world.brokers}
     return sorted(
         (one, to) for one in epochs for epoch, to in world.answers if epoch == epochs[one]
@@ -48,7 +48,7 @@ def _broker_runs_for_controller_unmet(world: SteppedCluster, broker: int) -> Unm
 
 
 def broker_runs_for_controller(world: SteppedCluster, broker: int) -> None:
-    """It creates /controller; ZooKeeper has executed that, and the answer is on its way."""
+    """It creates /controller; ZooKeeper has executed that, and the reply is on its way."""
     world.controllers[broker].begin(lambda one: one.elect(0))
 
 
@@ -94,7 +94,7 @@ def _controller_continues_event_unmet(world: SteppedCluster, broker: int) -> Unm
 
 
 def controller_continues_event(world: SteppedCluster, broker: int) -> None:
-    """It resumes the event that it is in the middle of, up to the next suspension point."""
+    """It resumes its suspended event, up to the next suspension point."""
     world.controllers[broker].resume()
 
 
@@ -106,7 +106,7 @@ def _controller_continues_without_session_unmet(world: SteppedCluster, broker: i
 
 
 def controller_continues_without_session(world: SteppedCluster, broker: int) -> None:
-    """It resumes an event without a session: its requests to ZooKeeper fail."""
+    """It resumes an event without a session: its ZooKeeper requests fail."""
     world.controllers[broker].resume()
 
 
@@ -138,7 +138,7 @@ def _answer_arrives_unmet(world: SteppedCluster, broker: int, replica: int) -> U
 
 
 def answer_arrives(world: SteppedCluster, broker: int, replica: int) -> None:
-    """A StopReplica response reaches the controller: what was deleted, and what failed."""
+    """A StopReplica response reaches the controller: deleted partitions, and errors."""
     answer = world.answers.pop((world.context(broker).epoch, replica))
     world.controllers[broker].begin(
         lambda one: one.stop_replica_answered(replica, answer.request, "NONE", answer.errors)
@@ -173,7 +173,7 @@ def _broker_failure_is_handled_unmet(world: SteppedCluster, broker: int, failed:
 
 
 def broker_failure_is_handled(world: SteppedCluster, broker: int, failed: int) -> None:
-    """The controller handles a broker failure: the registration is gone, or a newer one."""
+    """The controller handles a broker failure: the registration is gone, or is a newer one."""
     _compare_brokers(world, broker)
 
 
@@ -182,7 +182,7 @@ def _broker_startup_is_handled_unmet(world: SteppedCluster, broker: int, started
 
 
 def broker_startup_is_handled(world: SteppedCluster, broker: int, started: int) -> None:
-    """The controller handles a broker start: a broker is registered that it took for dead."""
+    """The controller handles a broker start: it took the registered broker for dead."""
     _compare_brokers(world, broker)
 
 

@@ -1,9 +1,9 @@
-"""Brokers that become controller, write with its epoch, and are deposed.
+"""The `ELECTIONS` grain: brokers become controller, write under their epoch, and are deposed.
 
-A controller is suspended before ZooKeeper executes a registration or a write of a state, and after
-a registration once more, before its answer. Every write is a preferred election of one partition,
-whose leader is a broker that never runs for controller and never fails: the content does not matter
-here. Requests are not in order: one may arrive late, and more than once. Source: fact sheet b.2 to
+A controller is suspended before ZooKeeper executes a registration or a state write, and again after
+a registration, before its response. Every write is a preferred election of one partition. Its
+leader is a broker that never runs for controller and never fails, because the content does not
+matter here. Requests may arrive late, out of order, and more than once. Source: fact sheet b.2 to
 b.6.
 """
 
@@ -31,11 +31,11 @@ from impl.zookeeper.session import EmbeddedSession
 
 
 def suspends(run: ControllerRun, place: SuspensionPoint) -> bool:
-    """A registration is sent, or answered; or a write of a state is sent. Up to 2.0 a registration
-    begins with `/controller` and ends with the epoch's write.
+    """Whether a registration is sent or answered, or a state write is sent. Up to 2.0 a
+    registration begins with `/controller` and ends with the epoch's write.
 
-    What follows an answer in the same event is executed at once: a winner reads what there is, and
-    has its first requests ready; who lost the answer asks again, and looks who is registered.
+    The rest of the event runs at once: the new controller reads the cluster state and prepares its
+    first requests; a broker whose response was lost retries, and reads which broker is registered.
     """
     if any(registered_epoch(one.effect) is not None for one in run.passed):
         return False
@@ -64,7 +64,7 @@ ELECTIONS = Grain(
 
 
 def each_arrival(world: SteppedCluster) -> Arguments:
-    """(broker, controller, its epoch) of what was sent, wherever it may come."""
+    """(broker, controller, its epoch) of the sent requests, for each possible target."""
     return sorted(
         (broker, sender, epoch) for broker in world.brokers for epoch, sender in world.sent
     )
@@ -82,7 +82,7 @@ async def _elects_preferred(controller: EventController) -> None:
 
 
 def under_way(world: SteppedCluster, broker: int) -> tuple[Op, ...]:
-    """The write of the partition's state that ZooKeeper has not executed yet; or none."""
+    """The state write that ZooKeeper has not executed yet, or nothing."""
     place = world.place(broker)
     if place is not None and is_to_write(place) and isinstance(place.effect, ZkOperation):
         return place.effect.ops
@@ -106,8 +106,7 @@ def _broker_connects_unmet(world: SteppedCluster, broker: int) -> Unmet:
 
 
 def broker_connects(world: SteppedCluster, broker: int) -> None:
-    """A session is opened, and the broker registers under it; its controller knows nothing of
-    that yet."""
+    """A session is opened, and the broker registers under it; its controller does not know yet."""
     world.controllers[broker].reconnect(world.open_session(broker))
 
 
@@ -117,10 +116,10 @@ def _broker_restarts_unmet(world: SteppedCluster, broker: int) -> Unmet:
 
 
 def broker_restarts(world: SteppedCluster, broker: int) -> None:
-    """Memory is lost. What was sent is under way; the session lasts until it expires.
+    """Memory is lost. Sent requests stay in flight; the session lasts until it expires.
 
-    Since 2.2 what is sent to an earlier registration is refused (KIP-380), as if the broker
-    still knew of the controllers that it had known.
+    Since 2.2 requests to an earlier registration are refused (KIP-380), as if the broker still knew
+    its earlier controllers.
     """
     ops = under_way(world, broker)
     if ops:
@@ -156,16 +155,16 @@ def _acts_unmet(world: SteppedCluster, broker: int) -> Unmet:
 
 
 def controller_starts_write(world: SteppedCluster, broker: int) -> None:
-    """The state is read, and written under the version that it had: that is on its way.
+    """The state is read, and a write conditional on its version is sent.
 
-    One that a newer controller has written is left alone.
+    A state that a newer controller has written is not written.
     """
     with _connection(world, broker):
         world.controllers[broker].begin(_elects_preferred)
 
 
 def controller_event_fails(world: SteppedCluster, broker: int) -> None:
-    """It resigns, and deletes `/controller` by the fence of its own epoch."""
+    """It resigns, and deletes `/controller`, fenced by its own epoch."""
     with _connection(world, broker):
         world.controllers[broker].begin(_fails)
 
@@ -178,8 +177,8 @@ def _write_arrives_late_unmet(world: SteppedCluster, broker: int) -> Unmet:
 
 
 def write_arrives_late(world: SteppedCluster, broker: int) -> None:
-    """Applied or refused, by the fence and by the version; its sender hears of it, if it is
-    still there."""
+    """The write is applied or refused, by the fence and by the version; its sender gets the
+    response if it still exists."""
     ops = world.abandoned.pop(broker, None)
     with _connection(world, broker) as session:
         if ops is None:
@@ -199,7 +198,7 @@ def _controller_sends_request_unmet(world: SteppedCluster, broker: int) -> Unmet
 
 
 def controller_sends_request(world: SteppedCluster, broker: int) -> None:
-    """Its channels send what it had ready at first."""
+    """Its channels send its first requests."""
     world.sent |= {(world.context(broker).epoch, broker)}
 
 
@@ -208,7 +207,7 @@ def _request_arrives_unmet(world: SteppedCluster, broker: int, sender: int, epoc
 
 
 def request_arrives(world: SteppedCluster, broker: int, sender: int, epoch: int) -> None:
-    """Obeyed, or refused for its controller epoch."""
+    """The broker obeys, or refuses because of the controller epoch."""
     for one in world.connections[epoch, sender]:
         request = replace(one.request, broker_epoch=NO_BROKER_EPOCH)
         wait(world.hosts[broker].replicas.handle(request, NO_BROKER_EPOCH, 0))

@@ -10,12 +10,12 @@ from impl.world.stepped.state import SteppedCluster, Unmet
 
 
 def each_sender(world: SteppedCluster) -> Arguments:
-    """(controller epoch, target) of what is under way, or answered."""
+    """(controller epoch, target) of the requests and responses under way."""
     return sorted({*world.connections, *world.answers})
 
 
 def each_term_and_broker(world: SteppedCluster) -> Arguments:
-    """(target, controller epoch) of every controller that there was."""
+    """(target, controller epoch) of every controller so far."""
     epochs = range(1, world.epoch() + 1)
     return [(broker, epoch) for broker in world.brokers for epoch in epochs]
 
@@ -44,7 +44,7 @@ def _request_is_lost_unmet(world: SteppedCluster, controller: int, broker: int) 
 
 
 def request_is_lost(world: SteppedCluster, controller: int, broker: int) -> None:
-    """A controller that resigned took with it what it had not sent."""
+    """A controller that resigned never sends its queued request."""
     world.connections.pop((controller, broker), None)
     world.answers.pop((controller, broker), None)
 
@@ -73,7 +73,7 @@ def _metadata_arrives_unmet(world: SteppedCluster, broker: int, controller: int)
 
 
 def metadata_arrives(world: SteppedCluster, broker: int, controller: int) -> None:
-    """What was late: of several requests the last one says all that they say."""
+    """The delayed UpdateMetadata requests arrive; the last one has the content of all of them."""
     for sent in world.slow.pop((controller, broker)):
         world.hosts[broker].obey(sent)
 

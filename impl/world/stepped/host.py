@@ -1,4 +1,4 @@
-"""A broker's side of a stepped cluster: replica manager, directories, metadata cache."""
+"""A broker of a stepped cluster: replica manager, log directories, metadata cache."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from impl.zookeeper.port import wait
 
 @dataclass(frozen=True, slots=True)
 class RequestInFlight:
-    """A request on its way; ``creation`` counts the topics of that name up to when it was sent.
+    """A request in flight; ``creation`` is the number of topics of that name when it was sent.
 
     ``epoch`` is the newest leader epoch that its controller knew then. ``echo``: a LeaderAndIsr of
-    a leader epoch that the connection has carried there already. It is refused for sure, and comes
-    right after what is before it, where every partition's requests are steps of their own.
+    a leader epoch that the connection has already delivered. The broker will refuse it; where every
+    partition's requests are separate steps, it arrives right after the request before it.
     """
 
     request: Request
@@ -40,8 +40,8 @@ class RequestInFlight:
 class LogsInMemory:
     """The logs of a broker, which outlast its process; no directory is taken offline here.
 
-    ``creation`` is written into each directory that is made: of which topic of that name it is.
-    ``checkpoint``: the high watermark that a process begins with.
+    ``creation`` is stored with each new directory, and identifies its topic among those of one
+    name. ``checkpoint``: the high watermark of a new process.
     """
 
     some_offline = False
@@ -62,14 +62,14 @@ class LogsInMemory:
         return False
 
     async def create(self, partition: TopicPartition) -> RecordLog:
-        """The log in the directory, which is made if there is none."""
+        """The log in the directory, which is created if there is none."""
         if partition not in self.held:
             self.held[partition] = self.creation, ReplicaLog(self.release.parts)
         log = self.held[partition][1]
         return RecordLog(log, self.checkpoint.read_bounded(log.end))
 
     async def delete(self, partition: TopicPartition) -> str | None:
-        """Rename the directory. StorageError: it stays."""
+        """Rename the directory. StorageError: the directory stays."""
         if self.disk_fails:
             raise StorageError(str(partition), "", "its directory cannot be renamed")
         gone = self.held.pop(partition, None)
@@ -93,9 +93,9 @@ class LogsInMemory:
 class Host(SimulatedFetchers):
     """A broker; ``zk`` is the session that it shares with its controller.
 
-    ``metadata_epoch`` is the controller epoch of the UpdateMetadata that it took last. In truth one
-    may be late, and come after the LeaderAndIsr that it was sent before: so LeaderAndIsr and
-    StopReplica are not held to it here.
+    ``metadata_epoch`` is the controller epoch of the last UpdateMetadata that it applied. In Kafka
+    an UpdateMetadata may arrive later than a LeaderAndIsr that was sent after it, so LeaderAndIsr
+    and StopReplica are not checked against it here.
     """
 
     paused = False
@@ -127,20 +127,20 @@ class Host(SimulatedFetchers):
 
     @property
     def alive(self) -> bool:
-        """ZooKeeper holds its session."""
+        """Whether ZooKeeper holds its session."""
         return self.zk.alive
 
     @property
     def seen(self) -> int:
-        """The newest controller epoch of a LeaderAndIsr or StopReplica."""
+        """The newest controller epoch in a LeaderAndIsr or StopReplica."""
         return self.replicas.controller_epoch
 
     def hosted(self, partition: TopicPartition) -> Any:
-        """A replica, None if it was never created, or is deleted."""
+        """A replica, None if it was never created, or was deleted."""
         return self._replicas.get(partition)
 
     def role(self, partition: TopicPartition) -> str:
-        """What it does for a partition: leader, follower, stopped or none."""
+        """Its role for a partition: leader, follower, stopped or none."""
         replica = self.hosted(partition)
         if replica is None or replica.leader is None:
             return "none"
@@ -149,18 +149,18 @@ class Host(SimulatedFetchers):
         return "follower" if self.is_following(partition) else "stopped"
 
     def refuses(self, controller_epoch: int) -> bool:
-        """STALE_CONTROLLER_EPOCH: the broker has heard of a newer controller."""
+        """Whether it answers STALE_CONTROLLER_EPOCH: it has seen a newer controller."""
         return answers.controller_epoch_error(controller_epoch, self.seen) != answers.NONE
 
     def refuses_stop(self, known: int | None, stop: PartitionStop) -> bool:
-        """FENCED_LEADER_EPOCH: the broker knows the leader epoch of a StopReplica (2.6)."""
+        """Whether it answers FENCED_LEADER_EPOCH: it knows a StopReplica's leader epoch (2.6)."""
         error = answers.stop_replica_error(known, stop.leader_epoch, False, self.release)
         return error != answers.NONE
 
     # Requests
 
     def obey(self, sent: RequestInFlight, disk_fails: bool = False) -> Errors:
-        """Do what a controller says, unless it is an older one; the error of each partition."""
+        """Carry out a controller's request unless it is stale; returns each partition's error."""
         self.logs.creation, self.logs.disk_fails = sent.creation, disk_fails
         request, manager, seen = sent.request, self.replicas, self.seen
         if isinstance(request, UpdateMetadata):
@@ -176,24 +176,24 @@ class Host(SimulatedFetchers):
         return errors
 
     def start(self) -> None:
-        """A new process."""
+        """Start a new process."""
         self.up = True
 
     def crash(self) -> None:
-        """What is left of it when the process ends: its logs."""
+        """End the process; only its logs remain."""
         self.up = False
         self.lose_memory()
 
     def lose_memory(self) -> None:
-        """Memory is lost."""
+        """Lose everything in memory."""
         self.replicas.partitions.clear()
         self.connections.clear()
         self.replicas.controller_epoch = self.metadata_epoch = 0
         self.replicas.metadata = MetadataCache()
 
     def disconnect(self, leader: int) -> None:
-        """A leader's process is gone: what it was asked gets no answer. One that it had sent before
-        is on its way still."""
+        """Drop the request to a leader whose process is gone; a response that was sent still
+        arrives."""
         connection = self.connections.get(leader)
         if connection is not None and connection.exchange and connection.exchange.is_under_way:
             connection.exchange = None

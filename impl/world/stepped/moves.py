@@ -67,13 +67,13 @@ def registered_state(world: SteppedCluster) -> LeaderIsrAndControllerEpoch:
 
 
 def state_known_by(world: SteppedCluster, broker: int) -> LeaderIsrAndControllerEpoch | None:
-    """The state of the partition that a controller read or wrote last."""
+    """The state of the partition that a controller last read or wrote."""
     run = world.controllers[broker]
     return last_state_returned(reversed(run.reached())) or run.known
 
 
 def has_news(world: SteppedCluster, broker: int) -> bool:
-    """The partition's state is another than the one that a controller knows."""
+    """Whether the partition's registered state differs from the one that a controller knows."""
     known = state_known_by(world, broker)
     return known is None or known.zk_version != registered_state(world).zk_version
 
@@ -92,7 +92,7 @@ def _topic_is_created_unmet(world: SteppedCluster, *args: int) -> Unmet:
 def topic_is_created(world: SteppedCluster, *args: int) -> None:
     """Its znodes are written, and its replicas lead and follow in epoch 0.
 
-    As if a controller had been there before, and were forgotten.
+    This is the state after a controller that no longer exists.
     """
     ids = tuple(one for one in args if one)
     state = _create(world, FIRST, ids)
@@ -180,9 +180,7 @@ def _dead_replica_is_reassigned_unmet(world: SteppedCluster, broker: int, replic
 
 
 def dead_replica_is_reassigned(world: SteppedCluster, broker: int, replica: int) -> None:
-    """A reassignment is requested, begun and completed, and its requests are handled, in one
-    step.
-    """
+    """A reassignment is requested, begun and completed, and its requests are handled, in one step."""
     known, context = world.known(broker), world.context(broker)
     _request(world, {
         TopicPartition(TOPIC, number): [one for one in ids if one != replica]
@@ -202,7 +200,7 @@ def dead_replica_is_reassigned(world: SteppedCluster, broker: int, replica: int)
 
 
 def admin_requests_unknown_partition(world: SteppedCluster) -> None:
-    """``/admin/reassign_partitions`` names a partition that there is not."""
+    """``/admin/reassign_partitions`` names a partition that does not exist."""
     _request(world, {UNKNOWN: [1]})
 
 
@@ -245,7 +243,7 @@ def _admin_sends_alter_reassignments_unmet(world: SteppedCluster, broker: int, *
 
 
 def admin_sends_alter_reassignments(world: SteppedCluster, broker: int, *args: int) -> None:
-    """AlterPartitionReassignments comes to the controller (KIP-455)."""
+    """The controller receives AlterPartitionReassignments (KIP-455)."""
     world.controllers[broker].begin(MoveAsked(_list(args)))
 
 
@@ -256,7 +254,7 @@ def _admin_cancels_reassignment_unmet(world: SteppedCluster, broker: int) -> Unm
 
 
 def admin_cancels_reassignment(world: SteppedCluster, broker: int) -> None:
-    """AlterPartitionReassignments without a target comes to the controller (KIP-455)."""
+    """The controller receives AlterPartitionReassignments without a target (KIP-455)."""
     world.controllers[broker].begin(MoveAsked(None))
 
 
@@ -285,7 +283,7 @@ def _controller_handles_other_reassignment_unmet(world: SteppedCluster, broker: 
 
 
 def controller_handles_other_reassignment(world: SteppedCluster, broker: int) -> None:
-    """The other partition's leader takes every replica into its ISR, and its move is over."""
+    """The other partition's leader adds every replica to its ISR, and its move completes."""
     node, state = wait(world.admin.topic(OTHER.topic)), wait(world.admin.state(OTHER))
     assert node is not None, "the other topic exists"
     assert state is not None, "and its partition has a state"
@@ -318,7 +316,7 @@ def _answer_is_lost_unmet(world: SteppedCluster, broker: int) -> Unmet:
 def answer_is_lost(world: SteppedCluster, broker: int) -> None:
     """The state is written, and the connection breaks: the write is about to be sent again.
 
-    Refused by then, it is taken for another's.
+    The second write is refused, and the controller takes the state for another writer's.
     """
     world.controllers[broker].write_and_lose_response()
 

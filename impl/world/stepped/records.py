@@ -18,7 +18,7 @@ MOST_ROUNDS = 8
 
 
 def each_member(world: SteppedCluster) -> Arguments:
-    """(leader, replica, partition), of who believes that it leads."""
+    """(leader, replica, partition), for each broker that believes that it leads."""
     for leader in world.brokers:
         led = [number for number in world.partitions if world.role(leader, number) == "leader"]
         for replica in world.brokers if led else ():
@@ -40,7 +40,7 @@ def _leader_appends_unmet(world: SteppedCluster, leader: int) -> Unmet:
 
 
 def leader_appends(world: SteppedCluster, leader: int) -> None:
-    """A producer's record, which no follower has yet."""
+    """A producer's record is appended, which no follower has yet."""
     world.replica(leader).produce(world.next_record)
     world.next_record += 1
 
@@ -105,7 +105,7 @@ def _leader_expands_isr_unmet(world: SteppedCluster, leader: int, replica: int) 
 
 
 def leader_expands_isr(world: SteppedCluster, leader: int, replica: int) -> None:
-    """A replica that has everything fetches again: its leader writes the larger ISR."""
+    """A replica that has all records fetches again: its leader writes the larger ISR."""
     world.hosts[replica].fetch(FIRST, world.hosts[leader].replicas, 0)
     world.replica(leader).write_isr(replica, joins=True)
 
@@ -141,7 +141,7 @@ def _leader_shrink_is_unheard_unmet(world: SteppedCluster, leader: int, replica:
 
 
 def leader_shrink_is_unheard(world: SteppedCluster, leader: int, replica: int) -> None:
-    """A smaller ISR is written, and the answer is lost."""
+    """A smaller ISR is written, and the response is lost."""
     world.replica(leader).begin_isr_write(replica, joins=False)
     world.replica(leader).lose_isr_answer()
 
@@ -152,7 +152,7 @@ def _leader_expand_is_unheard_unmet(world: SteppedCluster, leader: int, replica:
 
 
 def leader_expand_is_unheard(world: SteppedCluster, leader: int, replica: int) -> None:
-    """A larger ISR is written, and the answer is lost."""
+    """A larger ISR is written, and the response is lost."""
     world.hosts[replica].fetch(FIRST, world.hosts[leader].replicas, 0)
     world.replica(leader).begin_isr_write(replica, joins=True)
     world.replica(leader).lose_isr_answer()
@@ -167,7 +167,7 @@ def _leader_reads_isr_back_unmet(world: SteppedCluster, leader: int) -> Unmet:
 
 
 def leader_reads_isr_back(world: SteppedCluster, leader: int) -> None:
-    """Its write is sent again, and refused; it reads what is there (KAFKA-1382)."""
+    """Its write is sent again and refused; it reads the registered state (KAFKA-1382)."""
     world.replica(leader).end_isr_write()
 
 
@@ -195,7 +195,7 @@ def _isr_is_expanded_unmet(world: SteppedCluster, leader: int, replica: int, num
 
 
 def isr_is_expanded(world: SteppedCluster, leader: int, replica: int, number: int) -> None:
-    """A follower has caught up; the write is conditional on the state's version."""
+    """A follower has caught up; the ISR write is conditional on the state's version."""
     state = _returner(world, leader, replica, number)
     assert not isinstance(state, str), "the step was possible"
     larger = replace(state, isr=(*state.isr, replica))
@@ -228,7 +228,7 @@ def _comes_to_write(world: SteppedCluster, broker: int) -> bool:
 def isr_is_expanded_first(
     world: SteppedCluster, leader: int, replica: int, number: int, broker: int
 ) -> None:
-    """The same, after a controller has read the state that it is about to write over."""
+    """The same, after a controller has read the state that it is about to overwrite."""
     if not is_to_write(world.place(broker)):
         world.controllers[broker].resume(to_write=True)
     isr_is_expanded(world, leader, replica, number)

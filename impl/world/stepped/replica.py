@@ -2,7 +2,7 @@
 
 A fetch is one step here: the follower compares epochs, truncates and fetches until it has all
 records of its leader, and the leader knows that. A follower that has caught up joins the ISR with
-its next fetch, a step of its own: Kafka takes another lock for it.
+its next fetch, in a separate step, because Kafka takes another lock for it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ LONG_MS = 60_000
 
 
 class SteppedReplica(SteppedIsr[RecordLog]):
-    """A replica whose ISR is written to ZooKeeper under the version that it holds.
+    """A replica that writes its ISR to ZooKeeper conditionally on its cached version.
 
-    ``first`` marks who leads since the partition began and has appended nothing. A leader that is
-    stopped, and not deleted, still leads.
+    ``first`` marks a leader since the partition's creation that has appended nothing. A leader that
+    is stopped, and not deleted, still leads.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class SteppedReplica(SteppedIsr[RecordLog]):
     # What a controller says
 
     def become_follower(self, order: LeaderAndIsrPartitionState) -> bool:
-        """Follow; nothing that it knew as a leader is left."""
+        """Become a follower, and forget everything that it knew as a leader."""
         self.first = False
         new = super().become_follower(order)
         if new:
@@ -44,19 +44,19 @@ class SteppedReplica(SteppedIsr[RecordLog]):
         return new
 
     def stop(self) -> None:
-        """Its broker fetches no more; what it knows, it keeps."""
+        """Do nothing: its broker stops fetching, and the replica keeps its state."""
 
     # Records
 
     def produce(self, record: int) -> None:
-        """A producer's record, in the leader's epoch."""
+        """Append a producer's record, in the leader's epoch."""
         wait(self.log.append_as_leader((record,), self.leader_epoch))
         self.first = False
         self.advance(0)
 
     @property
     def records(self) -> list[tuple[int, int]]:
-        """What is in its log."""
+        """The records of its log."""
         return self.log.log.records
 
     def has_log_of(self, other: SteppedReplica) -> bool:
@@ -64,15 +64,15 @@ class SteppedReplica(SteppedIsr[RecordLog]):
         return self.records == other.records
 
     def knows_caught_up(self, follower: int) -> bool:
-        """The follower's last fetch was at the very end."""
+        """Whether the follower's last fetch was at the log end."""
         known = self.remotes.get(follower)
         return known is not None and known.end == self.log_end
 
     # The ISR
 
     def out_of_sync_replicas(self) -> list[int]:
-        """Whom an ISR check finds, late enough for each of them; members that are no replicas, over
-        one of whom it throws, are found alone."""
+        """The replicas that a late enough ISR check finds; only the ISR members that are not
+        replicas if there are any, because the check throws at them."""
         if self.isr_member_without_replica is None:
             return self.lagging(2 * LONG_MS)
         return [one for one in self.isr if one not in (self.broker, *self.remotes)]
@@ -90,8 +90,8 @@ class SteppedReplica(SteppedIsr[RecordLog]):
 
 
 class ForgetfulReplica(SteppedReplica):
-    """A replica that is stopped forgets its leader epoch, and obeys whatever comes next: where
-    Kafka's broker keeps it, and ignores requests of the same epoch, nobody counts them."""
+    """A replica that forgets its leader epoch when it is stopped, and obeys any later request.
+    Kafka keeps the epoch and ignores requests of the same epoch, which nothing here counts."""
 
     def stop(self) -> None:
         """Stop leading and following the partition."""

@@ -1,4 +1,4 @@
-"""How brokers handle requests: they become leader or follower, stop, delete, or refuse."""
+"""Steps of brokers that handle requests: become leader or follower, stop, delete, or refuse."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from impl.znodes import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class StopAnswered:
-    """A broker's answer to a StopReplica: an error for each partition that was to be deleted.
+    """A broker's response to a StopReplica: an error for each partition to be deleted.
 
-    Up to 2.2 there is a request for each partition, and an answer: in batches they come together.
+    Up to 2.2 each partition has its own request and response; in batches they are merged.
     """
 
     request: StopReplica
     errors: Mapping[TopicPartition, str]
 
     def and_before(self, earlier: StopAnswered | None) -> StopAnswered:
-        """Both answers."""
+        """This response merged with an earlier one."""
         if earlier is None:
             return self
         asked = {**earlier.request.partitions, **self.request.partitions}
@@ -44,7 +44,7 @@ def _next_unmet(world: SteppedCluster, broker: int, controller: int, kind: type[
 
 
 def unheard_unmet(world: SteppedCluster, broker: int) -> Unmet:
-    """A leader whose ISR write was not answered holds the lock on all else."""
+    """A leader whose ISR write is unanswered holds the partition's lock."""
     hosted: Any = world.hosts[broker].replicas.partitions.values()
     waits = any(one.isr_write is not None for one in hosted)
     return "no write of it is unanswered" if waits else None
@@ -55,7 +55,7 @@ def _leader_and_isr_arrives_unmet(world: SteppedCluster, broker: int, controller
 
 
 def leader_and_isr_arrives(world: SteppedCluster, broker: int, controller: int) -> None:
-    """The LeaderAndIsr that is next on the connection."""
+    """The next LeaderAndIsr of the connection arrives."""
     for sent in _taken(world, controller, broker, LeaderAndIsr, world.grain.in_batches):
         world.hosts[broker].obey(sent)
     world.keep((controller, broker), [*world.connections.get((controller, broker), ())])
@@ -71,7 +71,7 @@ def _stop_replica_arrives_unmet(world: SteppedCluster, broker: int, controller: 
 
 
 def stop_replica_arrives(world: SteppedCluster, broker: int, controller: int) -> None:
-    """The StopReplica requests that are next; what is to be deleted is, and answered."""
+    """The next StopReplica requests arrive; the broker deletes replicas and responds."""
     _stop(world, broker, controller, disk_fails=False)
 
 
@@ -88,7 +88,7 @@ def _stops_fail_unmet(world: SteppedCluster, broker: int, controller: int) -> Un
 
 
 def stops_fail(world: SteppedCluster, broker: int, controller: int) -> None:
-    """KAFKA_STORAGE_ERROR: the directory stays, and the answer says so."""
+    """KAFKA_STORAGE_ERROR: the directory stays, and the response has the error."""
     _stop(world, broker, controller, disk_fails=True)
 
 

@@ -1,4 +1,4 @@
-"""A cluster whose controllers a grain suspends: ZooKeeper, controllers, connections, brokers."""
+"""The state of a stepped cluster: ZooKeeper, controllers, connections, brokers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def each_two(world: SteppedCluster) -> Arguments:
 
 
 def each_list(world: SteppedCluster) -> Arguments:
-    """(first, second, third) of each list of replicas, 0 for nobody."""
+    """(first, second, third) of each list of replicas, 0 for no replica."""
     return world.lists
 
 
@@ -59,16 +59,16 @@ def each_broker_and_partition(world: SteppedCluster) -> Arguments:
 
 
 def each_connection(world: SteppedCluster) -> Arguments:
-    """(target, controller epoch) of what is under way."""
+    """(target, controller epoch) of every connection with requests under way."""
     return sorted((broker, controller) for controller, broker in world.connections)
 
 
 class SteppedCluster(HostedWorld[ControllerRun, Host]):
-    """Brokers 1..N, registered, and no topic; ``partitions`` is how many it may come to have.
+    """Brokers 1..N, registered, and no topic; ``partitions`` is its maximum number of partitions.
 
-    Lists of replicas are of ``most`` at most. ``only`` are the names of the ``kinds`` of steps that
-    are offered, None for all of them. ``version`` is a release since the grain's first; ValueError
-    if it is older. ``shows_memory``: who looks at a controller sees what it keeps, not what it did.
+    Replica lists have at most ``most`` replicas. ``only`` names the ``kinds`` of steps that are
+    offered, None for all. ``version`` is a release not older than the grain's first; ValueError
+    otherwise. ``shows_memory``: observers of a controller see its memory, not its past actions.
     """
 
     shows_memory = False
@@ -161,7 +161,7 @@ class SteppedCluster(HostedWorld[ControllerRun, Host]):
             self.connections[at] = (*kept, RequestInFlight(request, self.created))
 
     def keep(self, at: Connection, queue: list[RequestInFlight]) -> None:
-        """What is under way on a connection; what comes right after what has come, has come too."""
+        """Store the requests of a connection; first deliver any ``echo`` at its front."""
         while queue and queue[0].echo and self.is_up(at[1]):
             self.hosts[at[1]].obey(queue.pop(0))
         if queue:
@@ -172,13 +172,13 @@ class SteppedCluster(HostedWorld[ControllerRun, Host]):
     # What can be seen
 
     def registered_lists(self) -> dict[int, tuple[int, ...]]:
-        """Partition -> its replicas in ZooKeeper; nothing if there is no topic."""
+        """Partition -> its replicas in ZooKeeper; empty if there is no topic."""
         node = self.zookeeper.nodes.get(paths.topic(TOPIC))
         known = {} if node is None else decode_topic(TOPIC, node.data).partitions
         return {number: one.replicas for number, one in known.items()}
 
     def known(self, broker: int) -> dict[int, tuple[int, ...]]:
-        """Partition -> its replicas, as far as a controller knows."""
+        """Partition -> its replicas in a controller's memory."""
         context = self.context(broker)
         return {
             one.partition: context.replicas(one)
@@ -192,23 +192,23 @@ class SteppedCluster(HostedWorld[ControllerRun, Host]):
         return None if node is None else state_of(number, node.data, node.version)
 
     def context(self, broker: int) -> ClusterContext:
-        """What a broker's controller knows."""
+        """The memory of a broker's controller."""
         return self.controllers[broker].controller.core.context
 
     def place(self, broker: int) -> SuspensionPoint | None:
-        """Where a broker's controller is suspended; None if no event is under way."""
+        """The suspension point of a broker's controller; None if no event is under way."""
         return self.controllers[broker].place
 
     def is_active(self, broker: int) -> bool:
-        """The broker believes that it is controller."""
+        """Whether the broker believes that it is the controller."""
         return self.controllers[broker].controller.active
 
     def is_deposed(self, broker: int) -> bool:
-        """Another controller epoch was won since."""
+        """Whether a newer controller epoch was registered."""
         return self.context(broker).epoch < self.epoch()
 
     def is_fenced(self, broker: int) -> bool:
-        """Its writes are refused, for it is deposed (KAFKA-6082, 2.1)."""
+        """Whether its writes are refused, because it is deposed (KAFKA-6082, 2.1)."""
         return self.release.since("2.1") and self.is_deposed(broker)
 
     def must_wait(self, broker: int) -> Unmet:
@@ -223,22 +223,22 @@ class SteppedCluster(HostedWorld[ControllerRun, Host]):
         return self.must_wait(broker) or (None if kind in self.inbox[broker] else "its watch fired")
 
     def handle_watch(self, broker: int, kind: str) -> None:
-        """Its watch fired: the event that a running broker makes of that begins."""
+        """Begin the event that a running broker makes of its fired watch."""
         self.inbox[broker] -= {kind}
         self.controllers[broker].begin(as_watch_event(NOTIFICATIONS[kind]))
 
     def reachable(self, broker: int) -> list[int]:
-        """The brokers that a controller knows, and that have not registered anew since."""
+        """The brokers that a controller knows, except those that registered again since."""
         known = self.context(broker).broker_epochs
         epochs = self.registrations() if self.fences_brokers else known
         return [one for one, epoch in known.items() if epochs.get(one, epoch) == epoch]
 
     def role(self, broker: int, number: int = 0) -> str:
-        """What a broker does for a partition."""
+        """A broker's role for a partition."""
         return self.hosts[broker].role(TopicPartition(TOPIC, number))
 
     def replica(self, broker: int) -> SteppedReplica:
-        """A replica of the partition that moves, which is hosted."""
+        """A hosted replica of the partition that moves."""
         replica: SteppedReplica | None = self.hosts[broker].hosted(FIRST)
         assert replica is not None, "the broker hosts the partition"
         return replica
@@ -246,7 +246,7 @@ class SteppedCluster(HostedWorld[ControllerRun, Host]):
     # Steps
 
     def take(self, step: Step) -> None:
-        """Take a step, and hear what watches brought."""
+        """Take a step, and deliver the notifications that it causes."""
         super().take(step)
         self._take_notifications()
 
@@ -274,14 +274,14 @@ class SteppedCluster(HostedWorld[ControllerRun, Host]):
     # Processes and sessions
 
     def drop_requests(self, broker: int) -> None:
-        """What was sent to an earlier registration, on slow connections too."""
+        """Drop the requests to earlier registrations, on slow connections too."""
         super().drop_requests(broker)
         if self.fences_brokers:
             for to in [to for to in self.slow if to[1] == broker]:
                 del self.slow[to]
 
     def crash(self, broker: int) -> None:
-        """A process dies with all it had in memory, and its connections end with it."""
+        """The process dies: its memory is lost, and its connections break."""
         super().crash(broker)
         if self.fences_brokers:
             for to in [to for to in self.answers if to[1] == broker]:

@@ -1,8 +1,8 @@
-"""A cluster whose controllers a grain suspends: every event, request and fault is a step.
+"""A stepped cluster: every event, request and fault is a step, and a grain suspends controllers.
 
-The controllers and the brokers are those that serve clients (`impl.core`), over logs of numbered
-records. A grain says how finely a run is seen: batch by batch in the life of a topic (`BATCHES`),
-write by write where a partition moves (`WRITES`), or by registrations and by what the winners write
+Controllers and brokers are those that serve clients (`impl.core`), over logs of numbered records. A
+grain sets the suspension points: batch by batch in the life of a topic (`BATCHES`), write by write
+where a partition moves (`WRITES`), or by controller registrations and the controllers' writes
 (`ELECTIONS`). Source: fact sheet b to k.
 """
 

@@ -1,10 +1,9 @@
-"""Where the event of a controller that moves a partition is suspended: effects of `impl.core`.
+"""The `WRITES` grain: the effects at which a controller that moves a partition is suspended.
 
-Before a rewrite of the topic's znode, of the request, and of the partition's state; after a read of
-the state that showed something new; where a reassignment is triggered or has caught up; after a
-round of requests that ends a step of a reassignment which nothing else ends; and after the
-registration at ``/controller``. A read of the state and the write that follows it are one where the
-read tells nothing new.
+These are: before a rewrite of the topic's znode, of the request, and of the partition's state;
+after a read of a changed state; where a reassignment is triggered or has caught up; after the last
+round of requests of a reassignment step that nothing else ends; and after the registration at
+``/controller``. A read of an unchanged state and the write after it are one step.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ TOPIC = paths.topic(FIRST.topic)
 
 
 def finishing(thread: ControllerThread) -> bool:
-    """The event is completing the reassignment: its targets were in the ISR."""
+    """Whether the event is completing the reassignment: its targets were in the ISR."""
     return any(_is_of_moved(thread, one) for one in (Reassigner._finish, Reassigner._complete))
 
 
@@ -69,7 +68,7 @@ def going_offline(thread: ControllerThread) -> FrameType | None:
 
 
 def reads_state(place: SuspensionPoint) -> bool:
-    """The partition's state is read, or was."""
+    """Whether the effect reads, or has read, the partition's state."""
     return state_read(place.effect) == STATE
 
 
@@ -88,20 +87,20 @@ def state_returned_by(place: SuspensionPoint) -> LeaderIsrAndControllerEpoch | N
 
 
 def is_triggered(place: SuspensionPoint | None) -> bool:
-    """A reassignment is looked at, to be begun or refused."""
+    """Whether a reassignment is about to be begun or refused."""
     effect = None if place is None else place.effect
     return isinstance(effect, JournalReport) and effect.event == "reassignment_triggered"
 
 
 def last_state_returned(places: Iterable[SuspensionPoint]) -> LeaderIsrAndControllerEpoch | None:
-    """What the last read or write of the state among places returned, None if there was none."""
+    """The state that the last read or write among places returned, None if there was none."""
     return next(
         (reported for place in places if (reported := state_returned_by(place)) is not None), None
     )
 
 
 def suspends(run: ControllerRun, place: SuspensionPoint) -> bool:
-    """The event is suspended here; one that is about to be followed by another ends here."""
+    """Whether the event is suspended here; it ends here if another event follows."""
     if is_next_event(run):
         return True
     if not reads_state(place):
@@ -213,19 +212,19 @@ def _changes_nothing(thread: ControllerThread) -> bool:
 
 
 def rewriting(thread: ControllerThread) -> bool:
-    """The request is written again when what it asked for is begun, and nothing was refused."""
+    """Whether the request znode is rewritten because its reassignment began, without a refusal."""
     frame = thread.frame_of(Reassigner._leave)
     return frame is not None and not frame.f_locals["refused"]
 
 
 def is_before_write(thread: ControllerThread) -> bool:
-    """The partition's state is read in order to be written."""
+    """Whether the partition's state is read in order to be written."""
     looks = (Reassigner.caught_up, ControllerParts.read_states)
     return not any(thread.frame_of(one) for one in looks)
 
 
 def in_change(thread: ControllerThread) -> bool:
-    """The event is that brokers came or went."""
+    """Whether the event handles brokers that came or went."""
     return thread.frame_of(BrokerChanges.changed) is not None
 
 
@@ -235,7 +234,7 @@ def electing(thread: ControllerThread) -> FrameType | None:
 
 
 def would_elect(thread: ControllerThread, state: LeaderIsrAndControllerEpoch) -> int | None:
-    """Whom a controller that is electing chooses by a state; None if nobody."""
+    """The leader that an electing controller would choose by a state; None if none."""
     frame = electing(thread)
     if frame is None:
         return None
