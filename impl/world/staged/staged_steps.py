@@ -1,6 +1,5 @@
 """Steps of a staged cluster: controllers' registrations and events, requests, timers and operators,
-sessions and log directories.
-"""
+sessions and log directories."""
 
 from __future__ import annotations
 

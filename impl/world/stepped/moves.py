@@ -180,7 +180,7 @@ def _dead_replica_is_reassigned_unmet(world: SteppedCluster, broker: int, replic
 
 
 def dead_replica_is_reassigned(world: SteppedCluster, broker: int, replica: int) -> None:
-    """A reassignment is requested, begun and completed, and its requests are handled, in one step."""
+    """A reassignment is requested, begun and completed, with all its requests, in one step."""
     known, context = world.known(broker), world.context(broker)
     _request(world, {
         TopicPartition(TOPIC, number): [one for one in ids if one != replica]

@@ -1,7 +1,7 @@
-"""Claims checked in a wide world: cheap ones after every step, those about records at the end.
+"""Checks claims in a wide world: cheap ones after every step, those about records at the end.
 
-Unclean elections are off, and nobody's disk lies: so nothing that was acknowledged may be missing.
-With ``power`` or ``disks`` among the faults it may, as in Kafka, where a write is not forced.
+Unclean elections are off, and every disk keeps what it has synced, so no acknowledged record may be
+missing. With the faults ``power`` or ``disks`` it may, as in Kafka, which does not fsync writes.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ MOST_REMEMBERED = 512
 
 
 class ClusterClaimBroken(Exception):
-    """A claim does not hold in the world as it is now; the message says which, and where."""
+    """A claim does not hold in the current state; the message says which, and where."""
 
 
 class WideClaims:
-    """Remembers who led and who was controller; looks at each new moment."""
+    """Checks the claims after each step; remembers earlier leaders and controllers."""
 
     def __init__(self, world: WideWorld) -> None:
         self.world = world
@@ -68,7 +68,7 @@ class WideClaims:
         self.under_way: dict[int, tuple[object, dict[int, Channel[Any]]]] = {}
 
     def look(self) -> None:
-        """What is cheap to see after a step; ClusterClaimBroken says which claim does not hold."""
+        """Check the cheap claims after a step; ClusterClaimBroken names a broken one."""
         for number, node in self.world.nodes.items():
             if not node.up:
                 continue
@@ -245,8 +245,8 @@ class WideClaims:
 
     @property
     def keeps_records(self) -> bool:
-        """What is committed stays. Before KIP-101 (0.11) a follower that comes back cuts its log to
-        its high watermark, and may lead then."""
+        """Whether committed records stay. Before KIP-101 (0.11) a restarted follower truncates its
+        log to its high watermark, and may lead then."""
         return self.keeps_committed and self.world.release.since("0.11")
 
     # Consumers
@@ -317,8 +317,8 @@ class WideClaims:
             del self.leaders[next(iter(self.leaders))]
 
     def at_rest(self) -> None:
-        """Everything is up and still: what was acknowledged is there, on all replicas, and what is
-        registered is known.
+        """Check a world at rest: all acknowledged records are on all replicas, and every broker
+        knows the registered state.
         """
         if self.keeps_records:
             self._records_are_there()

@@ -42,7 +42,7 @@ def _anywhere(world: WideWorld) -> Arguments:
 
 
 def client_asks(world: WideWorld, broker: int, topic: int, partition: int) -> None:
-    """Every question about one partition, with every leader epoch that may be named."""
+    """Send every request about one partition, with every leader epoch that may be named."""
     node, one = world.nodes[broker], TopicPartition(f"t{topic}", partition)
     asked = (_of_epochs, _of_offsets, _of_records, _of_metadata, _of_producers)
     for questions in asked:
@@ -250,9 +250,9 @@ def _of_producers(
 
 
 def producer_asks(world: WideWorld, broker: int, topic: int, partition: int) -> None:
-    """A record with other acks, with more replicas than there are, or broken; at any broker.
+    """A produce request to any broker, with other acks, too few replicas, or a corrupt record.
 
-    Since 0.11 its producer is idempotent: what was taken is sent once more, and not taken again.
+    Since 0.11 the producer is idempotent: an appended batch is sent again, and not appended again.
     """
     node, one = world.nodes[broker], TopicPartition(f"t{topic}", partition)
     record, world.next_record = world.next_record, world.next_record + 1

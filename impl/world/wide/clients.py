@@ -1,4 +1,4 @@
-"""Steps of producers, and of operators with Kafka's tools."""
+"""Steps of producers and consumers, and of operators with Kafka's tools."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _no_longer_waits(node: WideBroker, one: TopicPartition) -> Waiting:
 
 
 def producer_hears(world: WideWorld, broker: int, topic: int, partition: int) -> None:
-    """The first that waits hears that its record is committed."""
+    """The first waiting producer gets its acknowledgement: its record is committed."""
     node, one = world.nodes[broker], TopicPartition(f"t{topic}", partition)
     done = _no_longer_waits(node, one)
     if world.born(one.topic) != node.incarnations[one]:
@@ -92,7 +92,7 @@ def producer_hears(world: WideWorld, broker: int, topic: int, partition: int) ->
 
 
 def producer_is_refused(world: WideWorld, broker: int, topic: int, partition: int) -> None:
-    """The first that waits hears that this broker leads no more: nobody knows of its record."""
+    """The first waiting producer learns that its broker no longer leads, not its record's fate."""
     _no_longer_waits(world.nodes[broker], TopicPartition(f"t{topic}", partition))
 
 
@@ -112,7 +112,7 @@ def _readable(world: WideWorld) -> Arguments:
 
 
 def consumer_reads(world: WideWorld, broker: int, topic: int, partition: int) -> None:
-    """A consumer reads on where it was; if that is not there any more, from the log's start."""
+    """A consumer reads at its position; if that is out of range, from the log start offset."""
     node, one = world.nodes[broker], TopicPartition(f"t{topic}", partition)
     replica = node.replicas.partitions[one]
     offset = max(replica.log_start, world.consumed.get(one, 0))
@@ -141,8 +141,8 @@ def _deletable(world: WideWorld) -> Arguments:
 
 
 def records_are_deleted(world: WideWorld, broker: int, topic: int, partition: int) -> None:
-    """All that is committed goes (``kafka-delete-records``, KIP-107): who is far behind is out of
-    range then."""
+    """All committed records are deleted (``kafka-delete-records``, KIP-107): a follower that is far
+    behind is then out of range."""
     one = TopicPartition(f"t{topic}", partition)
     log = stored(world.nodes[broker].replicas.partitions[one].log)
     with contextlib.suppress(StorageError):
@@ -155,7 +155,7 @@ def _missing(world: WideWorld) -> Arguments:
 
 
 def topic_is_created(world: WideWorld, topic: int) -> None:
-    """Created again: it owes nothing of its earlier life."""
+    """The topic is created, or created again: no record of an earlier one is claimed."""
     world.forget(f"t{topic}")
     world.create_topic(topic)
 
@@ -165,9 +165,7 @@ def _there(world: WideWorld) -> Arguments:
 
 
 def topic_is_deleted(world: WideWorld, topic: int) -> None:
-    """A client requests the deletion; what was acknowledged of the topic before is not claimed any
-    more.
-    """
+    """A client requests the deletion; the topic's acknowledged records are no longer claimed."""
     world.forget(f"t{topic}")
     world.to_be_deleted.add(f"t{topic}")
     wait(world.admin.request_deletion(f"t{topic}"))
@@ -188,12 +186,12 @@ def _movable(world: WideWorld) -> list[tuple[int, int]]:
 
 
 def reassignment_is_requested(world: WideWorld, topic: int, partition: int) -> None:
-    """The partition is to move to other brokers, or to lead elsewhere."""
+    """A request to move the partition to other brokers, or to another preferred leader."""
     _request_moves(world, {TopicPartition(f"t{topic}", partition): _target(world, world.factor)})
 
 
 def unknown_move_is_requested(world: WideWorld, topic: int, partition: int) -> None:
-    """The request also names a partition that does not exist: the controller drops it."""
+    """A request that also names a partition that does not exist, which the controller drops."""
     target = _target(world, world.factor)
     numbers = world.partitions, partition
     _request_moves(world, {TopicPartition(f"t{topic}", one): target for one in numbers})
@@ -208,7 +206,7 @@ def _all_movable(world: WideWorld) -> Arguments:
 
 
 def many_moves_are_requested(world: WideWorld) -> None:
-    """One request for every partition: it is rewritten as one after the other is done."""
+    """One request for every partition; it is rewritten as the reassignments complete one by one."""
     targets = {
         TopicPartition(f"t{topic}", number): _target(world, world.factor)
         for topic, number in _movable(world)
@@ -238,10 +236,10 @@ def _to_be_asked(world: WideWorld) -> Arguments:
 
 
 def controller_is_asked_to_reassign(world: WideWorld, topic: int, partition: int) -> None:
-    """AlterPartitionReassignments: a move begins, or turns to another target.
+    """AlterPartitionReassignments: starts a reassignment, or changes its target.
 
-    Every second target has a replica less, so that replicas leave and join where as many brokers
-    are there as a partition has replicas.
+    Every second target has one replica less, so that replicas leave and join even if a partition
+    has as many replicas as there are brokers.
     """
     fewer = world.moves % 2 if world.factor > 1 else 0
     _alter(world, TopicPartition(f"t{topic}", partition), _target(world, world.factor - fewer))
@@ -256,7 +254,7 @@ def _moving(world: WideWorld) -> Arguments:
 
 
 def move_is_cancelled(world: WideWorld, topic: int, partition: int) -> None:
-    """The partition goes back to the replicas that it had."""
+    """Cancels a reassignment: the partition returns to its original replicas."""
     _alter(world, TopicPartition(f"t{topic}", partition), None)
 
 
@@ -323,8 +321,8 @@ def _anybody(world: WideWorld) -> Arguments:
 
 
 def controller_is_asked_for_leaders(world: WideWorld) -> None:
-    """ElectLeaders, preferred and unclean ones in turn, of all partitions that were created and of
-    one that never was, or of whatever there is."""
+    """ElectLeaders, preferred and unclean in turn, for all partitions that were created and one
+    that never existed, or (None) for all partitions."""
     world.moves += 1
     kind = (PREFERRED_TYPE, UNCLEAN_TYPE)[world.moves % 2]
     every = [

@@ -1,7 +1,7 @@
-"""Answers of controllers to leaders and administrators, compared with what is registered.
+"""Compares controllers' responses to leaders and administrators with the registered state.
 
 AlterIsr (KIP-497), AlterPartitionReassignments and ListPartitionReassignments (KIP-455) and
-ElectLeaders (KIP-460): each answer says what has been done, or why not, of what ZooKeeper holds
+ElectLeaders (KIP-460): each response says what was done, or why not, and is compared with ZooKeeper
 right after it.
 """
 
@@ -26,11 +26,10 @@ NOT_DONE = "UNKNOWN_SERVER_ERROR"
 
 @dataclass(frozen=True, slots=True)
 class AlterIsrAnswered:
-    """AlterIsr: what a leader wanted, the error of it all (None: no answer), and the answers.
+    """AlterIsr: the requested ISRs, the error of the response (None: no response), and the results.
 
-    ``whole``: what the error has to be, by what the controller knew
-    (``expected_controller_error``).
-    ``needed``: what each is to be refused with, see ``refused_isrs``.
+    ``whole``: the expected error of the response (``expected_controller_error``). ``needed``: the
+    expected error of each, see ``refused_isrs``.
     """
 
     wanted: Mapping[TopicPartition, LeaderIsrAndControllerEpoch]
@@ -41,7 +40,7 @@ class AlterIsrAnswered:
 
     @property
     def response_mismatch(self) -> str:
-        """Nothing is answered, or with another error; empty if all is well."""
+        """How the error of the whole response is wrong; empty if it is right."""
         if self.error != self.whole:
             return f"{self.error} to a leader, and not {self.whole}"
         if self.error == "NONE" and {*self.wanted} != {*self.answers}:
@@ -52,7 +51,7 @@ class AlterIsrAnswered:
         return ""
 
     def mismatches(self, there: Registered) -> Iterator[str]:
-        """Where an answer and what is registered differ, in words."""
+        """The differences between the results and the registered state, in words."""
         if self.error != "NONE":
             return
         for one, wanted in self.wanted.items():
@@ -74,7 +73,7 @@ class AlterIsrAnswered:
 class AlterReassignmentsAnswered:
     """AlterPartitionReassignments: by partition the target, None to cancel; and the error.
 
-    ``needed``: what each is to be refused with, see ``refused_moves``; ``failed``: those that were
+    ``needed``: the expected error of each, see ``refused_moves``; ``failed``: those that were
     begun, and failed.
     """
 
@@ -98,7 +97,7 @@ class AlterReassignmentsAnswered:
         return ""
 
     def mismatches(self, there: Registered) -> Iterator[str]:
-        """Where an answer and what is registered differ, in words."""
+        """The differences between the results and the registered state, in words."""
         for one, target in self.targets.items() if self.error == NONE else ():
             error, assignment = self.answers[one], there.assignment(one)
             about = f"{error} to whoever wants {one} on {target}"
@@ -122,7 +121,7 @@ class AlterReassignmentsAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ListReassignmentsAnswered:
-    """ListPartitionReassignments, of the partitions that were ``asked``, None for all of them."""
+    """ListPartitionReassignments, of the requested partitions ``asked``, None for all of them."""
 
     asked: Collection[TopicPartition] | None
     error: str
@@ -137,7 +136,7 @@ class ListReassignmentsAnswered:
         return ""
 
     def mismatches(self, there: Registered) -> Iterator[str]:
-        """Where an answer and what is registered differ, in words."""
+        """The differences between the results and the registered state, in words."""
         moving = there.moving()
         if self.asked is not None:
             moving = {one: moving[one] for one in self.asked if one in moving}
@@ -147,8 +146,8 @@ class ListReassignmentsAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ElectLeadersAnswered:
-    """ElectLeaders: ``kind`` of election, what was ``needed`` (see ``needed``), the answers, and
-    who lived (see ``able_to_lead``)."""
+    """ElectLeaders: ``kind`` of election, ``needed`` (see the function), the results, and the live
+    replicas (see ``able_to_lead``)."""
 
     kind: str
     error: str
@@ -159,7 +158,7 @@ class ElectLeadersAnswered:
 
     @property
     def response_mismatch(self) -> str:
-        """It does not answer for what it was asked, or otherwise than it has to; or is empty."""
+        """How the response lacks a partition, has a wrong error, or is empty; else empty."""
         if self.error != self.whole:
             return f"{self.error} to whoever wants leaders, and not {self.whole}"
         if self.error != NONE:
@@ -172,7 +171,7 @@ class ElectLeadersAnswered:
         return ""
 
     def mismatches(self, there: Registered) -> Iterator[str]:
-        """Where an answer and what is registered differ, in words."""
+        """The differences between the results and the registered state, in words."""
         for one, error in self.answers.items():
             state, assignment = there.state(one), there.assignment(one)
             about = f"{error} to whoever wants a leader ({self.kind}) of {one}"
@@ -203,9 +202,9 @@ _NO_ELECTION = ("UNKNOWN_TOPIC_OR_PARTITION", "INVALID_TOPIC_EXCEPTION", "ELECTI
 def expected_controller_error(
     controller: EventController, broker: int | None = None, broker_epoch: int = 0
 ) -> str:
-    """What a request is to be answered as a whole, NONE if it is carried out.
+    """The expected error of a whole response, NONE if the request is carried out.
 
-    A ``broker`` is to ask in its registration of ``broker_epoch``.
+    A ``broker`` that sends it has to be registered with ``broker_epoch``.
     """
     if not controller.active:
         return NOT_CONTROLLER
@@ -218,7 +217,7 @@ def expected_controller_error(
 def able_to_lead(
     context: ClusterContext, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, Set[int]]:
-    """The replicas of each partition that live, by what a controller knows."""
+    """The live replicas of each partition that a controller knows."""
     live = {*context.broker_epochs} - context.shutting_down
     found = dict[TopicPartition, Set[int]]()
     for one in partitions:
@@ -231,9 +230,9 @@ def able_to_lead(
 def needed(
     context: ClusterContext, kind: str, asked: Iterable[TopicPartition] | None
 ) -> dict[TopicPartition, str]:
-    """The partitions for which ElectLeaders is to answer, each with the error that a controller
-    which knows ``context`` refuses its election with; empty if it has to try. None: all of them,
-    but for those that need no election."""
+    """The partitions that ElectLeaders has to answer for, each with the error with which a
+    controller that knows ``context`` refuses the election; empty if it has to try. For None: all
+    partitions that need an election."""
     found = dict[TopicPartition, str]()
     known = {
         TopicPartition(topic, number): one.replicas
@@ -259,7 +258,7 @@ def needed(
 def refused_isrs(
     context: ClusterContext, wanted: Mapping[TopicPartition, LeaderIsrAndControllerEpoch]
 ) -> dict[TopicPartition, str]:
-    """The error with which a controller that knows ``context`` refuses another ISR, NONE where it
+    """The error with which a controller that knows ``context`` refuses an ISR, NONE where that ISR
     is registered already; without an entry where ZooKeeper decides."""
     found = dict[TopicPartition, str]()
     for one, state in wanted.items():
@@ -278,7 +277,7 @@ def refused_moves(
 ) -> dict[TopicPartition, str]:
     """The error with which a controller that knows ``context`` refuses each move, NONE if none.
 
-    Whether there is such a partition it looks at last.
+    Whether the partition exists is checked last.
     """
     found = dict[TopicPartition, str]()
     live = {*context.broker_epochs} - context.shutting_down
@@ -303,7 +302,7 @@ Answered = (
 
 
 class Registered:
-    """What ZooKeeper holds."""
+    """The registered state in ZooKeeper."""
 
     def __init__(self, world: WideWorld) -> None:
         self.admin = world.admin
@@ -319,7 +318,7 @@ class Registered:
         return None if topic is None else topic.partitions.get(one.partition)
 
     def moving(self) -> dict[TopicPartition, ReplicaAssignment]:
-        """The partitions whose replicas are about to change."""
+        """The partitions that are being reassigned."""
         found = {}
         for topic in wait(self.admin.topics()):
             there = wait(self.admin.topic(topic))
@@ -330,10 +329,10 @@ class Registered:
 
 
 def wrong_answer(world: WideWorld, node: WideBroker, done: Answered) -> str:
-    """What an answer says that is not so; empty if all is.
+    """How a response differs from the registered state; empty if it does not.
 
-    Of a controller that is deposed and does not know it, or whose memory ZooKeeper has kept from
-    being written, nothing is expected; nor of one that was elected right after the answer.
+    Nothing is expected of a controller that does not know that it is deposed, whose writes
+    ZooKeeper has refused, or that was elected right after the response.
     """
     if done.response_mismatch or done.whole == NOT_CONTROLLER:
         return done.response_mismatch

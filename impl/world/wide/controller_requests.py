@@ -1,8 +1,8 @@
-"""Requests of controllers to brokers and their responses, compared with both sides' memory.
+"""Compares controllers' requests to brokers, and the responses, with the memory of both sides.
 
-What a request is to say is said here from what its sender knows of brokers, assignments and states
-as it is sent; what it is to be answered, from what the broker had before it, and has after it.
-Nothing is asked of the core for that, so that a claim may hold one against the other.
+The expected request is computed from its sender's brokers, assignments and states when it is sent;
+the expected response from the broker's state before and after it. The core is not consulted, so
+that a claim can compare the two.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BY_DELETION = -2
 
 
 def first_wrong(differences: Iterator[Difference]) -> str:
-    """The first difference in a line; empty if there is none."""
+    """The first difference, as one line; empty if there is none."""
     for about, said, wanted in differences:
         if said != wanted:
             return f"{about} {said}, and it is {wanted}"
@@ -48,7 +48,7 @@ def first_wrong(differences: Iterator[Difference]) -> str:
 
 
 def sent_otherwise(node: BrokerWithDisk, to: int, request: Request) -> Iterator[Difference]:
-    """A request as it leaves the controller on ``node``, beside what that controller knows."""
+    """How a sent request differs from the memory of the controller on ``node``."""
     context, release = node.controller.core.context, node.release
     yield "itself as broker", request.controller, node.broker
     yield "itself in controller epoch", request.controller_epoch, context.epoch
@@ -143,7 +143,7 @@ def _stops(
 
 
 class _Hosted(NamedTuple):
-    """A replica before the request: its leader, its high watermark, and what it knew of others."""
+    """A replica before the request: its leader, its high watermark, and its remote replicas."""
 
     leader: int | None
     hw: int
@@ -151,7 +151,7 @@ class _Hosted(NamedTuple):
 
 
 class Before:
-    """What a broker has before a controller's request arrives."""
+    """A broker's state before a controller's request arrives."""
 
     def __init__(self, node: BrokerWithDisk, request: Request) -> None:
         replicas = node.replicas
@@ -176,7 +176,7 @@ class Before:
 def obeyed_otherwise(
     node: BrokerWithDisk, request: Request, before: Before, said: Answered
 ) -> Iterator[Difference]:
-    """What a broker answers, and what it has then."""
+    """How a broker's response, and its state after it, differ from the expected ones."""
     error, errors = said
     wanted = _whole(node, request, before)
     yield "as a whole", error, wanted
@@ -290,7 +290,7 @@ def _leads(hosted: Replica, now_ms: int, was: _Hosted | None) -> Iterator[Differ
 
 
 def was_lately_caught_up(leader: Replica, its: RemoteReplica, now_ms: int) -> bool:
-    """A follower for which a high watermark waits outside the ISR as well, since 0.10.2."""
+    """Whether the high watermark waits for this follower outside the ISR too, since 0.10.2."""
     return leader.release.since("0.10.2") and now_ms - its.last_caught_up <= leader.lag_ms
 
 
@@ -316,7 +316,7 @@ def _follows(node: BrokerWithDisk, hosted: Replica, was: _Hosted | None) -> Iter
 
 
 def followed_by(node: BrokerWithDisk, one: TopicPartition) -> dict[int, FetchState]:
-    """Whom a broker's fetchers follow in a partition, and where they are."""
+    """The leader that a broker's fetchers follow in a partition, and their positions."""
     return {
         leader: connection.rounds.states[one]
         for leader, connection in sorted(node.connections.items())

@@ -1,9 +1,9 @@
-"""What followers ask, leaders answer and followers make of it, held to what each has before it.
+"""Compares followers' requests, leaders' responses and their effects with the expected ones.
 
-What is to be asked is said here from a fetcher's states and its logs; what is to be answered, and
-what the leader knows of the follower then, from the leader's log and memory; where a follower's log
-ends then, how far it is committed, and where it goes on, from the answer and its log before.
-Nothing is asked of the core for that, so that a claim may hold one against the other.
+The expected request is computed from a fetcher's states and logs; the expected response, and the
+leader's new knowledge of the follower, from the leader's log and memory; the follower's log end
+offset, high watermark and next fetch offset, from the response and its earlier log. The core is not
+consulted, so that a claim can compare the two.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ EPOCHS, RECORDS, PLACES = "OffsetForLeaderEpoch", "Fetch", "ListOffsets"
 
 
 def refusal(node: BrokerWithDisk, one: TopicPartition, epoch: int | None) -> str:
-    """Why a broker does not answer as the leader in an epoch (any if None), NONE if it does."""
+    """The error of a broker that is asked as leader in an epoch (None: any), or NONE."""
     replica, release = node.replicas.partitions.get(one), node.release
     if replica is None:
         offline = one in node.logs.offline
@@ -79,9 +79,8 @@ def _named(epoch: int, release: Release) -> int | None:
 
 
 def asked_otherwise(connection: FollowerConnection, begins: bool) -> Iterator[Difference]:
-    """How a follower's request differs from what it should ask; a round that ``begins`` asks for
-    epochs first, if any is to
-    be compared."""
+    """How a follower's request differs from the expected one; a round that ``begins`` asks for
+    leader epochs first, if any have to be compared."""
     rounds, exchange = connection.rounds, connection.exchange
     if exchange is None or exchange.kind == PLACES:
         return
@@ -115,7 +114,7 @@ class _LeaderMemory(NamedTuple):
 
 
 class LeaderBefore:
-    """What a leader has before it answers a follower, and is to answer."""
+    """A leader's state before it answers a follower."""
 
     def __init__(self, node: BrokerWithDisk, follower: int, asked: Exchange) -> None:
         self.node, self.follower, self.asked = node, follower, asked
@@ -147,7 +146,7 @@ class LeaderBefore:
 
 
 def answered_otherwise(before: LeaderBefore, done: Exchange, now_ms: int) -> Iterator[Difference]:
-    """A leader's answers, and what it knows then."""
+    """How a leader's response, and its state after it, differ from the expected ones."""
     node = before.node
     yield "about", [*(done.replies or {})], [*before.asked.questions]
     is_first = True
@@ -170,8 +169,8 @@ def answered_otherwise(before: LeaderBefore, done: Exchange, now_ms: int) -> Ite
 def kept_of_others(
     before: LeaderBefore, done: Exchange, logs: Mapping[TopicPartition, Any]
 ) -> Iterator[tuple[TopicPartition, range]]:
-    """The offsets that answers have a follower keep, though its records there are of an epoch that
-    the leader never had: up to 1.1 the answer is where the next later one begins (KAFKA-6361)."""
+    """The offsets that a response lets a follower keep although their records have an epoch that
+    the leader never had: up to 1.1 it is the start of the next later epoch (KAFKA-6361)."""
     if done.kind != EPOCHS or before.node.release.since("2.0"):
         return
     for one, known in before.known.items():
@@ -287,7 +286,7 @@ def _noted(
 
 
 class FollowerBefore:
-    """What a follower has before it goes on with a round."""
+    """A follower's state before it continues a round."""
 
     def __init__(self, node: BrokerWithDisk, connection: FollowerConnection) -> None:
         assert connection.exchange is not None, "something was asked"
@@ -302,11 +301,11 @@ class FollowerBefore:
 
     @property
     def replies(self) -> Mapping[TopicPartition, Any]:
-        """The answers, if they came."""
+        """The replies, if they arrived."""
         return {} if self.done.is_lost else self.done.replies or {}
 
     def fits(self, one: TopicPartition) -> bool:
-        """The answer is for the leader epoch, and for the place, that the partition is in."""
+        """Whether the reply is for the partition's current leader epoch and fetch position."""
         state, asked = self.states.get(one), self.done.questions[one]
         if state is None:
             return False
@@ -320,7 +319,7 @@ class FollowerBefore:
         return True
 
     def first_out_of_range(self) -> TopicPartition | None:
-        """The first that is refused what it asked for: where the leader's log ends comes next."""
+        """The first partition that is out of range; a ListOffsets request for it comes next."""
         for one, reply in self.replies.items() if self.done.kind == RECORDS else ():
             if reply.error is FetchErrorCode.OFFSET_OUT_OF_RANGE and self.fits(one):
                 return one
@@ -348,7 +347,7 @@ class FollowerBefore:
 def applied_otherwise(
     before: FollowerBefore, connection: FollowerConnection
 ) -> Iterator[Difference]:
-    """Where each partition's log ends, how far it is committed, and where its fetcher goes on."""
+    """How log end offsets, high watermarks and next fetch offsets differ from the expected ones."""
     if before.node.disk.failing:
         return
     if before.done.kind == PLACES:

@@ -1,4 +1,4 @@
-"""Observations of a step for the claims, beside the events of replicas; no broker reads them."""
+"""Observations of a step for the claims, besides the events of replicas; no broker reads them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from impl.znodes import TopicPartition
 class RequestAnswered:
     """A broker carried out a controller's request, or refused it with ``error``.
 
-    ``broker_epoch`` is that of its registration; ``process`` tells its processes apart. ``wrong``:
-    what is not right about the answer, empty if all is.
+    ``broker_epoch`` is that of its registration; ``process`` distinguishes its processes.
+    ``wrong``: how the response is wrong, empty if it is right.
     """
 
     request: Request
@@ -31,7 +31,7 @@ class RequestAnswered:
 
 @dataclass(frozen=True, slots=True)
 class RequestSent:
-    """A controller sent a request; ``wrong``: what it says that the controller knows otherwise."""
+    """A controller sent a request; ``wrong``: how it differs from the controller's memory."""
 
     to: int
     request: Request
@@ -40,16 +40,16 @@ class RequestSent:
 
 @dataclass(frozen=True, slots=True)
 class LateAnswerTaken:
-    """The answer to a request of another controller epoch changed what a controller knows."""
+    """The response to a request of another controller epoch changed a controller's memory."""
 
     request: Request
 
 
 @dataclass(frozen=True, slots=True)
 class EventHandled:
-    """A controller handled an event; ``wrong``: what it wrote that it should not have.
+    """A controller handled an event; ``wrong``: what it wrote wrongly.
 
-    ``unsettled``: a state change of which it did not say how it ended.
+    ``unsettled``: a state change whose result it did not report.
     """
 
     name: str
@@ -59,14 +59,14 @@ class EventHandled:
 
 @dataclass(frozen=True, slots=True)
 class SessionOpened:
-    """A process continues in a new session: so many events of the last one are still queued."""
+    """A process has a new session; ``left`` events of the last one are still queued."""
 
     left: int
 
 
 @dataclass(frozen=True, slots=True)
 class FetchAnswered:
-    """A leader answered a follower; ``wrong``: what is not right about it, empty if all is."""
+    """A leader answered a follower; ``wrong``: how the response is wrong, empty if it is right."""
 
     follower: int
     wrong: str
@@ -74,7 +74,7 @@ class FetchAnswered:
 
 @dataclass(frozen=True, slots=True)
 class RoundWentOn:
-    """A follower asked its leader, or took an answer; ``wrong``: what is not right about it."""
+    """A follower sent a request or applied a response; ``wrong``: how that is wrong."""
 
     leader: int
     wrong: str
@@ -82,7 +82,7 @@ class RoundWentOn:
 
 @dataclass(frozen=True, slots=True)
 class IsrsAsked:
-    """A leader's AlterIsr goes out: partition -> the leader epoch that it asks in, and its own then
+    """A leader sent an AlterIsr: partition -> the leader epoch in the request, and the leader's own
     (None: it does not lead)."""
 
     epochs: Mapping[TopicPartition, tuple[int, int | None]]
@@ -90,15 +90,15 @@ class IsrsAsked:
 
 @dataclass(frozen=True, slots=True)
 class IsrAnswersTaken:
-    """A leader took the answers to its AlterIsr; ``wrong``: what is not right about it."""
+    """A leader handled an AlterIsr response; ``wrong``: how that is wrong."""
 
     wrong: str
 
 
 @dataclass(frozen=True, slots=True)
 class IsrChangesAnnounced:
-    """A leader announced changed ISRs: what it is to announce still, as ZooKeeper refused it, and
-    what it will."""
+    """A leader announced changed ISRs: those still to be announced because ZooKeeper refused, and
+    those that will be."""
 
     wanted: Set[TopicPartition]
     left: Set[TopicPartition]
@@ -106,7 +106,7 @@ class IsrChangesAnnounced:
 
 @dataclass(frozen=True, slots=True)
 class IsrsShrunk:
-    """A leader looked at who lags: by partition who does, and whom it dropped from the ISR."""
+    """A leader checked its ISRs: the lagging members by partition, and those that it dropped."""
 
     late: Mapping[TopicPartition, list[int]]
     dropped: Mapping[TopicPartition, list[int]]
@@ -114,15 +114,15 @@ class IsrsShrunk:
 
 @dataclass(frozen=True, slots=True)
 class ShutdownAnswered:
-    """A controller answered a ControlledShutdown: what the broker still leads, with the replicas
-    that the controller knew."""
+    """A controller answered a ControlledShutdown: the partitions that the broker still leads, with
+    the replicas that the controller knew."""
 
     remaining: Mapping[TopicPartition, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerRead:
-    """A consumer was given records, by offset; ``born`` is the topic's incarnation."""
+    """A consumer got records, by offset; ``born`` identifies the topic among those of one name."""
 
     partition: TopicPartition
     born: int
@@ -131,7 +131,7 @@ class ConsumerRead:
 
 @dataclass(frozen=True, slots=True)
 class ClientAnswered:
-    """A client asked a broker a ``question``: what it was answered, and what it should be."""
+    """A client sent a broker a ``question``: the response, and the expected one."""
 
     question: str
     answer: object

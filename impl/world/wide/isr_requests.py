@@ -1,7 +1,7 @@
-"""Steps of leaders that ask the controller for another ISR (AlterIsr, 2.7; KIP-497).
+"""Steps of leaders that send AlterIsr to the controller (2.7; KIP-497).
 
-One request of a broker is under way at a time: it arrives, or is lost; it is handled as an event of
-the controller; its answer arrives, or is lost. What was not answered is asked again.
+A broker has one request under way at a time. The request arrives or is lost; the controller handles
+it as an event; the response arrives or is lost. A request without response is sent again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _with_changes(world: WideWorld) -> Arguments:
 
 
 def isr_is_asked_for(world: WideWorld, broker: int) -> None:
-    """All changes that wait go to the controller that the broker knows."""
+    """All waiting changes are sent to the controller that the broker knows."""
     node = world.nodes[broker]
     controller = node.replicas.metadata.controller
     assert controller is not None, "the broker knows a controller"
@@ -112,7 +112,7 @@ def _answered(world: WideWorld) -> Arguments:
 
 
 def isr_answer_arrives(world: WideWorld, broker: int) -> None:
-    """What the controller agreed to counts; a request that it refused is sent again."""
+    """The leader adopts the ISRs that the controller accepted; a refused request is sent again."""
     node = world.nodes[broker]
     asked, node.isr_request = node.isr_request, None
     assert asked is not None, "a request is under way"
@@ -158,7 +158,7 @@ def _under_way(world: WideWorld) -> Arguments:
 
 
 def isr_request_is_lost(world: WideWorld, broker: int) -> None:
-    """The connection breaks: it is not known whether the controller received the request."""
+    """The connection breaks: it is unknown whether the controller received the request."""
     world.nodes[broker].isr_request = None
 
 

@@ -1,8 +1,8 @@
-"""Whether every broker knows the registered state once a wide world is at rest.
+"""Checks that every broker knows the registered state once a wide world is at rest.
 
-A controller that has nothing left to handle knows what a new one would read: brokers, assignments,
-states, and what is asked of it. A broker that has nothing left to answer knows what its controller
-does. What Kafka itself leaves as it is (``rest``) is owed to nobody.
+A controller without events to handle knows what a new controller would read: brokers, assignments,
+states and requests. A broker without requests to handle knows what its controller knows. States
+that Kafka itself never resolves (``rest``) are excepted.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Difference = tuple[str, Any, Any]
 
 
 def unknown_at_rest(world: WideWorld) -> str:
-    """The first difference between what is known and what is registered; empty if there is none.
+    """The first difference between known and registered state; empty if there is none.
 
-    The world is at rest.
+    The world has to be at rest.
     """
     active = [node for node in world.nodes.values() if node.controller.active]
     if len(active) != 1:
@@ -47,10 +47,10 @@ def unknown_at_rest(world: WideWorld) -> str:
 
 
 class _Registered:
-    """What ZooKeeper holds, of partitions for which nobody waits in vain.
+    """The registered state, except partitions for which ``waits_in_vain`` holds.
 
-    ``overlooked``: brokers that went and came, and the controller did not notice (up to 2.1): it
-    tells them nothing, and takes what it knew of their last life for true (KIP-380).
+    ``overlooked``: brokers that bounced unnoticed by the controller (up to 2.1): it sends them
+    nothing, and still assumes their state before the bounce (KIP-380).
     """
 
     def __init__(self, world: WideWorld, controller: WideBroker) -> None:
@@ -86,10 +86,9 @@ class _Registered:
     def reported(
         self, known: LeaderIsrAndControllerEpoch | None, state: LeaderIsrAndControllerEpoch
     ) -> object:
-        """A state that a controller has in memory and sends to clients while another one is
-        registered.
+        """A controller's cached state, for the comparison with the registered ``state``.
 
-        Up to 2.3 the leader epoch may be the one before a move raised it (KAFKA-9212).
+        Up to 2.3 its leader epoch may be the one before a reassignment raised it (KAFKA-9212).
         """
         if known is None or self.release.since("2.4") or known.leader_epoch > state.leader_epoch:
             return _state(known)

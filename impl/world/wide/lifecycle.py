@@ -1,5 +1,4 @@
-"""Steps of processes, sessions and disks, of timers of brokers, and of operations that ZooKeeper
-refuses."""
+"""Steps of processes, sessions, disks, brokers' timers, and refused ZooKeeper operations."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ more, has a controller that has just been elected."""
 
 
 def power_fails(world: WideWorld, broker: int) -> None:
-    """Its machine goes down: what was not forced to disk may be lost, or torn."""
+    """Its machine loses power: what was not synced to disk may be lost, or torn."""
     world.crash(broker, power=True)
 
 
@@ -55,7 +54,7 @@ def _failing(world: WideWorld) -> Arguments:
 
 
 def log_directory_fails(world: WideWorld, broker: int, directory: int) -> None:
-    """Every use of it fails from now on; whoever uses it next notices (KIP-112)."""
+    """Every use of it fails from now on; the next use notices the failure (KIP-112)."""
     node = world.nodes[broker]
     node.disk.failing.add(node.folders[directory])
 
@@ -85,7 +84,7 @@ def _leaving(world: WideWorld) -> Arguments:
 
 
 def broker_shuts_down(world: WideWorld, broker: int) -> None:
-    """Controlled shutdown: its leaders move first, then it goes, its session with it."""
+    """Controlled shutdown: its leaders move first, then its process and session end."""
     active = _active(world)
     assert active is not None, "somebody is the controller"
     controller = world.nodes[active].controller
@@ -112,7 +111,7 @@ def hw_is_checkpointed(world: WideWorld, broker: int) -> None:
 
 
 def logs_are_kept_small(world: WideWorld, broker: int) -> None:
-    """Rolled segments are flushed, old ones dropped, files that are due removed."""
+    """Rolled segments are flushed, old ones deleted, and files that are due removed."""
     logs = world.nodes[broker].logs
     logs.flush_rolled()
     logs.apply_retention()
@@ -121,7 +120,7 @@ def logs_are_kept_small(world: WideWorld, broker: int) -> None:
 
 
 def with_lagging(world: WideWorld) -> Arguments:
-    """Leaders of whose ISRs a member lags."""
+    """Leaders with a lagging ISR member."""
     now = world.now_ms()
     return [
         (number,)
@@ -131,8 +130,8 @@ def with_lagging(world: WideWorld) -> Arguments:
 
 
 def late_members(leader: Replica, now_ms: int) -> list[int]:
-    """The members of its ISR that have not been caught up for too long; since 2.1 not those that
-    have all there is. None where it knows nothing of one of them (see ``leader_shrinks_isrs``)."""
+    """The ISR members that have not been caught up for too long; since 2.1 not those that have all
+    records. None if a member's state is unknown (see ``leader_shrinks_isrs``)."""
     members, known = [one for one in leader.isr if one != leader.broker], leader.remotes
     release = leader.release
     if release.since("2.4") and not known.keys() >= {*members}:
@@ -146,10 +145,10 @@ def late_members(leader: Replica, now_ms: int) -> list[int]:
 
 
 def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
-    """Members of its ISRs that lag for too long leave them (``maybeShrinkIsr``). That is announced
-    once it has settled, and not by a look at it right away.
+    """Members that lag for too long leave its ISRs (``maybeShrinkIsr``). The change is announced
+    later, once it has settled.
 
-    From 2.4 to 2.8 the task ends at a member that is no replica, and comes again (KAFKA-9672).
+    From 2.4 to 2.8 the task ends at a member that is no replica, and runs again (KAFKA-9672).
     """
     replicas, now, before = world.nodes[broker].replicas, world.now_ms(), len(world.happened)
     late = {
@@ -173,7 +172,7 @@ def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
 
 
 def with_news(world: WideWorld) -> Arguments:
-    """Leaders of changed ISRs that the controller has not been notified of."""
+    """Leaders with changed ISRs of which the controller has not been notified."""
     now = world.now_ms()
     return [
         (number,)
@@ -216,8 +215,8 @@ def _denied(name: str, candidates: Candidates, act: Act, fault: str) -> StepKind
 
 
 def happens_meanwhile(world: WideWorld, broker: int, other: int) -> None:
-    """What may happen in the middle of a broker's work: its session ends, or that of another one;
-    members that lag leave the other's ISRs, or its controller handles its next event."""
+    """Steps that may happen in the middle of a broker's work: its session or another one expires;
+    another leader drops lagging ISR members; another controller handles its next event."""
     if other == broker or world.moves % 3 == 0:
         world.expire(other)
     elif (other,) in with_lagging(world):

@@ -52,12 +52,12 @@ def zookeeper_notifies(world: WideWorld, broker: int) -> None:
 
 
 def with_events(world: WideWorld) -> Arguments:
-    """Brokers whose controller has something to handle."""
+    """Brokers whose controller has a queued event."""
     return [(number,) for number, node in world.running() if node.events.waiting]
 
 
 def event_is_handled(world: WideWorld, broker: int) -> None:
-    """The next event of the broker's controller."""
+    """A broker's controller handles its next event."""
     node = world.nodes[broker]
     request, controller = node.events.waiting[0].request, node.controller
     late = request is not None and request.controller_epoch != controller.core.context.epoch
@@ -83,7 +83,7 @@ def _arriving(world: WideWorld) -> Arguments:
 
 
 def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
-    """A broker carries out what a controller wants, or refuses it; its answer is on the way."""
+    """A broker carries out a controller's request, or refuses it; its response is on the way."""
     channel, node = world.nodes[controller].channels.to(broker), world.nodes[broker]
     assert channel.under_way is not None, "a request is under way"
     sent = channel.under_way
@@ -121,7 +121,7 @@ def answer_arrives(world: WideWorld, controller: int, broker: int) -> None:
 
 
 def answer_is_lost(world: WideWorld, controller: int, broker: int) -> None:
-    """The connection breaks before the answer came: the broker gets the request once more."""
+    """The connection breaks before the response arrives: the broker gets the request again."""
     world.nodes[controller].channels.to(broker).lose()
 
 
@@ -135,8 +135,8 @@ def _sent(world: WideWorld) -> Arguments:
 
 
 def request_is_lost(world: WideWorld, controller: int, broker: int) -> None:
-    """The connection breaks before the request arrived; that of a controller which has resigned is
-    never sent again.
+    """The connection breaks before the request arrives; a controller that has resigned never sends
+    it again.
     """
     world.nodes[controller].channels.to(broker).lose()
 
@@ -154,7 +154,7 @@ def _idle(world: WideWorld) -> Arguments:
 
 
 def follower_asks(world: WideWorld, follower: int, leader: int) -> None:
-    """A round begins: epochs that are to be compared, else records."""
+    """A round begins: it asks for leader epochs that have to be compared, else for records."""
     connection = world.nodes[follower].connections[leader]
     connection.ask()
     wrong = first_wrong(asked_otherwise(connection, begins=True))
@@ -173,7 +173,7 @@ def _asked(world: WideWorld) -> Arguments:
 
 
 def leader_answers(world: WideWorld, follower: int, leader: int) -> None:
-    """Read and answered; where the follower is, is noted."""
+    """The leader answers, and records the follower's position."""
     connection = world.nodes[follower].connections[leader]
     assert connection.exchange is not None, "a question is under way"
     node, now = world.nodes[leader], world.now_ms()
@@ -199,7 +199,7 @@ def _answered_fetches(world: WideWorld) -> Arguments:
 
 
 def follower_applies(world: WideWorld, follower: int, leader: int) -> None:
-    """Cut, append, take the high watermark along; the next question may go out at once."""
+    """Truncate, append, and take over the high watermark; the next request may be sent at once."""
     node = world.nodes[follower]
     connection = node.connections[leader]
     before = FollowerBefore(node, connection)
@@ -228,7 +228,7 @@ def _records_for(world: WideWorld, follower: int, leader: int) -> dict[TopicPart
 
 
 def records_are_altered(world: WideWorld, follower: int, leader: int) -> None:
-    """The last byte of an answer's records is another one when they come."""
+    """The last byte of a response's records is altered on the way."""
     connection = world.nodes[follower].connections[leader]
     assert connection.exchange is not None, "there is an answer"
     replies = dict(connection.exchange.replies or {})
@@ -248,7 +248,7 @@ def _under_way(world: WideWorld) -> Arguments:
 
 
 def fetch_is_lost(world: WideWorld, follower: int, leader: int) -> None:
-    """A question or an answer never arrives."""
+    """A request or its response never arrives."""
     world.nodes[follower].connections[leader].lose()
 
 

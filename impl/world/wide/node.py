@@ -42,7 +42,7 @@ CONFIG = LogConfig(
 
 
 class Waiting(NamedTuple):
-    """A producer that waits for its acknowledgement, and the record that it sent."""
+    """A producer that waits for the acknowledgement of a record."""
 
     awaited: DelayedProduce
     record: int
@@ -50,7 +50,7 @@ class Waiting(NamedTuple):
 
 @dataclass
 class IsrRequest:
-    """An AlterIsr on its way to ``controller``; ``error`` is None until it is answered."""
+    """An AlterIsr on its way to ``controller``; ``error`` is None until it is handled."""
 
     changes: list[IsrChange]
     broker_epoch: int
@@ -61,7 +61,7 @@ class IsrRequest:
 
 
 class BrokerObserver:
-    """Who looks on at a broker, and leaves lines or a trace of it; this one leaves none."""
+    """Observes a broker, to write its log lines or trace; this base class writes nothing."""
 
     def __init__(self, node: WideBroker) -> None:
         self.node = node
@@ -73,10 +73,10 @@ class BrokerObserver:
         """Its logs are loaded."""
 
     def journal(self) -> ControllerJournal | None:
-        """What a controller reports to, None if nobody reads that."""
+        """The journal for a controller's reports, None if they are not observed."""
 
     def new_controller(self, controller: EventController) -> None:
-        """The controller of another session, which knows nothing yet."""
+        """The broker has the controller of another session, which knows nothing yet."""
 
     def registering(self) -> None:
         """It is about to register."""
@@ -85,25 +85,25 @@ class BrokerObserver:
         """It has registered, and has not run for controller yet."""
 
     def started(self) -> None:
-        """A process has done all that it does at its start."""
+        """A process has completed its startup."""
 
     def session_expired(self) -> None:
-        """It has noticed that its session is over."""
+        """It has noticed that its session has expired."""
 
     def replica_event(self, event: ReplicaEvent) -> None:
         """Something happened to one of its replicas."""
 
     def event_failed(self, name: str, error: Exception) -> None:
-        """An event of its controller ended in an error of ZooKeeper."""
+        """An event of its controller ended with a ZooKeeper error."""
 
     def crashed(self) -> None:
         """Its process has ended."""
 
 
 class WideBroker(BrokerWithDisk):
-    """A broker whose controller handles an event at once; its disk may be lost, or its power.
+    """A broker whose controller handles each event at once; it may lose its disk, or power.
 
-    ``happened`` gets what its replicas do, for the claims; ``observer`` is who else looks on.
+    ``happened`` gets the events of its replicas, for the claims; ``observer`` is another observer.
     """
 
     lag_ms = 3_000
@@ -128,7 +128,7 @@ class WideBroker(BrokerWithDisk):
         self._start_process()
 
     def fresh_disk(self) -> None:
-        """An empty disk in place of whatever there was."""
+        """Replace its disk by an empty one."""
         self.disks += 1
         self.made: dict[tuple[TopicPartition, str], int] = {}
         """Of which topic of that name each log was made, by its folder; a disk keeps it."""
@@ -192,7 +192,7 @@ class WideBroker(BrokerWithDisk):
             self.numbers[broker] += 1
 
     def register(self, earlier: int = 0) -> None:
-        """Up: registered, and a candidate for controller (``KafkaServer.startup``)."""
+        """Register, and run for controller (``KafkaServer.startup``)."""
         is_start = not self.up
         self.observer.registering()
         super().register(earlier)
@@ -203,26 +203,26 @@ class WideBroker(BrokerWithDisk):
             self.observer.started()
 
     def reconnect(self) -> None:
-        """A new session."""
+        """Continue in a new session."""
         self.observer.session_expired()
         super().reconnect()
 
     def start(self) -> None:
-        """A new process: disks that failed are replaced, logs are loaded, then it registers."""
+        """Start a new process: replace failed disks, load the logs, and register."""
         self.disk.failing.clear()
         self._start_process()
         self.register()
 
     def crash(self, power: bool = False) -> None:
-        """The process ends; whoever waits for an answer of it gets none."""
+        """End the process; waiting clients get no response."""
         super().crash(power)
         self.waiting.clear()
         self.isr_request = None
         self.observer.crashed()
 
     def holds_another_topics(self, partition: TopicPartition) -> bool:
-        """A log was left behind when its topic went, and one of that name came: its replica had
-        been moved from a dead broker, say, and is hosted here again."""
+        """Whether a log belongs to a deleted topic of the same name: its replica had been moved
+        from a dead broker, for example, and is hosted here again."""
         hosted = self.replicas.partitions.get(partition)
         made = None if hosted is None else self.made.get((partition, hosted.log.directory))
         return made is not None and made != self.incarnations.get(partition)
@@ -230,12 +230,12 @@ class WideBroker(BrokerWithDisk):
     # The controller's events
 
     def handle_next(self) -> None:
-        """Handle the event that waits longest; an expired session is noticed later."""
+        """Handle the oldest queued event; an expired session is noticed later."""
         with contextlib.suppress(SessionExpired):
             wait(self.events.handle_next())
 
     def observe(self, event: ReplicaEvent) -> None:
-        """What happens to the replicas; of which of the topics of one name each is, is noted."""
+        """Record an event of the replicas, with the incarnation of its topic."""
         if isinstance(event, BecameFollower | BecameLeader):
             self.incarnations[event.partition] = self.born(event.partition.topic)
         if isinstance(event, LogCreated):

@@ -1,7 +1,7 @@
-"""Whether a wide world is at rest: only what Kafka itself never finishes is left.
+"""Decides whether a wide world is at rest: nothing is left to do but what Kafka never finishes.
 
-Where Kafka has no way on, a run cannot be held to one. Each such place is named by what shows it,
-with its source; whatever else does not come to rest is a defect of ours.
+A run is not expected to finish what Kafka itself cannot. Each such case has its condition and its
+source here; anything else that does not come to rest is a defect of insync.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from impl.zookeeper.port import wait
 
 
 def leader_of(world: WideWorld, partition: TopicPartition) -> Replica | None:
-    """The replica that leads as ZooKeeper says, if it does."""
+    """The replica that ZooKeeper's state names as leader, None if it does not lead."""
     try:
         state = wait(world.admin.state(partition))
     except MalformedZnode:
@@ -28,13 +28,13 @@ def leader_of(world: WideWorld, partition: TopicPartition) -> Replica | None:
 def is_at_rest(world: WideWorld) -> bool:
     """Nothing is under way, every broker is up, every partition has all its replicas in sync.
 
-    But for partitions that wait in vain.
+    Partitions for which ``waits_in_vain`` holds are excepted.
     """
     return not what_goes_on(world)
 
 
 def what_goes_on(world: WideWorld) -> str:
-    """The first that keeps the world from rest; empty if nothing does."""
+    """The first reason why the world is not at rest; empty if there is none."""
     pending = world.zookeeper.watches.pending
     for number, node in world.nodes.items():
         if not (node.running and node.alive):
@@ -110,7 +110,7 @@ def _is_of_an_earlier_topic(world: WideWorld, partition: TopicPartition, is_movi
 
 
 def waits_in_vain(world: WideWorld, partition: TopicPartition) -> bool:
-    """Kafka does no more for it, though all brokers are up: nothing is claimed of it."""
+    """Whether Kafka never finishes it although all brokers are up: it is then not claimed."""
     return (
         _waits_for_a_broker(world, partition.topic)
         or is_overlooked(world, partition)
@@ -137,12 +137,12 @@ def _waits_for_a_broker(world: WideWorld, topic: str) -> bool:
 
 
 def is_overlooked(world: WideWorld, partition: TopicPartition) -> bool:
-    """A broker that went and came before the controller looked gets no requests (up to 2.1).
+    """Whether a broker bounced before the controller noticed: it gets no requests (up to 2.1).
 
-    It hosts no such replica, or is in the leader epoch that a late request of its last life named;
-    or a StopReplica of its last life has stopped it, and in the leader epoch that it knows it
-    ignores requests that it has obeyed before. Since KIP-380
-    (KAFKA-7235) a controller finds it by its broker epoch, and it refuses such requests.
+    The broker has no such replica; or its leader epoch comes from a late request to its last
+    process; or a StopReplica for its last process stopped it, and it ignores requests of a leader
+    epoch that it knows. Since KIP-380 (KAFKA-7235) a controller detects it by its broker epoch, and
+    the broker refuses such requests.
     """
     if world.release.since("2.2"):
         return False

@@ -88,7 +88,7 @@ SILENT_WHILE_SETTLING = ("producer_appends", "hw_is_checkpointed", "logs_are_kep
 
 
 def keeps_records(faults: str) -> bool:
-    """Under a profile no disk loses what was written to it, and nobody else than the ISR leads."""
+    """Whether, under a profile, no disk loses what was written and only ISR members lead."""
     return faults not in ("power", "disks", "unclean")
 
 
@@ -101,12 +101,12 @@ WIDE_FAULTS = Profiles("wide", WIDE_PROFILES, _swarm)
 
 
 def world_settings(faults: str, brokers: int) -> dict[str, Any]:
-    """What `WideWorld` is given for a profile: how many replicas, for one, a partition has."""
+    """The arguments of `WideWorld` for a profile, such as the replication factor."""
     return {"factor": min(3, brokers), **_WORLDS.get(faults, {})}
 
 
 class WideSimulator(SeededSimulator[WideWorld]):
-    """Takes the steps of a wide world, under a profile of faults."""
+    """Takes the steps of a wide world, under a fault profile."""
 
     def __init__(self, world: WideWorld, seed: int, faults: str = "everything") -> None:
         chosen = WIDE_FAULTS.named(faults, seed)
@@ -116,10 +116,9 @@ class WideSimulator(SeededSimulator[WideWorld]):
         })  # fmt: skip
 
     def calm_down(self) -> None:
-        """From now on no fault happens and no client sends anything.
+        """From now on no fault happens and no client sends requests.
 
-        Brokers of which a disk has failed, or which ZooKeeper refused something, are started again,
-        on disks that are replaced.
+        Brokers with a failed disk, or whose operation ZooKeeper refused, restart on new disks.
         """
         for number, node in self.world.nodes.items():
             if node.up and (node.disk.failing or node.was_denied):
@@ -132,9 +131,9 @@ class WideSimulator(SeededSimulator[WideWorld]):
 
 @dataclass(frozen=True)
 class WideRun:
-    """What a run came to. ``broken`` is the claim that did not hold, with the step; else empty.
+    """The result of a run. ``broken`` is the claim that did not hold, with the step; else empty.
 
-    ``goes_on``: the first that never came to rest, though nothing went wrong any more.
+    ``goes_on``: the first reason why it did not come to rest after all faults had ended.
     """
 
     seed: int
@@ -159,9 +158,9 @@ def run_wide(
     settle: bool = True,
     world: WideWorld | None = None,
 ) -> WideRun:
-    """A run, with every claim looked at after every step; then calm, and every record looked for.
+    """A run with the claims checked after every step; then without faults, and all records checked.
 
-    ``world``: a new one, whose brokers write logs, say; in place of one by the other arguments.
+    ``world``: a new world, for example with brokers that write logs, replaces the other arguments.
 
     ValueError for numbers or names that make no sense.
     """

@@ -1,8 +1,7 @@
-"""Whether each state change that a controller begins comes to an end, one way or the other.
+"""Checks that each state change that a controller begins succeeds or fails, and is reported.
 
-Kafka's state machines say of every partition and replica that they were given that it entered the
-state, or why it did not (``logSuccessfulTransition``, ``logFailedStateChange``): none is passed
-over in silence.
+Kafka's state machines log for every partition and replica that it entered the target state, or why
+it did not (``logSuccessfulTransition``, ``logFailedStateChange``).
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 
 class StateChanges(ControllerJournal):
-    """Receives a controller's reports, and expects one of each partition and replica that it was
-    to move: that it moved, or that it failed.
+    """Receives a controller's reports, and expects one for each partition and replica that changes
+    state: success or failure.
 
-    ``unsettled``: the first that was reported not at all, or more than once; empty if there is
-    none. What an error cuts off is not looked at. ``failed_moves``: the partitions whose
+    ``unsettled``: the first that was not reported, or more than once; empty if there is none.
+    Changes that an error cut off are not checked. ``failed_moves``: the partitions whose
     reassignment failed in the event that is handled.
     """
 
@@ -47,13 +46,13 @@ class StateChanges(ControllerJournal):
     async def partitions_change(
         self, partitions: Collection[TopicPartition], target: PartitionState
     ) -> None:
-        """Of all that it was to move before, the result has been reported."""
+        """Begin a change of partitions; every result of the last change has to be reported."""
         self._expect(partitions, target.value)
 
     async def replicas_change(
         self, replicas: Collection[tuple[TopicPartition, int]], target: ReplicaState
     ) -> None:
-        """Of all that it was to move before, the result has been reported."""
+        """Begin a change of replicas; every result of the last change has to be reported."""
         self._expect(replicas, target.value)
 
     async def partition_moved(
@@ -96,12 +95,12 @@ class StateChanges(ControllerJournal):
         self._report((partition, broker), target.value)
 
     async def event_begun(self, name: str) -> None:
-        """An error that nobody caught may have ended the event before."""
+        """An uncaught error may have ended the previous event."""
         self._waiting.clear()
         self.failed_moves.clear()
 
     async def event_done(self, name: str, failed: bool = False) -> None:
-        """The result of every change has been reported, unless the event failed."""
+        """Check that the result of every change was reported, unless the event failed."""
         if failed:
             self._waiting.clear()
         self._settle()

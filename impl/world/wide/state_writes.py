@@ -1,8 +1,8 @@
-"""Partition states that a controller writes, compared with the states that it found.
+"""Compares the partition states that a controller writes with the states before.
 
-Whatever elects a leader, each write raises the leader epoch by one, names the controller that wrote
-it, and lets nobody lead but a member of the ISR that lives. Only what a leader asks for (AlterIsr)
-keeps the epoch, and lets a replica join.
+In every election each write raises the leader epoch by one, names the controller epoch of its
+writer, and chooses a live ISR member as leader. Only AlterIsr keeps the leader epoch, and lets a
+replica join the ISR.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ State = LeaderIsrAndControllerEpoch
 
 
 class StatesBefore:
-    """What is registered, and what the controller knows, before it handles an event."""
+    """The registered state, and the controller's memory, before it handles an event."""
 
     def __init__(self, world: WideWorld, node: BrokerWithDisk) -> None:
         self.name = node.events.waiting[0].name
@@ -90,7 +90,7 @@ def _texts(world: WideWorld) -> Texts:
 def written_otherwise(
     world: WideWorld, node: BrokerWithDisk, before: StatesBefore
 ) -> Iterator[Difference]:
-    """What the event that was just handled wrote, beside what it should have."""
+    """How the writes of the last event differ from the expected ones."""
     if before.is_overtaken:
         return
     context, after = node.controller.core.context, _texts(world)

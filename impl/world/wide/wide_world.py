@@ -1,6 +1,6 @@
 """The wide world: nodes, one ZooKeeper, topics; ``enabled`` lists steps, ``do`` takes one.
 
-Every step that is listed may be taken, so there is nothing to be refused but a step that is not.
+Every listed step may be taken; only a step that is not listed is refused.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ MOST_BROKERS = 9
 
 
 class Strays:
-    """The replicas that moves have left behind, kept up to date by ``look`` after each step: in no
-    assignment any more, and never deleted, as in Kafka.
+    """The replicas that reassignments have left behind: no longer assigned, and never deleted, as
+    in Kafka. ``look`` updates them after each step.
 
-    A move takes a replica out of the assignment, and the StopReplica that would delete it is lost
-    with the controller that sent it: the next one reads an assignment in which the replica is not.
-    It stays where it is. If the topic is created again, or the broker gets the partition back,
-    LeaderAndIsr of a leader epoch that is not above the stray's own is ignored
+    A reassignment removes a replica from the assignment, and the StopReplica that would delete it
+    is lost with its controller. The next controller reads an assignment without the replica, which
+    stays on its broker. If the topic is created again, or the broker gets the partition back, a
+    LeaderAndIsr whose leader epoch is not above the stray's own is ignored
     (``becomeLeaderOrFollower``), up to topic ids (KIP-516).
     """
 
@@ -47,7 +47,7 @@ class Strays:
         return replica in self.left
 
     def look(self, topics: Iterable[str], happened: Iterable[tuple[int, object]]) -> None:
-        """Note what the last step took out of an assignment, and what it deleted."""
+        """Record which replicas the last step removed from an assignment, and which it deleted."""
         for broker, event in happened:
             if isinstance(event, LogDeleted):
                 self.left.discard((event.partition, broker))
@@ -87,9 +87,9 @@ class Strays:
 
 @dataclass
 class Acknowledged:
-    """What was acknowledged to producers: the record at each offset, kept while it is held.
+    """The records that were acknowledged to producers, by offset, as long as they are retained.
 
-    ``at`` is by topic's incarnation and partition: a topic that was deleted owes nobody anything.
+    ``at`` is by incarnation of the topic and partition: records of a deleted topic are not claimed.
     """
 
     at: dict[TopicPartition, dict[int, int]]
@@ -97,15 +97,15 @@ class Acknowledged:
 
 
 class WideWorld(SimulatedCluster[WideBroker]):
-    """Brokers 1..N, or from ``first_broker`` on, and topics ``t0``, ``t1``, …, each of so many
-    partitions, created at the start.
+    """Brokers 1..N, or from ``first_broker`` on, and topics ``t0``, ``t1``, …, each with
+    ``partitions`` partitions, created at the start.
 
     ``factor``: replicas of each partition, at most as many as there are brokers, round robin unless
-    ``assignment`` says which. ``seed`` only decides what a disk that loses power keeps; ``config``
-    is the controllers'. Brokers have so many log ``directories``; a follower asks for
-    ``fetch_bytes``. ``observer`` makes who looks on at a broker. ValueError for numbers that make
-    no sense. ``happened``: what the last step did, by broker, for the claims: events of replicas,
-    and what ``ghosts`` has.
+    ``assignment`` says which. ``seed`` only decides what a disk keeps after a power failure;
+    ``config`` is the controllers'. Each broker has ``directories`` log directories; a follower
+    fetches up to ``fetch_bytes``. ``observer`` creates a broker's observer. ValueError for invalid
+    numbers. ``happened``: the last step's events by broker, for the claims: those of replicas and
+    of ``ghosts``.
     """
 
     first_ms = FIRST_INSTANT_MS
@@ -188,13 +188,13 @@ class WideWorld(SimulatedCluster[WideBroker]):
         wait(self.admin.create_topic(f"t{topic}", assignment))
 
     def forget(self, topic: str) -> None:
-        """A topic is deleted, or created again: nobody is owed what it held."""
+        """Drop the claims about a topic that is deleted, or created again."""
         for known in (self.client_view.at, self.consumed):
             for one in [one for one in known if one.topic == topic]:
                 del known[one]
 
     def born(self, topic: str) -> int:
-        """Which of the topics of one name there is now, 0 if none."""
+        """The incarnation of the topic of that name, 0 if there is none."""
         return next(iter(self.nodes.values())).born(topic)
 
     def existing_topics(self) -> list[int]:
@@ -207,21 +207,21 @@ class WideWorld(SimulatedCluster[WideBroker]):
         ]
 
     def existing_partitions(self) -> list[TopicPartition]:
-        """Every partition of them."""
+        """Every partition of the existing topics."""
         numbers = range(self.partitions)
         return [
             TopicPartition(f"t{one}", each) for one in self.existing_topics() for each in numbers
         ]
 
     def running(self) -> list[tuple[int, WideBroker]]:
-        """The nodes whose process does something, by id."""
+        """The nodes whose process is up and not paused, by id."""
         if self._running is None:  # asked for by most kinds of steps, and changed by few steps
             self._running = [(number, node) for number, node in self.nodes.items() if node.running]
         return self._running
 
     @property
     def keeps_requests(self) -> bool:
-        """Nobody carries out requests to delete a topic, nor takes them back (up to 0.10.1)."""
+        """Whether topic deletion requests are neither carried out nor removed (up to 0.10.1)."""
         deletion = next(iter(self.nodes.values())).controller.core.deletion
         return not (deletion.enabled or self.release.since("0.10.2"))
 
