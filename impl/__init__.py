@@ -1,1 +1,1 @@
-"""The reference implementation: mutable, imperative, steppable, written from the fact sheet."""
+"""The reference implementation: mutable, imperative, runs in steps, written from the fact sheet."""

@@ -1,7 +1,7 @@
 """Kafka's error codes by name, as `Errors` of org.apache.kafka.common.protocol has them.
 
-What a broker answers is such a name until `impl.wire` writes it as a number. Names that occur once
-stand as strings where they are answered; those that several modules share stand here.
+A broker's error is such a name until `impl.wire` encodes it as a number. Names that several modules
+use are constants here; the others are strings where they are used.
 """
 
 from __future__ import annotations

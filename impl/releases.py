@@ -1,7 +1,7 @@
-"""Kafka's releases as comparable values, and those that the implementation behaves like.
+"""Kafka's releases as comparable values, and the releases that the implementation supports.
 
-Behaviour that differs is asked for by comparison, as Kafka's own notes tell it: ``since("2.2")``
-reads "2.2 and later". Source: the fact sheet's tags, which name minor releases.
+Code for different behaviour compares releases, as Kafka's notes do: ``since("2.2")`` means "2.2 and
+later". Source: the fact sheet's tags, which name minor releases.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Release:
 
     @staticmethod
     def of(text: str) -> Release:
-        """Read "2.3" or "0.10.1"; ValueError for what is no release."""
+        """Read "2.3" or "0.10.1"; ValueError for an invalid release."""
         if not re.fullmatch(r"\d+\.\d+(\.\d+)*", text):
             raise ValueError(f"a release looks like 2.3 or 0.10.1, not {text!r}")
         parts = tuple(int(part) for part in text.split("."))
@@ -61,7 +61,7 @@ class Release:
     def published(text: str) -> Release:
         """Read the name of a release, or of a line, that was published from 0.10.0 to 2.8.
 
-        ValueError says which there are.
+        ValueError lists the published names.
         """
         release = Release.of(text)
         line = next((name for name in PUBLISHED if _begins(release.parts, name)), None)
@@ -74,7 +74,7 @@ class Release:
         return release
 
     def since(self, text: str) -> bool:
-        """This release is that one or a later one; "0.10" here means its first one, 0.10.0."""
+        """Whether this release is that one or a later one; "0.10" here means 0.10.0."""
         return _LAST_PATCH.get(self.parts, self.parts) >= _parts(text)
 
     def __lt__(self, other: Release) -> bool:
@@ -90,10 +90,10 @@ def _begins(parts: tuple[int, ...], line: str) -> bool:
 
 
 def api_version(text: str, release: Release) -> tuple[tuple[int, ...], int]:
-    """A protocol or message format by a name that brokers of a release know, such as 0.10.2.1 or
+    """Read a protocol or message format version that brokers of a release know, such as 0.10.2.1 or
     2.3-IV1: the numbers of its line, and its internal version, else the line's last.
 
-    ValueError in Kafka's words for any other name. Source: ApiVersion.
+    ValueError with Kafka's message for any other name. Source: ApiVersion.
     """
     segments = 3 if text.startswith("0.") or not release.since("1.0") else 2
     line, mark, internal = ".".join(text.split(".")[:segments]).partition("-IV")
@@ -107,7 +107,7 @@ def api_version(text: str, release: Release) -> tuple[tuple[int, ...], int]:
 
 
 def newest_version(release: Release) -> str:
-    """The newest protocol of a release, as Kafka writes it: 0.11.0-IV2."""
+    """The newest protocol version of a release, as Kafka writes it: 0.11.0-IV2."""
     line = max((one for one in _INTERNAL if _parts(one)[: len(release.parts)] <= release.parts),
                key=_parts)  # fmt: skip
     return f"{line}-IV{_INTERNAL[line]}"

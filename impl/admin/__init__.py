@@ -1,1 +1,1 @@
-"""What Kafka's admin scripts decide and print, as pure functions; they reach no cluster."""
+"""Kafka's admin tools: their decisions and output, over ZooKeeper or an admin client."""

@@ -1,6 +1,6 @@
 """Kafka's kafka-configs: describe and alter configurations of topics and brokers.
 
-Straight in ZooKeeper, or by requests to brokers (of brokers since 1.1, of topics since 2.5).
+In ZooKeeper, or by requests to brokers (for brokers since 1.1, for topics since 2.5).
 Source: ConfigCommand, AdminZkClient.
 """
 
@@ -37,14 +37,14 @@ def parse_added(text: str) -> dict[str, str]:
 
 
 def described(kind: str, name: str, settings: Settings) -> str:
-    """The line about one entity."""
+    """The output line for one entity."""
     pairs = ",".join(f"{key}={value}" for key, value in settings.items())
     return f"Configs for {KINDS[kind]} '{name}' are {pairs}"
 
 
 class ConfigCommand:
-    """Topics and brokers in ZooKeeper. ``keys``: by kind, what can be set; ``dynamic``: what of a
-    running broker is not to be set behind its back.
+    """Configs of topics and brokers in ZooKeeper. ``keys``: the configs that can be set, by type;
+    ``dynamic``: broker configs that cannot be changed here while the broker runs.
     """
 
     def __init__(
@@ -57,23 +57,23 @@ class ConfigCommand:
         self.invalid_value_reason = invalid_value_reason
 
     def names(self, kind: str) -> list[str]:
-        """The entities of which something is set."""
+        """The entities that have configs set."""
         return wait(self.client.names(f"{paths.CONFIG}/{kind}"))
 
     def settings(self, kind: str, name: str) -> dict[str, str]:
-        """What is set. MalformedZnode."""
+        """The configs that are set on an entity. MalformedZnode."""
         node = wait(self.client.read(paths.config(kind, name)))
         return {} if node is None else decode_config(kind, name, node.data)
 
     def describe(self, kind: str, name: str | None) -> list[str]:
-        """A line for each entity: the named one, or those of which something is set."""
+        """A line for the named entity, or for each entity that has configs set."""
         if name is not None:
             return [described(kind, name, self.settings(kind, name))]
         found = {one: self.settings(kind, one) for one in self.names(kind)}
         return [described(kind, one, settings) for one, settings in found.items() if settings]
 
     def alter(self, kind: str, name: str, added: Settings, dropped: Sequence[str]) -> list[str]:
-        """Set and unset; InvalidConfig, AdminOperation if that cannot be."""
+        """Set and unset configs; InvalidConfig or AdminOperation if that is not possible."""
         known = self.settings(kind, name)
         missing = [one for one in dropped if one not in known]
         if missing:

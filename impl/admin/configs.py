@@ -1,6 +1,6 @@
-"""Configurations of a topic or a broker, changed in ZooKeeper (``AdminZkClient``).
+"""Changes configs of a topic or a broker in ZooKeeper (``AdminZkClient``).
 
-The names are those of replication throttles (KIP-73, KIP-113).
+The constants are the names of the replication throttles (KIP-73, KIP-113).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ FOLLOWERS = "follower.replication.throttled.replicas"
 def edit_config(
     client: ZnodeClient, kind: str, name: str, settings: Mapping[str, str | None]
 ) -> bool:
-    """Set some properties and (None) unset others, and let brokers know.
+    """Set and (None) unset configs, and notify the brokers.
 
-    False, and nothing is written, if all of it is so already. MalformedZnode for a znode that
-    cannot be read.
+    Returns False, and writes nothing, if nothing changes. MalformedZnode for a znode that cannot be
+    read.
     """
     path = paths.config(kind, name)
     node = wait(client.read(path))

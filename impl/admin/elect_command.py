@@ -1,6 +1,6 @@
 """``kafka-preferred-replica-election`` and ``kafka-leader-election`` on a cluster (fact sheet k.3).
 
-By ZooKeeper, or (2.2, KIP-183) by asking the controller; unclean elections since 2.4 (KIP-460).
+Through ZooKeeper, or (2.2, KIP-183) by requests to the controller; unclean since 2.4 (KIP-460).
 Source: PreferredReplicaLeaderElectionCommand, LeaderElectionCommand.
 """
 
@@ -22,7 +22,7 @@ from impl.zookeeper.port import wait
 def parse_partitions(text: str, any_leader: bool = False) -> list[TopicPartition]:
     """Read ``--path-to-json-file``; AdminOperation says what is wrong with it.
 
-    ``any_leader``: in the words of kafka-leader-election (2.4).
+    ``any_leader``: with the messages of kafka-leader-election (2.4).
     """
     what = "Replica election data" if any_leader else "Preferred replica election data"
     try:
@@ -46,8 +46,7 @@ def parse_partitions(text: str, any_leader: bool = False) -> list[TopicPartition
 
 
 class ElectionOutput(NamedTuple):
-    """What is printed, what is logged as an error, and, if not everything went well, what the tool
-    ends with."""
+    """The printed lines, the lines logged as errors, and the tool's failure, if any."""
 
     lines: list[str]
     failure: str = ""
@@ -57,10 +56,10 @@ class ElectionOutput(NamedTuple):
 def elect_preferred(
     client: ZnodeClient, wanted: Iterable[TopicPartition] | None = None
 ) -> ElectionOutput:
-    """Ask the controller for preferred leaders, of all partitions if none is named.
+    """Request preferred elections through ZooKeeper, for all partitions if none is named.
 
-    Partitions that do not exist are left out, and named. AdminCommandFailed, caused by an
-    AdminOperation, where another election is asked for already.
+    Partitions that do not exist are skipped, and listed. AdminCommandFailed, caused by an
+    AdminOperation, if another election has been requested already.
     """
     release = client.release
     every = [
@@ -120,7 +119,7 @@ def _request(client: ZnodeClient, chosen: Collection[TopicPartition]) -> None:
 def elect_by_brokers(
     admin: Admin, kind: str, wanted: Collection[TopicPartition] | None, release: Release
 ) -> ElectionOutput:
-    """Ask the controller for PREFERRED or UNCLEAN leaders, of all partitions if none is named."""
+    """Request PREFERRED or UNCLEAN elections, of all partitions if none is named."""
     errors = admin.elect_leaders(kind, wanted)
     done = [one for one, code in errors.items() if code == "NONE"]
     needless = [one for one, code in errors.items() if code == "ELECTION_NOT_NEEDED"]

@@ -1,7 +1,7 @@
-"""How Kafka's admin tools end when they fail: the stream, the first words, the exit code.
+"""The output of Kafka's admin tools when they fail: the stream, the first words, the exit code.
 
-Arguments that make no sense are usage: a line on standard error and exit code 1, in every release
-(``CommandLineUtils.printUsageAndDie``). What fails at work is another matter, by tool and release.
+Invalid arguments print the usage: a line on standard error and exit code 1, in every release
+(``CommandLineUtils.printUsageAndDie``). Other failures differ by tool and release.
 Source: TopicCommand, ReassignPartitionsCommand, PreferredReplicaLeaderElectionCommand,
 LeaderElectionCommand.
 """
@@ -21,8 +21,8 @@ USAGE = 1
 class FailureOutput:
     """``before`` is printed before the message; ``traces``: the exception's own line follows.
 
-    ``is_caught``: what the tool prints itself goes to standard output; what ends its main thread
-    goes to standard error, by the name of the exception.
+    ``is_caught``: the tool prints the error to standard output; otherwise the exception ends its
+    main thread and is printed to standard error with its name.
     """
 
     before: str = ""
@@ -34,7 +34,7 @@ class FailureOutput:
     on_stderr: bool = False
 
     def lines(self, error: AdminError) -> list[str]:
-        """What is printed for an error."""
+        """The printed lines for an error."""
         cause = error.__cause__
         because = (
             [f"Caused by: {cause.java_class}: {cause}"] if isinstance(cause, AdminError) else []
@@ -54,7 +54,7 @@ CONFIGS = FailureOutput(on_stderr=True)
 
 
 def of_topics(release: Release) -> FailureOutput:
-    """Up to 2.6 what a broker refused is printed with the name of its exception."""
+    """Up to 2.6 a broker's error is printed with the name of its exception."""
     before = "Error while executing topic command : "
     return FailureOutput(before, names_refusals=not release.since("2.7"))
 
@@ -76,13 +76,13 @@ def of_elections(release: Release) -> FailureOutput:
 
 
 def unrecognized(option: str) -> str:
-    """What the parser's exception says of an option that a release does not know."""
+    """The message of the parser's exception for an option that a release does not know."""
     what = f"{option} is not a recognized option"
     return f'Exception in thread "main" joptsimple.UnrecognizedOptionException: {what}'
 
 
 def nobody_answers(release: Release) -> str:
-    """What a tool ends with where no ZooKeeper answers, by the client that it has (1.1)."""
+    """The tool's failure if no ZooKeeper answers, by its ZooKeeper client (1.1)."""
     if release.since("1.1"):
         why = "Timed out waiting for connection while in state: CONNECTING"
         thrown = f"kafka.zookeeper.ZooKeeperClientTimeoutException: {why}"

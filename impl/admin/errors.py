@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 
 class AdminError(Exception):
-    """A request that cannot be met; ``kafka`` is the name of Kafka's exception.
+    """A failed admin request; ``kafka`` is the name of Kafka's exception.
 
-    ``said`` is what the tool has printed before it came to that.
+    ``said`` are the lines that the tool printed before the failure.
     """
 
     kafka = "AdminOperationException"
@@ -18,14 +18,14 @@ class AdminError(Exception):
 
     @property
     def java_class(self) -> str:
-        """The full name of Kafka's exception."""
+        """The full class name of Kafka's exception."""
         name = self.kafka if self.kafka.endswith("Exception") else f"{self.kafka}Exception"
         return f"{self.package}.{name}"
 
 
 @contextlib.contextmanager
 def after(lines: Sequence[str]) -> Iterator[None]:
-    """An AdminError raised inside gets these lines, which the tool printed before it failed."""
+    """Add the lines that the tool printed before to any AdminError raised in the block."""
     try:
         yield
     except AdminError as error:
@@ -40,45 +40,45 @@ class AdminOperation(AdminError):
 
 
 class AdminCommandFailed(AdminError):
-    """``AdminCommandFailedException``: a command's arguments make no sense."""
+    """``AdminCommandFailedException``: invalid arguments of a command."""
 
     kafka = "AdminCommandFailedException"
     package = "kafka.common"
 
 
 class TerseReassignmentFailure(AdminCommandFailed):
-    """``TerseReassignmentFailureException`` (2.6): the message says all."""
+    """``TerseReassignmentFailureException`` (2.6): only its message is printed."""
 
     kafka = "ReassignPartitionsCommand$TerseReassignmentFailureException"
     package = "kafka.admin"
 
 
 class InvalidPartitions(AdminError):
-    """``InvalidPartitionsException``: that many partitions cannot be."""
+    """``InvalidPartitionsException``: an invalid number of partitions."""
 
     kafka = "InvalidPartitionsException"
 
 
 class InvalidReplicationFactor(AdminError):
-    """``InvalidReplicationFactorException``: that many replicas cannot be."""
+    """``InvalidReplicationFactorException``: an invalid number of replicas."""
 
     kafka = "InvalidReplicationFactorException"
 
 
 class InvalidReplicaAssignment(AdminError):
-    """``InvalidReplicaAssignmentException``: the replicas given by hand do not go together."""
+    """``InvalidReplicaAssignmentException``: a manual assignment is inconsistent."""
 
     kafka = "InvalidReplicaAssignmentException"
 
 
 class BrokersNotThere(AdminError):
-    """``BrokerNotAvailableException``: replicas given by hand are of brokers that are not there."""
+    """``BrokerNotAvailableException``: a manual assignment names brokers that are not alive."""
 
     kafka = "BrokerNotAvailableException"
 
 
 class InvalidTopic(AdminError):
-    """``InvalidTopicException``: the name is none, or is too like another one."""
+    """``InvalidTopicException``: the name is invalid, or collides with another one."""
 
     kafka = "InvalidTopicException"
 
@@ -110,7 +110,7 @@ class IllegalArgument(AdminError):
 
 
 class InvalidConfig(AdminError):
-    """``ConfigException``: a value that its configuration cannot have."""
+    """``ConfigException``: an invalid value of a config."""
 
     kafka = "ConfigException"
     package = "org.apache.kafka.common.config"
@@ -136,7 +136,7 @@ EXCEPTIONS = {
 
 
 class BrokerRefused(AdminError):
-    """An error that a broker answered, under the name of its exception."""
+    """A broker's error, under the name of its exception."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -158,7 +158,7 @@ class NumberFormat(AdminError):
 
 
 class ZooKeeperRefused(AdminError):
-    """What a tool meets in ZooKeeper: a znode that is not as it should be, a lost connection."""
+    """An error in ZooKeeper: a malformed znode, a lost connection."""
 
     kafka = "KeeperException"
     package = "org.apache.zookeeper"

@@ -1,4 +1,4 @@
-"""Moves of replicas between log directories of their broker: requested, and verified.
+"""Requests and verifies moves of replicas between log directories of their broker.
 
 Source: ReassignPartitionsCommand, alterReplicaLogDirsIgnoreReplicaNotAvailable (1.1 to 2.5),
 executeMoves and findLogDirMoveStates (2.6); KIP-113.
@@ -22,10 +22,10 @@ MoveKinds = dict[tuple[TopicPartition, int], tuple[str, ...]]
 
 
 def request_moves(admin: Admin, wanted: Directories) -> list[tuple[TopicPartition, int]]:
-    """Ask each broker once; the replicas that are on their way.
+    """Send each broker one request; returns the replicas whose move has started.
 
-    Those that a broker does not have yet are made in the right place when they come there.
-    AdminCommandFailed for any other answer.
+    A replica that a broker does not have yet is created in the right directory later.
+    AdminCommandFailed for any other error.
     """
     started = []
     for broker in sorted({one for _, one in wanted}):
@@ -43,7 +43,7 @@ def request_moves(admin: Admin, wanted: Directories) -> list[tuple[TopicPartitio
 def request_moves_until_started(
     admin: Admin, wanted: Directories, patience_s: float
 ) -> tuple[list[tuple[TopicPartition, int]], Directories]:
-    """Ask again and again: the replicas that are on their way, and those that are not in time."""
+    """Retry for ``patience_s``; returns the replicas that have started, and the others."""
     started: list[tuple[TopicPartition, int]] = []
     left, deadline = dict(wanted), time.monotonic() + patience_s
     while left:
@@ -58,7 +58,7 @@ def request_moves_until_started(
 
 
 def find(admin: Admin, wanted: Directories) -> MoveKinds:
-    """Where each replica is, seen from where it should be."""
+    """The state of each move: the replica's current directory against its target."""
     dirs = {one: admin.describe_log_dirs(one) for one in sorted({b for _, b in wanted})}
     return {
         (partition, broker): _kind(dirs[broker], partition, path)
@@ -78,7 +78,7 @@ def _kind(dirs: Iterable[LogDir], partition: TopicPartition, target: str) -> tup
 
 
 def under_way(admin: Admin, plan: Mapping[TopicPartition, Collection[int]]) -> Directories:
-    """The replicas of some partitions that move, with where they are now."""
+    """The replicas of some partitions that are moving, with their current directories."""
     found: Directories = {}
     for broker in sorted({one for replicas in plan.values() for one in replicas}):
         dirs = admin.describe_log_dirs(broker)

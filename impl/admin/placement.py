@@ -56,7 +56,7 @@ def assign_replicas(
 
 
 def check_racks(brokers: Mapping[int, str | None]) -> None:
-    """Refuse brokers of which some have a rack and others not (``getBrokerMetadatas``)."""
+    """Check that all brokers have a rack, or none of them (``getBrokerMetadatas``)."""
     if None in brokers.values() and set(brokers.values()) != {None}:
         raise AdminOperation(
             "Not all brokers have rack information. Add --disable-rack-aware in command line to "
@@ -65,7 +65,7 @@ def check_racks(brokers: Mapping[int, str | None]) -> None:
 
 
 def check_counts(brokers: int, partitions: int, factor: int, release: Release) -> None:
-    """Refuse numbers that cannot be; in 0.10.0 with AdminOperationException throughout."""
+    """Refuse invalid numbers; in 0.10.0 always with AdminOperationException."""
     own = release.since("0.10.1")
     if partitions <= 0:
         kind = InvalidPartitions if own else AdminOperation
@@ -181,7 +181,7 @@ def add_partitions(
 
 
 def added_from(existing: Mapping[int, Sequence[int]], brokers: Sequence[int]) -> tuple[int, int]:
-    """The start index and the first number of partitions that are added to a topic."""
+    """The start index and the first number of the partitions that are added to a topic."""
     head = existing[0][0]
     start = next((index for index, broker in enumerate(brokers) if broker >= head), -1)
     return max(0, start), len(existing)
@@ -190,7 +190,7 @@ def added_from(existing: Mapping[int, Sequence[int]], brokers: Sequence[int]) ->
 def check_by_hand(
     added: Mapping[int, Sequence[int]], known: set[int], factor: int, release: Release
 ) -> None:
-    """Refuse replicas that do not exist, come twice, or are too many or too few."""
+    """Refuse manual replicas that do not exist, occur twice, or are too many or too few."""
     kind = InvalidReplicaAssignment if release.since("1.0") else AdminOperation
     for number, replicas in added.items():
         if not replicas:
@@ -218,7 +218,7 @@ def check_by_hand(
 
 
 def check_assignment(assignment: Mapping[int, Sequence[int]], release: Release) -> None:
-    """Refuse an assignment of a new topic whose lists do not go together (i.5)."""
+    """Refuse an inconsistent assignment of a new topic (i.5)."""
     if len({len(replicas) for replicas in assignment.values()}) != 1:
         raise InvalidReplicaAssignment("All partitions should have the same number of replicas")
     for replicas in assignment.values():
@@ -241,9 +241,9 @@ def _as_map(assignment: Mapping[int, Sequence[int]]) -> str:
 
 
 def parse_replica_assignment(text: str) -> Assignment:
-    """Read ``--replica-assignment``: partitions part by commas, replicas by colons (i.4).
+    """Read ``--replica-assignment``: commas separate partitions, colons separate replicas (i.4).
 
-    NumberFormatException for what is no broker id.
+    NumberFormatException for an invalid broker id.
     """
     assignment: Assignment = {}
     for number, entry in enumerate(text.removesuffix(",").split(",")):
@@ -258,5 +258,5 @@ def parse_replica_assignment(text: str) -> Assignment:
 
 
 def duplicates(text: str, entries: Sequence[object]) -> AdminError:
-    """``AdminCommandFailedException`` that lists what comes twice."""
+    """``AdminCommandFailedException`` that lists the duplicates."""
     return AdminCommandFailed(f"{text}: {','.join(map(str, entries))}")

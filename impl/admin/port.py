@@ -16,7 +16,7 @@ Settings = Mapping[tuple[str, str], Mapping[str, str | None]]
 
 
 class RequestFailed(Exception):
-    """A request that no broker met; ``code`` is Kafka's error."""
+    """A request that failed; ``code`` is Kafka's error."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -35,7 +35,7 @@ class LogDir:
 
 @dataclass(frozen=True, slots=True)
 class DescribedPartition:
-    """One partition as Metadata has it; ``leader`` is None where nobody leads."""
+    """One partition in a Metadata response; ``leader`` is None if there is no leader."""
 
     number: int
     leader: int | None
@@ -44,7 +44,7 @@ class DescribedPartition:
 
 
 class NewTopic(NamedTuple):
-    """A topic to be made: numbers (None: the broker's default), or replicas by hand."""
+    """A topic to create: numbers (None: the broker's default), or a manual assignment."""
 
     name: str
     partitions: int | None
@@ -54,7 +54,7 @@ class NewTopic(NamedTuple):
 
 
 class NewPartitions(NamedTuple):
-    """How many partitions a topic is to have in all; replicas by hand, of the new ones alone."""
+    """The new total of partitions; a manual assignment covers the new partitions only."""
 
     name: str
     total: int
@@ -62,19 +62,19 @@ class NewPartitions(NamedTuple):
 
 
 class TopicAdmin(Protocol):
-    """What ``kafka-topics --bootstrap-server`` asks (2.2). Every call may raise RequestFailed."""
+    """Requests of ``kafka-topics --bootstrap-server`` (2.2). Each may raise RequestFailed."""
 
     def brokers(self) -> dict[int, str | None]:
-        """The brokers that live, with their racks."""
+        """The live brokers, with their racks."""
 
     def describe_topics(self) -> dict[str, list[DescribedPartition]]:
         """All topics that brokers know, by name, with their partitions in order."""
 
     def topic_configs(self, topics: Collection[str]) -> dict[str, dict[str, str]]:
-        """What is set for topics of their own."""
+        """The configs that are set on the topics themselves."""
 
     def min_isrs(self, topics: Collection[str]) -> dict[str, int]:
-        """``min.insync.replicas`` of topics, set for them or not."""
+        """``min.insync.replicas`` of topics, whether set on the topic or not."""
 
     def create_topic(self, topic: NewTopic) -> None:
         """CreateTopics."""
@@ -86,32 +86,32 @@ class TopicAdmin(Protocol):
         """DeleteTopics; the first refusal is raised."""
 
     def list_reassignments(self) -> dict[TopicPartition, ReplicaAssignment]:
-        """What moves (2.4)."""
+        """The reassignments in progress (2.4)."""
 
 
 class Admin(Protocol):
     """A client of the brokers. Every call may raise RequestFailed."""
 
     def brokers(self) -> dict[int, str | None]:
-        """The brokers that live, with their racks."""
+        """The live brokers, with their racks."""
 
     def assignments(self, topics: Collection[str]) -> dict[TopicPartition, tuple[int, ...]]:
-        """The replicas of the partitions of some topics, as far as these exist."""
+        """The replicas of the partitions of the given topics, as far as these exist."""
 
     def alter_reassignments(self, targets: Mapping[TopicPartition, Sequence[int] | None]) -> Errors:
-        """Begin, turn or (None) cancel moves (2.4)."""
+        """Start, change or (None) cancel reassignments (2.4)."""
 
     def list_reassignments(self) -> dict[TopicPartition, ReplicaAssignment]:
-        """What moves (2.4)."""
+        """The reassignments in progress (2.4)."""
 
     def elect_leaders(self, kind: str, partitions: Collection[TopicPartition] | None) -> Errors:
         """Elect PREFERRED (2.2) or UNCLEAN (2.4) leaders, of all partitions if none is named."""
 
     def describe_log_dirs(self, broker: int) -> list[LogDir]:
-        """The directories of a broker (1.0)."""
+        """The log directories of a broker (1.0)."""
 
     def alter_log_dirs(self, broker: int, wanted: Mapping[TopicPartition, str]) -> Errors:
-        """Have replicas moved to other directories of their broker (1.1)."""
+        """Move replicas to other log directories of their broker (1.1)."""
 
     def alter_configs(self, settings: Settings) -> None:
-        """Set and unset properties of topics and brokers (2.3)."""
+        """Set and unset configs of topics and brokers (2.3)."""

@@ -1,6 +1,6 @@
-"""``kafka-reassign-partitions --bootstrap-server``: moves by the controller (KIP-455, j.3).
+"""``kafka-reassign-partitions --bootstrap-server``: requests to the controller (KIP-455, j.3).
 
-The tool does so since 2.6, and its words are those of 2.6 and later; brokers of 2.4 understand it.
+Since 2.6; the output is that of 2.6 and later; brokers of 2.4 understand the requests.
 Source: ReassignPartitionsCommand (2.6).
 """
 
@@ -38,7 +38,7 @@ Moves = Mapping[TopicPartition, tuple[set[int], set[int]]]
 class ReassignByBrokers:
     """The tool's actions by requests to brokers: generate, execute, verify, cancel, list.
 
-    ``chance`` draws where a proposal begins; ``release`` is the tool's.
+    ``chance`` draws the start index of a proposal; ``release`` is the tool's.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ReassignByBrokers:
         self.release = release
 
     def generate(self, brokers: str, text: str, rack_aware: bool = True) -> list[str]:
-        """A proposal for the topics of a file over some brokers, and what is now."""
+        """A proposal for the topics of a file over some brokers, and the current assignment."""
         chosen, topics = reassign_json.parse_generate(brokers, text, WORDS)
         known = self.admin.brokers()
         racks = known if rack_aware else dict.fromkeys(known)
@@ -65,7 +65,7 @@ class ReassignByBrokers:
         self, text: str, throttle: int | None = None, move_throttle: int | None = None,
         additional: bool = False,
     ) -> list[str]:  # fmt: skip
-        """Ask for moves, between brokers and between their directories; rates in bytes a second."""
+        """Request reassignments and log directory moves; rates in bytes per second."""
         proposal = reassign_json.parse_execute(text, WORDS)
         plan, directories = proposal.replicas, proposal.directories
         moving = self.admin.list_reassignments()
@@ -118,7 +118,7 @@ class ReassignByBrokers:
     # Verify, cancel, list
 
     def verify(self, text: str, preserve_throttles: bool = False) -> list[str]:
-        """How far the moves are; when nothing moves any more, throttles go."""
+        """The progress of the moves; removes the throttles when nothing moves any more."""
         proposal = reassign_json.parse_execute(text, WORDS)
         plan = proposal.replicas
         current = self.admin.assignments(sorted({one.topic for one in plan}))
@@ -133,7 +133,7 @@ class ReassignByBrokers:
         return [*lines, "", *self._clear(plan)]
 
     def cancel(self, text: str, preserve_throttles: bool = False) -> list[str]:
-        """Turn back what moves, between brokers and between their directories."""
+        """Cancel reassignments and log directory moves."""
         plan = reassign_json.parse_execute(text, WORDS).replicas
         active = [one for one in sorted(self.admin.list_reassignments()) if one in plan]
         if active:
@@ -158,7 +158,7 @@ class ReassignByBrokers:
         return lines if preserve_throttles else [*lines, *self._clear(plan)]
 
     def list(self) -> Sequence[str]:
-        """What moves now."""
+        """The reassignments in progress."""
         return list_lines(self.admin.list_reassignments())
 
     def _clear(self, plan: Plan) -> Sequence[str]:
@@ -185,9 +185,9 @@ class ReassignByBrokers:
 def proposed_moves(
     moving: Mapping[TopicPartition, ReplicaAssignment], plan: Plan, current: Plan, release: Release
 ) -> Moves:
-    """By partition, who has it and who is to get it, of what moves already too.
+    """By partition, its current and its new replicas, including reassignments in progress.
 
-    Up to 2.7 whoever is about to get it counted as one that has it (KAFKA-10779).
+    Up to 2.7 a replica that is being added counts as a current one (KAFKA-10779).
     """
     if not release.since("2.8"):
         found = {one: (set(now.replicas), set[int]()) for one, now in moving.items()}

@@ -1,7 +1,7 @@
-"""``kafka-reassign-partitions`` on a cluster, by ZooKeeper: generate, execute, verify (j.3).
+"""``kafka-reassign-partitions`` through ZooKeeper: generate, execute, verify (j.3).
 
-Brokers are asked for nothing but their directories (1.1). Source: ReassignPartitionsCommand. The
-lines are those of the cluster's release.
+Requests to brokers are only about their log directories (1.1). Source: ReassignPartitionsCommand.
+The output is that of the cluster's release.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from impl.zookeeper.port import wait
 
 
 class ReassignCommand:
-    """``chance`` draws where a proposal begins; ``admin`` asks brokers about their directories."""
+    """``chance`` draws the start index of a proposal; ``admin`` asks brokers about directories."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class ReassignCommand:
         return found
 
     def generate(self, brokers: str, text: str, rack_aware: bool = True) -> list[str]:
-        """A proposal for the topics of a file over some brokers, and what is now."""
+        """A proposal for the topics of a file over some brokers, and the current assignment."""
         chosen, topics = reassign_json.parse_generate(brokers, text, self.release)
         racks, current = (
             self.topics.brokers(rack_aware, chosen),
@@ -78,7 +78,7 @@ class ReassignCommand:
     def execute(
         self, text: str, throttle: int | None = None, move_throttle: int | None = None
     ) -> list[str]:
-        """Ask the controller for moves; both rates are in bytes a second."""
+        """Request reassignments through ZooKeeper; both rates are in bytes per second."""
         proposal = reassign_json.parse_execute(text, self.release)
         plan = proposal.replicas
         current = self._registered_assignments(sorted({one.topic for one in plan}))
@@ -138,7 +138,7 @@ class ReassignCommand:
     # Verify
 
     def verify(self, text: str) -> list[str]:
-        """How far the moves are; throttles go when all is done."""
+        """The progress of the moves; removes the throttles when all are done."""
         proposal = reassign_json.parse_execute(text, self.release)
         plan = proposal.replicas
         topics = sorted({one.topic for one in plan})

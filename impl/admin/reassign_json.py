@@ -1,4 +1,4 @@
-"""What ``kafka-reassign-partitions`` reads: its JSON files and lists, checked (fact sheet j.3)."""
+"""Reads and checks the JSON files and lists of ``kafka-reassign-partitions`` (fact sheet j.3)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Plan = dict[TopicPartition, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ParsedReassignment:
-    """Targets by partition, and the log directories asked for, by partition and broker."""
+    """Targets by partition, and the requested log directories, by partition and broker."""
 
     replicas: Plan
     directories: dict[tuple[TopicPartition, int], str]
@@ -92,7 +92,7 @@ def check_execute(
     brokers: Collection[int],
     release: Release,
 ) -> None:
-    """Refuse partitions that do not exist, and since 0.11 such brokers."""
+    """Refuse partitions that do not exist, and since 0.11 brokers that do not exist."""
     if release.since("2.6"):
         for partition in plan:
             if all(one.topic != partition.topic for one in known):
@@ -121,7 +121,7 @@ def parse_generate(
 ) -> tuple[list[int], list[str]]:
     """Read ``--broker-list`` and ``--topics-to-move-json-file``; NumberFormatException.
 
-    The file as it is or taken apart; or the names of its topics alone.
+    Accepts the file's text, its parsed JSON, or only the names of its topics.
     """
     ids = numbers_of(brokers, ",")
     if _repeated(ids):
@@ -144,7 +144,7 @@ def generate(
     starts: Mapping[str, tuple[int, int]],
     release: Release,
 ) -> Plan:
-    """A proposal that places every topic anew; ``starts`` gives each its start and shift.
+    """A proposal with a new placement of every topic; ``starts`` gives each its start and shift.
 
     AdminOperation if some of the brokers have a rack and others not.
     """
@@ -170,7 +170,7 @@ def proposal(
     chance: random.Random,
     release: Release,
 ) -> list[str]:
-    """``--generate``: what is, and a proposal over some of the brokers in ``racks``."""
+    """``--generate``: the current assignment, and a proposal over some brokers of ``racks``."""
     absent = [one for one in ids if one not in racks]
     if absent:
         raise AdminCommandFailed(
@@ -189,7 +189,7 @@ def proposal(
 
 
 def rollback_lines(old: Mapping[TopicPartition, Sequence[int]], release: Release) -> list[str]:
-    """What is before anything moves, to go back to."""
+    """The assignment before the reassignment, for a rollback."""
     return ["Current partition replica assignment", "", as_json(old, release), "", ROLLBACK]
 
 
@@ -211,7 +211,7 @@ def throttled_replicas(
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Leaders' and followers' throttles by topic, as "partition:broker".
 
-    Of a partition that gains replicas, the old ones are throttled as leaders, the new as followers.
+    If a partition gains replicas, its old replicas are throttled as leaders, the new as followers.
     """
     leaders: dict[str, list[str]] = {}
     followers: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""What ``kafka-reassign-partitions`` prints about moves in progress (2.6; fact sheet j.3)."""
+"""The output of ``kafka-reassign-partitions`` about moves in progress (2.6; fact sheet j.3)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WARNING = (
 
 @dataclass(frozen=True, slots=True)
 class MoveState:
-    """A move of a partition: where the partition is, where it should be, and whether it is done."""
+    """A reassignment of a partition: its current replicas, its target, and whether it is done."""
 
     current: tuple[int, ...]
     target: tuple[int, ...]
@@ -37,9 +37,9 @@ def find_states(
     in_progress: Mapping[TopicPartition, Sequence[int]],
     query: Mapping[TopicPartition, Sequence[int]],
 ) -> tuple[dict[TopicPartition, MoveState], bool]:
-    """The state of each partition asked for, and whether anything moves at all.
+    """The state of each requested partition, and whether any reassignment is in progress.
 
-    A move that is not in progress is done, wherever the partition is now: it may be cancelled.
+    A move that is not in progress is done, even if the target is not reached: it may be cancelled.
     """
     states = {
         one: MoveState(
@@ -90,7 +90,7 @@ def list_lines(moving: Mapping[TopicPartition, ReplicaAssignment]) -> list[str]:
 
 
 def directory_lines(moves: Mapping[tuple[TopicPartition, int], Sequence[str]]) -> list[str]:
-    """Moves between log directories: each has a kind, and the directories that it names."""
+    """Moves between log directories: each has a kind, and the directories that its line names."""
     return [
         _directory_line(partition, broker, *move) for (partition, broker), move in moves.items()
     ]
@@ -128,7 +128,7 @@ def _directory_line(partition: TopicPartition, broker: int, kind: str, *where: s
 
 
 def old_directory_lines(moves: Mapping[tuple[TopicPartition, int], Sequence[str]]) -> list[str]:
-    """As ``directory_lines``, up to 2.5: what went wrong comes first, then a line for each."""
+    """Like ``directory_lines``, up to 2.5: failures come first, then a line for each move."""
     trouble, ends = [], []
     for (partition, broker), (kind, *where) in moves.items():
         on = f"Partition {partition} on broker {broker}"
@@ -156,6 +156,6 @@ def _ids(replicas: Sequence[int]) -> str:
 
 
 def rates_set(rate: int, release: Release) -> str:
-    """What is said of a rate between brokers; up to 1.0 there was no other."""
+    """The line about a throttle between brokers, the only kind up to 1.0."""
     between = "inter-broker " if release.since("1.1") else ""
     return f"The {between}throttle limit was set to {rate} B/s"

@@ -1,7 +1,7 @@
-"""``kafka-topics`` on a cluster: create, list, describe, alter and delete, by ZooKeeper (i.5, i.6).
+"""``kafka-topics`` through ZooKeeper: create, list, describe, alter and delete (i.5, i.6).
 
-Every method returns the lines that the tool prints, and raises an AdminError with Kafka's message
-where it refuses. Source: TopicCommand, AdminUtils, AdminZkClient.
+Every method returns the printed lines, or raises an AdminError with Kafka's message. Source:
+TopicCommand, AdminUtils, AdminZkClient.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CONFIG_WARNING = (
 
 @dataclass(frozen=True)
 class Filters:
-    """What ``--describe`` is asked to leave out."""
+    """The filters of ``--describe``."""
 
     under_replicated: bool = False
     unavailable: bool = False
@@ -60,19 +60,19 @@ class Filters:
 
     @property
     def by_min_isr(self) -> bool:
-        """They look at ``min.insync.replicas`` (KIP-351, 2.3)."""
+        """Whether a filter uses ``min.insync.replicas`` (KIP-351, 2.3)."""
         return self.under_min_isr or self.at_min_isr
 
     @property
     def headed(self) -> bool:
-        """The topics' own lines are printed, with all of their partitions."""
+        """Whether the topics' own lines are printed, with all of their partitions."""
         return not (self.under_replicated or self.unavailable or self.by_min_isr)
 
     def keeps(
         self, row: PartitionLine, live: Collection[int], release: Release,
         adding: Collection[int] = (), min_isr: int = 0,
     ) -> bool:  # fmt: skip
-        """A partition is printed: all are where nothing is left out."""
+        """Whether a partition is printed; without filters all are."""
         lagging = topic_lines.is_under_replicated(row.isr, row.replicas, adding, release)
         return any([
             self.headed,
@@ -84,7 +84,7 @@ class Filters:
 
 
 class TopicCommand:
-    """``where`` is how ZooKeeper was named; ``chance`` draws where replicas begin."""
+    """``where`` is the given ZooKeeper address; ``chance`` draws start indexes."""
 
     def __init__(
         self, client: ZnodeClient, where: str, chance: random.Random | None = None
@@ -109,7 +109,7 @@ class TopicCommand:
     ) -> list[str]:
         """Create a topic; ``by_hand`` is the text of ``--replica-assignment``.
 
-        ``validate_only``: say what would be wrong, and write nothing.
+        ``validate_only``: raise the errors, and write nothing.
         """
         lines = [COLLISION_WARNING] if has_collision_chars(topic) else []
         try:
@@ -161,7 +161,7 @@ class TopicCommand:
     def brokers(
         self, rack_aware: bool = True, among: Collection[int] | None = None
     ) -> dict[int, str | None]:
-        """The live brokers and their racks, or none of the racks.
+        """The live brokers and their racks, or no racks.
 
         AdminOperation if some (of those in ``among``) have a rack and others not.
         """
@@ -175,14 +175,14 @@ class TopicCommand:
     # List and describe
 
     def chosen(self, pattern: str | None, exclude_internal: bool = False) -> list[str]:
-        """The topics whose names a pattern fits, as Kafka's whitelists read it; all without one.
+        """The topics whose names match a Kafka whitelist pattern; all without a pattern.
 
-        InvalidTopic for what is no pattern.
+        InvalidTopic for an invalid pattern.
         """
         return chosen_of(wait(self.client.topics()), pattern, exclude_internal)
 
     def list(self, pattern: str | None = None, exclude_internal: bool = False) -> Sequence[str]:
-        """The names, and which of them are to go."""
+        """The topic names, marking those that are to be deleted."""
         return topic_lines.listed(
             self.chosen(pattern), wait(self.client.deletions()), exclude_internal
         )
@@ -235,7 +235,7 @@ class TopicCommand:
         return rows
 
     def configs(self, topic: str) -> dict[str, str]:
-        """What is set for a topic of its own."""
+        """The configs that are set on a topic itself."""
         node = wait(self.client.read(paths.config("topics", topic)))
         return {} if node is None else decode_config("topics", topic, node.data)
 
@@ -250,7 +250,7 @@ class TopicCommand:
         drop: Sequence[str] = (),
         if_exists: bool = False,
     ) -> Sequence[str]:
-        """Add partitions, or set and drop configuration."""
+        """Add partitions, or set and delete configs."""
         topics = self.chosen(pattern)
         if not topics and not if_exists:
             raise topic_lines.missing(pattern, self.where, self.release)
@@ -275,7 +275,7 @@ class TopicCommand:
         return [*CONFIG_WARNING, f"Updated config for topic {quoted}."]
 
     def write_configs(self, topic: str, configs: Mapping[str, str]) -> None:
-        """Set a topic's configuration, and let brokers know."""
+        """Set a topic's configs, and notify the brokers."""
         path, text = paths.config("topics", topic), encode_config(configs)
         wait(self.client.make_path(path, text))
         wait(self.client.retry(lambda: self.client.port.set_data(path, text)))
@@ -284,7 +284,7 @@ class TopicCommand:
     def add_partitions(
         self, topic: str, partitions: int, by_hand: str | None, validate_only: bool = False
     ) -> None:
-        """Write the topic's znode with so many partitions; the new ones by hand, or placed."""
+        """Write the topic's znode with more partitions, assigned manually or placed."""
         registered = wait(self.client.topic(topic))
         if registered is None:
             raise topic_lines.missing(topic, self.where, self.release)
@@ -303,7 +303,7 @@ class TopicCommand:
     # Delete
 
     def delete(self, pattern: str, if_exists: bool = False) -> Sequence[str]:
-        """Ask the controller to delete topics; AdminOperation if ZooKeeper refuses one of them."""
+        """Request the deletion of topics; AdminOperation if ZooKeeper refuses one of them."""
         topics = self.chosen(pattern)
         if not topics and not if_exists:
             raise topic_lines.missing(pattern, self.where, self.release)
@@ -324,7 +324,7 @@ class TopicCommand:
 def chosen_of(
     topics: Iterable[str], pattern: str | None, exclude_internal: bool = False
 ) -> list[str]:
-    """Those of some topics whose names a pattern fits, in order; InvalidTopic for what is none."""
+    """The topics whose names match a pattern, in order; InvalidTopic for an invalid pattern."""
     found = sorted(topics)
     if pattern is not None:
         text = pattern.strip().replace(",", "|").replace(" ", "").strip("\"'")
@@ -337,7 +337,7 @@ def chosen_of(
 
 
 def parse_configs(texts: Sequence[str], known: frozenset[str], release: Release) -> dict[str, str]:
-    """Read ``--config name=value``; IllegalArgument or AdminOperation in Kafka's words."""
+    """Read ``--config name=value``; IllegalArgument or AdminOperation with Kafka's message."""
     found: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -369,9 +369,9 @@ LEAST = {"flush.ms": ("LONG", 0), "min.insync.replicas": ("INT", 1)}
 
 
 def check_value(name: str, value: str, release: Release) -> None:
-    """InvalidConfig in the words of ``ConfigDef`` for a value that the property cannot have.
+    """Raise InvalidConfig with the message of ``ConfigDef`` for an invalid value.
 
-    Message formats are looked at since 2.1 (KAFKA-7409); before, brokers find out.
+    Message formats are checked since 2.1 (KAFKA-7409); before, only brokers check them.
     """
     refused = f"Invalid value {value} for configuration {name}: "
     if name in CHOICES:

@@ -1,4 +1,4 @@
-"""What ``kafka-topics`` prints through ZooKeeper, by release (fact sheet i.5)."""
+"""The output of ``kafka-topics`` through ZooKeeper, by release (fact sheet i.5)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DELETION_NOTE = "Note: This will have no impact if delete.topic.enable is not se
 
 @dataclass(frozen=True, slots=True)
 class PartitionLine:
-    """One partition as ``--describe`` shows it; ``leader`` is None without a state znode."""
+    """One partition in ``--describe``; ``leader`` is None without a state znode."""
 
     partition: int
     leader: int | None
@@ -27,18 +27,18 @@ class PartitionLine:
 def is_under_replicated(
     isr: Collection[int], replicas: Collection[int], adding: Collection[int], release: Release
 ) -> bool:
-    """Fewer in sync than assigned; replicas that are being added do not count since 2.4."""
+    """Whether the ISR is smaller than the assignment; since 2.4 adding replicas do not count."""
     expected = [one for one in replicas if not (release.since("2.4") and one in adding)]
     return len(isr) < len(expected)
 
 
 def created(topic: str, release: Release) -> str:
-    """``--create`` went through."""
+    """``--create`` succeeded."""
     return f"Created topic {topic}." if release.since("2.2") else f'Created topic "{topic}".'
 
 
 def delete(topic: str, marked: bool, release: Release) -> list[str]:
-    """``--delete``: marked now, or marked before. AdminOperation for Kafka's own topics."""
+    """``--delete``: marked now, or already marked. AdminOperation for internal topics."""
     if is_internal(topic, release.since("0.11")):
         raise AdminOperation(
             f"Topic {topic} is a kafka internal topic and is not allowed to be marked for deletion."
@@ -49,20 +49,20 @@ def delete(topic: str, marked: bool, release: Release) -> list[str]:
 
 
 def mark_for_deletion(topic: str, marked: bool) -> None:
-    """The request itself: a topic is marked once (``AdminUtils.deleteTopic``)."""
+    """The deletion request; a topic is marked only once (``AdminUtils.deleteTopic``)."""
     if marked:
         raise TopicAlreadyMarkedForDeletion(f"topic {topic} is already marked for deletion")
 
 
 def missing(topic: str, zookeeper: str, release: Release) -> IllegalArgument:
-    """No such topic: what ``--delete`` and ``--alter`` say."""
+    """The message of ``--delete`` and ``--alter`` about a topic that does not exist."""
     if release.since("2.2"):
         return IllegalArgument(f"Topic '{topic}' does not exist as expected")
     return IllegalArgument(f"Topic {topic} does not exist on ZK path {zookeeper}")
 
 
 def check_alter(topic: str, release: Release) -> None:
-    """Partitions of Kafka's own topics are not added by ``--alter``; IllegalArgument."""
+    """Refuse to add partitions to internal topics by ``--alter``; IllegalArgument."""
     if not is_internal(topic, release.since("0.11")):
         return
     if release.since("2.2"):
@@ -75,7 +75,7 @@ def check_alter(topic: str, release: Release) -> None:
 def listed(
     topics: Collection[str], marked: Collection[str], exclude_internal: bool = False
 ) -> list[str]:
-    """``--list``: the names in order, and which of them are to go."""
+    """``--list``: the names in order, marking those that are to be deleted."""
     return [
         f"{topic} - marked for deletion" if topic in marked else topic
         for topic in sorted(topics)
@@ -91,7 +91,7 @@ def described(
     marked: bool = False,
     topic_id: str | None = None,
 ) -> list[str]:
-    """``--describe``: a line for the topic, then one a partition."""
+    """``--describe``: a line for the topic, then one for each partition."""
     head = header(topic, partitions, configs, release, marked, topic_id)
     return [head, *(row(topic, one, release, marked) for one in partitions)]
 
@@ -120,7 +120,7 @@ def header(
 
 
 def row(topic: str, one: PartitionLine, release: Release, marked: bool = False) -> str:
-    """A partition's line; "none" leads where there is no state znode."""
+    """A partition's line; its leader is "none" where there is no state znode."""
     columns = [
         ("Topic", topic),
         ("Partition", str(one.partition)),

@@ -18,7 +18,7 @@ COLLISION_WARNING = (
 
 
 def check_name(name: str) -> None:
-    """Raise InvalidTopic, with Kafka's message, for what is no name of a topic."""
+    """Raise InvalidTopic, with Kafka's message, for an invalid topic name."""
     if not name:
         raise InvalidTopic("Topic name is illegal, it can't be empty")
     if name in (".", ".."):
@@ -36,22 +36,22 @@ def check_name(name: str) -> None:
 
 
 def has_collision_chars(name: str) -> bool:
-    """The name has a period or an underscore, which metrics write alike."""
+    """Whether the name has a period or an underscore, which are the same in metric names."""
     return "." in name or "_" in name
 
 
 def collide(one: str, other: str) -> bool:
-    """The names differ in periods and underscores alone, or not at all."""
+    """Whether the names are equal except for periods and underscores."""
     return one.replace(".", "_") == other.replace(".", "_")
 
 
 def check_collision(name: str, existing: Iterable[str]) -> None:
-    """Raise InvalidTopic if an existing topic of another name is too alike."""
+    """Raise InvalidTopic if the name collides with another existing topic."""
     alike = sorted(other for other in existing if collide(name, other) and other != name)
     if alike:
         raise InvalidTopic(f"Topic '{name}' collides with existing topics: {', '.join(alike)}")
 
 
 def is_internal(name: str, transactions: bool = True) -> bool:
-    """Kafka's own topics; up to 0.10 there are no transactions, and one of them less."""
+    """Whether the topic is internal; up to 0.10 ``__transaction_state`` is not."""
     return name in (INTERNAL if transactions else INTERNAL[:1])

@@ -33,7 +33,7 @@ class TopicsByBrokers:
         configs: Mapping[str, str],
         if_not_exists: bool = False,
     ) -> list[str]:
-        """Create a topic; up to 2.4 nothing is printed of it."""
+        """Create a topic; up to 2.4 nothing is printed."""
         if self.release.since("2.5"):
             if factor is not None and not 1 <= factor <= 32767:
                 raise IllegalArgument(
@@ -103,7 +103,7 @@ class TopicsByBrokers:
     def alter(
         self, pattern: str, partitions: int, by_hand: str | None, if_exists: bool = False
     ) -> Sequence[str]:
-        """Add partitions; nothing is printed of it."""
+        """Add partitions; nothing is printed."""
         topics = self._matching_topics(pattern, False, if_exists)
         given = None if by_hand is None else list(parse_replica_assignment(by_hand).values())
         self.admin.create_partitions([
@@ -113,7 +113,7 @@ class TopicsByBrokers:
         return []
 
     def delete(self, pattern: str, if_exists: bool = False) -> Sequence[str]:
-        """Ask for the deletion of topics; nothing is printed of it."""
+        """Request the deletion of topics; nothing is printed."""
         topics = self._matching_topics(pattern, False, if_exists)
         self.admin.delete_topics([*topics])
         return []

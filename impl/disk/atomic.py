@@ -1,4 +1,4 @@
-"""A small file replaced as a whole: a reader finds the old content or the new, never a mixture."""
+"""Replaces a small file as a whole: a reader finds the old content or the new, never a mixture."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def replace_file(disk: Disk, path: str, content: bytes) -> None:
 
 
 def ensure_file(disk: Disk, path: str) -> None:
-    """An empty file if there is none, as ``CheckpointFile`` makes one before it has an entry."""
+    """Create an empty file if there is none, as ``CheckpointFile`` does before its first entry."""
     if not disk.exists(path):
         disk.open(path, create=True).close()
 

@@ -1,4 +1,4 @@
-"""Real files."""
+"""Files on the machine's file systems."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RealFile:
         return b"".join(parts)
 
     def write(self, position: int, *parts: Buffer) -> None:
-        """Write the parts one after the other, all of them or an OSError."""
+        """Write all parts one after the other; OSError otherwise."""
         wanted = sum(len(part) for part in parts)
         written = os.pwritev(self.descriptor, parts, position)
         if written == wanted:
@@ -46,7 +46,7 @@ class RealFile:
             position, rest = position + written, rest[written:]
 
     def truncate(self, size: int) -> None:
-        """Cut the file, or let it grow by zeros."""
+        """Truncate the file, or extend it with zeros."""
         os.ftruncate(self.descriptor, size)
 
     def sync(self) -> None:
@@ -58,11 +58,11 @@ class RealFile:
         return os.sendfile(socket, self.descriptor, position, length)
 
     def again(self) -> RealFile:
-        """A descriptor of its own (``dup``), so that no other file can take its number."""
+        """The same file by a new descriptor (``dup``), whose number no other file takes."""
         return RealFile(self.path, os.dup(self.descriptor))
 
     def moved_to(self, path: str) -> None:
-        """The path changed; the descriptor is as good as before."""
+        """Record the new path; the descriptor stays valid."""
         self.path = path
 
     def close(self) -> None:
@@ -81,15 +81,15 @@ class RealDisk:
         return RealFile(path, os.open(path, flags, 0o644))
 
     def exists(self, path: str) -> bool:
-        """There is a file or a directory."""
+        """Whether there is a file or a directory."""
         return os.path.lexists(path)
 
     def is_directory(self, path: str) -> bool:
-        """There is a directory."""
+        """Whether there is a directory."""
         return os.path.isdir(path)
 
     def names(self, directory: str) -> list[str]:
-        """What is in a directory, sorted."""
+        """The names in a directory, sorted."""
         return sorted(os.listdir(directory))
 
     def make_directory(self, path: str) -> None:
@@ -122,15 +122,15 @@ class RealDisk:
             os.close(descriptor)
 
     def modified_ms(self, path: str) -> int:
-        """When a file was last changed, in milliseconds."""
+        """The modification time of a file, in milliseconds."""
         return os.stat(path).st_mtime_ns // 1_000_000
 
     def set_modified_ms(self, path: str, when_ms: int) -> None:
-        """Let a file have been changed last at that time."""
+        """Set the modification time of a file."""
         os.utime(path, ns=(when_ms * 1_000_000, when_ms * 1_000_000))
 
     def lock(self, path: str) -> File:
-        """``flock``: it also goes when the process ends, however it ends."""
+        """``flock``: the lock is released when the process ends, in any way."""
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,17 +11,17 @@ from impl.disk.port import Buffer, File
 
 
 class FillableDisk(RealDisk):
-    """While the file ``marker`` is there, the directory whose name is in it has no space left.
+    """While the file ``marker`` exists, the directory that it names has no space left.
 
-    What is there can be read, renamed, cut and removed; a file that would grow takes a part of what
-    is written, as on a disk that becomes full in the middle of it, and then comes ENOSPC.
+    Existing files can be read, renamed, truncated and removed. A write that would extend a file
+    writes a part of its data and raises ENOSPC, as on a disk that becomes full during the write.
     """
 
     def __init__(self, marker: Path) -> None:
         self.marker = marker
 
     def refuse(self, path: str) -> None:
-        """OSError (ENOSPC) if that path is on the disk that is full."""
+        """Raise OSError (ENOSPC) if the path is on the full disk."""
         try:
             full = self.marker.read_text(encoding="utf-8").strip()
         except FileNotFoundError:
@@ -30,7 +30,7 @@ class FillableDisk(RealDisk):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
     def open(self, path: str, create: bool = False) -> File:
-        """An open file; ENOSPC where one would have to be made."""
+        """An open file; ENOSPC if it would have to be created."""
         if create and not self.exists(path):
             self.refuse(path)
         found = super().open(path, create)
@@ -38,21 +38,21 @@ class FillableDisk(RealDisk):
         return FillableFile(self, path, found.descriptor)
 
     def make_directory(self, path: str) -> None:
-        """Make a directory, and those above it; ENOSPC where one would have to be made."""
+        """Make a directory, and those above it; ENOSPC if one would have to be created."""
         if not self.exists(path):
             self.refuse(path)
         super().make_directory(path)
 
 
 class FillableFile(RealFile):
-    """One open file of such a disk."""
+    """One open file of a FillableDisk."""
 
     def __init__(self, disk: FillableDisk, path: str, descriptor: int) -> None:
         super().__init__(path, descriptor)
         self.disk = disk
 
     def write(self, position: int, *parts: Buffer) -> None:
-        """Write the parts; a part of them, and ENOSPC, where the file would grow."""
+        """Write the parts; if the file would grow, write a part of them and raise ENOSPC."""
         wanted = sum(len(part) for part in parts)
         if position + wanted > self.size():
             try:

@@ -1,9 +1,9 @@
-"""An in-memory disk that fails on demand, also in the middle of a write; unsynced data is lost.
+"""An in-memory disk that fails on demand, also in the middle of a write, and loses unsynced data.
 
-What survives a loss of power is what POSIX promises and no more. The content of a file is durable
-when the file was synced; an entry of a directory when the directory was. Of what was written
-since, anything may be there: nothing, all of it, a beginning that ends within a write, or any of
-the sectors. Entries of one directory come and go in their order, as journals keep it.
+A power failure leaves what POSIX guarantees and no more. The content of a file is durable when the
+file was synced, an entry of a directory when the directory was. Of later writes anything may
+remain: nothing, all of them, a prefix that ends within a write, or any of the sectors. Changes of
+one directory's entries survive in order, as with a journal.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class MemoryFile:
         return self.node.read(position, length)
 
     def write(self, position: int, *parts: Buffer) -> None:
-        """Write the parts; if the process is killed here, a beginning of them."""
+        """Write the parts; if the process is killed here, only a prefix of them."""
         self._alive()
         content = bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
         if self.disk.dies_now():
@@ -57,7 +57,7 @@ class MemoryFile:
         self.node.write(position, content, self.disk.now_ms())
 
     def truncate(self, size: int) -> None:
-        """Cut the file, or let it grow by zeros."""
+        """Truncate the file, or extend it with zeros."""
         self._alive()
         self.disk.may_die(self.path)
         self.node.truncate(size, self.disk.now_ms())
@@ -75,26 +75,26 @@ class MemoryFile:
         return os.write(socket, self.node.read(position, length))
 
     def again(self) -> MemoryFile:
-        """The same file, to be closed by itself."""
+        """The same file, with its own ``close``."""
         self._alive()
         return MemoryFile(self.disk, self.path, self.node)
 
     def moved_to(self, path: str) -> None:
-        """The path changed; the file is the same."""
+        """Record the new path of the same file."""
         self.path = path
 
     def close(self) -> None:
-        """Let go of the file, and of the lock that it may be."""
+        """Close the file, and release the lock if it is one."""
         self.closed = True
 
 
 class MemoryDisk:
     """A disk in memory; ``crash`` ends every process that used it.
 
-    ``power_loss`` False keeps no account of what was synced: half the memory, and only processes
-    can die. ``kill_after``: the process is killed in the course of so many changes from now (0:
-    the next one). ``lies``: asked with a path, whether a sync of it does nothing. ``failing``:
-    directories whose every use is an input/output error.
+    ``power_loss`` False does not track synced data: it needs half the memory, and only processes
+    can die. ``kill_after``: the process is killed during the change after that many changes (0: the
+    next one). ``lies``: whether a sync of a path does nothing. ``failing``: directories in which
+    every operation is an input/output error.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class MemoryDisk:
     # Death
 
     def dies_now(self) -> bool:
-        """Count a change; True if the process dies in its course."""
+        """Count a change; True if the process dies during it."""
         if self.dead:
             raise Killed("the process is dead")
         self.changes += 1
@@ -129,12 +129,12 @@ class MemoryDisk:
         return self.dead
 
     def may_die(self, path: str) -> None:
-        """A change that happens whole or not at all: half of the time it just did not happen."""
+        """Count an atomic change; if the process dies, half of the time it did not happen."""
         if self.dies_now():
             raise Killed(f"{path}: killed before it changed")
 
     def crash(self, power: bool) -> None:
-        """Every process ends. With ``power`` lost, so is what was not synced, or parts of it."""
+        """End every process. If ``power`` is lost, so is unsynced data, or parts of it."""
         self.life += 1
         self.dead = False
         self.kill_after = None
@@ -145,7 +145,7 @@ class MemoryDisk:
             self.root.lose_power(self.chance)
 
     def check_failure(self, path: str) -> None:
-        """OSError if the path lies in a failing directory."""
+        """Raise OSError if the path is in a failing directory."""
         for directory in self.failing:
             if path == directory or path.startswith(f"{directory}/"):
                 raise OSError(errno.EIO, os.strerror(errno.EIO), path)
@@ -168,15 +168,15 @@ class MemoryDisk:
         return MemoryFile(self, path, found)
 
     def exists(self, path: str) -> bool:
-        """There is a file or a directory."""
+        """Whether there is a file or a directory."""
         return self._find(path) is not None
 
     def is_directory(self, path: str) -> bool:
-        """There is a directory."""
+        """Whether there is a directory."""
         return isinstance(self._find(path), Directory)
 
     def names(self, directory: str) -> list[str]:
-        """What is in a directory, sorted."""
+        """The names in a directory, sorted."""
         return sorted(self._directory(directory).entries)
 
     def make_directory(self, path: str) -> None:
@@ -233,14 +233,14 @@ class MemoryDisk:
             found.sync()
 
     def modified_ms(self, path: str) -> int:
-        """When a file was last changed, in milliseconds."""
+        """The modification time of a file, in milliseconds."""
         found = self._find(path)
         if not isinstance(found, Node):
             raise _error(errno.ENOENT, path)
         return found.modified_ms
 
     def set_modified_ms(self, path: str, when_ms: int) -> None:
-        """Let a file have been changed last at that time."""
+        """Set the modification time of a file."""
         found = self._find(path)
         if not isinstance(found, Node):
             raise _error(errno.ENOENT, path)

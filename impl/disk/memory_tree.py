@@ -1,6 +1,6 @@
 """Files and directories of an in-memory disk: as they are now, and as a power failure leaves them.
 
-Beside its present content each keeps what is durable, and the changes since, in their order.
+Each keeps its current content, its durable content, and the changes since, in order.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SavedNode = tuple[bytes, int, int, tuple[bytes, int, tuple[tuple[int, bytes | No
 
 
 class Node:
-    """A file: its content now, what is durable, and what was done since."""
+    """A file: its current content, its durable content, and the changes since."""
 
     def __init__(self, power_loss: bool, now_ms: int) -> None:
         self.now = _Content()
@@ -67,21 +67,21 @@ class Node:
             self.since.append((position, content))
 
     def truncate(self, size: int, now_ms: int) -> None:
-        """Cut or grow, not durably."""
+        """Truncate or extend, not durably."""
         self.now.truncate(size)
         self.modified_ms = now_ms
         if self.since is not None:
             self.since.append((size, None))
 
     def sync(self) -> None:
-        """What is here is durable."""
+        """Make the content durable."""
         if self.since is not None:
             for position, content in self.since:
                 _apply(self.durable, position, content)
             self.since.clear()
 
     def lose_power(self, chance: Random) -> None:
-        """Keep what is durable, and of what was done since what chance leaves."""
+        """Keep the durable content, and a random part of the changes since."""
         assert self.since is not None
         kind = chance.choice(("nothing", "everything", "beginning", "sectors"))
         if kind == "everything":
@@ -136,7 +136,7 @@ def _sectors(change: tuple[int, bytes | None], chance: Random) -> list[tuple[int
 
 
 class Directory:
-    """Entries by name; those that came or went since the last sync may be lost, last ones first."""
+    """Entries by name; changes since the last sync may be lost, the last ones first."""
 
     def __init__(self, power_loss: bool) -> None:
         self.entries: dict[str, Node | Directory] = {}
@@ -144,19 +144,19 @@ class Directory:
         self.since: list[dict[str, Node | Directory | None]] | None = [] if power_loss else None
 
     def change_entries(self, names: dict[str, Node | Directory | None]) -> None:
-        """Entries that come, or go (None), all at once."""
+        """Add, or (None) remove entries, all at once."""
         _update_entries(self.entries, names)
         if self.since is not None:
             self.since.append(names)
 
     def sync(self) -> None:
-        """The entries are durable."""
+        """Make the entries durable."""
         if self.since is not None:
             self.durable = dict(self.entries)
             self.since.clear()
 
     def lose_power(self, chance: Random) -> None:
-        """Keep what is durable, a beginning of what changed since, and of each file likewise."""
+        """Keep the durable entries, a prefix of the changes since, and let each file lose power."""
         assert self.since is not None
         for names in self.since[: chance.randint(0, len(self.since))]:
             _update_entries(self.durable, names)

@@ -1,4 +1,4 @@
-"""Operations that storage needs of a disk. Paths are POSIX; every failure is an ``OSError``."""
+"""The disk operations that storage needs. Paths are POSIX; every failure is an ``OSError``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class File(Protocol):
 
     @property
     def path(self) -> str:
-        """Where the file was opened, or where it was moved since (``moved_to``)."""
+        """The path where the file was opened, or its new path (``moved_to``)."""
 
     def size(self) -> int:
         """Bytes in the file."""
@@ -25,25 +25,25 @@ class File(Protocol):
         """Up to ``length`` bytes from ``position``; fewer only where the file ends."""
 
     def write(self, position: int, *parts: Buffer) -> None:
-        """Write the parts one after the other; beyond the end, what lies between is zeros."""
+        """Write the parts one after the other; a gap beyond the end is filled with zeros."""
 
     def truncate(self, size: int) -> None:
-        """Cut the file, or let it grow by zeros."""
+        """Truncate the file, or extend it with zeros."""
 
     def sync(self) -> None:
         """Return when the content is durable (``fsync``)."""
 
     def send(self, socket: int, position: int, length: int) -> int:
-        """Send a region to the socket of that descriptor, unparsed; bytes that were taken."""
+        """Send a region to a socket's descriptor, unparsed; returns the number of bytes sent."""
 
     def again(self) -> File:
-        """The same file once more, to be closed by itself: for whoever sends while it may go."""
+        """The same file with its own ``close``, for a sender while the file may be removed."""
 
     def moved_to(self, path: str) -> None:
-        """The file, or a directory above it, was renamed: this is its path now."""
+        """Record that the file, or a directory above it, was renamed."""
 
     def close(self) -> None:
-        """Let go of the file; nothing is synced by that."""
+        """Close the file; this does not sync it."""
 
 
 class Disk(Protocol):
@@ -53,16 +53,16 @@ class Disk(Protocol):
         """An open file; with ``create`` an empty one if there is none."""
 
     def exists(self, path: str) -> bool:
-        """There is a file or a directory."""
+        """Whether there is a file or a directory."""
 
     def is_directory(self, path: str) -> bool:
-        """There is a directory."""
+        """Whether there is a directory."""
 
     def names(self, directory: str) -> list[str]:
-        """What is in a directory, sorted."""
+        """The names in a directory, sorted."""
 
     def make_directory(self, path: str) -> None:
-        """Make a directory, and those above it, durably; nothing happens if it is there."""
+        """Make a directory, and those above it, durably; does nothing if it exists."""
 
     def rename(self, old: str, new: str) -> None:
         """Rename within one directory, atomically; a file at ``new`` is replaced."""
@@ -74,13 +74,13 @@ class Disk(Protocol):
         """Remove an empty directory."""
 
     def sync_directory(self, path: str) -> None:
-        """Return when entries that came, went or were renamed in a directory are durable."""
+        """Return when created, removed and renamed entries of a directory are durable."""
 
     def modified_ms(self, path: str) -> int:
-        """When a file was last changed, in milliseconds."""
+        """The modification time of a file, in milliseconds."""
 
     def set_modified_ms(self, path: str, when_ms: int) -> None:
-        """Let a file have been changed last at that time (``utimes``)."""
+        """Set the modification time of a file (``utimes``)."""
 
     def lock(self, path: str) -> File:
-        """Hold a lock file until it is closed, or its process ends; Locked if another does."""
+        """Hold a lock file until it is closed, or its process ends; Locked if it is held."""

@@ -1,1 +1,1 @@
-"""The simulator: the coroutines of `impl.core`, interrupted at any of their effects."""
+"""The simulator runs the coroutines of `impl.core`, and suspends them at any effect."""

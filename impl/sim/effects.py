@@ -1,7 +1,7 @@
-"""Effects of the core's ports, as values that a driver carries out: one class per port.
+"""The core's port operations as values (effects) that a driver carries out: one class per port.
 
-An effect is awaited by the core and yielded to whoever drives the coroutine, who carries it out at
-once or later, answers, or lets the answer be lost.
+The core awaits an effect, and the coroutine yields it to its driver. The driver carries it out at
+once or later, and returns the result, or lets it be lost.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from impl.zookeeper.znode import ANY_VERSION, Created, Op, WatchEvent, Znode
 
 
 class Effect:
-    """Awaited by the core; its result is what the driver sends back."""
+    """An operation awaited by the core; its result is the value that the driver sends back."""
 
     __slots__ = ()
 
@@ -47,12 +47,12 @@ class ZkOperation(Effect):
 
     @property
     def path(self) -> str:
-        """The znode; of a multi, none."""
+        """The path of the znode; empty for a multi."""
         return "" if self.operation == "multi" else str(self.arguments[0])
 
     @property
     def ops(self) -> tuple[Op, ...]:
-        """The operations of a multi; of another operation, none."""
+        """The operations of a multi; empty for any other operation."""
         return tuple(self.arguments[0]) if self.operation == "multi" else ()
 
 
@@ -65,7 +65,7 @@ class SendRequests(Effect):
 
 @dataclass(frozen=True, slots=True)
 class JournalReport(Effect):
-    """Something that the core reports: a method of its journal by name, and its arguments."""
+    """A report of the core: a method of its journal by name, and its arguments."""
 
     event: str
     arguments: tuple[Any, ...]
@@ -74,7 +74,7 @@ class JournalReport(Effect):
 class EffectPort:
     """A session with ZooKeeper whose operations are effects.
 
-    ``session`` may be replaced by another one when the broker has got a new session.
+    ``session`` may be replaced when the broker has a new session.
     """
 
     def __init__(self, session: EmbeddedSession) -> None:
@@ -87,7 +87,7 @@ class EffectPort:
 
     @property
     def alive(self) -> bool:
-        """The session has not expired."""
+        """Whether the session has not expired."""
         return self.embedded.alive
 
     @property
@@ -141,7 +141,7 @@ class EffectPort:
 
 
 async def send_as_effect(requests: Round) -> None:
-    """The channels of a controller, as an effect."""
+    """The send function of a controller's channels, as an effect."""
     await SendRequests(tuple(requests))
 
 
@@ -171,7 +171,7 @@ for _name, _method in vars(ControllerJournal).items():
 
 @dataclass(frozen=True, slots=True)
 class AskLeader(Effect):
-    """A question to the leader: ``kind`` is Fetch, OffsetForLeaderEpoch or ListOffsets."""
+    """A request to the leader: ``kind`` is Fetch, OffsetForLeaderEpoch or ListOffsets."""
 
     kind: str
     questions: Mapping[TopicPartition, Any]

@@ -1,8 +1,8 @@
 """One event of a controller, run from effect to effect, and saved as plain data between them.
 
-A coroutine cannot be copied. What an event did is fixed by the memory that it began with and the
-answers that it got; so a suspended event is kept as these two and, where it must go on from a
-snapshot, done over: it gets the same answers, and nothing is carried out twice.
+A coroutine cannot be copied. The initial memory and the answers determine what an event did. A
+suspended event is therefore saved as these two, and replayed when it continues from a snapshot: it
+gets the same answers, and no effect is carried out twice.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ WatchEvent = Callable[[EventController], Coroutine[Any, Any, Any]]
 
 
 def as_watch_event(notification: Notification) -> WatchEvent:
-    """What a notification of ZooKeeper is to a controller, as in a running broker's queue."""
+    """The controller event that a running broker queues for a ZooKeeper notification."""
     return lambda controller: controller.handle_watch_event(notification, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class SuspensionPoint:
-    """Where an event may be suspended: at an effect, before it is carried out or after that.
+    """A point where an event may be suspended: at an effect, before or after it is carried out.
 
-    ``answer`` is what it came to, an exception included; it has not reached the controller yet.
+    ``answer`` is its result or exception, which the controller has not received yet.
     """
 
     effect: Effect
@@ -51,7 +51,7 @@ class SuspensionPoint:
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """An event in the middle, as a value: its start, the effects so far, its suspension point."""
+    """A suspended event as a value: its start, the effects so far, and its suspension point."""
 
     event: WatchEvent
     began: Any
@@ -64,7 +64,7 @@ Grain = Callable[["ControllerThread", SuspensionPoint], bool]
 
 
 def frames(coroutine: Any) -> Iterator[FrameType]:
-    """The frames of a suspended coroutine, outermost first: the procedures that it is in."""
+    """The frames of a suspended coroutine, outermost first."""
     while coroutine is not None and hasattr(coroutine, "cr_frame"):
         if coroutine.cr_frame is not None:
             yield coroutine.cr_frame
@@ -74,8 +74,8 @@ def frames(coroutine: Any) -> Iterator[FrameType]:
 class ControllerThread:
     """The event thread of one broker's controller; ``place`` is None between two events.
 
-    ``perform_effect`` gets each round of requests and each report once, in order; operations on
-    ZooKeeper are carried out here. ``grain`` says where an event is suspended.
+    ``perform_effect`` gets each round of requests and each report once, in order; ZooKeeper
+    operations are carried out here. ``grain`` decides where an event is suspended.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class ControllerThread:
         return next((one for one in reversed(self.stack()) if one.f_code is code), None)
 
     def reached(self) -> list[SuspensionPoint]:
-        """What the event came past, in order, and the place where it is suspended."""
+        """The points that the event passed, in order, and its current suspension point."""
         return [] if self.place is None else [*self._passed, self.place]
 
     # Running
@@ -141,18 +141,18 @@ class ControllerThread:
             self._perform(place.effect)
 
     def lose_answer(self) -> None:
-        """The connection breaks: the controller does not learn what was carried out."""
+        """Lose the answer: the connection breaks, and the controller does not get the result."""
         assert self.place is not None, "an event is suspended"
         assert self.place.is_done, "an answer is on its way"
         lost = ConnectionLoss("the connection broke before the reply came")
         self.place, self._saved = SuspensionPoint(self.place.effect, True, lost), None
 
     def answer_with(self, effect: Effect, answer: Any) -> None:
-        """The answer to an effect that was carried out, on its way or come already, is this one.
+        """Replace the answer to an effect that was carried out, even if the event has received it.
 
-        For what the world leaves open, such as the order of a znode's children: it may be decided
-        as late as it first matters. ValueError if with it the event would have done otherwise so
-        far, or if there is no such effect.
+        This is for nondeterministic answers, such as the order of a znode's children, which can be
+        chosen late. ValueError if the event would have behaved differently so far, or has no such
+        effect.
         """
         assert self.place is not None, "an event is suspended"
         saved = ControllerThread.save(self)
@@ -182,15 +182,15 @@ class ControllerThread:
         return effect == event.place.effect
 
     def renew(self, session: int) -> None:
-        """Another process or session: it knows nothing, and is in the middle of nothing."""
+        """Forget everything: another process or session."""
         ControllerThread.load(self, (self._blank, None, session))
 
     def reconnect(self, session: int) -> None:
-        """The same process on another session: it keeps its memory and its suspended event."""
+        """Continue on another session, with the same memory and suspended event."""
         self.port.embedded, self._saved = _known(self.zookeeper, session), None
 
     def abandon(self) -> None:
-        """The event ends here: the process, or its session, is over."""
+        """Drop the suspended event: its process or session has ended."""
         if self._running is not None:
             self._running.close()
         self.place, self._event, self._began, self._passed = None, None, None, []

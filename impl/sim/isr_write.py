@@ -1,4 +1,4 @@
-"""A leader's ISR write that waits for ZooKeeper, step by step, saved as plain data."""
+"""A leader's ISR write that waits for ZooKeeper: its steps, with its state as plain data."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from impl.zookeeper.errors import ConnectionLoss
 class IsrWrite:
     """A leader's ISR write that waits for ZooKeeper.
 
-    It began with the memory ``began``, has heard some answers, and asks ``ask`` now. ``answer`` is
-    what ZooKeeper did, on its way; None if it could not be sent again as the session is over.
+    It began with the memory ``began``, has received the answers ``heard``, and waits for ``ask``.
+    ``answer`` is ZooKeeper's result, or None if no session can send it again.
     """
 
     began: PartitionMemory
@@ -30,13 +30,13 @@ class IsrWrite:
 
     @property
     def version(self) -> int | None:
-        """The zkVersion that it got, None if it was refused."""
+        """The new zkVersion, None if the write was refused."""
         first = self.answer[0] if isinstance(self.answer, tuple) else None
         return first if isinstance(first, int) else None
 
 
 class SteppedIsr(Partition[SomeLog]):
-    """A replica whose ISR changes in steps of their own; its client asks by effects.
+    """A replica whose ISR changes are separate steps; its client's operations are effects.
 
     ``isr_write`` is the write that waits, None if there is none.
     """
@@ -47,37 +47,36 @@ class SteppedIsr(Partition[SomeLog]):
         """The fetch handler is suspended here: Kafka takes another lock for the expansion."""
 
     async def expand_now(self, replica: int) -> None:
-        """Begin the ISR write; the answer comes by a later step."""
+        """Begin the ISR write; its answer arrives in a later step."""
         await super().expand(replica, 0)
 
     async def shrink_now(self, replica: int) -> None:
-        """An ISR check that finds a replica out of sync."""
+        """Shrink the ISR, as a check that finds a replica out of sync."""
         await self.shrink([replica], 0)
 
     def begin_isr_write(self, replica: int, joins: bool) -> None:
-        """A follower is taken into the ISR, or dropped: ZooKeeper carries out the write, or
-        refuses it."""
+        """Add a follower to the ISR, or drop it: ZooKeeper carries out the write, or refuses it."""
         self._goes_on(self.memory(), replica, joins, (), None)
 
     def learn_isr_write(self) -> None:
-        """The answer comes."""
+        """Receive the answer."""
         write = self._write_under_way()
         self._heard(write, write.answer)
 
     def lose_isr_answer(self) -> None:
-        """The connection breaks: the write is sent again, as soon as there is a session."""
+        """Break the connection: the write is sent again as soon as there is a session."""
         broken = ConnectionLoss("the connection broke before the reply came")
         self._heard(self._write_under_way(), broken)
 
     def end_isr_write(self) -> None:
-        """The write was refused: it is read back, if the session lives, and then it is over."""
+        """End a refused write: read the state back if the session is alive."""
         while (write := self.isr_write) is not None:
             sent_again = write.answer is None
             self._heard(write, carry_out(self._port.embedded, write.ask) if sent_again
                         else write.answer)  # fmt: skip
 
     def write_isr(self, replica: int, joins: bool) -> None:
-        """A write and its answer in one."""
+        """Write and receive the answer in one step."""
         self.begin_isr_write(replica, joins)
         if self.isr_write is not None:
             self.end_isr_write()

@@ -1,7 +1,7 @@
-"""Suspended work of the core that waits for ZooKeeper, saved as the answers that it received.
+"""Saves suspended work of the core that waits for ZooKeeper, as the answers that it received.
 
-What a coroutine did follows from its start and the answers that it got. So it is started again,
-gets the same answers, and continues from there; nothing is carried out twice.
+Its start and its answers determine what a coroutine did. So it is started again, gets the same
+answers, and continues from there; no operation is carried out twice.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class CompletedWork(Generic[T]):
-    """The work is over, with this result."""
+    """Completed work, with its result."""
 
     result: T
 
@@ -34,16 +34,16 @@ class WaitingForZooKeeper:
 
 
 def nothing() -> None:
-    """Nothing is to be kept."""
+    """The default ``keep``: saves nothing."""
 
 
 def run_until_next_operation(
     work: Coroutine[Any, Any, T], answers: Iterable[Any], keep: Callable[[], Any] = nothing
 ) -> WaitingForZooKeeper | CompletedWork[T]:
-    """Do the work as far as the answers go: what it asks next, or what it came to.
+    """Run the work through the given answers; returns its next operation, or its result.
 
-    An exception among the answers is raised where it is awaited; what the work raises goes through.
-    ``keep`` looks at what the work has done before it is dropped, which may tidy up after itself.
+    An answer that is an exception is raised at its await; an exception of the work is propagated.
+    ``keep`` saves the work's effects before it is closed, because closing may clean up after it.
     """
     try:
         asked = work.send(None)
@@ -58,7 +58,7 @@ def run_until_next_operation(
 
 
 def carry_out(session: EmbeddedSession, asked: ZkOperation) -> Any:
-    """What ZooKeeper answers: a refusal is an answer too."""
+    """ZooKeeper's answer to an operation, including a refusal."""
     try:
         answer = wait(getattr(session, asked.operation)(*asked.arguments))
     except ZooKeeperError as refused:

@@ -1,4 +1,4 @@
-"""Seeded runs of a world: how likely each step is, and what goes wrong, by the name of a profile.
+"""Seeded random runs of a world, with the weights of steps and faults by named profile.
 
 A weight is a whole number, so that the same seed gives the same run on every machine.
 """
@@ -33,7 +33,7 @@ JOINED_BY = "+"
 
 @dataclass(frozen=True)
 class Profiles:
-    """The fault profiles of one kind of world. ``draws`` makes one for a seed (``swarm``)."""
+    """The fault profiles of one kind of world. ``draws`` creates one from a seed (``swarm``)."""
 
     kind: str
     known: Mapping[str, Faults]
@@ -41,11 +41,11 @@ class Profiles:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What there is."""
+        """The names of the profiles."""
         return (*self.known, SWARM)
 
     def named(self, name: str, seed: int = 0) -> Faults:
-        """A profile by name, or several at once, as in ``crashes+lossy``: then the worse counts.
+        """A profile by name, or several, as in ``crashes+lossy``: then the larger weight counts.
 
         ValueError lists the names.
         """
@@ -65,7 +65,7 @@ class Profiles:
 def choose(
     world: WorldOfSteps, weights: Iterable[tuple[str, Weight]], chance: random.Random
 ) -> Step | None:
-    """A step of those that may be taken, by the weights of their names; None if there is none.
+    """A weighted random choice among the enabled steps; None if there is none.
 
     The names are sorted, so that the same seed gives the same run anywhere.
     """
@@ -88,7 +88,7 @@ World = TypeVar("World", bound=WorldOfSteps)
 class SeededSimulator(Generic[World]):
     """Takes one weighted random step after the other in ``world``; ``taken`` counts them by name.
 
-    ``weights``: by the name of a step; what has none is never taken.
+    ``weights`` by step name; a step without a weight is never taken.
     """
 
     def __init__(self, world: World, seed: int, weights: Mapping[str, Weight]) -> None:
@@ -99,7 +99,7 @@ class SeededSimulator(Generic[World]):
         self.weigh(weights)
 
     def weigh(self, weights: Mapping[str, Weight]) -> None:
-        """From now on steps have these weights."""
+        """Change the weights of the steps."""
         self.weights = weights
         self._possible = [(name, weight) for name, weight in weights.items() if weight]
 

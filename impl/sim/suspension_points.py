@@ -1,6 +1,6 @@
-"""The effect at which an event of a controller is suspended.
+"""Reads the effects at which an event of a controller is suspended.
 
-A registration, or a read or write of a partition's state. Used by every world's grain and mapping.
+Registrations, and reads and writes of a partition's state. Used by every world's grain and mapping.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Frames = dict[str, FrameType]
 
 
 def frames_of(thread: ControllerThread) -> Frames:
-    """The procedures that a suspended event is in, outermost first."""
+    """The frames of a suspended event by procedure name, outermost first."""
     return {frame.f_code.co_qualname: frame for frame in thread.stack()}
 
 
 def reported(thread: ControllerThread, event: str) -> tuple[Any, ...]:
-    """What a suspended event reported last under a name. LookupError if it reported no such."""
+    """The last report of a suspended event under a name. LookupError if there is none."""
     for place in reversed(thread.reached()):
         if isinstance(place.effect, JournalReport) and place.effect.event == event:
             return place.effect.arguments
@@ -38,7 +38,7 @@ def reported(thread: ControllerThread, event: str) -> tuple[Any, ...]:
 
 
 def state_as_read(thread: ControllerThread) -> Znode:
-    """The partition's state that a suspended event read last. LookupError if it read none."""
+    """The partition state that a suspended event read last. LookupError if it read none."""
     for place in reversed(thread.reached()):
         if place.is_done and state_read(place.effect) and isinstance(place.answer, Znode):
             return place.answer
@@ -48,7 +48,7 @@ def state_as_read(thread: ControllerThread) -> Znode:
 def registered_epoch(effect: Effect) -> int | None:
     """The controller epoch that an operation registers, None if it is no registration.
 
-    Up to 2.0 it is written after `/controller` was created, and the registration ends with it.
+    Up to 2.0 it is written after `/controller` was created, and this write ends the registration.
     """
     if not isinstance(effect, ZkOperation):
         return None
@@ -60,7 +60,7 @@ def registered_epoch(effect: Effect) -> int | None:
 
 
 def newest_controller_epoch(zookeeper: ZooKeeper) -> ControllerEpoch:
-    """What ``/controller_epoch`` holds; 0 before the first controller, which creates it (2.0)."""
+    """The content of ``/controller_epoch``; 0 before the first controller creates it (2.0)."""
     node = zookeeper.nodes.get(paths.CONTROLLER_EPOCH)
     if node is None:
         return ControllerEpoch(0, 0)
@@ -74,7 +74,7 @@ def make_controller_epoch(admin: ZnodeClient) -> None:
 
 
 def is_claim(place: SuspensionPoint | None) -> bool:
-    """Up to 2.0: `/controller` is created, before an epoch is read or counted."""
+    """Whether `/controller` is created, before the epoch is read or incremented (up to 2.0)."""
     effect = None if place is None else place.effect
     return isinstance(effect, ZkOperation) and (effect.operation, effect.path) == (
         "create",
@@ -83,25 +83,25 @@ def is_claim(place: SuspensionPoint | None) -> bool:
 
 
 def states_written(effect: Effect) -> list[str]:
-    """The partitions' states that an operation writes over those that were read."""
+    """The paths of the partition states that an operation overwrites."""
     ops = effect.ops if isinstance(effect, ZkOperation) else ()
     return [op.path for op in ops if isinstance(op, SetData) and STATE_NODE.fullmatch(op.path)]
 
 
 def state_read(effect: Effect) -> str | None:
-    """The partition's state that an operation reads, None if it reads none."""
+    """The path of the partition state that an operation reads, None if it reads none."""
     if not isinstance(effect, ZkOperation) or effect.operation != "get":
         return None
     return effect.path if STATE_NODE.fullmatch(effect.path) else None
 
 
 def is_lost(place: SuspensionPoint) -> bool:
-    """The answer was lost on its way."""
+    """Whether the answer was lost."""
     return isinstance(place.answer, ConnectionLoss)
 
 
 def is_refused(place: SuspensionPoint) -> bool:
-    """ZooKeeper has carried out nothing of it, and the answer says why."""
+    """Whether ZooKeeper refused the operation."""
     if isinstance(place.answer, ZooKeeperError):
         return not is_lost(place)
     answers = place.answer if isinstance(place.answer, list) else [place.answer]
@@ -109,13 +109,13 @@ def is_refused(place: SuspensionPoint) -> bool:
 
 
 def is_registered(place: SuspensionPoint) -> bool:
-    """ZooKeeper has registered the controller; the answer is on its way, or lost."""
+    """Whether ZooKeeper has registered the controller; the answer is on its way, or lost."""
     return place.is_done and registered_epoch(place.effect) is not None and not is_refused(place)
 
 
 def is_to_be_fenced(thread: ControllerThread) -> bool:
-    """Its next write is refused: a newer controller was elected, and writes are fenced (2.1); or
-    ZooKeeper has given its session up."""
+    """Whether its next write will be refused: a newer controller was elected, and writes are fenced
+    (2.1); or its session has expired."""
     core = thread.controller.core
     newest = newest_controller_epoch(thread.zookeeper).epoch
     deposed = newest > core.context.epoch and core.release.since("2.1")

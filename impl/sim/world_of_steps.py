@@ -1,4 +1,4 @@
-"""A world of named steps: whatever may happen next is listed, and nothing happens by itself.
+"""A world of named steps: it lists the enabled steps, and nothing happens by itself.
 
 Functions called ``..._unmet`` return the first condition of a step that does not hold, as a
 positive sentence ("it has a ZooKeeper session": it has none), and None if the step may be taken.
@@ -50,9 +50,8 @@ Act = Callable[..., None]
 class StepKind:
     """Everything that a world knows about the steps of one name.
 
-    Without ``unmet`` the candidates are those with which the step may be taken. ``weight``: how
-    likely a simulator takes it, relative to others; faults say theirs by profile instead, under the
-    name ``fault``.
+    Without ``unmet`` all candidates are enabled. ``weight`` is a simulator's relative weight; the
+    weight of a fault comes from the profile instead, under the name ``fault``.
     """
 
     name: str
@@ -64,7 +63,7 @@ class StepKind:
     fault: str | None = None
 
     def possible(self, world: Any) -> list[tuple[int, ...]]:
-        """The arguments with which the step may be taken now."""
+        """The arguments with which the step is enabled now."""
         unmet, found = self.unmet, self.candidates(world)
         if unmet is None or not found:
             return [*found]
@@ -79,7 +78,7 @@ def offered(
     weight: int = 0,
     fault: str | None = None,
 ) -> StepKind:
-    """A step that may be taken with each of its candidates; its parameters given as words."""
+    """A step that is enabled with each of its candidates; its parameters are given as words."""
     return StepKind(name, tuple(parameters.split()), candidates, None, act, weight, fault)
 
 
@@ -92,7 +91,7 @@ def refusable(
     weight: int = 0,
     fault: str | None = None,
 ) -> StepKind:
-    """A step that says why it may not be taken; its name is its function's if none is given."""
+    """A step with a refusal reason; its name is the function's if none is given."""
     return StepKind(
         name or act.__name__, tuple(parameters.split()), candidates, unmet, act, weight, fault
     )
@@ -108,14 +107,14 @@ BROKERS = frozenset({"broker", "leader", "follower", "replica"})
 
 
 class WorldOfSteps:
-    """What may happen in it is listed, refused with a reason, or done; ``kinds`` are its steps by
-    name, sorted, ``brokers`` the ids from 1 on."""
+    """Lists, refuses (with a reason) and takes steps; ``kinds`` are its steps by name, sorted,
+    ``brokers`` the ids from 1 on."""
 
     kinds: Mapping[str, StepKind]
     brokers: Collection[int]
 
     def enabled(self) -> list[Step]:
-        """Every step that may be taken now, sorted by name and arguments."""
+        """Every enabled step, sorted by name and arguments."""
         return [
             Step(name, args) for name, kind in self.kinds.items() for args in kind.possible(self)
         ]
@@ -147,5 +146,5 @@ class WorldOfSteps:
         self.take(step)
 
     def take(self, step: Step) -> None:
-        """Take a step that ``enabled`` has just listed: nothing is asked again."""
+        """Take a step that ``enabled`` has just listed, without checking it again."""
         self.kinds[step.name].act(self, *step.args)

@@ -1,8 +1,8 @@
 """Kafka's protocol as bytes: frames, headers, and messages of any API in any version.
 
-``kio`` knows the messages (0.6.2: later ones dropped those between brokers). Here they are found by
-API key and version, with the header that goes with them, and batches of records stay the bytes that
-they are. Nothing here knows a socket or a broker, so that a proxy may use it as a broker does.
+``kio`` defines the messages (0.6.2: later versions dropped those between brokers). This package
+finds them by API key and version, with their headers, and leaves record batches as bytes. It uses
+no socket and no broker, so a proxy can use it as a broker does.
 """
 
 import impl.wire.kio_without_hypothesis  # first: it imports kio as brokers need it  # noqa: F401

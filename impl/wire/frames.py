@@ -10,11 +10,11 @@ SIZE_BYTES = _SIZE.size
 
 
 class FrameTooLarge(ValueError):
-    """A length that no frame may have: negative, or beyond ``socket.request.max.bytes``."""
+    """An invalid length of a frame: negative, or beyond ``socket.request.max.bytes``."""
 
 
 def size_of(prefix: bytes | bytearray, largest: int) -> int:
-    """The length that a frame begins with; FrameTooLarge. ``prefix`` has 4 bytes or more."""
+    """The length at the beginning of a frame; FrameTooLarge. ``prefix`` has 4 bytes or more."""
     (size,) = _SIZE.unpack_from(prefix)
     if not 0 <= size <= largest:
         raise FrameTooLarge(f"a frame of {size} bytes; 0 to {largest} are allowed")
@@ -22,9 +22,9 @@ def size_of(prefix: bytes | bytearray, largest: int) -> int:
 
 
 def frames_in(data: bytearray, largest: int) -> Iterator[bytes]:
-    """Take the whole frames off the front of what came so far, without their lengths.
+    """Remove the complete frames from the front of a buffer; returns them without their lengths.
 
-    For who is given bytes as they come. FrameTooLarge once a length is no length of a frame.
+    For callers that receive bytes in pieces. FrameTooLarge at an invalid length.
     """
     while len(data) >= SIZE_BYTES:
         end = SIZE_BYTES + size_of(data, largest)

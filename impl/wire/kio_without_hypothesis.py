@@ -1,6 +1,6 @@
-"""The library kio, imported without hypothesis, which it would load for its own tests.
+"""Imports the library kio without hypothesis, which kio would load for its own tests.
 
-Whoever starts a broker would wait a third of a second longer for what brokers never use.
+Loading hypothesis would delay the start of a broker by a third of a second.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Checks that the lengths in a message fit into its bytes, before anything is allocated.
 
-kio makes room for as many elements as an array says that it has. A few bytes that say two billion
-would end the process. Kafka had the same bug (OutOfMemoryError: KAFKA-14063, CVE-2022-34917).
-This pass checks every length before any field is decoded: no array may have more elements than fit
-into the remaining bytes.
+kio allocates as many elements as the length of an array says. A few bytes with a length of two
+billion would end the process. Kafka had the same bug (OutOfMemoryError: KAFKA-14063,
+CVE-2022-34917). This pass checks every length before any field is decoded: no array may have more
+elements than fit into the remaining bytes.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _WITH_LENGTH = ("string", "bytes", "records")
 
 
 class WrongLength(ValueError):
-    """A length that goes beyond its message, or null where nothing may be missing."""
+    """A length that exceeds its message, or null in a field that is not nullable."""
 
 
 class _Field(NamedTuple):
-    """``size`` in bytes where it is fixed; ``least`` it takes, in any case."""
+    """``size`` in bytes if it is fixed; ``least`` is the minimum in any case."""
 
     size: int | None
     least: int
@@ -42,7 +42,7 @@ class _Field(NamedTuple):
 
 
 def end_of(schema: Any, frame: bytes, at: int) -> int:
-    """The offset behind an entity of kio's; WrongLength."""
+    """The offset after a kio entity; WrongLength."""
     return _entity(schema).walk(frame, at, len(frame))
 
 

@@ -1,8 +1,8 @@
 """Requests and responses of any API in any version, with their headers and error codes.
 
-Which header goes with a message, kio's classes say: that of a flexible version has tagged fields
-(KIP-482), ControlledShutdown v0 names no client, and an answer to ApiVersions has header v0 always,
-so that a client which knows no version of the broker's can read it.
+kio's classes define the header of each message: a flexible version has tagged fields (KIP-482),
+ControlledShutdown v0 names no client, and a response to ApiVersions always has header v0, so that a
+client which does not know the broker's versions can read it.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _OTHER_ERROR_NAMES = {
 
 
 class Malformed(ValueError):
-    """Bytes that are no such message."""
+    """Bytes that are not a valid message."""
 
 
 class Header(NamedTuple):
-    """What every request begins with; ``client_id`` may be missing."""
+    """The header of a request; ``client_id`` may be missing."""
 
     key: int
     version: int
@@ -59,7 +59,7 @@ class UnknownApi(Malformed):
 
 
 class UnknownVersion(Malformed):
-    """A request in a version that its API does not have; ``header`` could be read nevertheless."""
+    """A request in a version that its API does not have; ``header`` was read nevertheless."""
 
     def __init__(self, header: Header) -> None:
         super().__init__(f"no version {header.version} of {api_name(header.key)}")
@@ -67,14 +67,14 @@ class UnknownVersion(Malformed):
 
 
 class Request(NamedTuple):
-    """A request; ``body`` is kio's class of that API and version, records are bytes in it."""
+    """A request; ``body`` is kio's class of its API and version, with records as bytes."""
 
     header: Header
     body: Any
 
 
 class Response(NamedTuple):
-    """An answer to the request of the same correlation id on its connection."""
+    """A response to the request with the same correlation id on its connection."""
 
     correlation: int
     body: Any
@@ -98,7 +98,7 @@ def api_key(name: str) -> int:
 
 @cache
 def versions_of(key: int) -> range:
-    """The versions of an API that can be read and written here; UnknownApi."""
+    """The supported versions of an API; UnknownApi."""
     api_name(key)
     known = [
         version
@@ -109,7 +109,7 @@ def versions_of(key: int) -> range:
 
 
 def decode_header(frame: bytes) -> tuple[Header, int]:
-    """The header of a request, and where its body begins. Malformed, UnknownApi, UnknownVersion.
+    """The header of a request, and the offset of its body. Malformed, UnknownApi, UnknownVersion.
 
     ApiVersions in an unknown version is read as far as its client id, as brokers have to.
     """
@@ -132,14 +132,14 @@ def decode_request(frame: bytes) -> Request:
 
 
 def decode_body(frame: bytes, header: Header, at: int) -> Request:
-    """A request whose header was read already, up to ``at``. Malformed."""
+    """Decode the body of a request, whose header ended at ``at``. Malformed."""
     return Request(header, _read(_request_class(header.key, header.version), frame, at)[0])
 
 
 def decode_response(frame: bytes, key: int, version: int) -> Response:
-    """The answer to a request of that API and version. Malformed, UnknownApi, UnknownVersion.
+    """Decode a response of that API and version. Malformed, UnknownApi, UnknownVersion.
 
-    One to ApiVersions says UNSUPPORTED_VERSION in version 0, whatever was asked.
+    A response to ApiVersions with UNSUPPORTED_VERSION is in version 0 for every requested version.
     """
     try:
         schema = _response_class(key, version)
@@ -170,9 +170,9 @@ def encode_request(header: Header, body: Any) -> bytes:
 
 
 def encode_response(key: int, version: int, correlation: int, body: Any) -> list[Any]:
-    """A frame with its length, in pieces: bytes, and whatever stands for records in ``body``.
+    """A frame with its length, in pieces: bytes, and the record objects of ``body``.
 
-    Records may be anything with a length, which is not looked at. UnknownApi, UnknownVersion.
+    A record object needs only a length; its content is not read. UnknownApi, UnknownVersion.
     """
     try:
         schema = _response_class(key, version)
@@ -185,14 +185,14 @@ def encode_response(key: int, version: int, correlation: int, body: Any) -> list
 
 
 class _Pieces:
-    """What kio writes to: bytes are joined, records are kept as they are."""
+    """The buffer that kio writes to: joins bytes, and keeps record objects as they are."""
 
     def __init__(self) -> None:
         self.pieces: list[Any] = []
         self.bytes = bytearray()
 
     def write(self, data: Any) -> None:
-        """Take what comes next."""
+        """Append a piece."""
         if isinstance(data, bytes):
             self.bytes += data
         elif len(data):
@@ -200,7 +200,7 @@ class _Pieces:
             self.bytes.clear()
 
     def framed(self) -> list[Any]:
-        """All of it, its length first."""
+        """All pieces, after their total length."""
         tail = [bytes(self.bytes)] if self.bytes or not self.pieces else []
         pieces = [*self.pieces, *tail]
         pieces[0] = _CORRELATION.pack(sum(map(len, pieces))) + pieces[0]
@@ -241,10 +241,10 @@ def _read(schema: Any, frame: bytes, at: int) -> tuple[Any, int]:
 
 
 def error_code(name: str) -> ErrorCode:
-    """The code of an error that is named as Kafka names it; KeyError for what is none."""
+    """The code of an error name; KeyError for an unknown name."""
     return ErrorCode[_OTHER_ERROR_NAMES.get(name, name.lower())]
 
 
 def error_name(code: int) -> str:
-    """Kafka's (present) name of a code; ValueError for what is none."""
+    """Kafka's current name of an error code; ValueError for an unknown code."""
     return ErrorCode(code).name.upper()

@@ -1,4 +1,4 @@
-"""``/brokers/ids/N``: who a broker is and where it listens, versions 1 to 5 (fact sheet a.2)."""
+"""``/brokers/ids/N``: a broker's registration and endpoints, versions 1 to 5 (fact sheet a.2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENDPOINT = re.compile(r"(?P<listener>[^:/]+)://(?P<host>\[[^]]*\]|[^:/]*):(?P<p
 class BrokerInfo:
     """A registration. ``endpoints`` are "LISTENER://host:port"; ``timestamp`` is ms since 1970.
 
-    ``security`` says which security protocol each listener speaks (version 4 and later).
+    ``security`` maps each listener to its security protocol (version 4 and later).
     """
 
     endpoints: tuple[str, ...]
@@ -41,7 +41,7 @@ class BrokerInfo:
 
 
 def broker_version(protocol: Release) -> int:
-    """The version that is written under an inter.broker.protocol.version (``BrokerIdZNode``)."""
+    """The version written under an inter.broker.protocol.version (``BrokerIdZNode``)."""
     if protocol.since("2.7"):
         return 5
     if protocol.since("0.10.2"):
@@ -50,7 +50,7 @@ def broker_version(protocol: Release) -> int:
 
 
 def encode_broker(info: BrokerInfo, version: int = 4) -> str:
-    """The text of a registration; ValueError for a version that there is not."""
+    """The text of a registration; ValueError for an unknown version."""
     if version not in VERSIONS:
         raise ValueError(f"no broker znode of version {version}; there are 1 to 5")
     host, port = info.plaintext
@@ -72,7 +72,7 @@ def encode_broker(info: BrokerInfo, version: int = 4) -> str:
 
 @lru_cache(maxsize=256)  # controllers read the same few again and again
 def decode_broker(broker_id: int, text: str) -> BrokerInfo:
-    """What a registration says, of any version; MalformedZnode names what is wrong."""
+    """Decode a registration of any version; MalformedZnode names the wrong part."""
     reader = ZnodeFields.of(paths.broker(broker_id), text, VERSIONS)
     version = reader.whole("version")
     timestamp = reader.string("timestamp") if reader.has("timestamp") else "-1"

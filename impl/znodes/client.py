@@ -1,4 +1,4 @@
-"""ZooKeeper operations of a controller and a leader, with Kafka's names (``KafkaZkClient``)."""
+"""The ZooKeeper operations of brokers and controllers, with Kafka's names (``KafkaZkClient``)."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class ControllerEpoch:
 
 
 class EpochNotCounted(ControllerMoved):
-    """Up to 2.0: ``/controller`` was created, and the epoch had another version than was read.
+    """Up to 2.0: ``/controller`` was created, but the version of the epoch's znode had changed.
 
-    Another controller counted, or it was this one, and the answer was lost.
+    Another controller incremented it, or this one did and the response was lost.
     """
 
 
@@ -57,7 +57,7 @@ States = dict[TopicPartition, LeaderIsrAndControllerEpoch]
 
 
 class UpdatedStates(NamedTuple):
-    """Outcome of conditional writes: done (under the new version), to be retried, failed."""
+    """The outcome of conditional writes: done (under the new version), to be retried, or failed."""
 
     done: States
     retry: list[TopicPartition]
@@ -75,8 +75,8 @@ class ZnodeClient(RetryingZnodeClient):
     ) -> int:  # fmt: skip
         """Create ``/brokers/ids/N``; returns its czxid, the broker's epoch (KIP-380).
 
-        A znode that this very session owns is taken as done: the answer was lost. One that the
-        broker's ``earlier_session`` owns is replaced (2.2 and later). NodeExists otherwise.
+        If this session owns the znode already, the creation counts as done: its response was lost.
+        A znode that ``earlier_session`` owns is replaced (2.2 and later). NodeExists otherwise.
         ``protocol`` is the inter.broker.protocol.version, by default that of the release.
         """
         path = paths.broker(broker)
@@ -104,7 +104,7 @@ class ZnodeClient(RetryingZnodeClient):
     # The controller
 
     async def controller(self, watch: bool = False) -> int | None:
-        """The broker that /controller names, None without the znode."""
+        """The broker in /controller, None without the znode."""
         node = await self.read(paths.CONTROLLER, watch)
         return None if node is None else decode_controller(node.data)
 
@@ -118,7 +118,7 @@ class ZnodeClient(RetryingZnodeClient):
         )
 
     async def create_controller_epoch(self, epoch: int) -> ControllerEpoch:
-        """Create /controller_epoch; if it exists by now, return what it holds."""
+        """Create /controller_epoch; if it exists already, return its content."""
         try:
             await self.retry(lambda: self.port.create(paths.CONTROLLER_EPOCH, str(epoch)))
         except NodeExists:
@@ -128,14 +128,14 @@ class ZnodeClient(RetryingZnodeClient):
         return ControllerEpoch(epoch, 0)
 
     async def set_controller_epoch(self, epoch: int, version: int) -> int:
-        """A conditional write of the epoch; the new version. BadVersion, NoNode."""
+        """Write the epoch conditionally; returns the new version. BadVersion, NoNode."""
         text = str(epoch)
         return (
             await self.retry(lambda: self.port.set_data(paths.CONTROLLER_EPOCH, text, version))
         ).version
 
     async def register_controller(self, broker: int, now_ms: int) -> ControllerEpoch:
-        """Become controller, with the next epoch; ControllerMoved if somebody else has it.
+        """Become controller, with the next epoch; ControllerMoved if another broker is.
 
         EpochNotCounted (1.1 to 2.0) leaves a ``/controller`` of its own behind. Up to 1.0 the error
         was only logged, and the controller went on under the epoch that it had read
@@ -159,7 +159,7 @@ class ZnodeClient(RetryingZnodeClient):
         raise next(one for one in outcomes if isinstance(one, ZooKeeperError) and one.code)
 
     async def _whose_it_is(self, broker: int, wanted: int) -> ControllerEpoch:
-        """My own registration, whose answer was lost, if id and epoch are mine; else it moved."""
+        """This broker's own registration if id and epoch match; else ControllerMoved."""
         holder, now = await self.controller(), await self.controller_epoch()
         if holder is None:
             raise ControllerMoved("the controller has been elected, and its znode is gone again")
@@ -168,7 +168,7 @@ class ZnodeClient(RetryingZnodeClient):
         raise ControllerMoved(f"broker {holder} was elected as controller")
 
     async def _register_and_then_count(self, broker: int, now_ms: int) -> ControllerEpoch:
-        """Up to 2.0: first the ephemeral znode, then the epoch; in between two may write."""
+        """Up to 2.0: first the ephemeral znode, then the epoch; two brokers may interleave."""
         text = encode_controller(broker, now_ms)
         try:
             await self.retry(lambda: self.port.create(paths.CONTROLLER, text, ephemeral=True))
@@ -199,7 +199,7 @@ class ZnodeClient(RetryingZnodeClient):
     # Brokers and topics
 
     async def brokers(self, watch: bool = False) -> dict[int, tuple[BrokerInfo, int]]:
-        """Registered brokers by id: what they say, and their epoch (czxid)."""
+        """The registered brokers by id, with their epochs (czxid)."""
         found = {}
         for broker in sorted(map(number_of, await self.names(paths.BROKER_IDS, watch))):
             node = await self.read(paths.broker(broker))
@@ -208,7 +208,7 @@ class ZnodeClient(RetryingZnodeClient):
         return found
 
     async def generate_broker_id(self) -> int:
-        """A number that no broker has got before, from 1 on: the version of ``/brokers/seqid``."""
+        """A new, unused broker id, from 1 on: the version of ``/brokers/seqid``."""
         return (await self.retry(lambda: self.port.set_data(paths.BROKER_SEQUENCE, ""))).version
 
     async def topics(self, watch: bool = False) -> list[str]:
@@ -216,12 +216,12 @@ class ZnodeClient(RetryingZnodeClient):
         return await self.names(paths.TOPICS, watch)
 
     async def topic(self, name: str, watch: bool = False) -> TopicZnode | None:
-        """The assignment of a topic's replicas."""
+        """The replica assignment of a topic."""
         node = await self.read(paths.topic(name), watch)
         return None if node is None else decode_topic(name, node.data)
 
     async def create_topic(self, name: str, assignment: Mapping[int, Iterable[int]]) -> None:
-        """Create a topic's znode, as admin code does: unfenced. NodeExists."""
+        """Create a topic's znode, as admin tools do: unfenced. NodeExists."""
         replicas = {number: ReplicaAssignment(tuple(ids)) for number, ids in assignment.items()}
         text = encode_topic(TopicZnode(replicas), min(topic_version(self.release), 2))
         await self.retry(lambda: self.port.create(paths.topic(name), text))
@@ -243,7 +243,7 @@ class ZnodeClient(RetryingZnodeClient):
     async def create_states(
         self, states: Mapping[TopicPartition, LeaderIsrAndControllerEpoch], epoch_version: int
     ) -> dict[TopicPartition, ZooKeeperError | None]:
-        """Create the first states, parents included; by partition the error, None if it is done."""
+        """Create the first states, parents included; returns the error or None by partition."""
         outcome: dict[TopicPartition, ZooKeeperError | None] = {}
         for partition, state in states.items():
             for parent in (paths.partitions(partition.topic), paths.partition(*partition)):
@@ -262,7 +262,7 @@ class ZnodeClient(RetryingZnodeClient):
     ) -> UpdatedStates:
         """Conditional writes, each under its state's zkVersion (``updateLeaderAndIsr``).
 
-        With the version of a controller's epoch they are fenced by it; a leader gives none.
+        A controller's writes are fenced by the version of its epoch; a leader passes none.
         """
         result = UpdatedStates({}, [], {})
         for partition, state in states.items():
@@ -280,12 +280,12 @@ class ZnodeClient(RetryingZnodeClient):
     # Notifications
 
     async def propagate_isr_changes(self, partitions: Iterable[TopicPartition]) -> str:
-        """A leader's news of changed ISRs; the path of the notification."""
+        """Notify the controller of changed ISRs; returns the path of the notification."""
         text = encode_partition_set(partitions)
         return await self._notify(paths.ISR_CHANGE_PREFIX, text)
 
     async def notify_config_change(self, entity_type: str, name: str) -> str:
-        """The news that the config of an entity changed; the path of the notification."""
+        """Notify brokers of an entity's changed config; returns the path of the notification."""
         text = encode_config_change(entity_type, name, config_change_version(self.release))
         return await self._notify(paths.CONFIG_CHANGE_PREFIX, text)
 
@@ -293,7 +293,7 @@ class ZnodeClient(RetryingZnodeClient):
         return (await self.retry(lambda: self.port.create(prefix, text, sequential=True))).path
 
     async def isr_changes(self, watch: bool = False) -> dict[str, list[TopicPartition]]:
-        """The notifications there are, by name, each with its partitions."""
+        """The ISR change notifications, by name, each with its partitions."""
         found = {}
         for name in await self.names(paths.ISR_CHANGES, watch):
             node = await self.read(f"{paths.ISR_CHANGES}/{name}")
@@ -302,7 +302,7 @@ class ZnodeClient(RetryingZnodeClient):
         return found
 
     async def propagate_log_dir_failure(self, broker: int) -> str:
-        """A broker's news of a failed log directory (1.0); the path of the notification."""
+        """Notify the controller of a failed log directory (1.0); returns the path."""
         return await self._notify(paths.LOG_DIR_EVENT_PREFIX, encode_log_dir_event(broker))
 
     async def log_dir_events(self, watch: bool = False) -> dict[str, int]:
@@ -319,7 +319,7 @@ class ZnodeClient(RetryingZnodeClient):
     async def delete_notifications(
         self, parent: str, names: Iterable[str], epoch_version: int
     ) -> None:
-        """Delete notifications that were handled; one that is gone already is no error."""
+        """Delete handled notifications; one that no longer exists is no error."""
         for name in names:
             await self.fenced_delete(f"{parent}/{name}", epoch_version)
 
@@ -330,24 +330,24 @@ class ZnodeClient(RetryingZnodeClient):
         return await self.names(paths.DELETE_TOPICS, watch)
 
     async def request_deletion(self, topic: str) -> None:
-        """Ask for a topic's deletion. NodeExists if somebody did already."""
+        """Request a topic's deletion. NodeExists if it has been requested already."""
         await self.retry(lambda: self.port.create(paths.deletion(topic)))
 
     async def delete_topic(self, topic: str, epoch_version: int) -> None:
-        """Remove what is left of a topic: its znodes, its config, the request; in this order."""
+        """Delete the rest of a topic: its znodes, its config, and the request; in this order."""
         await self.fenced_delete_below(paths.topic(topic), epoch_version)
         await self.fenced_delete_below(paths.config("topics", topic), epoch_version)
         await self.fenced_delete(paths.deletion(topic), epoch_version)
 
     async def reassignments(self) -> dict[TopicPartition, tuple[int, ...]]:
-        """What ``/admin/reassign_partitions`` asks for, nothing if it is missing."""
+        """The reassignments in ``/admin/reassign_partitions``; empty without the znode."""
         node = await self.read(paths.REASSIGN_PARTITIONS)
         return {} if node is None else decode_reassignment(node.data, self.release)
 
     async def set_reassignments(
         self, targets: Mapping[TopicPartition, Iterable[int]], epoch_version: int
     ) -> None:
-        """Write what is left of the reassignments; when nothing is left, the znode goes."""
+        """Write the remaining reassignments; if none remains, delete the znode."""
         if not targets:
             await self.fenced_delete(paths.REASSIGN_PARTITIONS, epoch_version)
             return
@@ -356,17 +356,17 @@ class ZnodeClient(RetryingZnodeClient):
         )
 
     async def request_preferred_election(self, partitions: Iterable[TopicPartition]) -> None:
-        """Ask for preferred leaders. NodeExists while an earlier request is there."""
+        """Request preferred elections. NodeExists while an earlier request exists."""
         text = encode_partition_set(partitions)
         await self.retry(lambda: self.port.create(paths.PREFERRED_ELECTION, text))
 
     async def preferred_election(self) -> list[TopicPartition] | None:
-        """The partitions that a preferred election was asked for, None without a request."""
+        """The partitions of a preferred election request, None without a request."""
         node = await self.read(paths.PREFERRED_ELECTION)
         if node is None:
             return None
         return decode_partition_set(paths.PREFERRED_ELECTION, node.data)
 
     async def delete_preferred_election(self, epoch_version: int) -> None:
-        """The request has been dealt with."""
+        """Delete a preferred election request that was handled."""
         await self.fenced_delete(paths.PREFERRED_ELECTION, epoch_version)

@@ -17,12 +17,12 @@ def encode_controller(broker: int, timestamp_ms: int) -> str:
 
 
 def decode_controller(text: str) -> int:
-    """The broker in ``/controller``; MalformedZnode names what is wrong."""
+    """The broker in ``/controller``; MalformedZnode names the wrong part."""
     return ZnodeFields.of(paths.CONTROLLER, text).whole("brokerid")
 
 
 def decode_controller_epoch(text: str) -> int:
-    """The number in ``/controller_epoch``, which is no JSON."""
+    """The number in ``/controller_epoch``, which is not JSON."""
     if not re.fullmatch(r"-?\d+", text):
         raise MalformedZnode(paths.CONTROLLER_EPOCH, "line 1 column 1", f"{text!r} is no epoch")
     return int(text)
@@ -34,12 +34,12 @@ def encode_cluster_id(cluster_id: str) -> str:
 
 
 def decode_cluster_id(text: str) -> str:
-    """The id in ``/cluster/id``; MalformedZnode names what is wrong."""
+    """The id in ``/cluster/id``; MalformedZnode names the wrong part."""
     return ZnodeFields.of(paths.CLUSTER_ID, text).string("id")
 
 
 def encode_log_dir_event(broker: int) -> str:
-    """The text of a log directory's failure."""
+    """The text of a notification about a failed log directory."""
     return write({"version": 1, "broker": broker, "event": LOG_DIR_FAILURE})
 
 

@@ -15,7 +15,7 @@ def encode_config(config: Mapping[str, str]) -> str:
 
 
 def decode_config(entity_type: str, name: str, text: str) -> dict[str, str]:
-    """What is set; an empty text sets nothing. MalformedZnode names what is wrong."""
+    """The configs in a text; an empty text has none. MalformedZnode names the wrong part."""
     if not text:
         return {}
     return ZnodeFields.of(paths.config(entity_type, name), text, range(1, 2)).string_map("config")
@@ -27,7 +27,7 @@ def config_change_version(release: Release) -> int:
 
 
 def encode_config_change(entity_type: str, name: str, version: int = 2) -> str:
-    """The text of a notification; ValueError for a version that there is not."""
+    """The text of a notification; ValueError for an unknown version."""
     if version == 1:
         return write({"version": 1, "entity_type": entity_type, "entity_name": name})
     if version != 2:
@@ -36,7 +36,7 @@ def encode_config_change(entity_type: str, name: str, version: int = 2) -> str:
 
 
 def decode_config_change(path: str, text: str) -> tuple[str, str]:
-    """Type and name of the entity whose config changed; MalformedZnode names what is wrong."""
+    """Type and name of the entity whose config changed; MalformedZnode names the wrong part."""
     reader = ZnodeFields.of(path, text, range(1, 3))
     if reader.whole("version") == 1:
         return reader.string("entity_type"), reader.string("entity_name")

@@ -1,6 +1,6 @@
-"""Offsets that groups committed to ZooKeeper, as clients of 0.8.1 do.
+"""Offsets that groups commit to ZooKeeper, as clients of 0.8.1 do.
 
-Version 0 of OffsetCommit and OffsetFetch is carried out there, by whatever broker is asked.
+Any broker carries out version 0 of OffsetCommit and OffsetFetch there.
 Source: KafkaApis.handleOffsetCommitRequest, KafkaZkClient.setOrCreateConsumerOffset.
 """
 
@@ -15,7 +15,7 @@ from impl.zookeeper.errors import BadArguments, NoNode
 async def keep_offset(
     client: RetryingZnodeClient, group: str, partition: TopicPartition, offset: int
 ) -> None:
-    """Write it, over what was there. ZooKeeperError; BadArguments for a group without a name."""
+    """Create or overwrite an offset. ZooKeeperError; BadArguments for an empty group name."""
     path = _path(group, partition)
     try:
         await client.retry(lambda: client.port.set_data(path, str(offset)))
@@ -26,7 +26,7 @@ async def keep_offset(
 async def kept_offset(
     client: RetryingZnodeClient, group: str, partition: TopicPartition
 ) -> int | None:
-    """The offset, None if there is none. ZooKeeperError; ValueError if it is no number."""
+    """The offset, None if there is none. ZooKeeperError; ValueError if it is not a number."""
     node = await client.read(_path(group, partition))
     return None if node is None else int(node.data)
 

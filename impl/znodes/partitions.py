@@ -19,7 +19,7 @@ class TopicPartition(NamedTuple):
 
     @staticmethod
     def of(text: str) -> TopicPartition:
-        """Read "topic-N"; the last dash separates. ValueError for what is none."""
+        """Read "topic-N"; the last dash separates. ValueError for an invalid text."""
         topic, dash, number = text.rpartition("-")
         if not dash or not topic or not number.isdecimal():
             raise ValueError(f"a partition is written topic-N, such as t-0, not {text!r}")
@@ -41,9 +41,9 @@ def encode_reassignment(targets: Mapping[TopicPartition, Iterable[int]]) -> str:
 def decode_reassignment(text: str, release: Release) -> dict[TopicPartition, tuple[int, ...]]:
     """The targets in ``/admin/reassign_partitions``, in their order.
 
-    Of a partition that is named twice the last target counts. MalformedZnode names what is wrong.
-    Since 2.0 (KAFKA-4914: Jackson binds the text to classes) that is a field that nobody knows, or
-    a text that is no JSON; before, such a text and one without partitions ask for nothing.
+    If a partition is named twice, the last target counts. MalformedZnode names the wrong part.
+    Since 2.0 (KAFKA-4914: Jackson binds the text to classes) an unknown field and a text that is
+    not JSON are errors; before, such a text and one without partitions are empty requests.
     """
     by_class = release.since("2.0")
     try:
@@ -76,7 +76,7 @@ def encode_partition_set(partitions: Iterable[TopicPartition]) -> str:
 
 
 def decode_partition_set(path: str, text: str) -> list[TopicPartition]:
-    """The partitions in such a znode, in their order; MalformedZnode names what is wrong."""
+    """The partitions in such a znode, in order; MalformedZnode names the wrong part."""
     reader = ZnodeFields.of(path, text)
     return list(dict.fromkeys(_partition(entry) for entry in reader.entries("partitions")))
 

@@ -52,7 +52,7 @@ def state(name: str, number: int) -> str:
 
 
 def config(entity_type: str, name: str) -> str:
-    """``/config/topics/T`` and its like; ValueError lists the types of entities."""
+    """``/config/topics/T`` and its like; ValueError lists the entity types."""
     if entity_type not in ENTITY_TYPES:
         raise ValueError(f"no entity type {entity_type!r}; there are {', '.join(ENTITY_TYPES)}")
     return f"{CONFIG}/{entity_type}/{name}"
@@ -64,12 +64,12 @@ def deletion(name: str) -> str:
 
 
 def consumer_offset(group: str, topic_name: str, number: int) -> str:
-    """``/consumers/G/offsets/T/P``: where groups of 0.8.1 keep how far they have read."""
+    """``/consumers/G/offsets/T/P``: the committed offsets of groups of 0.8.1."""
     return f"{CONSUMERS}/{group}/offsets/{topic_name}/{number}"
 
 
 def persistent(release: Release) -> list[str]:
-    """What a broker creates when it starts, if it is missing, in Kafka's order."""
+    """The znodes that a broker creates at startup if they are missing, in Kafka's order."""
     paths = [CONSUMERS, BROKER_IDS, TOPICS, CONFIG_CHANGES, DELETE_TOPICS, BROKER_SEQUENCE]
     paths.append(ISR_CHANGES)
     if release.since("0.11"):

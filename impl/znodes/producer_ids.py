@@ -17,7 +17,7 @@ LARGEST = 2**63 - 1
 
 
 class ProducerIdBlock(NamedTuple):
-    """The ids from ``start`` to ``end``, both included, belong to a broker."""
+    """A block of ids from ``start`` to ``end``, both included, that belongs to a broker."""
 
     broker: int
     start: int
@@ -33,7 +33,7 @@ def encode_block(block: ProducerIdBlock) -> str:
 
 
 def decode_block(text: str) -> ProducerIdBlock:
-    """The block that was taken last. MalformedZnode names what is wrong."""
+    """The last reserved block. MalformedZnode names the wrong part."""
     reader = ZnodeFields.of(paths.PRODUCER_ID_BLOCK, text, range(1, 2))
     ends = []
     for name in ("block_start", "block_end"):
@@ -44,11 +44,11 @@ def decode_block(text: str) -> ProducerIdBlock:
 
 
 class ProducerIdsExhausted(Exception):
-    """No id is left; Kafka's broker ends here."""
+    """No id is left; Kafka's broker halts here."""
 
 
 class ProducerIds:
-    """The ids that one broker gives out. Whoever drives it asks for one id at a time."""
+    """Allocates the ids of one broker; the caller asks for one id at a time."""
 
     def __init__(self, broker: int) -> None:
         self.broker = broker
@@ -56,14 +56,14 @@ class ProducerIds:
         self.next = 0
 
     async def generate(self, client: ZnodeClient) -> int:
-        """An id that nobody has. ZooKeeperError, MalformedZnode, ProducerIdsExhausted."""
+        """Return an unused id. ZooKeeperError, MalformedZnode, ProducerIdsExhausted."""
         if self.next > self.block.end:
             await self.take_block(client)
         found, self.next = self.next, self.next + 1
         return found
 
     async def take_block(self, client: ZnodeClient) -> None:
-        """Take the block after the latest, by a conditional write, until it is this broker's."""
+        """Reserve the block after the latest by a conditional write; retry until it succeeds."""
         while True:
             node = await client.read(paths.PRODUCER_ID_BLOCK)
             if node is None:
@@ -78,7 +78,7 @@ class ProducerIds:
                 return
 
     async def _write_block(self, client: ZnodeClient, text: str, version: int) -> bool:
-        """False if another broker was first. A write whose answer was lost is recognised."""
+        """False if another broker was first. A write with a lost response is recognised."""
         try:
             await client.retry(lambda: client.port.set_data(paths.PRODUCER_ID_BLOCK, text, version))
         except BadVersion:

@@ -1,7 +1,7 @@
-"""A broker's access to ZooKeeper: it retries when a connection breaks, and checks its epoch.
+"""A broker's ZooKeeper client: it retries after connection loss, and fences controller writes.
 
-``KafkaZkClient`` and ``ZooKeeperClient``: after a broken connection the operations without answer
-are sent once more, until there is an answer or the session is over. Writes of a controller are
+``KafkaZkClient`` and ``ZooKeeperClient``: after a connection loss, operations without a response
+are sent again, until there is a response or the session has expired. Writes of a controller are
 fenced by the version of ``/controller_epoch`` since 2.1 (KAFKA-6082; fact sheet b.6).
 """
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class ControllerMoved(Exception):
-    """``ControllerMovedException``: another controller is the controller."""
+    """``ControllerMovedException``: another broker is the controller."""
 
 
 class RetryingZnodeClient:
@@ -31,7 +31,7 @@ class RetryingZnodeClient:
         self.release = release
 
     async def retry(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask until there is an answer; SessionExpired ends it."""
+        """Retry an operation until there is a response; SessionExpired ends it."""
         while True:
             try:
                 return await ask()
@@ -39,7 +39,7 @@ class RetryingZnodeClient:
                 continue
 
     async def read(self, path: str, watch: bool = False) -> Znode | None:
-        """The znode, None if there is none; a watch is left either way."""
+        """The znode, None if there is none; sets a watch in both cases."""
         while True:
             try:
                 return await self.retry(lambda: self.port.get(path, watch))
@@ -48,14 +48,14 @@ class RetryingZnodeClient:
                     return None
 
     async def names(self, path: str, watch: bool = False) -> list[str]:
-        """The names of the children, sorted; none if the znode is missing."""
+        """The names of the children, sorted; empty if the znode is missing."""
         try:
             return await self.retry(lambda: self.port.children(path, watch))
         except NoNode:
             return []
 
     async def make_path(self, path: str, data: str = "") -> None:
-        """Create a persistent znode and its parents, as far as they are missing."""
+        """Create a persistent znode and its missing parents."""
         try:
             await self.retry(lambda: self.port.create(path, data))
         except NodeExists:
@@ -65,10 +65,10 @@ class RetryingZnodeClient:
             await self.make_path(path, data)
 
     async def fenced(self, op: Op, epoch_version: int) -> ZooKeeperError | OpOutcome:
-        """One write of a controller, together with the check that it still is one.
+        """One write of a controller, in a multi with the check of its controller epoch.
 
-        ControllerMoved if the check failed; else what the write itself came to, errors included.
-        Nothing is checked up to 2.0.
+        ControllerMoved if the check failed; else the result of the write, errors included. Nothing
+        is checked up to 2.0.
         """
         if not self.release.since("2.1"):
             return (await self.retry(lambda: self.port.multi([op])))[0]
@@ -81,7 +81,7 @@ class RetryingZnodeClient:
         return outcome
 
     async def fenced_outcome(self, op: Op, epoch_version: int | None) -> ZooKeeperError | OpOutcome:
-        """Like ``fenced``, but an error of the whole multi is the outcome; epoch None: no fence."""
+        """Like ``fenced``, but returns the multi's error; epoch None: no fence."""
         try:
             if epoch_version is None:
                 return (await self.retry(lambda: self.port.multi([op])))[0]
@@ -90,14 +90,14 @@ class RetryingZnodeClient:
             return error
 
     async def fenced_or_raise(self, op: Op, epoch_version: int) -> OpOutcome:
-        """Like ``fenced``, but the write's own error is raised."""
+        """Like ``fenced``, but raises the write's own error."""
         outcome = await self.fenced(op, epoch_version)
         if isinstance(outcome, ZooKeeperError):
             raise outcome
         return outcome
 
     async def fenced_set(self, path: str, data: str, epoch_version: int) -> None:
-        """Write, whatever the version; create it if it is missing."""
+        """Write regardless of the version; create the znode if it is missing."""
         outcome = await self.fenced(SetData(path, data, ANY_VERSION), epoch_version)
         if isinstance(outcome, NoNode):
             outcome = await self.fenced(Create(path, data), epoch_version)
@@ -116,7 +116,7 @@ class RetryingZnodeClient:
     async def fenced_delete_below(self, path: str, epoch_version: int) -> bool:
         """Delete a znode with everything below it, leaves first; False if there was none.
 
-        ValueError for what is no path, as Kafka answers with an IllegalArgumentException.
+        ValueError for an invalid path, where Kafka throws an IllegalArgumentException.
         """
         if not path.startswith("/"):
             raise ValueError(f"a path begins with /, and {path!r} does not")

@@ -1,4 +1,4 @@
-"""``/brokers/topics/T/partitions/P/state``: who leads a partition, and its in-sync replicas."""
+"""``/brokers/topics/T/partitions/P/state``: the leader and ISR of a partition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INITIAL_LEADER_EPOCH = 0
 class LeaderIsrAndControllerEpoch:
     """Leader, leader epoch, ISR in its order, and the epoch of the controller that wrote it.
 
-    ``zk_version`` is the data version of the znode, and no part of its text.
+    ``zk_version`` is the data version of the znode, not a part of its text.
     """
 
     leader: int
@@ -48,7 +48,7 @@ def encode_state(state: LeaderIsrAndControllerEpoch) -> str:
 def decode_state(
     topic: str, partition: int, text: str, zk_version: int
 ) -> LeaderIsrAndControllerEpoch:
-    """What a state znode says; MalformedZnode names what is wrong."""
+    """Decode a state znode; MalformedZnode names the wrong part."""
     reader = ZnodeFields.of(paths.state(topic, partition), text, range(1, 2))
     return LeaderIsrAndControllerEpoch(
         leader=reader.whole("leader"),

@@ -1,4 +1,4 @@
-"""JSON of znodes, written as Kafka writes it; errors name the place in it."""
+"""Reads and writes the JSON of znodes as Kafka does; errors name the position."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class MalformedZnode(ValueError):
-    """A znode's text does not mean what it should; says where it is, and what would be right."""
+    """A znode's text is invalid; the message names the position and the correction."""
 
     def __init__(self, path: str, where: str, why: str) -> None:
         super().__init__(f"{path}: {where}: {why}")
@@ -19,16 +19,16 @@ class MalformedZnode(ValueError):
 
 
 class NumberFormatException(ValueError):  # Kafka's name, which logs and tools tell
-    """A text that should be a number, as Java's ``toInt`` refuses it."""
+    """A text that is not a number, as Java's ``toInt`` refuses it."""
 
     def __init__(self, text: str) -> None:
         super().__init__(f'For input string: "{text}"')
 
 
 def number_of(text: str) -> int:
-    """The number that is written there, of 32 bits, as ``Integer.parseInt`` reads it.
+    """The 32-bit number in a text, as ``Integer.parseInt`` reads it.
 
-    NumberFormatException for any other text, one with a blank or an underscore as well.
+    NumberFormatException for any other text, including one with a blank or an underscore.
     """
     if re.fullmatch(r"[+-]?[0-9]+", text) is None or not -(1 << 31) <= int(text) < 1 << 31:
         raise NumberFormatException(text)
@@ -36,7 +36,7 @@ def number_of(text: str) -> int:
 
 
 def numbers_of(text: str, separator: str) -> list[int]:
-    """The numbers of a list; nothing after the last separator is no entry, as for Java's split."""
+    """The numbers of a list; as in Java's split, a separator at the end is ignored."""
     return [number_of(part) for part in text.removesuffix(separator).split(separator)]
 
 
@@ -46,9 +46,9 @@ def write(fields: Mapping[str, object]) -> str:
 
 
 class ZnodeFields:
-    """The object in a znode's text, or in one of its fields, taken apart field by field.
+    """The object in a znode's text, or in one of its fields, decoded field by field.
 
-    ``where`` says which part: "line 1 column 9" for text that is no JSON, else a field's name.
+    ``where`` is the position: "line 1 column 9" for text that is not JSON, else a field's name.
     """
 
     def __init__(self, path: str, fields: object, where: str = "the text") -> None:
@@ -77,17 +77,17 @@ class ZnodeFields:
         return MalformedZnode(self.path, f"{self.where}{name}", why)
 
     def has(self, name: str) -> bool:
-        """The field is there and not null."""
+        """Whether the field is there and not null."""
         return self.fields.get(name) is not None
 
     def has_only(self, *names: str) -> None:
-        """MalformedZnode names a field that is none of these."""
+        """Raise MalformedZnode for a field that is not in the list."""
         for name in self.fields:
             if name not in names:
                 raise self.wrong(name, f"is no field; there are {', '.join(names)}")
 
     def any(self, name: str) -> Any:
-        """The field, whatever it is; MalformedZnode if it is missing."""
+        """The field, of any type; MalformedZnode if it is missing."""
         if name not in self.fields:
             raise self.wrong(name, "is missing")
         return self.fields[name]

@@ -1,4 +1,4 @@
-"""``/brokers/topics/T``: which replicas a topic's partitions have, versions 1 to 3 (a.3, j.2)."""
+"""``/brokers/topics/T``: the replica assignment of a topic, versions 1 to 3 (a.3, j.2)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ VERSIONS = range(1, 4)
 
 @dataclass(frozen=True, order=True, slots=True)
 class ReplicaAssignment:
-    """The replicas of a partition, the first one preferred, and how they are about to change.
+    """The replicas of a partition, the preferred one first, with its adding and removing replicas.
 
-    Up to 2.3 ``adding`` and ``removing`` are always empty: KIP-455 brought them.
+    Up to 2.3 ``adding`` and ``removing`` are always empty (KIP-455).
     """
 
     replicas: tuple[int, ...]
@@ -26,21 +26,21 @@ class ReplicaAssignment:
 
     @property
     def origin(self) -> tuple[int, ...]:
-        """The replicas before the reassignment that is under way."""
+        """The replicas before the reassignment in progress."""
         return tuple(replica for replica in self.replicas if replica not in self.adding)
 
     @property
     def target(self) -> tuple[int, ...]:
-        """The replicas after it."""
+        """The target replicas of the reassignment in progress."""
         return tuple(replica for replica in self.replicas if replica not in self.removing)
 
     @property
     def is_being_reassigned(self) -> bool:
-        """Something is to be added or to be removed; a mere change of order does not count."""
+        """Whether replicas are being added or removed; a change of order does not count."""
         return bool(self.adding or self.removing)
 
     def reassign_to(self, target: Iterable[int]) -> ReplicaAssignment:
-        """The assignment on the way from ``origin`` to a target; going on, turning, or back."""
+        """The assignment during a reassignment from ``origin`` to a new, changed or old target."""
         goal, origin = tuple(dict.fromkeys(target)), self.origin
         return ReplicaAssignment(
             replicas=(*goal, *(one for one in origin if one not in goal)),
@@ -51,7 +51,7 @@ class ReplicaAssignment:
 
 @dataclass(frozen=True, slots=True)
 class TopicZnode:
-    """What a topic's znode says; ``topic_id`` is None before version 3."""
+    """The content of a topic's znode; ``topic_id`` is None before version 3."""
 
     partitions: Mapping[int, ReplicaAssignment]
     topic_id: str | None = None
@@ -67,7 +67,7 @@ def topic_version(release: Release) -> int:
 def encode_topic(topic: TopicZnode, version: int) -> str:
     """The text of a topic's znode, partitions in order.
 
-    ValueError for a version that there is not, or that cannot say what is to be said.
+    ValueError for an unknown version, or one that cannot represent the content.
     """
     if version not in VERSIONS:
         raise ValueError(f"no topic znode of version {version}; there are 1 to 3")
@@ -90,7 +90,7 @@ def encode_topic(topic: TopicZnode, version: int) -> str:
 
 @lru_cache(maxsize=256)  # controllers read the same few again and again
 def decode_topic(name: str, text: str) -> TopicZnode:
-    """What a topic's znode says, of any version; MalformedZnode names what is wrong."""
+    """Decode a topic's znode of any version; MalformedZnode names the wrong part."""
     reader = ZnodeFields.of(paths.topic(name), text, VERSIONS)
     adding, removing = _changes(reader, "adding_replicas"), _changes(reader, "removing_replicas")
     return TopicZnode(

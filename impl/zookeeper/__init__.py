@@ -1,4 +1,4 @@
-"""ZooKeeper as a port: an embedded one, and a real one over kazoo."""
+"""ZooKeeper behind a port: an embedded one, and a real one over kazoo."""
 
 from impl.zookeeper.errors import (
     BadArguments,

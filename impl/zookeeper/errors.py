@@ -6,7 +6,7 @@ from __future__ import annotations
 class ZooKeeperError(Exception):
     """An operation that ZooKeeper refused; ``code`` is the number in its wire protocol.
 
-    An answer as others are: two are the same if they say the same.
+    Errors are compared by value: two with the same content are equal.
     """
 
     code = -1
@@ -55,19 +55,19 @@ class SessionExpired(ZooKeeperError):
 
 
 class RuntimeInconsistency(ZooKeeperError):
-    """An operation after the failing one of a multi: it was never tried."""
+    """An operation of a multi after the failed one: it was not tried."""
 
     code = -2
 
 
 class RolledBack(ZooKeeperError):
-    """An operation before the failing one of a multi: it had been fine, and was undone (code 0)."""
+    """An operation of a multi before the failed one: it succeeded, and was undone (code 0)."""
 
     code = 0
 
 
 class ConnectionLoss(ZooKeeperError):
-    """The connection broke before the answer came: the write was done, or it was not."""
+    """The connection broke before the response arrived: the write may or may not be done."""
 
     code = -4
 
@@ -79,7 +79,7 @@ class NoAuth(ZooKeeperError):
 
 
 class BadArguments(ZooKeeperError):
-    """An operation that makes no sense for the path, such as deleting ``/``."""
+    """An invalid operation for the path, such as deleting ``/``."""
 
     code = -8
 

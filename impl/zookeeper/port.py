@@ -1,7 +1,7 @@
 """The port to ZooKeeper: operations of a broker and a controller, one session at a time.
 
-``EmbeddedSession`` answers from memory, ``impl.zookeeper.real.RealSession`` from a server. Whoever
-holds a ``Port`` cannot tell them apart, which a test checks operation by operation.
+``EmbeddedSession`` answers from memory, ``impl.zookeeper.real.RealSession`` from a server. A caller
+cannot distinguish them; a test checks this operation by operation.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ That is all that ZooKeeper's reply says.
 class Port(Protocol):
     """One client's session. Every call may raise SessionExpired, or ConnectionLoss.
 
-    After ConnectionLoss nobody knows whether the write was done. ``watch=True`` leaves a one-shot
-    watch; its notification comes through ``events``. An operation that creates an ephemeral znode
-    names ``session`` as its owner; the other owners are other sessions, and refused.
+    After ConnectionLoss it is unknown whether the write was done. ``watch=True`` sets a one-shot
+    watch, which notifies through ``events``. An operation that creates an ephemeral znode names
+    ``session`` as its owner; any other session as owner is refused.
     """
 
     @property
@@ -39,7 +39,7 @@ class Port(Protocol):
 
     @property
     def zxid(self) -> int:
-        """The newest transaction that the server had carried out when it last answered."""
+        """The newest transaction that the server had executed at its last response."""
 
     async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
@@ -47,13 +47,13 @@ class Port(Protocol):
         """Create a znode. NodeExists, NoNode (its parent), NoChildrenForEphemerals."""
 
     async def get(self, path: str, watch: bool = False) -> Znode:
-        """The znode and its data. NoNode, and then no watch is left."""
+        """The znode and its data. NoNode: then no watch is set."""
 
     async def exists(self, path: str, watch: bool = False) -> Znode | None:
-        """The znode, its data not read (empty text); None if there is none: a watch is left too."""
+        """The znode without its data (empty text); None if there is none: a watch is set too."""
 
     async def children(self, path: str, watch: bool = False) -> list[str]:
-        """The names of the children, sorted. NoNode, and then no watch is left."""
+        """The names of the children, sorted. NoNode: then no watch is set."""
 
     async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
         """Write the data. NoNode, BadVersion."""
@@ -62,19 +62,19 @@ class Port(Protocol):
         """Delete a znode. NoNode, BadVersion, NotEmpty."""
 
     async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
-        """All of the operations or none; if one fails the outcomes are errors throughout."""
+        """All of the operations or none; if one fails, all results are errors."""
 
     def events(self) -> list[WatchEvent]:
-        """The notifications that have come since the last call, in order."""
+        """The notifications since the last call, in order."""
 
     def close(self) -> None:
-        """End the session: its ephemeral znodes vanish at once. Done twice, it does nothing."""
+        """End the session: its ephemeral znodes are removed at once. A second call does nothing."""
 
 
 def wait(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that never suspends, as none does whose ports answer at once.
+    """The result of a coroutine that never suspends, because all its ports answer at once.
 
-    Who drives coroutines that do suspend (the simulator, an event loop) does not use it.
+    Drivers of coroutines that do suspend (the simulator, an event loop) do not use it.
     """
     try:
         work.send(None)

@@ -1,8 +1,8 @@
 """A session on a real ZooKeeper, over kazoo: the same ``Port`` as the embedded one.
 
-kazoo reads and calls back in threads of its own; everything that arrives is queued here and taken
-by ``events``, so that whoever holds the port stays single-threaded. kazoo is imported when the
-first session is opened: nothing else in the implementation needs it.
+kazoo reads and calls back in its own threads. Notifications are queued here and returned by
+``events``, so that the caller stays single-threaded. kazoo is imported when the first session is
+opened: nothing else in the implementation needs it.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class KazooMissing(ImportError):
 class RealSession:
     """A ``Port`` to the servers in ``hosts`` ("host:port,host:port").
 
-    ``timeout_ms`` is the session timeout that is asked for; ``answer_ms`` how long an operation may
-    go unanswered before it counts as ConnectionLoss. ConnectionLoss if no server answers,
-    KazooMissing if the package is not there.
+    ``timeout_ms`` is the requested session timeout; an operation without a response after
+    ``answer_ms`` counts as ConnectionLoss. ConnectionLoss if no server answers, KazooMissing if the
+    package is not installed.
     """
 
     def __init__(self, hosts: str, timeout_ms: int = 6000, answer_ms: int = 10000) -> None:
@@ -91,7 +91,7 @@ class RealSession:
 
     @property
     def zxid(self) -> int:
-        """The newest one that the server has named in an answer, or with a notification."""
+        """The newest zxid that the server has named in a response or a notification."""
         return int(self._client.last_zxid)
 
     # Reads
@@ -205,8 +205,8 @@ class RealSession:
     def events(self) -> list[WatchEvent]:
         """The notifications since the last call.
 
-        What another session wrote before this call, on the same server, is among them: a question
-        and its answer pass through the connection after them.
+        They include notifications of all earlier writes on the same server, because the call waits
+        for a request whose response arrives after them.
         """
         if self.alive:
             self._ask(lambda: self._client.exists_async("/"))

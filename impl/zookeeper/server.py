@@ -1,8 +1,8 @@
 """A real ZooKeeper server: one process, one folder, a free port on this machine.
 
-The jars are those that pyspark brings along (ZooKeeper 3.9), or any folder with the same. The
-server is checked to be the one that was started here before anybody may talk to it: a port that
-answers may belong to somebody else.
+The jars are those that pyspark brings along (ZooKeeper 3.9), or any folder with the same. Before
+use it is checked that the server on the port is the one that was started here, because the port may
+belong to another process.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class NoServer(Exception):
 class ZooKeeperServer:
     """A running server; ``hosts`` is where it listens. Use as a context manager.
 
-    Sessions expire a tick late at most. NoServer if there is no Java, if there are no jars, or if
-    it does not come up in time.
+    Sessions expire at most one tick late. NoServer if there is no Java, if there are no jars, or if
+    it does not start in time.
     """
 
     def __init__(self) -> None:
@@ -95,11 +95,11 @@ class ZooKeeperServer:
         raise NoServer(f"the ZooKeeper server did not come up within {PATIENCE_S} s")
 
     def is_ours(self) -> bool:
-        """Whoever listens on the port keeps its data in the folder that was made here."""
+        """Whether the server on the port keeps its data in the folder that was created here."""
         return f"dataDir={self.folder / 'data'}" in four_letters(self.port, "conf")
 
     def stop(self) -> None:
-        """End the server and remove its folder. Done twice, it does nothing."""
+        """Stop the server and remove its folder. A second call does nothing."""
         if self._process.poll() is None:
             self._process.terminate()
             try:
@@ -159,7 +159,7 @@ def free_port() -> int:
 
 
 def listens(port: int) -> bool:
-    """Whether a process of this machine takes connections there."""
+    """Whether a process of this machine accepts connections there."""
     try:
         with socket.create_connection((LOOPBACK, port), timeout=1):
             return True
@@ -168,7 +168,7 @@ def listens(port: int) -> bool:
 
 
 def four_letters(port: int, word: str) -> str:
-    """What the server answers to a four-letter word; empty if nobody does."""
+    """The server's response to a four-letter word; empty if there is none."""
     try:
         with socket.create_connection((LOOPBACK, port), timeout=2) as connection:
             connection.sendall(word.encode())

@@ -1,6 +1,6 @@
-"""A client's session on the embedded ZooKeeper: its watches, and replies that may get lost.
+"""A client's session on the embedded ZooKeeper, with watches and connection faults on demand.
 
-The faults that a real connection has are ordered here, one operation ahead: nothing is random.
+The caller sets the faults of a real connection before each operation: nothing is random.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class ConnectionFault(Enum):
-    """What goes wrong with the next operation."""
+    """A fault of the next operation."""
 
     REQUEST = "request"
     """It never arrives: nothing is done."""
@@ -50,31 +50,31 @@ class EmbeddedSession:
 
     @classmethod
     def known(cls, zookeeper: ZooKeeper, session: int) -> Self:
-        """A session that was opened before, taken up again by its id."""
+        """An existing session by its id."""
         one = cls.__new__(cls)
         one.zookeeper, one.session, one.losses = zookeeper, session, []
         return one
 
     @property
     def alive(self) -> bool:
-        """The session has not expired."""
+        """Whether the session has not expired."""
         return self.session in self.zookeeper.sessions
 
     @property
     def zxid(self) -> int:
-        """The newest transaction: there is no other server."""
+        """The newest transaction of the only server."""
         return self.zookeeper.zxid
 
     def lose(self, *losses: ConnectionFault) -> None:
-        """Let this happen to the next operations, one each."""
+        """Set the faults of the next operations, one for each."""
         self.losses.extend(losses)
 
     def deny(self, after: int) -> None:
-        """Refuse one operation with NoAuth, after that many others."""
+        """Refuse one operation with NoAuth, after that many other operations."""
         self.losses += [*[None] * after, ConnectionFault.DENIAL]
 
     def overtake(self, after: int, by: Callable[[], None]) -> None:
-        """Let something else happen after that many operations, before the next one arrives."""
+        """Call a function after that many operations, before the next one arrives."""
         self.losses += [*[None] * after, by]
 
     async def create(
@@ -105,7 +105,7 @@ class EmbeddedSession:
         self._ask(lambda: self.zookeeper.delete(path, version))
 
     async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
-        """All of the operations or none; it is the last of them that may be denied."""
+        """All of the operations or none; a denial concerns the last of them."""
         try:
             return self._ask(lambda: self._multi(ops))
         except NoAuth as denied:

@@ -1,9 +1,9 @@
-"""An embedded ZooKeeper in memory: znodes with versions and owners, sessions, multi, watches.
+"""An in-memory ZooKeeper: znodes with versions and owners, sessions, multi, watches.
 
-Every write takes the next zxid. A znode remembers the zxid of its creation (``czxid``), which is
-what Kafka uses as the epoch of a broker (KIP-380), and the session that owns it if it is ephemeral.
-No threads, no clock, no chance: who calls decides when a session expires and when a notification
-is taken. ``impl.zookeeper.session`` is one client's view of it.
+Every write takes the next zxid. A znode has the zxid of its creation (``czxid``), which Kafka uses
+as the broker epoch (KIP-380), and the session that owns it if it is ephemeral. There are no
+threads, no clock and no randomness: the caller decides when a session expires and when a
+notification is taken. ``impl.zookeeper.session`` is one client's view of it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ZooKeeper:
     def open_session(self, timeout_ms: int = 0, now_ms: int = 0) -> int:
         """Begin a session and return its id (never used before).
 
-        With a timeout it is overdue when it was not heard of for longer than that.
+        With a timeout it is overdue when its last heartbeat is older than that.
         """
         session = self.next_session
         self.next_session += 1
@@ -79,13 +79,13 @@ class ZooKeeper:
             self.leases[session] = (self.leases[session][0], now_ms)
 
     def overdue(self, now_ms: int) -> list[int]:
-        """The sessions whose timeout has gone by in silence, sorted; they have yet to expire."""
+        """The sessions whose timeout has passed, sorted; they have not been expired yet."""
         return sorted(
             session for session, (timeout, heard) in self.leases.items() if now_ms - heard > timeout
         )
 
     def expire(self, session: int) -> list[str]:
-        """End a session; its ephemeral znodes vanish. Returns their paths, sorted."""
+        """Expire a session, and remove its ephemeral znodes; returns their paths, sorted."""
         self.require_alive(session)
         self.sessions.discard(session)
         self.leases.pop(session, None)
@@ -103,13 +103,13 @@ class ZooKeeper:
             raise SessionExpired(f"session {session} has expired; open a new one")
 
     def take_events(self, session: int) -> list[WatchEvent]:
-        """The notifications of the session's watches that it has not taken, in order."""
+        """The session's notifications that it has not taken, in order."""
         return self.watches.take(session)
 
     # Reads
 
     def exists(self, path: str) -> bool:
-        """True if there is such a znode."""
+        """Whether there is such a znode."""
         return path in self.nodes
 
     def get(self, path: str) -> Znode:
@@ -122,7 +122,7 @@ class ZooKeeper:
     def children(self, path: str) -> list[str]:
         """The names (not paths) of the children, sorted; NoNode if the parent is missing.
 
-        ZooKeeper itself promises no order.
+        ZooKeeper itself does not guarantee an order.
         """
         self.get(path)
         return sorted(self._children_of(path))
@@ -146,7 +146,7 @@ class ZooKeeper:
     def create_at(
         self, path: str, data: str, owner: int = NO_SESSION, sequential: bool = False
     ) -> Created:
-        """Like ``create``; returns the path, which of a sequential znode ends with its number."""
+        """Like ``create``; returns the path, which ends with its number if it is sequential."""
         return self._write_one(Create(path, data, owner, sequential))
 
     def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
@@ -158,7 +158,7 @@ class ZooKeeper:
         self._transact_one(Delete(path, version))
 
     def make_path(self, path: str, data: str = "") -> Znode:
-        """Create a persistent znode and whatever parents are missing (empty)."""
+        """Create a persistent znode and its missing parents (empty)."""
         parent = parent_of(path)
         if not self.exists(parent):
             self.make_path(parent)
@@ -167,8 +167,8 @@ class ZooKeeper:
     def multi(self, ops: Sequence[Op]) -> list[OpResult]:
         """All of the operations or none, in one transaction with one zxid.
 
-        If one fails, nothing has changed and the results are errors throughout: the failing
-        operation's own, RolledBack before it and RuntimeInconsistency after it.
+        If one fails, nothing has changed and all results are errors: the failed operation's own,
+        RolledBack before it and RuntimeInconsistency after it.
         """
         return [
             result.znode if isinstance(result, Created) else result for result in self.multi_at(ops)
@@ -298,7 +298,7 @@ class ZooKeeper:
 
 
 class _OpFailed(Exception):
-    """An operation of a multi failed; what was done before it has been undone."""
+    """An operation of a multi failed; the operations before it have been undone."""
 
     def __init__(self, position: int, error: ZooKeeperError) -> None:
         super().__init__(str(error))

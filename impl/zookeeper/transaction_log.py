@@ -1,10 +1,10 @@
-"""ZooKeeper's transaction log, written as its own server writes it, for other tools to read.
+"""Writes a transaction log in the format of ZooKeeper's server, for other tools to read.
 
 A file `version-2/log.ZXID` is named after its first transaction, and begins with a magic number, a
 version and the number of the database. A record is an Adler-32 checksum, a length, a header
 (session, xid of the client, zxid, milliseconds since 1970, type), what was written, and the byte
-0x42. Numbers are big-endian (jute). Of ours begins a file with each start of a server; it is not
-preallocated, and sessions that begin take no zxid, so that they have no record.
+0x42. Numbers are big-endian (jute). Here each start of a server begins a file; files are not
+preallocated, and new sessions take no zxid and have no record.
 Source: `org.apache.zookeeper.server.persistence.FileTxnLog`, `zookeeper.jute` (module txn).
 """
 
@@ -28,7 +28,7 @@ _EVERYBODY = struct.pack(">ii", 1, 31)  # one entry, with all permissions
 
 @dataclass(frozen=True)
 class WrittenOperation:
-    """One operation by its name (Create, SetData, Delete, Check), and what then stands there."""
+    """One operation by its name (Create, SetData, Delete, Check), with the znode after it."""
 
     op: str
     path: str
@@ -54,11 +54,11 @@ class TransactionLog:
         self._append(zxid, session, 1, _MULTI, body)
 
     def session_closed(self, zxid: int, session: int, by_client: bool) -> None:
-        """A session is over; xid 0 says that it expired."""
+        """A session ended; xid 0 means that it expired."""
         self._append(zxid, session, int(by_client), _CLOSE_SESSION, b"")
 
     def close(self) -> None:
-        """No more is written."""
+        """Close the file; nothing more is written."""
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -1,8 +1,7 @@
 """One-shot watches of the embedded ZooKeeper (``DataTree``'s two watch managers).
 
-A data watch is left by a read of the data or by a look whether the znode exists (also when it does
-not); a child watch by a read of the children. Whatever fires a watch removes it. A session has at
-most one of each kind on a path, however often it asks.
+``get`` and ``exists`` (also of a missing znode) set a data watch; ``children`` sets a child watch.
+A watch is removed when it fires. A session has at most one watch of each kind on a path.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ class Watches:
         self.pending: dict[int, list[WatchEvent]] = {}
 
     def watch_data(self, path: str, session: int) -> None:
-        """Tell the session of the next change of the znode itself."""
+        """Watch for the next change of the znode itself."""
         self.data.setdefault(path, set()).add(session)
 
     def watch_children(self, path: str, session: int) -> None:
-        """Tell the session of the next child that comes or goes, or of the znode's end."""
+        """Watch for the next created or deleted child, or for the znode's deletion."""
         self.children.setdefault(path, set()).add(session)
 
     def fire(self, changes: list[Change]) -> None:
         """Notify for the changes of one transaction, in their order.
 
-        A session that watches both the data and the children of a znode that is deleted is notified
-        once; for a znode that comes or goes, the watchers of its parent's children are notified
-        after.
+        A session that watches both the data and the children of a deleted znode is notified once.
+        For a created or deleted znode, the watchers of its parent's children are notified after its
+        own.
         """
         if not self.data and not self.children:
             return
@@ -60,11 +59,11 @@ class Watches:
         return frozenset(waiting)
 
     def take(self, session: int) -> list[WatchEvent]:
-        """The session's notifications in order; they are not given twice."""
+        """Take the session's notifications in order; each is returned once."""
         return self.pending.pop(session, [])
 
     def forget(self, session: int) -> None:
-        """The session is over: its watches and its undelivered events are gone."""
+        """Drop the watches and notifications of a session that is over."""
         self.pending.pop(session, None)
         for table in (self.data, self.children):
             for path in [path for path, waiting in table.items() if session in waiting]:

@@ -82,7 +82,7 @@ OpResult = Znode | ZooKeeperError | None
 
 
 class Created(NamedTuple):
-    """A znode that was just made, and where: a sequential one is not where it was asked for."""
+    """A created znode, and its path, which a sequential znode gets only when it is created."""
 
     path: str
     znode: Znode
@@ -98,7 +98,7 @@ class EventType(Enum):
 
 
 class WatchEvent(NamedTuple):
-    """One notification: it names the path, and neither the data nor the children."""
+    """One notification: it has the path, but not the data or the children."""
 
     type: EventType
     path: str
@@ -106,7 +106,7 @@ class WatchEvent(NamedTuple):
 
 @lru_cache(maxsize=65536)
 def parent_of(path: str) -> str:
-    """The parent's path; ValueError for what ZooKeeper would not take as a path."""
+    """The parent's path; ValueError for an invalid path."""
     if not path.startswith("/") or (len(path) > 1 and path.endswith("/")):
         raise ValueError(f"a znode path begins with one / and does not end with it, not {path!r}")
     if len(path) > 1 and not {"", ".", ".."}.isdisjoint(path[1:].split("/")):
