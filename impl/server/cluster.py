@@ -1,13 +1,13 @@
 """A cluster in a directory: starts, stops, kills and pauses its processes.
 
 DIR/cluster.json          release, brokers and their ports, ZooKeeper
-DIR/.lock                 held by whoever changes the cluster
+DIR/.lock                 held by the process that changes the cluster
 DIR/run/NAME.pid          held (flock) by the process NAME as long as it lives
-DIR/brokerN/              its properties, its data, what it printed
+DIR/brokerN/              its properties, its data, its output
 DIR/logs/brokerN/         server.log, controller.log, state-change.log: for ``insync check``;
-                          kafka-request.log, if it is asked for
-DIR/trace/                what each process did, if it is asked for: for ``insync check``
-DIR/zookeeper/            what ZooKeeper keeps
+                          kafka-request.log, if it is requested
+DIR/trace/                the trace of each process, if requested: for ``insync check``
+DIR/zookeeper/            ZooKeeper's data
 """
 
 from __future__ import annotations

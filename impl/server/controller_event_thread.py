@@ -1,9 +1,9 @@
 """A broker's event thread: its session with ZooKeeper, its registration, its controller.
 
 Only this thread accesses the controller. Watch notifications, responses of brokers and timers are
-events, handled one after the other. An expired session ends this at once; then the broker registers
-again and runs for controller. Source: KafkaController, ControllerEventManager, KafkaZkClient; fact
-sheet b.4, i.6, k.
+events, handled one after the other. An expired session interrupts this at once; then the broker
+registers again and runs for controller. Source: KafkaController, ControllerEventManager,
+KafkaZkClient; fact sheet b.4, i.6, k.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ The listener uses threads and no event loop: a request is handled by the core un
 disks, ZooKeeper and other brokers that block, and a loop would pass all of it to threads. With
 threads a connection's requests are in order, back pressure is a socket that is not read, a response
 uses `sendfile`, and a waiting request waits on its own condition. A connection costs 22 KB and 2
-ms: 800 connections cost 18 MB, and each gets its response after 1.4 ms (`python -m
-tests.bench.clients --connections 800`, two cores, under load); brokers write as many MB/s as
-Kafka's, and read 1.7 times as many (`python -m tests.bench.against_kafka`). Ten thousand
+ms: 800 connections cost 18 MB, and each gets its response after 1.4 ms
+(`python -m tests.bench.clients --connections 800`, two cores, under load); brokers write as many
+MB/s as Kafka's, and read 1.7 times as many (`python -m tests.bench.against_kafka`). Ten thousand
 connections per broker would need an event loop.
 """
 

@@ -1,7 +1,7 @@
 """Starts, finds, signals and stops the processes that belong to a directory.
 
-A process is identified by the lock that it inherited, never by its process id alone: the id may
-have been reused, a held lock cannot. Suspended processes hold it too.
+A process is identified by the lock that it inherited, never by its process id alone: another
+process may reuse the id, but not a held lock. Suspended processes hold it too.
 """
 
 from __future__ import annotations

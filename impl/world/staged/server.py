@@ -151,7 +151,7 @@ class StagedBroker(SimulatedBroker, Host):
         self.answered.clear()
 
     def crash(self, power: bool = False) -> None:
-        """The process ends; its session and what it wrote stay."""
+        """The process ends; its session and its written data stay."""
         super().crash(power)
         self.lose_memory()
         self.replicas.isr_changes.clear()

@@ -187,7 +187,7 @@ def _may_fail_alone(world: StagedCluster) -> Arguments:
 
 
 def log_directory_is_repaired(world: StagedCluster, broker: int, partition: int) -> None:
-    """Possible while the broker is stopped."""
+    """A failed log directory is repaired while its broker is stopped."""
     world.nodes[broker].repair(at(partition))
 
 

@@ -218,7 +218,7 @@ def is_next_event(thread: ControllerThread) -> bool:
 
 
 def writes_state(place: SuspensionPoint | None) -> bool:
-    """Whether a partition's state is written conditionally, before or after the write."""
+    """Whether the point is before or after a write of a partition's state over the one read."""
     return place is not None and bool(states_written(place.effect))
 
 

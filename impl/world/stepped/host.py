@@ -58,7 +58,7 @@ class LogsInMemory:
         return partition in self.held
 
     def is_offline(self, partition: TopicPartition) -> bool:
-        """Its log is here, and can be used."""
+        """Whether the partition's log is offline: never here."""
         return False
 
     async def create(self, partition: TopicPartition) -> RecordLog:

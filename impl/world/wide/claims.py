@@ -1,7 +1,7 @@
 """Checks claims in a wide world: cheap ones after every step, those about records at the end.
 
-Unclean elections are off, and every disk keeps what it has synced, so no acknowledged record may be
-missing. With the faults ``power`` or ``disks`` it may, as in Kafka, which does not fsync writes.
+Unclean elections are off, and no disk loses written data, so no acknowledged record may be missing.
+With the faults ``power`` or ``disks`` it may, as in Kafka, which does not fsync writes.
 """
 
 from __future__ import annotations
