@@ -114,7 +114,7 @@ class Cluster(Processes):
         self.state.advertised = ports
         _write(self.folder, self.state)
 
-    # Who lives
+    # Processes and addresses
 
     @property
     def release(self) -> Release:

@@ -37,7 +37,7 @@ _STRATEGIES = {
 
 
 class ControllerLines(ControllerJournal):
-    """Writes a controller's log lines, in the words of its release."""
+    """Writes a controller's log lines, with the messages of its release."""
 
     def __init__(self, files: Log4jFiles) -> None:
         self.files = files

@@ -19,7 +19,7 @@ from impl.znodes import TopicPartition
 class ReplicationQuota:
     """The rate over the last seconds. ``bound`` is in bytes a second, None without a limit.
 
-    Samples of ``window_s`` seconds are kept, ``windows`` of them at most. ``clock`` tells seconds.
+    It keeps at most ``windows`` samples of ``window_s`` seconds. ``clock`` tells seconds.
     """
 
     def __init__(

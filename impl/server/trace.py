@@ -11,9 +11,8 @@ epochs, offsets and request ids.
     {"end": true, "run": "ID/broker1/2", "events": 1}           where it ended cleanly
 
 ``step`` is the class of the event (``impl.core.replica_events``); ``args`` are its fields,
-partitions as ``topic-0``. An event that handles a request has its client and correlation ids.
-ZooKeeper's process writes a line per transaction, with its zxid, the session, and the znodes
-written.
+partitions as ``topic-0``. The event of a request has its client and correlation ids. ZooKeeper
+writes a line per transaction, with its zxid, the session, and the written znodes.
 """
 
 from __future__ import annotations

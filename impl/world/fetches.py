@@ -39,7 +39,7 @@ MOST_BYTES = 8_192
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What is on a connection; ``replies`` is None until the leader has answered.
+    """The request on a connection; ``replies`` is None until the leader has answered.
 
     ``began``: the states of the fetcher's partitions at the request; for ListOffsets, when its
     fetch was refused. ``asked_in``, for observers: the follower's leader epochs. ``is_lost``: the

@@ -292,7 +292,7 @@ class PartitionController:
         sent: Requests = []
 
         async def send(requests: Round) -> None:
-            # Of the others nobody here needs to hear.
+            # No broker of this world receives the other requests.
             sent.extend((to, one) for to, one in requests if isinstance(one, LeaderAndIsr))
 
         batch.send = send

@@ -10,14 +10,14 @@ then one line a step:
     {"run": id, "clock": 1, 2, ..., "node": broker id or "zookeeper", "seq": 1, 2, ... per node,
      "step": name, "args": {parameter: value, ...}, "observed": {path: value, ...}}
 
-and a last line ``{"end": true, "run": id, "events": n}``, so that a truncated file is noticed.
+and a last line ``{"end": true, "run": id, "events": n}``, so that a truncated file is detected.
 
-``initial`` and ``observed`` hold leaves of ``observe`` by path (see
-``impl.world.observation``): all of them at first, then those that the step changed. Of a log, and
-of its leader epochs, a step shows what is new: ``{"from": n, "then": [...]}`` is the first n
-entries as they were, and these after them; a whole list does as well. Applying them in order gives
-the full observation after every line. JSON turns ids that are keys into strings; the reader turns
-them back. A reader refuses what it cannot vouch for, naming file and line.
+``initial`` and ``observed`` hold leaves of ``observe`` by path (see ``impl.world.observation``):
+all of them at first, then those that the step changed. For a log and its leader epochs a step has
+only the new end: ``{"from": n, "then": [...]}`` keeps the first n entries and appends these; a
+whole list is also valid. Applying the lines in order gives the full observation after each one.
+JSON turns ids that are keys into strings; the reader converts them back. A reader rejects any
+invalid trace, and names file and line.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ FORMER_STEPS = {
 
 
 class TraceError(ValueError):
-    """A trace that cannot be trusted; the message names file, line, fault, and what is right."""
+    """An invalid trace; the message names file, line, error and correction."""
 
     def __init__(self, path: Path, line: int, message: str) -> None:
         super().__init__(f"{path}:{line}: {message}")
@@ -77,7 +77,7 @@ class TraceError(ValueError):
 
 @dataclass(frozen=True)
 class TraceHeader:
-    """What was run."""
+    """The header of a run."""
 
     run: str
     seed: int
@@ -91,7 +91,7 @@ class TraceHeader:
 
 @dataclass(frozen=True)
 class TraceEvent:
-    """One step; ``line`` is where it stood in the file it was read from (0 if in none)."""
+    """One step; ``line`` is its line in the file that it was read from (0 without a file)."""
 
     run: str
     clock: int
@@ -120,7 +120,7 @@ class Trace:
 
 
 def apply_observation(facts: dict[str, Any], observed: dict[str, Any]) -> None:
-    """The leaves as they are after a line. ValueError for the end of a list that is too short."""
+    """Apply a line to the leaves. ValueError if a list is too short for its new end."""
     for path, value in observed.items():
         if is_end(value):
             before: Any = facts.get(path)
@@ -130,12 +130,12 @@ def apply_observation(facts: dict[str, Any], observed: dict[str, Any]) -> None:
 
 
 def is_end(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a leaf shows the end of a list, and not all of it."""
+    """Whether a leaf is the new end of a list, not the whole list."""
     return type(value) is dict and value.keys() == {"from", "then"}
 
 
 def prefix_length(before: Any, end: dict[str, Any]) -> int:
-    """How many entries of a list a new end leaves. ValueError where there are none, or fewer."""
+    """The number of entries that a new end keeps. ValueError if the list has fewer entries."""
     first, then = end["from"], end["then"]
     if not isinstance(before, list) or not isinstance(then, list):
         raise ValueError(f"{then!r} is shown to come after {before!r}, and lists have such ends")
@@ -175,12 +175,12 @@ _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 def write_trace(path: Path, trace: Trace) -> None:
-    """Write the file whole or not at all."""
+    """Write a complete file, or none."""
     write_events(path, trace.header, trace.events)
 
 
 def write_events(path: Path, header: TraceHeader, events: Iterable[TraceEvent]) -> int:
-    """Write events as they come, the file whole or not at all; how many there were."""
+    """Write events as they come, into a complete file or none; returns their number."""
     unfinished = path.with_name(f"{path.name}.unfinished")
     lines = 0
     with unfinished.open("w", encoding="utf-8") as file:
@@ -199,7 +199,7 @@ def read_trace(path: Path) -> Trace:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Iterable[str]]:
-    """The lines of a file, packed (``.gz``) or not. TraceError where a packed one is damaged."""
+    """The lines of a file, gzipped (``.gz``) or not. TraceError if a gzipped file is damaged."""
     try:
         with (
             gzip.open(path, "rt", encoding="utf-8")
@@ -218,9 +218,9 @@ def parse_trace(lines: Iterable[str], path: Path) -> Trace:
 
 
 def events_in(lines: Iterable[str], path: Path) -> tuple[TraceHeader, Iterator[TraceEvent]]:
-    """The header, and the events as they are read: what is wrong with one is raised when it is.
+    """The header, and an iterator of the events; an error in an event is raised when it is read.
 
-    Whoever leaves some of them unread has not seen that the trace is whole.
+    The trace is only known to be complete once all events have been read.
     """
     found = framed(lines, path)
     number, fields = next(found)
@@ -235,7 +235,7 @@ def events_in(lines: Iterable[str], path: Path) -> tuple[TraceHeader, Iterator[T
 def framed(lines: Iterable[str], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The fields of the header, then of each event as it is read, with the numbers of their lines.
 
-    TraceError for what is no trace of one run, up to its end.
+    TraceError if the lines are not one complete trace of one run.
     """
     header: dict[str, Any] | None = None
     ended = False
@@ -312,7 +312,7 @@ def _event(
 def follows(
     node: int | str, seq: int, last_seq: dict[int | str, int], path: Path, number: int
 ) -> None:
-    """Each node numbers what it wrote. TraceError where a line of it is missing, or moved."""
+    """Check each node's sequence numbers. TraceError where a line is missing, or out of order."""
     expected = last_seq.get(node, 0) + 1
     if seq != expected:
         order = "out of order" if seq < expected else "gap"

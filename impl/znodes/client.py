@@ -193,7 +193,7 @@ class ZnodeClient(RetryingZnodeClient):
             raise EpochNotCounted("another controller counted the epoch") from moved
 
     async def delete_controller(self, epoch_version: int) -> None:
-        """Resign on purpose, so that brokers elect anew (``triggerControllerMove``)."""
+        """Resign on purpose, so that brokers elect a new controller (``triggerControllerMove``)."""
         await self.fenced_delete(paths.CONTROLLER, epoch_version)
 
     # Brokers and topics

@@ -234,7 +234,7 @@ class Group:
         if self.leader == old_id:
             self.leader = new_id
         if self.state in (GroupState.STABLE, GroupState.COMPLETING) and same:
-            # As the old leader is named, the member assigns nothing: nobody would get a partition.
+            # The response names the old leader, so the new member does not assign partitions.
             return _answered(
                 JoinResponse(NONE, new_id, self.generation, self.protocol or "", leader or new_id)
             )

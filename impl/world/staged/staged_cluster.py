@@ -218,14 +218,14 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
             if path == paths.CONTROLLER:
                 node = self.zookeeper.nodes.get(path)
                 if node is not None and node.owner == server.session.session:
-                    # The echo of its own election: it would look, and find itself the controller.
+                    # Its own election: it would read /controller, and find itself the controller.
                     wait(server.session.exists(path, watch=True))
                 elif thread.controller.active or thread.place is not None:
                     # Registering as controller is a step of its own.
                     server.put(path, lambda controller: controller.maybe_resign())
                 continue
             if path == paths.PREFERRED_ELECTION and event.type is EventType.DELETED:
-                # Only who deleted it looks once more, as a part of that; the others wait on.
+                # Only the controller that deleted it handles this; the others set their watch again.
                 if not (acts and server.has_begun):
                     wait(server.session.exists(path, watch=True))
                     continue

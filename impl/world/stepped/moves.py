@@ -214,7 +214,7 @@ def _admin_withdraws_request_unmet(world: SteppedCluster) -> Unmet:
 
 
 def admin_withdraws_request(world: SteppedCluster) -> None:
-    """``/admin/reassign_partitions`` is deleted by hand."""
+    """``/admin/reassign_partitions`` is deleted by an operator."""
     wait(world.admin.port.delete(paths.REASSIGN_PARTITIONS))
 
 

@@ -223,7 +223,7 @@ class SteppedCluster(HostedWorld[ControllerRun, Host]):
         return self.must_wait(broker) or (None if kind in self.inbox[broker] else "its watch fired")
 
     def handle_watch(self, broker: int, kind: str) -> None:
-        """Begin the event that a running broker makes of its fired watch."""
+        """Begin the event of a running broker whose watch fired."""
         self.inbox[broker] -= {kind}
         self.controllers[broker].begin(as_watch_event(NOTIFICATIONS[kind]))
 

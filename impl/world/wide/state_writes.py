@@ -105,7 +105,7 @@ def written_otherwise(
         if node.controller.active:
             yield f"the controller epoch of {one}", state.controller_epoch, context.epoch
         if was is None:
-            # Who creates it may write it again: a new controller goes on with a move.
+            # Its creator may write it again: a new controller continues a reassignment.
             yield f"the leader epoch of {one}", state.leader_epoch, version
         elif version > was[1]:
             old = decode_state(*one, *was)
