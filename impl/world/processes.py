@@ -21,7 +21,7 @@ SESSION_IS_ALIVE = "the broker's ZooKeeper session is alive"
 
 
 class Process(Protocol):
-    """A broker of a world: ``up``: its process runs; ``alive``: ZooKeeper holds its session.
+    """A broker of a world. ``up``: its process runs; ``alive``: ZooKeeper holds its session.
 
     ``paused``: its process is suspended.
     """

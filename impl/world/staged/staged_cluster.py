@@ -225,7 +225,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
                     server.put(path, lambda controller: controller.maybe_resign())
                 continue
             if path == paths.PREFERRED_ELECTION and event.type is EventType.DELETED:
-                # Only the controller that deleted it handles this; the others set their watch again.
+                # Only the controller that deleted it handles this; the others set the watch again.
                 if not (acts and server.has_begun):
                     wait(server.session.exists(path, watch=True))
                     continue

@@ -92,7 +92,7 @@ def producer_hears(world: WideWorld, broker: int, topic: int, partition: int) ->
 
 
 def producer_is_refused(world: WideWorld, broker: int, topic: int, partition: int) -> None:
-    """The first waiting producer learns that its broker no longer leads, not its record's fate."""
+    """The first waiting producer gets NOT_LEADER; its record may be committed or not."""
     _no_longer_waits(world.nodes[broker], TopicPartition(f"t{topic}", partition))
 
 

@@ -114,7 +114,7 @@ class _LeaderMemory(NamedTuple):
 
 
 class LeaderBefore:
-    """A leader's state before it answers a follower."""
+    """A leader's state before it answers a follower, and the expected response."""
 
     def __init__(self, node: BrokerWithDisk, follower: int, asked: Exchange) -> None:
         self.node, self.follower, self.asked = node, follower, asked
