@@ -118,7 +118,7 @@ class WideSimulator(SeededSimulator[WideWorld]):
     def calm_down(self) -> None:
         """From now on no fault happens and no client sends requests.
 
-        Brokers with a failed disk, or whose operation ZooKeeper refused, restart on new disks.
+        Brokers with a failed disk or a refused ZooKeeper operation restart, failed disks replaced.
         """
         for number, node in self.world.nodes.items():
             if node.up and (node.disk.failing or node.was_denied):
