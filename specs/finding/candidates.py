@@ -201,7 +201,7 @@ class ClausePool:
     def broken_in(
         self, states: Sequence[State], asked: npt.NDArray[np.bool_] | None = None
     ) -> npt.NDArray[np.bool_]:
-        """By state and candidate: does the state break it? (False for candidates not in `asked`.)"""
+        """By state and candidate: does the state break it? (False for those not in `asked`.)"""
         found = np.zeros((len(states), len(self.candidates)), bool)
         rows = self._scope.rows(states)
         for part in self._parts.values():

@@ -384,7 +384,7 @@ def as_invariant(
     one: InvariantCandidate, name: str, recorded: RecordedSystem, by_triggers: bool = False,
     nested: bool = False,
 ) -> Invariant:  # fmt: skip
-    """A candidate as an invariant; with triggers if `by_triggers`, as in the proof that it joins."""
+    """A candidate as an invariant; with triggers if `by_triggers`, as its proof has them."""
     sentence = sentence_of(one, recorded)
     if one.whole is not None:
         whole = one.whole

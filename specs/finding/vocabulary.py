@@ -98,7 +98,7 @@ class Provenance:
         self._beside = {name: self._reachable_fields(name) for name in self._near}
 
     def related(self, one: str, other: str) -> bool:
-        """Do steps or claims copy one field into the other, compare them, or raise them together?"""
+        """Do steps or claims copy one field to the other, compare them, or raise them together?"""
         return other in self._beside[one]
 
     def may_index(self, name: str, field: Field, position: int) -> bool:
