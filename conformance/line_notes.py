@@ -72,7 +72,7 @@ class LineNotes:
 
     @staticmethod
     def noted(notes: bytearray) -> object:
-        """The function that sets a note inside of an expression."""
+        """The function that instrumented expressions call to record that they ran."""
         return _setter(notes)
 
     def take(self) -> Lines:

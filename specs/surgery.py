@@ -124,7 +124,9 @@ def with_any_claim(recorded: RecordedSystem) -> RecordedSystem:
     states = [claim for claim in claims if claim.kind == "always"]
     steps = [claim for claim in claims if claim.is_about_steps]
     if not states and not steps:
-        raise ProtocolError(f"{recorded.system.name} has no claim that a guard could be for")
+        raise ProtocolError(
+            f"{recorded.system.name} has no claim about states or steps: no guard can be tested"
+        )
     state, switches = recorded.system.state, recorded.switches
     if steps:
         # A state breaks as soon as a step has led to it, so that no claim is noticed later.

@@ -269,7 +269,7 @@ def seed_range(seeds: str) -> range:
         raise WrongUse(f"--seeds {seeds}: write A..B, two whole numbers, such as --seeds 1..20")
     first, last = int(found[1]), int(found[2])
     if first > last:
-        raise WrongUse(f"--seeds {seeds}: that is no seed at all; write --seeds {last}..{first}")
+        raise WrongUse(f"--seeds {seeds}: the range is empty; write --seeds {last}..{first}")
     return range(first, last + 1)
 
 

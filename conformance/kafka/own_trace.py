@@ -1,9 +1,9 @@
 """Rewrites traces of our own brokers in a mixed cluster, beside those made from Kafka's logs.
 
-Our brokers identify a request by its correlation id, and each new fetcher of Kafka starts again at
-0. On Kafka's side a request has the number that a proxy gave it. So a line about a request of a
-Kafka fetcher gets that number: its lines are matched, in order, with the requests that passed. The
-files that a broker wrote are kept as ``brokerN-S.own``, where it continues to write.
+Each new fetcher of Kafka counts correlation ids from 0 again, so they do not identify a request. On
+Kafka's side a request has the number that the proxy gave it. This module matches our brokers' lines
+about Kafka's fetchers, in order, with the requests that the proxy passed on, and writes these
+numbers instead. The original files are renamed to ``brokerN-S.own``.
 """
 
 from __future__ import annotations

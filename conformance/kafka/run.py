@@ -1,9 +1,9 @@
 """Reads a run of the model from a story: its steps with the states around them, and its checks.
 
 While it handles a fetch, a produce request or a LeaderAndIsr, a leader may add a follower to the
-ISR and move its high watermark. Real brokers do that at once; the model may do it later. So a run
-is first changed to take these steps as early as possible (`at_once`); where that makes a later step
-impossible, the run stays as the story has it.
+ISR and move its high watermark. Real brokers do that at once; the model may do it later. So the
+run is first rebuilt with these steps as early as possible (`at_once`). If any later step is then
+impossible, the whole run is taken in the story's order.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Asks the model whether one write leads from a partition's state in ZooKeeper to another state.
 
-Checked are the recorded transitions of `replication` that write the state, under the switches of a
-release, from any state whose beliefs agree with what was registered under the same version
-(`_agree`, checked against the model's states by a test). What controller logs cannot show (replica
+It tries the transitions of `replication` that write this state, under the switches of a release. It
+starts from any state in which each broker's belief is what was registered under the same version
+(`_agree`; a test checks it against the model's states). What controller logs cannot show (replica
 logs, sessions, messages in flight) is left to the solver. Brokers that the two states treat alike
 are renamed to one, so that a corpus asks a few dozen questions, and each only once.
 """

@@ -61,7 +61,7 @@ _SIGHTED_BY_OTHERS = frozenset(
 
 
 def check(context: RuleContext) -> None:
-    """Checks resets first, to report each once; then each writer; then the owners."""
+    """Reports resets first, once each; then checks epochs, writers, owners and requests sent."""
     for reset in context.history.resets:
         context.report(
             FindingKind.EXPLAINED,

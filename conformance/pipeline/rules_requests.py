@@ -2,8 +2,9 @@
 
 A broker receives the requests that the controller sent, handles them, and holds the last leader
 epoch sent. Lines are compared by their values: by the correlation id within one log, by controller
-epochs between logs, never by two brokers' clocks. The model's requests have no correlation id: any
-request sent may arrive there. So these rules compare received requests with sent ones.
+epochs between logs, never by two brokers' clocks. In the model a request has no correlation
+id, so the model accepts the arrival of any request ever sent. These rules therefore match each
+received request with one that was sent.
 """
 
 from __future__ import annotations

@@ -247,7 +247,7 @@ class BrokerProperties:
 
     @property
     def advertised(self) -> tuple[str, int] | None:
-        """The advertised address if it differs, as behind a proxy."""
+        """The address of ``advertised.listeners``, as of a proxy; None if it is not set."""
         text = self.text("advertised.listeners")
         return _address(text) if text else None
 

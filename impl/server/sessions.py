@@ -1,7 +1,7 @@
-"""Opens sessions by ``zookeeper.connect``: to a real ZooKeeper, or to an embedded one's process.
+"""Opens a session with the ZooKeeper that ``zookeeper.connect`` names.
 
-``127.0.0.1:2181`` is a real one, ``embedded@127.0.0.1:2181`` an embedded one. Several threads of a
-broker use a port, so each port has a lock.
+``127.0.0.1:2181`` is a real one, ``embedded@127.0.0.1:2181`` an embedded one in its own process.
+Several threads of a broker share a session, so each ``Port`` object has a lock.
 """
 
 from __future__ import annotations

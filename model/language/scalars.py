@@ -1,7 +1,8 @@
-"""Scalars: truth values, numbers, brokers and named values as a protocol author compares them.
+"""Scalars: Booleans, numbers, brokers and named values as a protocol author compares them.
 
 Values are thin wrappers over terms. They are read lazily, so mentioning a record costs nothing.
-None of them has a truth value: `if`, `and`, `or`, `in` raise with the line to write instead.
+Python cannot test any of them: `if`, `and`, `or`, `in` raise, and the error says what to write
+instead.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def per(index: Sort, of: Schema | Sort) -> MapOf:
 
 
 def ghost(of: Schema | Sort) -> Ghost:
-    """Marks history: see `Ghost`."""
+    """Declares a part that only records history: see `Ghost`."""
     return Ghost(as_schema(of))
 
 

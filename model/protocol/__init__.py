@@ -1,9 +1,8 @@
-"""Transitions and definitions that several systems share, one file for each actor.
+"""Transitions and definitions that several systems share, one file for each subject.
 
 A step has the name of the event in Kafka, in every system that has it. If the systems keep the same
-state, the step is one function here. Other steps are written in each system, because each system
-keeps another part of Kafka's state: then the common conditions and writes are functions here, and
-each system adds its own part, such as its requests in flight and its logs. The differences:
+state, the step is one function here. Where systems keep different state, each writes the step
+itself, and only the common conditions and writes are functions here. The differences:
 
 - `classic` has neither ZooKeeper nor messages: its leaders read the registered state itself.
 - `election` has the multi, its reply and the fenced write as steps of their own.

@@ -1,8 +1,7 @@
 """Claims about replication: committed records are never lost, and logs agree below the HW.
 
-It is not claimed that a broker's high watermark never decreases: a follower's does, if its next
-leader is one round behind (`insync` shows it in 22 steps). Consumers see the high watermark of an
-acting leader.
+No claim says that a follower's high watermark never decreases. It does if its next leader has
+not yet learned the latest one. Consumers see the high watermark of an acting leader.
 """
 
 from model.language import (

@@ -10,7 +10,7 @@ from model.zoo.entry import Expression, ZooEntry
 
 
 class BugWithBounds(NamedTuple):
-    """A bug that a version has, and the bounds that the system's defaults are too small in."""
+    """A bug that a version has, and the bounds to raise above the defaults to show it."""
 
     entry: ZooEntry
     raised: dict[str, int]

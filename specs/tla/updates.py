@@ -1,8 +1,9 @@
 """Writes a transition's writes as primed variables.
 
-The recording has one write per leaf. This module combines them: a record with all parts written
-becomes a record, with a few parts written an EXCEPT, a bulk update a function, a log that grew an
-Append. A condition that all parts of a value share is written once, around the value.
+The recording has one write per leaf. This module combines them: if all parts of a record are
+written, it becomes a record; if only some are, an EXCEPT. A bulk update becomes a function, and a
+log that grew an Append. A condition that all parts of a value share is written once, around the
+value.
 """
 
 from __future__ import annotations

@@ -253,7 +253,7 @@ def _late(world: StagedCluster) -> Arguments:
 
 
 def late_stop_replica_arrives(world: StagedCluster, broker: int) -> None:
-    """The delayed copy arrives after requests that were sent later."""
+    """The delayed copy arrives, possibly after requests that were sent later."""
     sent, server = world.late.pop(broker), world.nodes[broker]
     server.handle_request(sent)
 

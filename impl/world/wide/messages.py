@@ -228,7 +228,7 @@ def _records_for(world: WideWorld, follower: int, leader: int) -> dict[TopicPart
 
 
 def records_are_altered(world: WideWorld, follower: int, leader: int) -> None:
-    """The last byte of a response's records is altered on the way."""
+    """One bit of a response is altered on the way: in the first partition that has records."""
     connection = world.nodes[follower].connections[leader]
     assert connection.exchange is not None, "there is an answer"
     replies = dict(connection.exchange.replies or {})
