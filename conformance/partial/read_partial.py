@@ -3,8 +3,8 @@
 The header needs `run`, `brokers` and `version`; `system`, if given, is `replication`. It may have
 `"hidden": n`, the number of steps that may be missing before a line (default 8), and `initial` may
 have any leaves. A line needs `run`, `node` and `seq`; `clock`, if given, grows. `step` and `args`
-may be missing, in whole or in part, and `observed` has the leaves that were seen after the line: a missing leaf is unknown, not
-unchanged.
+may be missing, in whole or in part, and `observed` has the leaves that were seen after the line: a
+missing leaf is unknown, not unchanged.
 
 Each node numbers its lines, so a gap in `seq` is a lost line, never a hidden step. The end line is
 required too. Errors name file and line.
