@@ -51,5 +51,5 @@ def test_with_a_crash_and_an_expiry_as_well_nothing_is_broken():
     found = explore(CLUSTER.recorded(), bounds)
 
     assert broken(found) == set()
-    assert found.distinct == 1_164_426
+    assert found.distinct == 1_099_138
     assert found.fired["log_directory_is_repaired"] > 0
