@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 STATES = 250_000
-"""States in which candidates have to hold at first, unless told otherwise."""
+"""States in which candidates have to hold at first, by default."""
 
 
 @dataclass(frozen=True)

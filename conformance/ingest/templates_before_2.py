@@ -178,7 +178,7 @@ REQUESTS = (
         "leaderEpoch=1, isr=[4, 5], zkVersion=1, replicas=[4, 5]) correlation id 3 from controller "
         "4 epoch 7 for partition [orders,0]",
     ),
-    # 0.10.0.0 prints the object: PartitionState has no toString yet, and the state is not told.
+    # 0.10.0.0 prints the object: PartitionState has no toString yet, and the line has no state.
     Template(
         "received_0_10_0",
         "leader_and_isr_received",

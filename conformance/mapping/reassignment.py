@@ -677,7 +677,7 @@ FAMILIES: dict[str, Family] = {
         "a move from one replica to two others: it waits for all of its targets",
         {"brokers": 3, "replicas": 2}, start=(Step("topic_is_created", (1, 0, 0)),)),
     "two_leave": Family(
-        "a move from two replicas: both leave in one round, and brokers are told at its end",
+        "a move from two replicas: both leave in one round, and brokers get requests at its end",
         {"brokers": 3, "replicas": 2}, start=(Step("topic_is_created", (1, 2, 0)),),
         is_large=True, only_alike=True),
     "leader_writes": _family(

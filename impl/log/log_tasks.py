@@ -16,7 +16,7 @@ class LogTaskIntervals:
     log.flush.offset.checkpoint.interval.ms; ``retention``: log.retention.check.interval.ms;
     ``cleaner``: log.cleaner.backoff.ms, 0 without a cleaner;
     ``producers``: producer.id.expiration.check.interval.ms;
-    ``initial``: before the first run of the last two.
+    ``initial``: before the first run of ``checkpoints`` and ``retention``.
     """
 
     high_watermarks: int = 5_000

@@ -1,8 +1,9 @@
 """Record batches: the unit that producers send, logs store and fetches return.
 
-Format v2 (0.11+, magic 2) is written and read; messages of format v0 and v1 are read as batches of
-one (see ``legacy_messages``). Base offset and leader epoch lie outside the checksum, so a leader
-sets them without computing it anew. Source: DefaultRecordBatch; the fact sheet, section l.
+Format v2 (0.11+, magic 2) is written and read. A message of format v0 or v1 is read as a batch: of
+one record, or of those in a compressed wrapper (``legacy_messages``). Base offset and leader epoch
+lie outside the checksum, so a leader sets them without computing it anew.
+Source: DefaultRecordBatch; the fact sheet, section l.
 """
 
 from __future__ import annotations

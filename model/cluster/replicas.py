@@ -39,7 +39,7 @@ def require_removal(now, broker, replica):
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_removes_replica(now, new, broker, replica):
-    """A dead replica loses its leadership and leaves the ISR; the last ISR member is kept."""
+    """An offline replica loses its leadership and leaves the ISR; the last ISR member is kept."""
     current = as_read(now, broker)
     require_writing(now, broker)
     require_removal(now, broker, replica)

@@ -75,7 +75,7 @@ def test_requests_of_which_everything_is_logged_lack_nothing(tmp_path: Path):
     ("dropped", "shown"),
     [
         (25, 25),  # the beginning of the fifth request: what was done of it is left
-        (26, 28),  # a refusal: fewer partitions are told of than the request has
+        (26, 28),  # a refusal: fewer partitions have a line than the request names
         (27, 28),  # the line that counts the leaders, of which the last is shown
         (28, 27),  # a leader that starts: the line that counts them is shown
         (24, 23),  # the end of the fourth request

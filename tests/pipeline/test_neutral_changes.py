@@ -291,7 +291,7 @@ def test_a_new_zookeeper_in_hours_whose_files_are_missing_is_not_called_broken(
     tmp_path: Path, seed: int
 ):
     """Czxids that went on growing are no evidence where a new ZooKeeper may have come so far, nor
-    is the one replica of a former life where the next one's replicas are not told."""
+    is the one replica of a former life where the next one's replicas are in no line."""
     result = changed(cluster("kafka-2.7.0-a"), tmp_path / "logs", many_missing, seed)
 
     assert broken(result) == []

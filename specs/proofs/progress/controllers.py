@@ -30,7 +30,7 @@ from specs.proofs import single_controller as controllership
 
 
 def has_forgotten_its_win(now, broker):
-    """The broker owns /controller, but its new process does not know it and will not be told."""
+    """The broker owns /controller, but its new process does not know it and is never notified."""
     return all_of(
         now.zk.controller == broker, not_(now.belief[broker].held), not_(now.read[broker].done))
 
