@@ -980,7 +980,7 @@ def _sequence(asked: Fields) -> None:
     asked.fill("brokers", "live", default=sorted(_named(asked.get("controller"), came)))
     asked.fill("controller", default=min(_named(asked["brokers"]), default=None))
     asked.fill("partitionsOnBroker", default=True)
-    if not came:  # who takes office is the controller
+    if not came:  # the broker that is elected is the controller
         asked["event"] = f"{asked['event']} of broker {asked['controller']}"
 
 

@@ -67,7 +67,7 @@ def _claims(text: str) -> Iterator[tuple[str, bool | None]]:
         else:
             whole = (kind == "there") is not negated
             # A topic that is there is one whose znode is: its logs come and go by themselves.
-            told = about if not whole or set(about) != {TOPIC, REQUEST, LOGS} else [TOPIC]
-            yield from ((one, whole) for one in told)
+            read = about if not whole or set(about) != {TOPIC, REQUEST, LOGS} else [TOPIC]
+            yield from ((one, whole) for one in read)
             about, negated = [], False
     yield from ((one, None) for one in about)

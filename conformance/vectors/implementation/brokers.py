@@ -100,10 +100,10 @@ def update_metadata(question: Question) -> dict[str, Any]:
     """UpdateMetadata: the live brokers, and the partitions in it."""
     asked, broker = given(question), HostedBroker(release(question))
     top = ""
-    for epoch, told in (("known", "cached"), ("request", "partitions")):
+    for epoch, field in (("known", "cached"), ("request", "partitions")):
         partitions = {
             TopicPartition.of(name): PartitionMetadata(state_of(one, 1), tuple(one["isr"]), ())
-            for name, one in asked[told].items()
+            for name, one in asked[field].items()
         }
         epoch, live = asked[f"{epoch}ControllerEpoch"], tuple(asked["live"])
         top, _ = broker.hears(UpdateMetadata(0, OTHER, epoch, -1, partitions, live))
