@@ -1,4 +1,4 @@
-"""Requests collected in a batch and sent together (``ControllerBrokerRequestBatch``; fact sheet, e)."""
+"""Requests collected and sent together (``ControllerBrokerRequestBatch``; fact sheet, e)."""
 
 from __future__ import annotations
 
