@@ -74,11 +74,12 @@ class Filters:
     ) -> bool:  # fmt: skip
         """Whether a partition is printed; without filters all are."""
         lagging = topic_lines.is_under_replicated(row.isr, row.replicas, adding, release)
+        has_too_few = len(row.isr) < min_isr or (row.leader is None and release.since("2.4"))
         return any([
             self.headed,
             self.under_replicated and lagging,
             self.unavailable and (row.leader is None or row.leader not in live),
-            self.under_min_isr and len(row.isr) < min_isr,
+            self.under_min_isr and has_too_few,
             self.at_min_isr and len(row.isr) == min_isr,
         ])  # fmt: skip
 

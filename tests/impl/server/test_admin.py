@@ -122,12 +122,15 @@ def test_filters_leave_out_what_is_well():
     assert len(command.describe()) == 4
 
 
-class _TwoPartitions:
-    """Two partitions of a topic that wants two in sync, and what brokers say of it."""
+class _ThreePartitions:
+    """Three partitions of a topic with ``min.insync.replicas=2``; the last has no leader."""
 
     def describe_topics(self) -> dict[str, list[DescribedPartition]]:
-        one, two = DescribedPartition(0, 1, (1, 2), (1,)), DescribedPartition(1, 2, (1, 2), (2, 1))
-        return {"t": [one, two]}
+        leaders_and_isrs = ((1, (1,)), (2, (1, 2)), (None, (1, 2, 3)))
+        return {"t": [
+            DescribedPartition(number, leader, (1, 2, 3), isr)
+            for number, (leader, isr) in enumerate(leaders_and_isrs)
+        ]}  # fmt: skip
 
     def brokers(self) -> dict[int, str | None]:
         return {1: None, 2: None}
@@ -140,13 +143,16 @@ class _TwoPartitions:
 
 
 @pytest.mark.parametrize(
-    ("filters", "partitions"),
-    [(Filters(under_min_isr=True), [0]), (Filters(at_min_isr=True), [1]), (Filters(), [0, 1])],
-)
+    ("release", "filters", "partitions"),
+    [
+        ("2.3", Filters(under_min_isr=True), [0]), ("2.4", Filters(under_min_isr=True), [0, 2]),
+        ("2.4", Filters(at_min_isr=True), [1]), ("2.4", Filters(), [0, 1, 2]),
+    ],
+)  # fmt: skip
 def test_partitions_with_too_few_in_sync_or_just_enough_are_described_alone(
-    filters: Filters, partitions: list[int]
+    release: str, filters: Filters, partitions: list[int]
 ):
-    command = TopicsByBrokers(cast(TopicAdmin, _TwoPartitions()), Release.of("2.3"))
+    command = TopicsByBrokers(cast(TopicAdmin, _ThreePartitions()), Release.of(release))
 
     lines = [line for line in command.describe(filters=filters) if line.startswith("\t")]
 
