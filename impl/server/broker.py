@@ -132,8 +132,8 @@ class Broker:
         """A broker id of its own: the version of ``/brokers/seqid``, above the reserved ones."""
         if not self.config.truth("broker.id.generation.enable"):
             raise WrongProperties("broker.id is missing, and broker.id.generation.enable is false")
-        generated = wait(client.generate_broker_id())
-        number = self.config.whole_number("reserved.broker.max.id") + generated
+        sequence_id = wait(client.generate_broker_sequence_id())
+        number = self.config.whole_number("reserved.broker.max.id") + sequence_id
         self.logs.adopt(number, self.cluster_id if self.release.since("2.4") else None)
         return number
 

@@ -207,7 +207,7 @@ class ZnodeClient(RetryingZnodeClient):
                 found[broker] = (decode_broker(broker, node.data), node.czxid)
         return found
 
-    async def generate_broker_id(self) -> int:
+    async def generate_broker_sequence_id(self) -> int:
         """A new, unused broker id, from 1 on: the version of ``/brokers/seqid``."""
         return (await self.retry(lambda: self.port.set_data(paths.BROKER_SEQUENCE, ""))).version
 

@@ -239,7 +239,7 @@ def read_states(question: Question) -> dict[str, Any]:
 def broker_sequence_id(question: Question) -> dict[str, Any]:
     """Broker ids that ZooKeeper generates: versions of a znode, counted from 1."""
     stage = ControllerStage(release(question))
-    ids = [wait(stage.admin.generate_broker_id()) for _ in range(given(question)["times"])]
+    ids = [wait(stage.admin.generate_broker_sequence_id()) for _ in range(given(question)["times"])]
     return {"ids": ids, "results": ids}
 
 
