@@ -19,7 +19,7 @@ from impl.znodes import TopicPartition
 class ReplicationQuota:
     """The rate over the last seconds. ``bound`` is in bytes a second, None without a limit.
 
-    It keeps at most ``windows`` samples of ``window_s`` seconds. ``clock`` tells seconds.
+    It keeps at most ``windows`` samples of ``window_s`` seconds. ``clock`` returns seconds.
     """
 
     def __init__(

@@ -46,13 +46,13 @@ class EmbeddedSession:
     def __init__(self, zookeeper: ZooKeeper, timeout_ms: int = 0, now_ms: int = 0) -> None:
         self.zookeeper = zookeeper
         self.session = zookeeper.open_session(timeout_ms, now_ms)
-        self.losses: list[ConnectionFault | Callable[[], None] | None] = []
+        self.faults: list[ConnectionFault | Callable[[], None] | None] = []
 
     @classmethod
     def known(cls, zookeeper: ZooKeeper, session: int) -> Self:
         """An existing session by its id."""
         one = cls.__new__(cls)
-        one.zookeeper, one.session, one.losses = zookeeper, session, []
+        one.zookeeper, one.session, one.faults = zookeeper, session, []
         return one
 
     @property
@@ -67,15 +67,15 @@ class EmbeddedSession:
 
     def lose(self, *losses: ConnectionFault) -> None:
         """Set the faults of the next operations, one for each."""
-        self.losses.extend(losses)
+        self.faults.extend(losses)
 
     def deny(self, after: int) -> None:
         """Refuse one operation with NoAuth, after that many other operations."""
-        self.losses += [*[None] * after, ConnectionFault.DENIAL]
+        self.faults += [*[None] * after, ConnectionFault.DENIAL]
 
     def overtake(self, after: int, by: Callable[[], None]) -> None:
         """Call a function after that many operations, before the next one arrives."""
-        self.losses += [*[None] * after, by]
+        self.faults += [*[None] * after, by]
 
     async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
@@ -146,16 +146,16 @@ class EmbeddedSession:
         return [_outcome(op, result) for op, result in zip(ops, results, strict=True)]
 
     def _ask(self, operation: Callable[[], T]) -> T:
-        loss = self.losses.pop(0) if self.losses else None
-        if callable(loss):
-            loss()
+        fault = self.faults.pop(0) if self.faults else None
+        if callable(fault):
+            fault()
         # A client learns of its expired session before anything else: ZooKeeper checks it first.
         self.zookeeper.require_alive(self.session)
-        if loss is ConnectionFault.DENIAL:
+        if fault is ConnectionFault.DENIAL:
             raise NoAuth("an ACL does not allow it")
-        if loss is ConnectionFault.REQUEST:
+        if fault is ConnectionFault.REQUEST:
             raise ConnectionLoss("the connection broke before the request arrived")
-        if loss is ConnectionFault.REPLY:
+        if fault is ConnectionFault.REPLY:
             with contextlib.suppress(ZooKeeperError):  # an error response is lost as well
                 operation()
             raise ConnectionLoss("the connection broke before the reply came")

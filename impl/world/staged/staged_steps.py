@@ -13,7 +13,7 @@ from impl.core.answers import NONE
 from impl.core.broker_changes import BrokerNotAvailable, StaleBrokerEpoch
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
-from impl.sim.world_of_steps import Arguments, by_name, offered
+from impl.sim.world_of_steps import Arguments, Candidates, by_name, offered
 from impl.world import simulated_cluster
 from impl.world.processes import broker_reconnects, session_expires
 from impl.world.simulated_cluster import broker_stops, brokers_that, leaders_are_rebalanced
@@ -23,8 +23,6 @@ from impl.world.staged.server import ANSWER, SHUTDOWN, StagedBroker
 from impl.world.staged.staged_cluster import StagedCluster
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import broker_version, encode_broker
-
-Candidates = Callable[[StagedCluster], Arguments]
 
 
 def _staged_that(

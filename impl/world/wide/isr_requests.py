@@ -12,7 +12,7 @@ from dataclasses import replace
 from impl.core.api import AlteredIsrs, ControllerApi
 from impl.core.cluster_context import ClusterContext
 from impl.core.event_controller import EventController
-from impl.error_codes import NONE
+from impl.error_codes import NONE, UNKNOWN_SERVER_ERROR
 from impl.sim.world_of_steps import Arguments, offered
 from impl.world.wide.controller_answers import (
     AlterIsrAnswered,
@@ -82,7 +82,7 @@ def isr_request_arrives(world: WideWorld, broker: int) -> None:
         needed = refused_isrs(context, wanted)
         await ControllerApi(controller).alter_isr(broker, asked.broker_epoch, wanted, answer)
         if whole == NONE and was_active == [False]:  # it was deposed, or its session is over
-            whole = "UNKNOWN_SERVER_ERROR"
+            whole = UNKNOWN_SERVER_ERROR
         done = AlterIsrAnswered(wanted, asked.error, asked.answers or {}, whole, needed)
         world.happened.append((asked.controller, done))
 

@@ -23,9 +23,9 @@ from impl.zookeeper.port import wait
 BROKER = "broker"
 MOST_DENIED = 13
 """The operation that is refused is one of the first so many."""
-LAST_OVERTAKEN = 7, 6
-"""The operation that something comes before is one of the first, or up to the 31st: so many, and
-more, has a controller that has just been elected."""
+MOST_BEFORE = 6, 5
+"""The operations before the one that is overtaken: a product of two numbers up to these, so
+that most are few."""
 
 
 def power_fails(world: WideWorld, broker: int) -> None:
@@ -207,8 +207,8 @@ def _denied(name: str, candidates: Candidates, act: Act, fault: str) -> StepKind
         node.session.deny(world.moves % MOST_DENIED)
         with contextlib.suppress(ZooKeeperError):  # a task of the scheduler fails, and comes again
             act(world, broker)
-        was_refused = not node.session.losses
-        node.session.losses.clear()
+        was_refused = not node.session.faults
+        node.session.faults.clear()
         node.was_denied = node.was_denied or was_refused
 
     return offered(name, "broker", candidates, is_refused, 0, fault)
@@ -235,10 +235,10 @@ def _overtaken(name: str, candidates: Candidates, act: Act) -> StepKind:
     def is_overtaken(world: WideWorld, broker: int, other: int) -> None:
         session = world.nodes[broker].session
         world.moves += 1
-        after = world.moves % LAST_OVERTAKEN[0] * (world.moves % LAST_OVERTAKEN[1])
-        session.overtake(after, lambda: happens_meanwhile(world, broker, other))
+        one, two = (world.moves % (most + 1) for most in MOST_BEFORE)
+        session.overtake(one * two, lambda: happens_meanwhile(world, broker, other))
         act(world, broker)
-        session.losses.clear()
+        session.faults.clear()
 
     return offered(name, "broker other", pairs, is_overtaken, 0, "races")
 

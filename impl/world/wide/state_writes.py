@@ -32,9 +32,9 @@ class StatesBefore:
     def __init__(self, world: WideWorld, node: BrokerWithDisk) -> None:
         self.name = node.events.waiting[0].name
         self.texts = _texts(world)
-        self.may_be_refused = bool(node.session.losses)
+        self.may_be_refused = bool(node.session.faults)
         """ZooKeeper is about to refuse an operation of the event, if it has so many."""
-        self.is_overtaken = any(map(callable, node.session.losses))
+        self.is_overtaken = any(map(callable, node.session.faults))
         """Somebody else writes in the middle of it."""
         wanted = None
         if self.name == paths.PREFERRED_ELECTION and node.controller.active:
