@@ -35,7 +35,7 @@ class StatesBefore:
         self.may_be_refused = bool(node.session.faults)
         """ZooKeeper is about to refuse an operation of the event, if it has so many."""
         self.is_overtaken = any(map(callable, node.session.faults))
-        """Somebody else writes in the middle of it."""
+        """Another broker may write during the event."""
         wanted = None
         if self.name == paths.PREFERRED_ELECTION and node.controller.active:
             wanted = wait(world.admin.preferred_election())
@@ -91,8 +91,6 @@ def written_otherwise(
     world: WideWorld, node: BrokerWithDisk, before: StatesBefore
 ) -> Iterator[Difference]:
     """How the writes of the last event differ from the expected ones."""
-    if before.is_overtaken:
-        return
     context, after = node.controller.core.context, _texts(world)
     acts = node.controller.active and node.alive and not before.may_be_refused
     for one, (text, version) in after.items():
@@ -102,6 +100,8 @@ def written_otherwise(
         state = decode_state(*one, text, version)
         members = state.leader in state.isr or state.leader < 0
         yield f"the leader of {one} as a member of its ISR", members, True
+        if before.is_overtaken:  # another broker may have written it
+            continue
         if node.controller.active:
             yield f"the controller epoch of {one}", state.controller_epoch, context.epoch
         if was is None:
