@@ -33,10 +33,9 @@ from conformance.kafka.java import java_for
 from conformance.kafka.log4j import log4j_of
 from conformance.kafka.releases import KafkaRelease, release_of
 from impl.releases import Release
-from impl.server.cluster import free_ports
 from impl.server.processes import ClusterError, Processes
 from impl.znodes.paths import BROKER_IDS as IDS
-from impl.zookeeper.server import four_letters, listens
+from impl.zookeeper.server import four_letters, free_ports, listens
 
 STATE = "lab.json"
 FORMAT = "insync.kafka_lab/1"

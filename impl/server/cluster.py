@@ -16,7 +16,6 @@ import contextlib
 import json
 import shutil
 import signal
-import socket
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -29,7 +28,16 @@ from impl.server.connection import Disconnected, UnsupportedVersion
 from impl.server.processes import ClusterError, Processes, lock_folder
 from impl.server.sessions import EMBEDDED, open_session
 from impl.zookeeper.port import Port
-from impl.zookeeper.server import JVM, LOOPBACK, MAIN, find_jars, find_java, four_letters, listens
+from impl.zookeeper.server import (
+    JVM,
+    LOOPBACK,
+    MAIN,
+    find_jars,
+    find_java,
+    four_letters,
+    free_ports,
+    listens,
+)
 
 ZOOKEEPER = "zookeeper"
 KINDS = ("embedded", "real")
@@ -357,12 +365,3 @@ def new_state(
 def remove(folder: Path) -> None:
     """Remove a cluster's directory, once none of its processes runs."""
     shutil.rmtree(folder)
-
-
-def free_ports(count: int) -> list[int]:
-    """``count`` different ports that nobody listens on now."""
-    with contextlib.ExitStack() as held:
-        probes = [held.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind((LOOPBACK, 0))
-        return [int(probe.getsockname()[1]) for probe in probes]

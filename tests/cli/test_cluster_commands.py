@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from impl.server.cluster import Cluster, free_ports
+from impl.server.cluster import Cluster
 from impl.server.processes import lock_folder
+from impl.zookeeper.server import free_ports
 from tests.cli.clusters import answer, cluster, done, eventually, isrs, typed
 from tests.clients.conftest import Wire
 

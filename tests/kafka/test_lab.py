@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from conformance.cli.main import main
 from conformance.kafka.lab import Lab
-from impl.server.cluster import free_ports
 from impl.server.processes import ClusterError
+from impl.zookeeper.server import free_ports
 
 NAMES = ["zookeeper", "proxies", "broker1", "proxies", "proxies"]
 

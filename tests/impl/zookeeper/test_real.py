@@ -15,7 +15,7 @@ from impl.server.embedded_zookeeper import EmbeddedClient, EmbeddedZooKeeperServ
 from impl.zookeeper import ConnectionLoss, EventType, SessionExpired, WatchEvent
 from impl.zookeeper.port import wait
 from impl.zookeeper.real import RealSession
-from impl.zookeeper.server import NoServer, ZooKeeperServer, find_jars, find_java, free_port
+from impl.zookeeper.server import NoServer, ZooKeeperServer, find_jars, find_java, free_ports
 from impl.zookeeper.znode import Check, Create, SetData
 from tests.impl.zookeeper.expiry import expire
 
@@ -155,7 +155,7 @@ def test_a_server_of_3_4_knows_no_create_that_answers_with_a_stat(
 
 def test_where_nobody_listens_the_session_says_so(server: ZooKeeperServer):
     with pytest.raises(ConnectionLoss, match="no ZooKeeper answers at"):
-        RealSession(f"127.0.0.1:{free_port()}", answer_ms=300)
+        RealSession(f"127.0.0.1:{free_ports(1)[0]}", answer_ms=300)
 
 
 def test_a_server_is_ours_only_while_it_is_the_one_we_started(server: ZooKeeperServer):
