@@ -13,9 +13,10 @@ from impl.releases import DEFAULT, Release
 from impl.sim.effects import ZkOperation
 from impl.sim.event_run import ControllerThread
 from impl.sim.suspension_points import is_claim, is_lost, is_registered, newest_controller_epoch
-from impl.world.stepped.controller_run import is_to_write
-from impl.world.stepped.elections import under_way
-from impl.world.stepped.stepped_cluster import ELECTIONS, FIRST, SteppedCluster, stepped_cluster
+from impl.world.stepped.controller_run import FIRST, is_to_write
+from impl.world.stepped.elections import ELECTIONS, under_way
+from impl.world.stepped.stepped_cluster import SteppedCluster
+from impl.world.stepped.stepped_steps import stepped_cluster
 from impl.znodes import paths
 from impl.znodes.client import ControllerEpoch
 from impl.znodes.cluster import decode_controller, decode_controller_epoch

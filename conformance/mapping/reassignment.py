@@ -28,12 +28,14 @@ from impl.sim.effects import JournalReport, SendRequests
 from impl.sim.event_run import ControllerThread
 from impl.sim.suspension_points import is_lost, registered_epoch
 from impl.sim.world_of_steps import Step
-from impl.world.stepped.controller_run import writes_state
+from impl.world.stepped.controller_run import FIRST, writes_state
 from impl.world.stepped.host import RequestInFlight
 from impl.world.stepped.moves import UNKNOWN, has_news, registered_state, state_known_by
-from impl.world.stepped.stepped_cluster import FIRST, WRITES, SteppedCluster, stepped_cluster
+from impl.world.stepped.stepped_cluster import SteppedCluster
+from impl.world.stepped.stepped_steps import stepped_cluster
 from impl.world.stepped.writes import (
     OTHER,
+    WRITES,
     electing,
     finishing,
     going_offline,

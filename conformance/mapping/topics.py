@@ -24,10 +24,11 @@ from impl.core.cluster_context import Replica
 from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.releases import DEFAULT, Release
 from impl.sim.suspension_points import frames_of, is_lost, registered_epoch
-from impl.world.stepped.batches import is_return, returned
-from impl.world.stepped.controller_run import is_to_write
+from impl.world.stepped.batches import BATCHES, is_return, returned
+from impl.world.stepped.controller_run import TOPIC, is_to_write
 from impl.world.stepped.host import RequestInFlight
-from impl.world.stepped.stepped_cluster import BATCHES, TOPIC, SteppedCluster, stepped_cluster
+from impl.world.stepped.stepped_cluster import SteppedCluster
+from impl.world.stepped.stepped_steps import stepped_cluster
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 from model.topics.state import (

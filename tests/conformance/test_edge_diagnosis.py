@@ -11,7 +11,7 @@ from conformance.diagnosis import Diagnosis, LockstepSetup, diagnose_edge
 from conformance.edges import walk_edges
 from conformance.mapping import map_of
 from impl.core.replica_machine import ReplicaMachine
-from impl.world.stepped.stepped_cluster import STEPPED_KINDS
+from impl.world.stepped.stepped_steps import STEPPED_KINDS
 from specs.verdict import Verdict
 from tests.conformance.test_diagnosis import plays
 from tests.planting import deletes_any_controller

@@ -16,13 +16,9 @@ from conformance.mapping.election import MAP
 from impl.core import answers
 from impl.core.event_controller import EventController
 from impl.sim.world_of_steps import Step
-from impl.world.stepped.elections import under_way
-from impl.world.stepped.stepped_cluster import (
-    ELECTIONS,
-    STEPPED_KINDS,
-    SteppedCluster,
-    stepped_cluster,
-)
+from impl.world.stepped.elections import ELECTIONS, under_way
+from impl.world.stepped.stepped_cluster import SteppedCluster
+from impl.world.stepped.stepped_steps import STEPPED_KINDS, stepped_cluster
 from impl.znodes.retrying_client import RetryingZnodeClient
 from impl.zookeeper import Op
 from model.systems import system

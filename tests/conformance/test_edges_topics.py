@@ -21,7 +21,9 @@ from impl.core.event_controller import EventController
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.replica_manager import ReplicaManager
 from impl.sim.world_of_steps import Step, StepNotPossible
-from impl.world.stepped.stepped_cluster import BATCHES, SteppedCluster, stepped_cluster
+from impl.world.stepped.batches import BATCHES
+from impl.world.stepped.stepped_cluster import SteppedCluster
+from impl.world.stepped.stepped_steps import stepped_cluster
 from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.retrying_client import RetryingZnodeClient

@@ -17,7 +17,9 @@ from impl.core.reassigner import Reassigner
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
 from impl.sim.world_of_steps import Step, StepNotPossible
-from impl.world.stepped.stepped_cluster import WRITES, SteppedCluster, stepped_cluster
+from impl.world.stepped.stepped_cluster import SteppedCluster
+from impl.world.stepped.stepped_steps import stepped_cluster
+from impl.world.stepped.writes import WRITES
 from impl.znodes import TopicPartition
 from specs.verdict import Verdict
 from tests.conformance.test_edges_topics import steps_of

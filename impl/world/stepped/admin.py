@@ -5,7 +5,7 @@ from __future__ import annotations
 from impl.sim.world_of_steps import Arguments, refusable
 from impl.world.processes import once
 from impl.world.stepped.controller_run import TOPIC
-from impl.world.stepped.state import SteppedCluster, Unmet, each_list
+from impl.world.stepped.stepped_cluster import SteppedCluster, Unmet, each_list
 from impl.znodes import paths
 from impl.znodes.topics import ReplicaAssignment, TopicZnode, encode_topic, topic_version
 from impl.zookeeper.port import wait

@@ -9,7 +9,7 @@ from impl.sim.world_of_steps import Arguments, StepKind, refusable
 from impl.world.processes import PROCESS_IS_UP, each_broker
 from impl.world.stepped.batches import is_deleting_partition_znodes
 from impl.world.stepped.controller_run import TOPIC
-from impl.world.stepped.state import (
+from impl.world.stepped.stepped_cluster import (
     SteppedCluster,
     Unmet,
     each_broker_and_partition,

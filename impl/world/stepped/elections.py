@@ -22,7 +22,7 @@ from impl.sim.world_of_steps import Arguments, refusable
 from impl.world.processes import each_broker
 from impl.world.stepped.controller_run import FIRST, ControllerRun, Grain, is_to_write
 from impl.world.stepped.replica import SteppedReplica
-from impl.world.stepped.state import SteppedCluster, Unmet
+from impl.world.stepped.stepped_cluster import SteppedCluster, Unmet
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
 from impl.zookeeper import Op

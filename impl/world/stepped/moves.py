@@ -15,7 +15,7 @@ from impl.sim.world_of_steps import refusable
 from impl.world.processes import each_broker, once
 from impl.world.stepped.controller_run import FIRST, TOPIC, writes_state
 from impl.world.stepped.host import RequestInFlight
-from impl.world.stepped.state import (
+from impl.world.stepped.stepped_cluster import (
     SteppedCluster,
     Unmet,
     each_broker_and_list,

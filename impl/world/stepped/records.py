@@ -8,7 +8,7 @@ from impl.sim.world_of_steps import Arguments, refusable
 from impl.world.processes import each_broker
 from impl.world.stepped.controller_run import FIRST, TOPIC, is_to_write
 from impl.world.stepped.requests import unheard_unmet
-from impl.world.stepped.state import SteppedCluster, Unmet, each_two
+from impl.world.stepped.stepped_cluster import SteppedCluster, Unmet, each_two
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
 from impl.zookeeper.port import wait

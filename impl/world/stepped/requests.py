@@ -10,7 +10,7 @@ from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.sim.world_of_steps import refusable
 from impl.world.processes import PROCESS_IS_UP
 from impl.world.stepped.host import RequestInFlight
-from impl.world.stepped.state import SteppedCluster, Unmet, each_connection
+from impl.world.stepped.stepped_cluster import SteppedCluster, Unmet, each_connection
 from impl.znodes import TopicPartition
 
 
