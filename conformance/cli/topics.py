@@ -47,8 +47,8 @@ ACTIONS = ("list", "describe", "create", "alter", "delete")
 @click.option("--disable-rack-aware", is_flag=True, help="Do not look at racks.")
 @click.option("--under-replicated-partitions", "under", is_flag=True, help="Only those.")
 @click.option("--unavailable-partitions", "unavailable", is_flag=True, help="Only those.")
-@click.option("--under-min-isr-partitions", "below", is_flag=True, help="Only those (2.3).")
-@click.option("--at-min-isr-partitions", "at_least", is_flag=True, help="Only those (2.3).")
+@click.option("--under-min-isr-partitions", "under_min_isr", is_flag=True, help="Only those (2.3).")
+@click.option("--at-min-isr-partitions", "at_min_isr", is_flag=True, help="Only those (2.3).")
 @click.option("--topics-with-overrides", "overrides", is_flag=True, help="Only those.")
 @click.option("--exclude-internal", is_flag=True, help="Leave out Kafka's own topics.")
 @click.option("--seed", type=int, metavar="N", help="Draw placements from this seed.")
@@ -73,8 +73,8 @@ def topics(
     disable_rack_aware: bool,
     under: bool,
     unavailable: bool,
-    below: bool,
-    at_least: bool,
+    under_min_isr: bool,
+    at_min_isr: bool,
     overrides: bool,
     exclude_internal: bool,
     seed: int | None,
@@ -98,12 +98,12 @@ def topics(
         "partitions": partitions is not None, "replication-factor": factor is not None,
         "replica-assignment": by_hand is not None, "under-replicated-partitions": under,
         "unavailable-partitions": unavailable, "topics-with-overrides": overrides,
-        "under-min-isr-partitions": below, "at-min-isr-partitions": at_least,
+        "under-min-isr-partitions": under_min_isr, "at-min-isr-partitions": at_min_isr,
         "if-exists": if_exists, "if-not-exists": if_not_exists,
         "exclude-internal": exclude_internal,
     }  # fmt: skip
     action = _check(release, options)
-    name, only = topic or "", Filters(under, unavailable, overrides, below, at_least)
+    name, only = topic or "", Filters(under, unavailable, overrides, under_min_isr, at_min_isr)
     lines: Sequence[str]
     if brokers is not None:
         with refusals(of_topics(release)), admin_at(brokers) as admin:

@@ -64,7 +64,7 @@ def agrees(expected: Any, got: Any, case: Case, name: str = "") -> bool:
         return isinstance(got, Mapping) and _object_agrees(expected, got, case, name)
     if isinstance(expected, list) and isinstance(got, Mapping):
         # Names alone are expected, in any order.
-        expected, got = sorted(expected, key=str), sorted(got)
+        expected, got = sorted(expected, key=str), sorted(got, key=str)
     if isinstance(expected, list):
         return isinstance(got, list | tuple) and _list_agrees(expected, list(got), case, name)
     if name in ("error", "exception", "result") and _is_none(expected):

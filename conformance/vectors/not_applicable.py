@@ -115,7 +115,7 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
                "the model's ZooKeeper has the state, and refuses a write once at most"),
         *(Except(f"{one}_state_machine", "effects",
                  lambda given: bool(given.get("zkStateAfterConflict")),
-                 "who writes a state before the model's controller leaves it as it was")
+                 "in the model a write that conflicts changes the znode's version, not its state")
           for one in ("partition", "replica")),
         Except("replica_state_machine", "effects",
                lambda given: given["target"] == "NewReplica"

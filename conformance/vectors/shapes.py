@@ -1204,6 +1204,8 @@ def _fetcher_scenario(asked: Fields) -> None:
         # Nobody can be asked where epochs end: it is as without epochs of its own.
         asked.null("latestEpoch")
     asked.fill("offsetErrors", default=dict(_offset_errors(said)))
+    if "followerEpochs" in asked:
+        asked.fill("leader", default={"log": [[0, 0, 1], [1, 1, 1]], "hw": 2})
 
 
 def _offset_errors(said: Mapping[str, bool]) -> Iterable[tuple[str, str]]:

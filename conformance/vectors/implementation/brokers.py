@@ -97,16 +97,15 @@ def leader_and_isr(question: Question) -> dict[str, Any]:
 
 
 def update_metadata(question: Question) -> dict[str, Any]:
-    """UpdateMetadata: the live brokers, and the partitions in it."""
+    """UpdateMetadata: the live brokers, and the partitions in it, after one that had no brokers."""
     asked, broker = given(question), HostedBroker(release(question))
-    top = ""
-    for epoch, field in (("known", "cached"), ("request", "partitions")):
+    for which, field, live in (("known", "cached", ()), ("request", "partitions", asked["live"])):
         partitions = {
             TopicPartition.of(name): PartitionMetadata(state_of(one, 1), tuple(one["isr"]), ())
             for name, one in asked[field].items()
         }
-        epoch, live = asked[f"{epoch}ControllerEpoch"], tuple(asked["live"])
-        top, _ = broker.hears(UpdateMetadata(0, OTHER, epoch, -1, partitions, live))
+        epoch = asked[f"{which}ControllerEpoch"]
+        top, _ = broker.hears(UpdateMetadata(0, OTHER, epoch, -1, partitions, tuple(live)))
     cache = broker.manager.metadata
     return {
         "topError": top,

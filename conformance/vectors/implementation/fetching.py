@@ -236,8 +236,7 @@ def _follows_anew_meanwhile(question: Question) -> dict[str, Any]:
     """While the follower's question is on its way it begins to follow in a newer epoch."""
     scene = FetchScene(question)
     first, second = scene.asked["followerEpochs"]
-    theirs = scene.asked.get("leader") or {"log": [[0, 0, 1], [1, 1, 1]], "hw": 2}
-    scene.leader.logs[PARTITION] = log_of(theirs)
+    scene.leader.logs[PARTITION] = log_of(scene.asked["leader"])
     scene.fetcher.remove([PARTITION])
     scene.add(0, first)
     scene.leader.meanwhile = lambda: scene.add(0, second)

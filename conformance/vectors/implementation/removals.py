@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance.vectors import words
@@ -114,7 +114,7 @@ def delete(question: Question) -> dict[str, Any]:
     for number in [place[one] for one in asked["thenStart"] if one in place]:
         start(world, number)
     answer = {"eventually": left(world), "before": before}
-    return answer | _created_again(world) if asked["again"] else answer
+    return answer | _created_again(world, place) if asked["again"] else answer
 
 
 def _remove(world: WideWorld, path: str) -> None:
@@ -134,16 +134,21 @@ def _grow(world: WideWorld, added: Sequence[Sequence[int]]) -> None:
         settle(world)
 
 
-def _created_again(world: WideWorld) -> dict[str, Any]:
-    """A topic of that name is created: the state of its first partition."""
+def _created_again(world: WideWorld, place: Mapping[int, int]) -> dict[str, Any]:
+    """A topic of that name is created: the state of its first partition, of the case's brokers."""
     world.do(Step("topic_is_created", (0,)))
     settle(world)
     state = wait(world.admin.state(TopicPartition(TOPIC, 0)))
     if state is None:
         return {"recreated": False}
-    logs = left(world)[words.LOGS]
-    shown = {"leader": state.leader, "isr": list(state.isr), "leaderEpoch": state.leader_epoch}
-    return {"recreated": True, "logsCreated": logs, **shown}
+    broker = {number: one for one, number in place.items()}
+    return {
+        "recreated": True,
+        "logsCreated": left(world)[words.LOGS],
+        "leader": broker[state.leader],
+        "isr": [broker[number] for number in state.isr],
+        "leaderEpoch": state.leader_epoch,
+    }
 
 
 ANSWERS: dict[tuple[str, str], Answer] = under(

@@ -208,7 +208,8 @@ def _created_again(question: Question, deletion: TopicDeletion) -> dict[str, Any
     ids = [deletion.topic.ids[one] for one in replicas[:3]]
     if not deletion.topic.does(CREATES, *[*ids, None, None][:3], 1):
         return {"recreated": False}
-    first = first_state(question, replicas, question["input"]["live"])
+    live = [*question["input"]["live"], *question["input"]["thenStart"]]
+    first = first_state(question, replicas, live)
     return {"recreated": True, **(first or {})}
 
 

@@ -353,9 +353,8 @@ def _follows_anew_meanwhile(question: Question) -> dict[str, Any]:
     is in flight."""
     asked = question["input"]
     first, second = asked["followerEpochs"]
-    leader = asked.get("leader") or {"log": [[0, 0, 1], [1, 1, 1]], "hw": 2}
     epoch = asked.get("leaderEpoch", first)
-    fetcher = ModelFetcher(question, {"epoch": first}, leader, [epoch, second])
+    fetcher = ModelFetcher(question, {"epoch": first}, asked["leader"], [epoch, second])
     fetcher.ask()
     fetcher.follows_in(second)
     fetcher.hear()

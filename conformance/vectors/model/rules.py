@@ -78,12 +78,13 @@ def update_metadata(question: Question) -> dict[str, Any]:
     asked = question["input"]
     known, sent = (asked[f"{one}ControllerEpoch"] for one in ("known", "request"))
     top = answers.of_controller_epoch(sent, known)
-    cached = dict(asked["cached"]) | (dict(asked["partitions"]) if top == answers.NONE else {})
+    obeyed = top == answers.NONE
+    cached = dict(asked["cached"]) | (dict(asked["partitions"]) if obeyed else {})
     return {
         "topError": top,
         "knownControllerEpochAfter": max(known, sent),
         "cachedAfter": {one: state for one, state in cached.items() if state["leader"] != -2},
-        "aliveBrokers": sorted(asked["live"]),
+        "aliveBrokers": sorted(asked["live"]) if obeyed else [],
     }
 
 
