@@ -11,8 +11,9 @@ LOGGED_PROFILES = tuple(
     name for name in WIDE_FAULTS.names if name not in ("power", "disks", "races")
 )
 """A disk that lost what was written leaves lines that no whole log has: that its broker cut below
-what it had, say, since its leader had less. Lines of two events that overlap have one time: no
-stamp tells which came first."""
+what it had, say, since its leader had less. Where a session ends in the middle of an event, as in
+``races``, this controller logs that the controller moved; Kafka logs an error of the event, and the
+rules take the line for a newer controller's election."""
 
 
 def judged_profile(name: str, known: tuple[str, ...]) -> str:

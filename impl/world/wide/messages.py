@@ -94,7 +94,8 @@ def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
     world.happened.append((broker, done))
     if isinstance(sent.request, LeaderAndIsr) and channel.epoch != node.epoch:
         obeyed = [one for one, error in channel.answer[1].items() if error == NONE]
-        led = [one for one in obeyed if node.replicas.partitions[one].leads]
+        hosted = node.replicas.partitions  # a directory may have failed while it was obeyed
+        led = [one for one in obeyed if one in hosted and hosted[one].leads]
         world.misled |= {(one, node.incarnations[one]) for one in led}
     if channel.orphan:
         channel.under_way = None
