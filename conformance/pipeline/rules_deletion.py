@@ -75,7 +75,7 @@ def check_made_again(context: RuleContext) -> None:
             and not history.restart_between(before, event)
             and context.lacks(event, before.where)
         ):
-            old = history.oldest_release < (0, 10)  # or no line says which
+            old = history.oldest_release < (0, 11)  # renamed since 0.10.2; or no line says which
             context.report(
                 FindingKind.INCOMPLETE if old else FindingKind.VIOLATION,
                 RENAMED,

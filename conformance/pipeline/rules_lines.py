@@ -317,6 +317,7 @@ def _starts_as_registered(context: RuleContext) -> None:
             stream, begun, registered = here, [], []
         if event.kind == "process_starting":
             begun.append(event)
+            registered = []  # what stands before was in another session of the process before
         elif event.kind == "broker_registered":
             registered.append(event)
         elif event.kind == "process_started":

@@ -147,6 +147,8 @@ def test_a_log_is_made_again_only_after_it_was_renamed(tmp_path: Path):
 
     assert judged("twice", release) == ([(NAMED, "server.log", 5)], [])
     assert judged("perhaps in 0.9") == ([], [(NAMED, "server.log", 4)])
+    # Up to 0.10.1 a log is deleted at once, and not renamed.
+    assert judged("removed", release.replace("2.3", "0.10.1")) == ([], [(NAMED, "server.log", 5)])
     assert judged("deleted", release, renamed(9, "/data/orders-0.8f-delete")) == ([], [])
     assert judged("anew", release, *starting(20, 5)) == ([], [])
     assert judged("moved", release, made(15, "/more")) == ([], [])
