@@ -247,11 +247,9 @@ def _fetched_from_the_leader(context: RuleContext) -> None:
     writers = {e.broker for e in history.events if e.kind == "leader_started"}
     for topic, partition in sorted({(topic, partition) for topic, partition, _ in leaders}):
         for fetcher in history.fetchers((topic, partition)):
-            some = leaders[topic, partition, fetcher.leader_epoch or 0]
-            leaders[topic, partition, fetcher.leader_epoch or 0] = [
-                *some,
-                (fetcher.leader, fetcher),
-            ]
+            key = topic, partition, fetcher.leader_epoch or 0
+            some = leaders[key]
+            leaders[key] = [*some, (fetcher.leader, fetcher)]
             one_life = [each for each in some if not _lived_again(history, each[1], fetcher)]
             known = [each for each in one_life if same_life(history, *_by_time(each[1], fetcher))]
             if not known and (not one_life or fetcher.leader not in writers):
@@ -263,6 +261,7 @@ def _fetched_from_the_leader(context: RuleContext) -> None:
                 for leader, event in some
             ):
                 continue
+            leaders[key] = some  # a line that breaks this rule is no evidence for another
             leader, event = (known or one_life)[0]
             context.report(
                 FindingKind.VIOLATION if known else FindingKind.INCOMPLETE,

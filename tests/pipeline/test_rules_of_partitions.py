@@ -386,6 +386,20 @@ def test_a_follower_fetches_from_the_leader_of_the_epoch_and_in_no_older_one(
     assert found((3, 7), (3, 6)) == [("no_older_leader_epoch_is_applied", "server.log", 4)]
 
 
+def test_two_followers_of_one_wrong_leader_are_both_found(tmp_path: Path):
+    text = ("[ReplicaFetcherManager on broker {}] Added fetcher to broker BrokerEndPoint(id=4, "
+            "host=h:9092) for partitions Map(orders-0 -> (offset=0, leaderEpoch=5))")  # fmt: skip
+    files = {"b1/state-change.log": [leads(10, 1, 5, 4)], "b1/server.log": starting(0, 1)}
+    for broker in (2, 3):
+        fetches = line(11, text.format(broker), FETCHERS)
+        files[f"b{broker}/server.log"] = [*starting(0, broker), fetches]
+
+    assert (
+        violations(checked(write(tmp_path, files)))
+        == [("one_leader_per_leader_epoch", "server.log", 3)] * 2
+    )
+
+
 def test_in_a_topic_that_lived_twice_the_leader_of_its_other_life_is_none(tmp_path: Path):
     """Nor is one that leads in that epoch in no life of it."""
 
