@@ -123,8 +123,6 @@ def elect_by_brokers(
     errors = admin.elect_leaders(kind, wanted)
     done = [one for one, code in errors.items() if code == "NONE"]
     needless = [one for one, code in errors.items() if code == "ELECTION_NOT_NEEDED"]
-    if not release.since("2.4"):  # the older tool took what was not needed for done
-        done, needless = sorted({*done, *needless}), []
     failed = {one: code for one, code in errors.items() if one not in (*done, *needless)}
     lines = []
     if release.since("2.4"):

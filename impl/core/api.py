@@ -166,10 +166,11 @@ class ControllerApi:
     ) -> tuple[str, dict[TopicPartition, str]]:
         """Elect preferred or (2.4) unclean leaders: the whole's error, and one for each partition.
 
-        Without partitions it is all of them, and one that needs no election is left out of the
-        answer.
+        Without partitions it is all of them, and since 2.4 one that needs no election is left out
+        of the answer. Up to 2.3 what needs none is answered as done.
         """
         controller, context = self.controller, self.controller.core.context
+        release = controller.core.release
         if not controller.active:
             return NOT_CONTROLLER, {}
         asked = context.partitions() if partitions is None else sorted(set(partitions))
@@ -180,7 +181,7 @@ class ControllerApi:
             elif one.topic in context.queued_for_deletion:
                 errors[one] = "INVALID_TOPIC_EXCEPTION"
             elif not self._needs(kind, one):
-                errors[one] = ELECTION_NOT_NEEDED
+                errors[one] = ELECTION_NOT_NEEDED if release.since("2.4") else NONE
         electable = [one for one in asked if one not in errors]
 
         async def elect_leaders() -> None:

@@ -198,8 +198,12 @@ class EventController:
             if self.reassigner.looks_again:
                 self.reassigner.looks_again = False
                 await self.guarded(self.reassignment_requested)
-        except (ControllerMoved, SessionExpired) as moved:
+        except ControllerMoved as moved:
             await self.journal.moved(getattr(work, "__name__", "event"), str(moved))
+            await self.resign()
+        except SessionExpired as ended:  # then Expire comes before all other events, and resigns
+            if self.release.since("1.1"):  # before, the client waited for its next session
+                await self.journal.event_failed(getattr(work, "__name__", "event"), str(ended))
             await self.resign()
         except StateChangeFailed as failed:
             await self.journal.event_failed(getattr(work, "__name__", "event"), str(failed))

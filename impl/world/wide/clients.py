@@ -333,7 +333,7 @@ def controller_is_asked_for_leaders(world: WideWorld) -> None:
     asked = None if world.moves % 4 > 1 else [*every, TopicPartition("t", 0)]
 
     async def elect(controller: EventController) -> None:
-        wanted = needed(controller.core.context, kind, asked)
+        wanted = needed(controller.core.context, world.release, kind, asked)
         if kind == UNCLEAN_TYPE:
             due = [one for one, refused in wanted.items() if not refused]
             world.misled |= {(one, world.born(one.topic)) for one in due}

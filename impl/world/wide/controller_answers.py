@@ -15,6 +15,7 @@ from impl.core.api import PREFERRED_TYPE, AlteredIsrs
 from impl.core.cluster_context import ClusterContext
 from impl.core.event_controller import EventController
 from impl.error_codes import NONE, NOT_CONTROLLER
+from impl.releases import Release
 from impl.world.wide.node import WideBroker
 from impl.world.wide.wide_world import WideWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
@@ -228,11 +229,11 @@ def able_to_lead(
 
 
 def needed(
-    context: ClusterContext, kind: str, asked: Iterable[TopicPartition] | None
+    context: ClusterContext, release: Release, kind: str, asked: Iterable[TopicPartition] | None
 ) -> dict[TopicPartition, str]:
     """The partitions that ElectLeaders has to answer for, each with the error with which a
     controller that knows ``context`` refuses the election; empty if it has to try. For None: all
-    partitions that need an election."""
+    partitions, since 2.4 those that need an election. Up to 2.3 one that needs none is done."""
     found = dict[TopicPartition, str]()
     known = {
         TopicPartition(topic, number): one.replicas
@@ -250,6 +251,8 @@ def needed(
             found[one] = "INVALID_TOPIC_EXCEPTION"
         elif not is_led:
             found[one] = ""
+        elif not release.since("2.4"):
+            found[one] = NONE
         elif asked is not None:
             found[one] = "ELECTION_NOT_NEEDED"
     return found

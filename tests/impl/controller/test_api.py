@@ -20,9 +20,11 @@ T0 = TopicPartition("t", 0)
 UNKNOWN = TopicPartition("unknown", 0)
 
 
-def a_cluster(*replicas: int, unclean: bool = False) -> tuple[ControllerStage, EventController]:
-    """Brokers 1 to 4 of release 2.7 whose leaders ask, and a topic ``t`` of one partition."""
-    stage = ControllerStage(Release.of("2.7"))
+def a_cluster(
+    *replicas: int, unclean: bool = False, release: str = "2.7"
+) -> tuple[ControllerStage, EventController]:
+    """Brokers 1 to 4, whose leaders ask since 2.7, and a topic ``t`` of one partition."""
+    stage = ControllerStage(Release.of(release))
     for broker in (1, 2, 3, 4):
         stage.start_broker(broker)
     wait(stage.admin.make_path("/admin"))
@@ -116,6 +118,21 @@ def test_an_unclean_leader_is_elected_by_request_although_the_topic_forbids_it()
     stage.stop_broker(3)
     stage.run(controller)
     assert wait(api.elect_leaders("UNCLEAN", [T0]))[1] == {T0: "ELIGIBLE_LEADERS_NOT_AVAILABLE"}
+
+
+@pytest.mark.parametrize(
+    ("release", "named", "all_of_them"),
+    [("2.3", "NONE", {T0: "NONE"}), ("2.4", "ELECTION_NOT_NEEDED", {})],
+)
+def test_up_to_2_3_an_election_that_is_not_needed_is_answered_as_done(
+    release: str, named: str, all_of_them: dict[TopicPartition, str]
+):
+    """KafkaController.electPreferredLeaders, processReplicaLeaderElection (KIP-460)."""
+    _, controller = a_cluster(2, 3, release=release)
+    api = ControllerApi(controller)
+
+    assert wait(api.elect_leaders("PREFERRED", [T0])) == ("NONE", {T0: named})
+    assert wait(api.elect_leaders("PREFERRED", None)) == ("NONE", all_of_them)
 
 
 def test_a_controller_that_is_deposed_before_it_elects_answers_that_it_is_none():

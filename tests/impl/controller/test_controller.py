@@ -9,6 +9,7 @@ from impl.core.broker_changes import BrokerNotAvailable
 from impl.core.cluster_context import ClusterContext
 from impl.core.controller_parts import ControllerConfig, StateChangeFailed
 from impl.core.event_controller import EventController
+from impl.core.journal import ControllerJournal
 from impl.core.request_batch import RequestBatch, Round
 from impl.core.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata
 from impl.releases import PRESETS, Release
@@ -131,6 +132,35 @@ def test_a_controller_whose_session_is_gone_forgets_everything():
 
     assert not controller.active
     assert controller.core.context.partitions() == []
+
+
+class Ends(ControllerJournal):
+    """How events ended."""
+
+    def __init__(self) -> None:
+        self.how: list[str] = []
+
+    async def moved(self, event: str, why: str) -> None:
+        self.how.append("moved")
+
+    async def event_failed(self, event: str, why: str) -> None:
+        self.how.append("failed")
+
+
+@pytest.mark.parametrize(
+    ("release", "how"), [("0.11", []), ("1.1", ["failed"]), ("2.3", ["failed"])]
+)
+def test_an_event_fails_when_the_session_ends_and_no_line_says_that_the_controller_moved(
+    release: str, how: list[str]
+):
+    """ControllerEventManager: ControllerMovedException is of the fence alone; Expire resigns."""
+    stage, controller = a_cluster(release)
+    ends = controller.journal = controller.core.context.journal = Ends()
+    stage.zookeeper.expire(controller.core.client.port.session)
+
+    wait(controller.guarded(controller.topics_changed))
+
+    assert (ends.how, controller.active) == (how, False)
 
 
 def test_a_batch_that_was_left_unsent_moves_the_controllership_to_another_broker():
