@@ -7,13 +7,9 @@ from impl.world.wide.runs import WIDE_FAULTS
 TRACED_PROFILES = ("none", "crashes", "sessions", "lossy", "failures")
 """Topics and lists of replicas stay as they are in them: `replication` is of one list."""
 
-LOGGED_PROFILES = tuple(
-    name for name in WIDE_FAULTS.names if name not in ("power", "disks", "races")
-)
+LOGGED_PROFILES = tuple(name for name in WIDE_FAULTS.names if name not in ("power", "disks"))
 """A disk that lost what was written leaves lines that no whole log has: that its broker cut below
-what it had, say, since its leader had less. Where a session ends in the middle of an event, as in
-``races``, this controller logs that the controller moved; Kafka logs an error of the event, and the
-rules take the line for a newer controller's election."""
+what it had, say, since its leader had less."""
 
 
 def judged_profile(name: str, known: tuple[str, ...]) -> str:
