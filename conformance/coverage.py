@@ -105,7 +105,7 @@ def read(path: Path) -> CoreCoverage:
     """The coverage that another command wrote. ValueError for another file."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: is no JSON ({error}); name a file of --coverage") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ValueError(f"{path}: is no {FORMAT}; name a file that --coverage wrote, or a new one")

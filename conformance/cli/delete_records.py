@@ -59,7 +59,7 @@ def _offsets(file: str) -> dict[TopicPartition, int]:
             found[partition] = int(one["offset"])
     except OSError as error:
         raise WrongUse(f"--offset-json-file {file}: {error}; name a JSON file") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise WrongUse(
             f"--offset-json-file {file}: it is not such as "
             '{"partitions":[{"topic":"orders","partition":0,"offset":3}],"version":1}'

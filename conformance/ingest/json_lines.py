@@ -196,7 +196,7 @@ def _object(line: str) -> dict[str, Any] | None:
         return None
     try:
         said = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return said if isinstance(said, dict) else None
 

@@ -58,7 +58,7 @@ def is_partial(path: str | Path) -> bool:
     try:
         with opened(Path(path)) as lines:
             header = json.loads(next(iter(lines), "null"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(header, dict) and header.get("partial") is True
 

@@ -112,7 +112,7 @@ def is_process_trace(path: str | Path) -> bool:
         with Path(path).open(encoding="utf-8") as lines:
             text = lines.readline(65_536)
             header = json.loads(text) if text.startswith("{") else None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(header, dict) and header.get("format") == FORMAT and "process" in header
 
@@ -165,7 +165,7 @@ def _read(path: str, found: ClusterTraces) -> ProcessStart | None:
 def _start(path: str, text: bytes, found: ClusterTraces) -> ProcessStart | None:
     try:
         header = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         found.troubles.append(
@@ -201,7 +201,7 @@ def _take(start: ProcessStart, number: int, text: bytes) -> str:
     """Add a line; why it cannot be believed, "end" for the last one."""
     try:
         fields = json.loads(text, object_hook=TraceFields)
-    except ValueError:
+    except (ValueError, RecursionError):
         return "not JSON"
     if not isinstance(fields, dict) or fields.get("run") != start.settings["run"]:
         return "a line of another run"
@@ -321,6 +321,6 @@ def _look_for_gaps(found: ClusterTraces, starts: Sequence[ProcessStart]) -> None
 def _json(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -261,7 +261,7 @@ def read_cases(path: Path) -> list[Case]:
         loaded = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadCasesFile(f"{path} cannot be read: {error.strerror}") from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadCasesFile(f"{path} is no JSON: {error}") from error
     if not isinstance(loaded, list):
         raise BadCasesFile(f"{path} holds no list; a file of vectors is a JSON array of cases")

@@ -36,7 +36,7 @@ def system_of(path: Path) -> str:
     try:
         with opened(path) as lines:
             header = json.loads(next(iter(lines), "null"))
-    except ValueError:
+    except (ValueError, RecursionError):
         header = None
     named = header.get("system") if isinstance(header, dict) else None
     return named if isinstance(named, str) else "replication"
@@ -84,7 +84,7 @@ class _Run:
             for number, line in enumerate(lines, 1):
                 try:
                     row = json.loads(line)
-                except ValueError as error:
+                except (ValueError, RecursionError) as error:
                     raise self._error_at(number, f"is no JSON: {error}") from error
                 if not isinstance(row, dict):
                     raise self._error_at(number, "is no JSON object; each line is one")

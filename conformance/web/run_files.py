@@ -36,7 +36,7 @@ def read_run(path: Path, claim: str | None = None) -> ReplayedRun:
         return traced(path)[0]
     try:
         data = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # brackets nested too deep for the parser
         raise _no_json(path, error) from error
     if isinstance(data, dict) and isinstance(data.get("findings"), list):
         from conformance.web.trace_as_run import of_findings
@@ -56,7 +56,7 @@ def read_run(path: Path, claim: str | None = None) -> ReplayedRun:
         raise NoRunError(f"{path}: {error}") from error
 
 
-def _no_json(path: Path, error: ValueError) -> NoRunError:
+def _no_json(path: Path, error: Exception) -> NoRunError:
     line = getattr(error, "lineno", 1)
     return NoRunError(
         f"{path}:{line}: is no JSON; name a story, a trace, or what insync find --json FILE wrote"

@@ -193,6 +193,6 @@ def is_trace(file: Path) -> bool:
     try:
         with opened(file) as lines:
             header = json.loads(next(iter(lines), "null"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(header, dict) and str(header.get("format", "")).startswith("insync.trace/")

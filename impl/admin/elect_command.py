@@ -27,7 +27,7 @@ def parse_partitions(text: str, any_leader: bool = False) -> list[TopicPartition
     what = "Replica election data" if any_leader else "Preferred replica election data"
     try:
         fields = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise AdminOperation(f"{what} is empty") from error
     entries = fields.get("partitions") if isinstance(fields, dict) else None
     if entries is None:

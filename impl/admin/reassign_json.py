@@ -228,10 +228,11 @@ def _parsed(text: str, release: Release) -> dict[str, Any]:
     """The file's object; up to 1.1 what is no JSON is taken for a file that asks for nothing."""
     try:
         fields = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         if not release.since("2.0"):
             return {}
-        place = f"line {error.lineno} column {error.colno}"
+        place = ("nested too deep" if isinstance(error, RecursionError)
+                 else f"line {error.lineno} column {error.colno}")  # fmt: skip
         raise AdminOperation(f"The input string is not a valid JSON: {place}") from error
     if not isinstance(fields, dict):
         raise AdminOperation("The input string is not a valid JSON: it is no object")

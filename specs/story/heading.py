@@ -6,6 +6,7 @@ it was before the fix), `with SWITCH=VALUE`, and `BOUND N` for every bound named
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,7 +59,8 @@ def read_heading(text: str) -> StoryHeading:
     words = text.split()
     if words[:1] != ["system"] or len(words) < 2:
         raise ProtocolError(
-            f"a story begins with its system, not with {text!r}; write a line such as: {OPENING}"
+            f"a story begins with its system, not with {reprlib.repr(text)}; "
+            f"write a line such as: {OPENING}"
         )
     chosen = system(words[1])
     version: str | None = None

@@ -182,6 +182,7 @@ def test_an_answer_that_stumbles_has_failed_and_the_others_are_asked(tmp_path: P
         ("elections.json", "[]", "is no file of vectors; there are assignment,"),
         ("election.txt", "[]", "is no file of vectors"),
         ("election.json", "[", "is no JSON: Expecting value: line 1 column 2"),
+        pytest.param("election.json", "[" * 100_000, "is no JSON", id="nested too deep"),
         ("election.json", "{}", "holds no list"),
         ("election.json", "[3]", "case 0: is no object; a case has source, case,"),
         ("election.json", '[{"case":"x"}]', "case 0: lacks source, versions, input, expected"),

@@ -124,11 +124,14 @@ def test_replicas_by_hand_may_have_blanks_and_nothing_else_that_is_no_number() -
         parse_replica_assignment("0:x")
 
 
-def test_what_is_no_json_is_an_empty_file_up_to_1_1() -> None:
+@pytest.mark.parametrize(
+    "text", ["nonsense", pytest.param("[" * 100_000, id="nested too deep for the parser")]
+)
+def test_what_is_no_json_is_an_empty_file_up_to_1_1(text: str) -> None:
     with pytest.raises(AdminCommandFailed, match="Partition reassignment data file is empty"):
-        parse_execute("nonsense", R11)
+        parse_execute(text, R11)
     with pytest.raises(AdminOperation, match="The input string is not a valid JSON"):
-        parse_execute("nonsense", R20)
+        parse_execute(text, R20)
 
 
 @pytest.mark.parametrize("version", [{"version": 1}, {}])

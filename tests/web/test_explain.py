@@ -84,6 +84,7 @@ def test_a_picture_tells_each_message_in_words(tmp_path: Path):
     [
         ("", "is empty"),
         ("not json", ":1: is no JSON"),
+        pytest.param("[" * 100_000, ":1: is no JSON", id="nested too deep"),
         ("{}", "holds no run"),
         ('{"system": "clasic", "version": "x", "steps": [{}]}', "did you mean 'classic'"),
         ('{"system": "classic", "version": "kip_320", "steps": [{}]}', "lacks 'step'"),
