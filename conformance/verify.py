@@ -84,7 +84,7 @@ class ExplorationRow:
 
 
 @dataclass(frozen=True)
-class HistoricBug:
+class HistoricBugRow:
     """A historical bug that must be found: a claim, and the version or switch that has the bug."""
 
     claim: str
@@ -145,18 +145,18 @@ EXPLORATIONS: tuple[ExplorationRow, ...] = (
               ("idle_metadata_agrees_with_zookeeper", "single_writer", "leader_unique")),
 )  # fmt: skip
 
-FINDINGS: tuple[HistoricBug, ...] = (
-    HistoricBug("strong_isr", "classic", "kip_320_first_try", {"epoch": 2}),
-    HistoricBug("single_writer", "election", "2.3", {}, ("zk_writes_fenced",)),
-    HistoricBug("no_older_controller_is_obeyed", "election", "2.3", {}, ("broker_epoch",)),
-    HistoricBug("no_message_loss", "replication", "0.10", {"crashes": 1}),
-    HistoricBug(  # KAFKA-9338
+FINDINGS: tuple[HistoricBugRow, ...] = (
+    HistoricBugRow("strong_isr", "classic", "kip_320_first_try", {"epoch": 2}),
+    HistoricBugRow("single_writer", "election", "2.3", {}, ("zk_writes_fenced",)),
+    HistoricBugRow("no_older_controller_is_obeyed", "election", "2.3", {}, ("broker_epoch",)),
+    HistoricBugRow("no_message_loss", "replication", "0.10", {"crashes": 1}),
+    HistoricBugRow(  # KAFKA-9338
         "isr_holds_committed",
         "replication",
         "2.3",
         {"epoch": 3, "versions": 3, "expiries": 0},
     ),
-    HistoricBug(
+    HistoricBugRow(
         "no_message_loss",
         "replication",
         "2.5",
@@ -352,7 +352,7 @@ def _counts(result: Exploration) -> str:
     return f"{result.distinct:,} {what}, up to {_steps(result.depth)}"
 
 
-def _find_bug(one: HistoricBug, report: Report) -> ClaimRow:
+def _find_bug(one: HistoricBugRow, report: Report) -> ClaimRow:
     chosen = system(one.system)
     without: dict[str, object] = dict.fromkeys(one.without, False)
     recorded = chosen.recorded(one.version, without)

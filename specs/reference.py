@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from model.bugs import HISTORIC_BUGS, HistoricBug
 from model.language import RecordedSystem, System
 from model.language.recording import Recorded
 from model.language.schema import SetOf
-from model.zoo import ZOO, ZooEntry
 
 STORIES = Path(__file__).parent / "stories"
 
@@ -38,7 +38,7 @@ class TransitionPage:
     versions: tuple[str, ...]
     guards: tuple[RefusalReason, ...]
     writes: tuple[str, ...]
-    bugs: tuple[ZooEntry, ...]
+    bugs: tuple[HistoricBug, ...]
     stories: tuple[str, ...]
     source: str
     """`model/replication/isr.py:41`, from the root of the repository."""
@@ -63,7 +63,7 @@ def pages(system: System) -> list[TransitionPage]:
                 tuple(inside),
                 _guards(inside),
                 tuple(sorted({write.field for step in inside.values() for write in step.writes})),
-                tuple(one for one in ZOO if transition.name in changed.get(one.id, ())),
+                tuple(one for one in HISTORIC_BUGS if transition.name in changed.get(one.id, ())),
                 tuple(stories.get(transition.name, ())),
                 _source(transition.function),
             )
@@ -105,7 +105,7 @@ def _source(function: Callable[..., object]) -> str:
 def _changed_by_bugs(system: System) -> dict[str, set[str]]:
     """Bug -> the transitions whose guards or writes are others than with its fix."""
     found: dict[str, set[str]] = {}
-    for entry in ZOO:
+    for entry in HISTORIC_BUGS:
         shown = entry.shown
         if shown is None or shown.system != system.name or not shown.reverted:
             continue

@@ -51,7 +51,7 @@ class FindingKind(StrEnum):
 
     VIOLATION = "violation"  # no run of the protocol writes these lines
     IMPOSSIBLE = "impossible"  # the model cannot take the step that a log or a trace shows
-    KNOWN_BUG = "known bug"  # it can, with a switch of the zoo reverted
+    KNOWN_BUG = "known bug"  # it can, with a historic bug's switch reverted
     UNREADABLE = "unreadable"  # a trace that is not whole
     NOT_JUDGED = "not judged"  # lines of another protocol than the one that is specified
     INCOMPLETE = "incomplete"  # a line that shows why may be missing

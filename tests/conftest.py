@@ -26,7 +26,7 @@ LONGEST = (
     "tests/house/test_readme.py",
     "tests/native/test_agreement.py",
     "tests/specs/test_tla.py",
-    "tests/zoo/test_hunts.py",
+    "tests/bugs/test_searches.py",
     "tests/story/test_stories.py",
     "tests/walks/test_walks.py",
     "tests/web/test_pages.py",

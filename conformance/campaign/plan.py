@@ -21,7 +21,7 @@ class CampaignRun:
 
 @dataclass(frozen=True)
 class CampaignPlan:
-    """Seeds `first` to `last`, both included; `planted` are ids of the zoo, or NOTHING."""
+    """Seeds `first` to `last`, both included; `planted` are ids of historic bugs, or NOTHING."""
 
     first: int
     last: int

@@ -24,7 +24,7 @@ _ABSENT = object()
 
 @contextlib.contextmanager
 def with_planted(bug: str) -> Iterator[None]:
-    """Plants a bug of the zoo in this process's implementation, and removes it afterwards.
+    """Plants a historic bug in this process's implementation, and removes it afterwards.
 
     Raises KeyError for a bug that cannot be planted.
     """

@@ -41,7 +41,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Anomaly:
-    """One anomaly; ``offset`` is -1 if it has none. ``entry`` of the zoo, and what shows it."""
+    """One anomaly; ``offset`` is -1 if it has none. ``entry``: the historic bug that caused it."""
 
     kind: str
     partition: int

@@ -482,7 +482,7 @@ def _cuts(cluster: Cluster) -> Iterator[LoggedTruncation]:
 
 
 def _explained(anomaly: Anomaly, release: Release, cuts: Sequence[LoggedTruncation]) -> Anomaly:
-    """Adds the entry of the zoo that explains the anomaly: the release has it, and a line shows it.
+    """Adds the historic bug that explains the anomaly: the release has it, and a line shows it.
 
     Up to 0.10 a follower truncates its log to its high watermark, and may lead then (KIP-101):
     later records are lost, or later offsets that a group had committed.

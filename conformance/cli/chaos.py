@@ -91,7 +91,7 @@ def chaos(
     acks=0 too), and reads as a group of its own.
 
     Exit code 0: nothing is wrong; 1: something is, and where a release has it by a known bug, its
-    entry of the zoo is named; 2: the cluster did not recover; 3: nothing was written or read, or
+    historic bug is named; 2: the cluster did not recover; 3: nothing was written or read, or
     nothing by one of the clients.
 
     \b
@@ -194,7 +194,7 @@ def _lines(report: ChaosReport, seconds: float) -> Iterator[str]:
         where = f"partition {one.partition}" + (f" offset {one.offset}" if one.offset >= 0 else "")
         yield f"{one.kind}: {where}: {one.why}"
         if one.entry:
-            yield f"    {one.entry} (insync zoo {one.entry}): {one.because}"
+            yield f"    {one.entry} (insync bugs {one.entry}): {one.because}"
     if len(report.anomalies) > SHOWN:
         yield f"... and {len(report.anomalies) - SHOWN} more; --json has them all"
     if report.unfinished:

@@ -17,7 +17,7 @@ from model.systems import system as system_by_name
 from model.versions import SWITCHES
 
 if TYPE_CHECKING:
-    from model.zoo.known import BugWithBounds
+    from model.bugs.known import BugWithBounds
 
 MOST = 999_999
 """No bound is larger; exploration would be out of memory long before."""
@@ -143,12 +143,12 @@ class Size:
     def showing(
         self, recorded: RecordedSystem, claim: str
     ) -> tuple[dict[str, int], BugWithBounds | None]:
-        """Every bound, and the bug of the zoo for which a default was raised, if one was.
+        """Every bound, and the historic bug for which a default was raised, if one was.
 
         A version that is known for breaking the claim gets the bounds in which it does, but for
         those that the line names.
         """
-        from model.zoo.known import known_for
+        from model.bugs.known import known_for
 
         limits = self.limits(recorded.system)
         known = known_for(recorded, claim)

@@ -43,7 +43,7 @@ Example:
 def compare(left: str, right: str, out: str | None, opens: bool, json_target: str | None) -> None:
     """Show two runs side by side, step by step, the first difference in the middle.
 
-    A is a run: a story, a trace, or what find, explore or zoo wrote with --json. B is another run
+    A is a run: a story, a trace, or what find, explore or bugs wrote with --json. B is another run
     of the same system, or the world to play the same steps in: a version, or words of a heading
     such as "without fetch_fencing". `model TRACE` lays a trace beside what the model says, and
     `model LOGS` the logs of brokers beside what is allowed. A step that is refused on one side is

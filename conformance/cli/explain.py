@@ -43,7 +43,7 @@ def explain(
     opens: bool,
     json_target: str | None,
 ) -> None:
-    """Show a run: a story, a trace, or what find, explore, zoo or check wrote with --json.
+    """Show a run: a story, a trace, or what find, explore, bugs or check wrote with --json.
 
     Each step is reported with what it changed and the claims that break by it. The page needs no
     network and can be read on paper; .mmd is a sequence diagram for Mermaid, .py a test for pytest

@@ -252,7 +252,7 @@ def _hints(found: Exploration) -> list[str]:
 
 def _known(found: Exploration) -> list[str]:
     """What this version is known to break, where the bounds were too small to show it."""
-    from model.zoo.known import known_for
+    from model.bugs.known import known_for
 
     recorded, lines = found.grounded.recorded, []
     for one in found.claims.values():
@@ -260,7 +260,7 @@ def _known(found: Exploration) -> list[str]:
         if known is not None and one.verdict is not Verdict.BROKEN:
             lines.append(
                 f"{one.name} breaks with larger bounds ({known.entry.id}: {known.entry.title}): "
-                f"insync zoo {known.entry.id}"
+                f"insync bugs {known.entry.id}"
             )
     return lines
 

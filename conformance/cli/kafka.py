@@ -309,7 +309,7 @@ def replay(
 
     \b
     Example:
-      insync zoo KIP-101 --save-story lost.story
+      insync bugs KIP-101 --save-story lost.story
       insync kafka replay lost.story --version 0.10.2.2
       insync kafka replay lost.story --version 0.11.0.3
       insync kafka replay specs/stories/deposed_controller_writes_unfenced.story --version 2.0.1

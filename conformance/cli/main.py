@@ -51,6 +51,7 @@ def _group(heading: str, **lines: str) -> dict[str, CommandEntry]:
 
 
 _ELSEWHERE = {"produce": "records", "consume": "records"}
+_FORMER_NAMES = {"zoo": "bugs"}  # they still work, and no help shows them
 
 # In the order of --help. A command is written in one module and named here, nowhere else.
 COMMANDS: dict[str, CommandEntry] = {
@@ -60,7 +61,7 @@ COMMANDS: dict[str, CommandEntry] = {
         play="Play the model in the browser.",
         find="Print the shortest run that breaks a claim.",
         explore="Visit every reachable state.",
-        zoo="Show historic bugs, and that their fixes work.",
+        bugs="Show historic bugs, and that their fixes work.",
         story="Play stories; compare with their recording.",
         check="Judge traces, events, or broker logs.",
     ),
@@ -139,7 +140,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command called `cmd_name`; None where the table has no such name."""
-        entry = COMMANDS.get(cmd_name)
+        entry = COMMANDS.get(_FORMER_NAMES.get(cmd_name, cmd_name))
         if entry is None:
             return None
         command = getattr(importlib.import_module(entry.module), entry.attribute)
@@ -150,7 +151,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Like click, but an unknown command is answered with the nearest name."""
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args[0] not in {*COMMANDS, *_FORMER_NAMES} and not args[0].startswith("-"):
             raise unknown("command", args[0], COMMANDS)
         return super().resolve_command(ctx, args)
 

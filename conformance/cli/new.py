@@ -137,7 +137,7 @@ def bug(
     name: str, of: str, breaks: str, base: str | None, without: tuple[str, ...],
     bound: tuple[str, ...], title: str, fixed_in: str, json_target: str | None,
 ) -> None:  # fmt: skip
-    """A bug of history: an entry of the zoo, which is found again each time.
+    """A historic bug of the list, which `insync bugs` finds again each time.
 
     \b
     Example:

@@ -109,7 +109,7 @@ LEFT_BY_US = re.compile(r"seed-[0-9]+((-small)?\.ndjson|-logs)")
     "--planted",
     metavar="ID",
     multiple=True,
-    help="Campaign: also runs with this bug of the zoo planted; 'all' for every one.",
+    help="Campaign: also runs with this historic bug planted; 'all' for every one.",
 )
 @story_option
 @open_option
@@ -139,7 +139,7 @@ def simulate(
     own claims after every step, and at the end that every acknowledged record is still there.
 
     With --engine it is a campaign: --faults takes several profiles (A,B or all), --planted plants
-    bugs of the zoo, and --out keeps traces and verdicts as Parquet. The same command resumes where
+    historic bugs, and --out keeps traces and verdicts as Parquet. The same command resumes where
     it was interrupted; the table is the same on any number of executors.
 
     --open shows the first broken run, or else the first run, beside the model; --save-story keeps

@@ -8,11 +8,11 @@ import click
 
 from conformance.cli.common import emit_json, json_option, say, show_table
 from model.assumptions import ASSUMPTIONS
+from model.bugs.flags import FLAGS, PublishedFlag
 from model.language import System
 from model.language.system import shown
 from model.systems import SYSTEMS
 from model.versions import CLASHES, LINES, RELEASES, SWITCHES
-from model.zoo.flags import FLAGS, PublishedFlag
 from specs.rendering import rows
 
 

@@ -1,6 +1,6 @@
 """Historical bugs of Kafka planted in the implementation: each removes a fix.
 
-Each is one place of the implementation as it would be without the fix. An entry of the zoo whose
+Each is one place of the implementation as it would be without the fix. A historic bug whose
 place the world does not have is listed with the reason.
 """
 
@@ -25,7 +25,7 @@ from impl.zookeeper.znode import ANY_VERSION, Op
 
 @dataclass(frozen=True)
 class PlantedBug:
-    """An entry of the zoo, with the parts of the code that it replaces and their replacements."""
+    """A historic bug, with the parts of the code that it replaces and their replacements."""
 
     id: str
     parts: tuple[tuple[type | ModuleType, str, Any], ...]

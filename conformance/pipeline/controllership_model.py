@@ -169,7 +169,7 @@ class ControllershipModel:
         return None if reason is None else (reason, switch)
 
     def fits_without(self, step: str, *arguments: int) -> str | None:
-        """The switch of the zoo without which the step would be possible here."""
+        """The switch of a historic bug without which the step would be possible here."""
         state: SparseState = self._own.ledger.state()
         for switch in thrown_back(self.preset):
             moves = _moves(self._size, self.preset, switch)

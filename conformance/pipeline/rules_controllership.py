@@ -2,8 +2,8 @@
 
 For each ZooKeeper in the logs there must be one run of the model in which every broker's lines
 have a place (`controllership_run`). A line that fits no run is impossible; if it fits with a switch
-of the zoo reverted, it is a known bug; if lines may be missing that would show a new ZooKeeper, a
-new topic or a new process, it is incomplete.
+of a historic bug reverted, it is a known bug; if lines may be missing that would show a new
+ZooKeeper, a new topic or a new process, it is incomplete.
 """
 
 from __future__ import annotations

@@ -19,10 +19,10 @@ from conformance.web.paper import svg
 from conformance.web.phrases import phrase
 from conformance.web.run_exports import mermaid, pytest_of
 from conformance.web.run_files import ReplayedRun, line_of_step
+from model.bugs.known import known_for
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 from model.versions import SWITCHES
-from model.zoo.known import known_for
 from specs.rendering import as_data
 from specs.story.play import play
 from specs.story.read import RULE, parse

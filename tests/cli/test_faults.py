@@ -6,10 +6,10 @@ import pytest
 
 from conformance.cli.simulate import PROFILE_OF
 from impl.world.faults import PROFILES, REPLICATION_FAULTS
+from model.bugs import entry
 from model.faults import FAULTS
 from model.systems import SYSTEMS
 from model.versions import SWITCHES
-from model.zoo import entry
 
 STORY = """# A broker crashes, in a world where none does.
 # Shows: the limit that a story sets.
@@ -136,7 +136,7 @@ def test_a_story_is_played_where_more_goes_wrong_and_is_not_recorded_so(insync, 
 
 
 def test_a_bug_is_hunted_in_a_world_where_more_goes_wrong_and_its_fix_need_not_help(answer):
-    code, found = answer("zoo KAFKA-1382 --max-states 20000 --fault disk_loss")
+    code, found = answer("bugs KAFKA-1382 --max-states 20000 --fault disk_loss")
 
     one = found["entries"][0]
     shown = entry("KAFKA-1382").shown
@@ -160,8 +160,8 @@ def test_a_bug_is_hunted_in_a_world_where_more_goes_wrong_and_its_fix_need_not_h
                                         "insync explore replication --fault disk_loss"]),
         ("simulate --fault lossy", ["unknown fault 'lossy'"]),
         ("simulate --fault broker_crash --faults none", ["write one of them"]),
-        ("zoo --fault broker_crash", ["insync zoo ID --fault broker_crash"]),
-        ("zoo KAFKA-1382 --fault disk_failure", ["no fault of replication, but of topics"]),
+        ("bugs --fault broker_crash", ["insync bugs ID --fault broker_crash"]),
+        ("bugs KAFKA-1382 --fault disk_failure", ["no fault of replication, but of topics"]),
     ],
 )  # fmt: skip
 def test_a_wrong_fault_is_answered_in_one_line_with_what_is_right(insync, line, words):
@@ -172,7 +172,7 @@ def test_a_wrong_fault_is_answered_in_one_line_with_what_is_right(insync, line, 
     assert [word for word in words if word not in result.stderr] == []
 
 
-@pytest.mark.parametrize("command", ["explore", "find", "prove", "simulate", "story", "zoo"])
+@pytest.mark.parametrize("command", ["explore", "find", "prove", "simulate", "story", "bugs"])
 def test_every_command_that_runs_the_protocol_says_which_faults_there_are(insync, command):
     text = " ".join(insync(f"{command} --help").stdout.split())
 

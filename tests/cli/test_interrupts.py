@@ -123,7 +123,7 @@ FURTHER = {
     "explore with the plain engine": (["explore", "election", "--engine", "python"], 2),
     "prove by cvc5": (["prove", "no_message_loss", "--solver", "cvc5"], 3),
     "prove --chain": (["prove", "--chain"], 2),
-    "zoo": (["zoo", "--all"], 3),
+    "bugs": (["bugs", "--all"], 3),
     "surgery": (["surgery", "replication"], 3),
     "story": (["story", "specs/stories"], 2),
     "lockstep": (["lockstep", "--seeds", "0..999", "--steps", "500"], 3),

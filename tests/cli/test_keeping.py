@@ -33,7 +33,7 @@ def test_a_found_run_is_kept_as_a_story_that_plays(tmp_path: Path):
 def test_a_bug_of_the_zoo_is_kept_too(tmp_path: Path):
     kept = tmp_path / "bug.story"
 
-    insync("zoo", "KAFKA-532", "--save-story", str(kept))
+    insync("bugs", "KAFKA-532", "--save-story", str(kept))
 
     assert insync("story", str(kept)).exit_code == 0
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conformance.scaffold import Edits, NotPossible, new_bug, new_claim, new_switch, new_system
-from model.zoo import ZOO
+from model.bugs import HISTORIC_BUGS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "a-new-idea.md"
@@ -81,9 +81,9 @@ def test_a_bug_becomes_the_next_entry_of_the_zoo(checkout: Path):
             {"zk_writes_fenced": False}, {"writes": 1})  # fmt: skip
     edits.write()
 
-    result = ran(checkout, "-c", "from model.zoo import entry; one = entry('my-1'); "
+    result = ran(checkout, "-c", "from model.bugs import entry; one = entry('my-1'); "
                "print(one.number, one.shown.claim, dict(one.shown.reverted))")  # fmt: skip
-    entered = f"{len(ZOO) + 1} single_writer {{'zk_writes_fenced': False}}"
+    entered = f"{len(HISTORIC_BUGS) + 1} single_writer {{'zk_writes_fenced': False}}"
     assert result.stdout.strip() == entered, result.stderr
 
 
@@ -106,7 +106,7 @@ def test_a_bug_becomes_the_next_entry_of_the_zoo(checkout: Path):
         (lambda e: new_claim(e, "single_writer", "election", "x", "now.x", "b", "now.x"),
          "single_writer is a claim of election already"),
         (lambda e: new_bug(e, "KIP-101", "x", "y", "election", "c", "2.3", {"a": False}, {}),
-         "KIP-101 is in the zoo already"),
+         "KIP-101 is a historic bug already"),
         (lambda e: new_bug(e, "MY-1", "x", "y", "election", "c", "2.3", {}, {}),
          "name what is reverted"),
     ],

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from model.bugs.flags import FLAGS
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 from model.versions import CLASHES, RELEASES, SWITCHES
-from model.zoo.flags import FLAGS
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide.md"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from model.bugs import entry
 from model.systems import SYSTEMS
-from model.zoo import entry
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "articles.md"
@@ -27,7 +27,7 @@ def parts(body: str) -> dict[str, str]:
 
 TEXT = PAGE.read_text(encoding="utf-8")
 ITEMS = {f"{one[1]}.{one[2]}": parts(one[4]) for one in ITEM.finditer(TEXT)}
-NEXT = re.compile(r"; (?=(?:sheet|story|zoo|claim|vector) )")
+NEXT = re.compile(r"; (?=(?:sheet|story|bug|claim|vector) )")
 REFERENCES = [(name, one) for name, item in ITEMS.items() for one in NEXT.split(item["Shown"])]
 
 
@@ -55,7 +55,7 @@ def test_what_an_item_points_to_is_there(name, reference):
         assert SECTION.match(reference), reference
     elif kind == "story":
         assert (STORIES / f"{what.strip('`')}.story").exists()
-    elif kind == "zoo":
+    elif kind == "bug":
         assert entry(what.strip("`"))
     elif kind == "claim":
         system, claim = what.strip("`").split("/")

@@ -91,7 +91,7 @@ def test_help_begins_with_the_seven_commands_that_a_newcomer_needs():
 
     first = [name for name, entry in COMMANDS.items() if entry.group == "Start here"]
     assert headings[headings.index("Options:") + 1 :][0] == "Start here:"
-    assert first == ["verify", "play", "find", "explore", "zoo", "story", "check"]
+    assert first == ["verify", "play", "find", "explore", "bugs", "story", "check"]
     assert all(entry.group for entry in COMMANDS.values())
 
 
@@ -351,3 +351,10 @@ def test_every_former_name_of_an_option_works(words: tuple[str, str]):
         command = found
 
     assert words[1] in [one.former for one in command.params if isinstance(one, RenamedOption)]
+
+
+def test_a_command_with_a_former_name_still_runs_under_it():
+    said = CliRunner().invoke(main, ["zoo", "--help"]).output
+
+    assert "List historic bugs" in said
+    assert " zoo" not in CliRunner().invoke(main, ["--help"]).output

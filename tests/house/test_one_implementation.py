@@ -243,7 +243,7 @@ def test_what_systems_share_is_used_by_what_is_recorded() -> None:
         *(
             names_in(tree(path))
             for path in files(model)
-            if path.parent.name not in ("protocol", "language", "zoo")
+            if path.parent.name not in ("protocol", "language", "bugs")
         )
     ) & set(uses)
     used = set[str]()

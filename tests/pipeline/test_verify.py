@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 import conformance.verify as verifying
-from conformance.verify import ClaimRow, ExplorationRow, HistoricBug, overall
+from conformance.verify import ClaimRow, ExplorationRow, HistoricBugRow, overall
 from specs.chain import compose, refinement
 from specs.verdict import Verdict
 from tests.planting import commits_alone
@@ -55,7 +55,7 @@ def test_an_exploration_answers_all_its_claims_and_counts_its_states_once() -> N
 
 def test_a_finding_that_is_not_there_is_not_as_expected() -> None:
     found = verifying._find_bug(
-        HistoricBug("strong_isr", "classic", "kip_320", {"epoch": 1}), quiet
+        HistoricBugRow("strong_isr", "classic", "kip_320", {"epoch": 1}), quiet
     )
 
     assert found.verdict is not Verdict.BROKEN

@@ -75,7 +75,7 @@ OPEN = [
 ]  # fmt: skip
 
 
-# The runs that are short enough to be found here; zoo and replication have those of the others.
+# The runs that are short enough to be found here; bugs and replication have those of the others.
 RUNS = [
     ("unclean_leader_election", True, {}, 5),
     ("truncation", "hw", {}, 13),

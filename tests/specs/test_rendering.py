@@ -15,9 +15,9 @@ from conformance.campaign.plan import CampaignPlan
 from conformance.campaign.summary import SummaryLine
 from conformance.chaos.history import ClientHistory
 from conformance.chaos.run import ChaosPlan, ChaosReport
+from conformance.cli.bugs import EntryReport
 from conformance.cli.claim_answer import ClaimAnswer
 from conformance.cli.lockstep import WalkCampaign
-from conformance.cli.zoo import EntryReport
 from conformance.coverage import CoreCoverage, Missing
 from conformance.disks.compare_replicas import InspectedPartition
 from conformance.disks.inspect_directories import Inspection

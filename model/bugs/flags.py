@@ -1,8 +1,8 @@
 """Flags of the published list of bugs, each with its switch and the switch's value here.
 
 A flag names the guard that a bug lacks; a switch names a decision of the protocol, so that several
-flags may be one switch. A flag's switches are those that its zoo entry reverts. `BESIDE` has flags
-that the published list has outside its table, and flags that share a line with another.
+flags may be one switch. A flag's switches are those that its historic bug reverts. `BESIDE` has
+flags that the published list has outside its table, and flags that share a line with another.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from model.zoo import ZOO
-from model.zoo.entry import ZooEntry
+from model.bugs import HISTORIC_BUGS
+from model.bugs.entry import HistoricBug
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ BESIDE: tuple[PublishedFlag, ...] = (
 """Flags of the sheet's text, of a line that names two bugs, of an entry that is not shown."""
 
 
-def bug_flags_of(entry: ZooEntry) -> tuple[str, ...]:
+def bug_flags_of(entry: HistoricBug) -> tuple[str, ...]:
     """The flags of one entry: a line may name two that are reverted together, or two bugs.
 
     Entries that were added after the list have none.
@@ -70,10 +70,10 @@ def bug_flags_of(entry: ZooEntry) -> tuple[str, ...]:
 
 def _derived() -> dict[str, PublishedFlag]:
     found = {one.name: one for one in BESIDE}
-    for name in dict.fromkeys(name for entry in ZOO for name in bug_flags_of(entry)):
+    for name in dict.fromkeys(name for entry in HISTORIC_BUGS for name in bug_flags_of(entry)):
         if name in found:
             continue
-        entries = [entry for entry in ZOO if name in bug_flags_of(entry)]
+        entries = [entry for entry in HISTORIC_BUGS if name in bug_flags_of(entry)]
         ids = tuple(entry.id for entry in entries)
         alone_first = sorted(entries, key=lambda entry: len(bug_flags_of(entry)))
         shown = next((entry.shown for entry in alone_first if entry.shown), None)

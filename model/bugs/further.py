@@ -1,18 +1,18 @@
 """Bugs and limits beyond the list of 48."""
 
-from model.zoo.entry import Expression, ZooEntry
+from model.bugs.entry import HistoricBug, Reproduction
 
 _THREE_TERMS = {"records": 1, "epoch": 3, "versions": 3, "expiries": 0}
 
 ENTRIES = (
-    ZooEntry(
+    HistoricBug(
         49, "KAFKA-9338", "a leader forgets the leader epochs of a session's fetches",
         (), "2.5.0",
         "Only the first fetch of a session is fenced. Later ones are answered whatever epoch the "
         "leader is in, and what a follower of an older epoch has at an offset counts as the "
         "leader's record.",
         "isr_holds_committed", "",
-        Expression(
+        Reproduction(
             "replication", "2.5", "isr_holds_committed", _THREE_TERMS,
             {"fetch_session_caches_epoch": False}, quick=True,
         ),
@@ -20,7 +20,7 @@ ENTRIES = (
         "this partition. With three it does not: the story "
         "`zombie_fetcher_is_counted_in_its_session` is shown on Kafka 2.1.1, 2.3.1 and 2.4.1.",
     ),
-    ZooEntry(
+    HistoricBug(
         50, "known-ends-outlive-an-epoch", "a leader uses a follower's log end from an earlier "
         "epoch of its own",
         (), "no fix known",
@@ -34,7 +34,7 @@ ENTRIES = (
         remark="Found here; no JIRA is known to us. Every preset is taken as if leaders forgot: "
         "`insync versions` lists it among what is assumed.",
     ),
-    ZooEntry(
+    HistoricBug(
         51, "acknowledged-without-isr", "near the end of a reassignment a leader acknowledges "
         "records that an ISR member lacks",
         (), "no fix known",
@@ -42,7 +42,7 @@ ENTRIES = (
         "watermark waits for replicas only, not for the ISR: acks=all is answered without an old "
         "replica that may still be elected.",
         "no_message_loss", "",
-        Expression(
+        Reproduction(
             "reassignment", "2.3", "no_message_loss", {"crashes": 0},
             {"high_watermark_waits_for_isr": False}, quick=True,
         ),

@@ -1,29 +1,29 @@
-"""Known bugs of a release: entries of the zoo that it has, and bounds that show them."""
+"""Known bugs of a release: historic bugs that it has, and bounds that show them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from model.bugs import HISTORIC_BUGS
+from model.bugs.entry import HistoricBug, Reproduction
 from model.language import RecordedSystem
-from model.zoo import ZOO
-from model.zoo.entry import Expression, ZooEntry
 
 
 class BugWithBounds(NamedTuple):
     """A bug that a version has, and the bounds to raise above the defaults to show it."""
 
-    entry: ZooEntry
+    entry: HistoricBug
     raised: dict[str, int]
 
 
 def known_for(recorded: RecordedSystem, claim: str) -> BugWithBounds | None:
     """The bug that breaks `claim` in this version and asks for the least more than the defaults.
 
-    None where the zoo knows of none: that says nothing about the claim.
+    None where no historic bug is known: that says nothing about the claim.
     """
     system = recorded.system
     found = []
-    for one in ZOO:
+    for one in HISTORIC_BUGS:
         shown = one.shown
         if shown is None or (shown.system, shown.claim) != (system.name, claim):
             continue
@@ -40,7 +40,7 @@ def known_for(recorded: RecordedSystem, claim: str) -> BugWithBounds | None:
     return min(found)[2] if found else None
 
 
-def _bug(shown: Expression) -> dict[str, object]:
+def _bug(shown: Reproduction) -> dict[str, object]:
     """The switches that make the difference between the bug and its fix."""
     fixed = shown.as_fixed().switches
     return {

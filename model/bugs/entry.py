@@ -1,4 +1,4 @@
-"""An entry of the zoo: a bug that Kafka once had, and how a system of the project shows it."""
+"""A historic bug: a bug that Kafka once had, and how a system of the project shows it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from model.systems import system
 
 
 @dataclass(frozen=True)
-class Expression:
+class Reproduction:
     """How to show a bug: `claim` breaks in `base` with the switches `reverted`, within `bounds`.
 
     `fixed` is the version with the historic fix (by default `base`, with nothing reverted): there
@@ -40,7 +40,7 @@ class Expression:
         """The system as history fixed it."""
         return system(self.system).recorded(self.fixed or self.base, self.world)
 
-    def with_faults(self, faults: Iterable[str]) -> Expression:
+    def with_faults(self, faults: Iterable[str]) -> Reproduction:
         """The same with more faults; ProtocolError for a fault that the system does not have."""
         known = [means(system(self.system), name) for name in faults]
         world, limits = dict(self.world), self.limits
@@ -64,7 +64,7 @@ class Expression:
 
 
 @dataclass(frozen=True)
-class ZooEntry:
+class HistoricBug:
     """One bug. `number` and `flag` come from the published list of bugs.
 
     `breaks` is the claim in the project's own words, whether a system has it yet or not; `shown`
@@ -80,7 +80,7 @@ class ZooEntry:
     story: str
     breaks: str
     flag: str
-    shown: Expression | None = None
+    shown: Reproduction | None = None
     excuse: str = ""
     remark: str = ""
 

@@ -1,4 +1,4 @@
-"""`insync zoo`: historic bugs, each found by exploration, and gone with the fixed switch."""
+"""`insync bugs`: historic bugs, each found by exploration, and gone with the fixed switch."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from conformance.cli.common import (
 from conformance.cli.keep_results import KeepOptions, keep_options
 from conformance.cli.options import fault_option
 from conformance.cli.remaining_time import left_of
+from model.bugs import HISTORIC_BUGS, HistoricBug, Reproduction
+from model.bugs import entry as entry_named
 from model.language import RecordedSystem
-from model.zoo import ZOO, Expression, ZooEntry
-from model.zoo import entry as entry_named
 from specs.explorer import Exploration, Report
 from specs.explorer import find as shortest
 from specs.rendering import rounded
@@ -34,11 +34,11 @@ from specs.verdict import Verdict, combine
 
 
 @dataclass(frozen=True)
-class BugHunt:
+class BugSearch:
     """What exploration says of an entry: with its bug, and as history fixed it."""
 
-    entry: ZooEntry
-    shown: Expression
+    entry: HistoricBug
+    shown: Reproduction
     bug: Exploration
     run: Run | None
     fixed: Exploration
@@ -57,7 +57,7 @@ class BugHunt:
         return self.bug.seconds + self.fixed.seconds
 
 
-def hunt(entry: ZooEntry, max_states: int | None, report: Report) -> BugHunt:
+def search_bug(entry: HistoricBug, max_states: int | None, report: Report) -> BugSearch:
     """Finds an entry's run, then explores the fixed variant within the same bounds."""
     shown = entry.shown
     if shown is None:
@@ -72,13 +72,13 @@ def hunt(entry: ZooEntry, max_states: int | None, report: Report) -> BugHunt:
 
     bug, run = search(shown.broken(), "with its bug")
     fixed, counter = search(shown.as_fixed(), "as fixed")
-    return BugHunt(entry, shown, bug, run, fixed, counter)
+    return BugSearch(entry, shown, bug, run, fixed, counter)
 
 
 @click.command()
 @click.argument("name", metavar="ID", required=False)
-@click.option("--all", "every", is_flag=True, help="Hunt every bug that a system shows: minutes.")
-@click.option("--quick", is_flag=True, help="Hunt those that take a few seconds each.")
+@click.option("--all", "every", is_flag=True, help="Find every bug that a system shows: minutes.")
+@click.option("--quick", is_flag=True, help="Find those that take a few seconds each.")
 @click.option(
     "--max-states",
     metavar="N",
@@ -88,7 +88,7 @@ def hunt(entry: ZooEntry, max_states: int | None, report: Report) -> BugHunt:
 @fault_option
 @keep_options
 @json_option
-def zoo(
+def bugs(
     name: str | None,
     every: bool,
     quick: bool,
@@ -107,30 +107,30 @@ def zoo(
 
     \b
     Example:
-      insync zoo
-      insync zoo KAFKA-1188
-      insync zoo KIP-279 --save-story diverged.story
-      insync zoo KIP-279 --fault disk_loss
-      insync zoo --quick
+      insync bugs
+      insync bugs KAFKA-1188
+      insync bugs KIP-279 --save-story diverged.story
+      insync bugs KIP-279 --fault disk_loss
+      insync bugs --quick
     """
     if sum((name is not None, every, quick)) > 1:
         raise WrongUse("an ID, --all and --quick exclude each other; write one of them")
     if name is None and keeping != KeepOptions(None, False):
-        raise WrongUse("--save-story and --open keep one run; write: insync zoo ID --save-story F")
+        raise WrongUse("--save-story and --open keep one run; write: insync bugs ID --save-story F")
     if name is None and faults:
-        raise WrongUse(f"--fault is for one bug; write: insync zoo ID --fault {faults[0]}")
+        raise WrongUse(f"--fault is for one bug; write: insync bugs ID --fault {faults[0]}")
     if name is not None:
         with refusals():
             chosen = _with_faults(entry_named(name), faults)
         _hunt_one(chosen, max_states, keeping, json_target)
     elif every or quick:
-        hunted = [one for one in ZOO if one.shown and (every or one.shown.quick)]
+        hunted = [one for one in HISTORIC_BUGS if one.shown and (every or one.shown.quick)]
         _hunt_all(hunted, max_states, json_target)
     else:
         _list(json_target)
 
 
-def _with_faults(entry: ZooEntry, faults: tuple[str, ...]) -> ZooEntry:
+def _with_faults(entry: HistoricBug, faults: tuple[str, ...]) -> HistoricBug:
     """The entry in a world where more goes wrong, with its bug and without it."""
     return replace(entry, shown=entry.shown.with_faults(faults)) if entry.shown else entry
 
@@ -140,25 +140,26 @@ def _list(json_target: str | None) -> None:
         ["#", "id", "what goes wrong", "breaks", "shown by"],
         [
             (one.number, one.id, one.title, one.breaks, one.shown.system if one.shown else "-")
-            for one in ZOO
+            for one in HISTORIC_BUGS
         ],
         json_target,
         right=["#"],
         prose=["what goes wrong"],
     )
-    shown = [one for one in ZOO if one.shown]
+    shown = [one for one in HISTORIC_BUGS if one.shown]
     say(
-        f"{len(shown)} of {len(ZOO)} are shown by a system; `insync zoo ID` finds one.", json_target
+        f"{len(shown)} of {len(HISTORIC_BUGS)} are shown by a system; `insync bugs ID` finds one.",
+        json_target,
     )
     say("Not shown yet, and what it would take:", json_target)
-    for one in ZOO:
+    for one in HISTORIC_BUGS:
         if one.shown is None:
             say(f"  {one.id}: {one.excuse}", json_target)
-    emit_json(json_target, _payload([_listed(one) for one in ZOO]))
+    emit_json(json_target, _payload([_listed(one) for one in HISTORIC_BUGS]))
 
 
 def _hunt_one(
-    entry: ZooEntry, max_states: int | None, keeping: KeepOptions, json_target: str | None
+    entry: HistoricBug, max_states: int | None, keeping: KeepOptions, json_target: str | None
 ) -> None:
     for line in _entry_lines(entry):
         say(line, json_target)
@@ -167,7 +168,7 @@ def _hunt_one(
         emit_json(json_target, _payload([_listed(entry)], Verdict.NOT_CHECKED))
         finish(Verdict.NOT_CHECKED)
     with refusals(), Progress() as progress:
-        done = hunt(entry, max_states, progress)
+        done = search_bug(entry, max_states, progress)
     for line in _report(done):
         say(line, json_target)
     emit_json(json_target, _payload([_report_of(done)], done.verdict))
@@ -175,13 +176,17 @@ def _hunt_one(
     finish(done.verdict)
 
 
-def _hunt_all(entries: Sequence[ZooEntry], max_states: int | None, json_target: str | None) -> None:
-    hunts: list[BugHunt] = []
+def _hunt_all(
+    entries: Sequence[HistoricBug], max_states: int | None, json_target: str | None
+) -> None:
+    searches: list[BugSearch] = []
     began = time.monotonic()
     with refusals(), Progress() as progress:
         for one in entries:
-            left = left_of(began, len(hunts), len(entries))
-            hunts.append(hunt(one, max_states, _placed(progress, len(hunts), len(entries), left)))
+            left = left_of(began, len(searches), len(entries))
+            searches.append(
+                search_bug(one, max_states, _placed(progress, len(searches), len(entries), left))
+            )
     show_table(
         ["#", "id", "of", "reverted", "verdict", "steps", "states", "as fixed", "states", "s"],
         [
@@ -192,19 +197,19 @@ def _hunt_all(entries: Sequence[ZooEntry], max_states: int | None, json_target: 
                 one.fixed.claims[one.shown.claim].verdict, f"{one.fixed.distinct:,}",
                 f"{one.seconds:.1f}",
             )
-            for one in hunts
+            for one in searches
         ],
         json_target,
         right=["#", "steps", "states", "s"],
     )  # fmt: skip
-    verdict = combine(one.verdict for one in hunts)
-    good = sum(one.verdict is Verdict.HOLDS for one in hunts)
-    say(f"{verdict}: {good} of {len(hunts)} found, and gone with their fix", json_target)
-    for done in hunts:
+    verdict = combine(one.verdict for one in searches)
+    good = sum(one.verdict is Verdict.HOLDS for one in searches)
+    say(f"{verdict}: {good} of {len(searches)} found, and gone with their fix", json_target)
+    for done in searches:
         if done.verdict is not Verdict.HOLDS:
             said = "NOT AS HISTORY SAYS" if done.verdict is Verdict.BROKEN else done.verdict
-            say(f"{said}: {done.entry.id}; see insync zoo {done.entry.id}", json_target)
-    emit_json(json_target, _payload([_report_of(one) for one in hunts], verdict))
+            say(f"{said}: {done.entry.id}; see insync bugs {done.entry.id}", json_target)
+    emit_json(json_target, _payload([_report_of(one) for one in searches], verdict))
     finish(verdict)
 
 
@@ -212,7 +217,7 @@ def _placed(report: Report, done: int, of: int, left: str) -> Report:
     return lambda line: report(f"{done} of {of}{left}; {line}")
 
 
-def _entry_lines(entry: ZooEntry) -> list[str]:
+def _entry_lines(entry: HistoricBug) -> list[str]:
     also = f" ({', '.join(entry.sources)})" if entry.sources else ""
     lines = [
         f"{entry.number}. {entry.id}{also}: {entry.title}",
@@ -222,7 +227,7 @@ def _entry_lines(entry: ZooEntry) -> list[str]:
     return [*lines, *([f"  {entry.remark}"] if entry.remark else []), ""]
 
 
-def _report(done: BugHunt) -> list[str]:
+def _report(done: BugSearch) -> list[str]:
     claim = done.bug.claims[done.shown.claim]
     lines = [f"{described(done.bug.grounded.recorded)} ({listed(done.bug.grounded.bounds)})"]
     lines += [f"  {claim.name}: {claim.sentence}"]
@@ -247,14 +252,14 @@ def _states(found: Exploration) -> str:
     return f"{found.distinct:,} {'orbits' if found.engine.symmetry else 'states'}"
 
 
-def _outcome(done: BugHunt) -> str:
+def _outcome(done: BugSearch) -> str:
     if done.run is not None:
         return "found"
     why = done.bug.claims[done.shown.claim].why or listed(done.bug.grounded.bounds)
     return f"not found ({why})"
 
 
-def _reverted(shown: Expression) -> str:
+def _reverted(shown: Reproduction) -> str:
     """`truncation=hw`; a switch that was only on or off by its name. Designs have no switches."""
     return ", ".join(
         name if value is False else f"{name}={str(value).lower()}"
@@ -264,7 +269,7 @@ def _reverted(shown: Expression) -> str:
 
 @dataclass(frozen=True)
 class EntryReport:
-    """An entry of the zoo; from `steps` on, what came of the hunt for it, if there was one."""
+    """A historic bug; from `steps` on, what came of the search for it, if there was one."""
 
     number: int
     id: str
@@ -289,7 +294,7 @@ class EntryReport:
     fixed: dict[str, Any] | None = None
 
 
-def _listed(entry: ZooEntry) -> EntryReport:
+def _listed(entry: HistoricBug) -> EntryReport:
     shown = entry.shown
     return EntryReport(
         entry.number, entry.id, entry.sources, entry.title, entry.story, entry.fixed_in,
@@ -301,7 +306,7 @@ def _listed(entry: ZooEntry) -> EntryReport:
     )  # fmt: skip
 
 
-def _report_of(done: BugHunt) -> EntryReport:
+def _report_of(done: BugSearch) -> EntryReport:
     fixed, run = done.fixed.claims[done.shown.claim], done.run
     return replace(
         _listed(done.entry), verdict=_outcome(done),

@@ -1,4 +1,4 @@
-"""Historic bugs are found, and gone with their fix; and a hunt that fails says so."""
+"""Historic bugs are found, and gone with their fix; and a search that fails says so."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner, Result
 
+from conformance.cli import bugs as commands
 from conformance.cli import main
-from conformance.cli import zoo as commands
-from conformance.cli.zoo import hunt
-from model.zoo import ZOO, entry
+from conformance.cli.bugs import search_bug
+from model.bugs import HISTORIC_BUGS, entry
 from specs.verdict import Verdict
 
 LOOPS = ("KAFKA-1097", "KAFKA-1681", "KAFKA-4214", "KAFKA-6193")
@@ -20,10 +20,12 @@ LOOPS = ("KAFKA-1097", "KAFKA-1681", "KAFKA-4214", "KAFKA-6193")
 
 LARGE = ("KIP-380-a", "KIP-320", "KAFKA-428", "KAFKA-708", "KAFKA-4443", "KAFKA-14140",
          "KAFKA-12686", "KIP-516", "acknowledged-without-isr")  # fmt: skip
-"""Their graphs are large, and other entries that stay hunt in the same systems and releases."""
+"""Their graphs are large; the bugs that stay are searched in the same systems and releases."""
 
-QUICK = [one for one in ZOO if one.shown and one.shown.quick and one.id not in LOOPS + LARGE]
-LONG = [one for one in ZOO if one.shown and one not in QUICK]
+QUICK = [
+    one for one in HISTORIC_BUGS if one.shown and one.shown.quick and one.id not in LOOPS + LARGE
+]
+LONG = [one for one in HISTORIC_BUGS if one.shown and one not in QUICK]
 
 STEPS = {
     "KIP-101": 18, "KIP-320": 21, "KIP-320-first-try": 12, "KAFKA-1647": 14, "KAFKA-532": 12,
@@ -56,7 +58,7 @@ def insync() -> Callable[[str], Result]:
     ids=lambda one: one.id,
 )
 def test_the_bug_is_found_as_short_as_it_ever_was_and_its_fix_holds(one):
-    done = hunt(one, None, silent)
+    done = search_bug(one, None, silent)
 
     assert done.verdict is Verdict.HOLDS
     assert done.run is not None
@@ -65,9 +67,9 @@ def test_the_bug_is_found_as_short_as_it_ever_was_and_its_fix_holds(one):
 
 def test_all_the_quick_ones_are_hunted_by_one_command(insync, monkeypatch):
     few = [entry(name) for name in ("KAFKA-6082", "KAFKA-532", "KIP-320-first-try", "KAFKA-6517")]
-    monkeypatch.setattr(commands, "ZOO", few)
+    monkeypatch.setattr(commands, "HISTORIC_BUGS", few)
 
-    result = insync("zoo --quick --json -")
+    result = insync("bugs --quick --json -")
 
     found = {one["id"]: one for one in json.loads(result.stdout)["entries"]}
     assert result.exit_code == 0
@@ -78,16 +80,16 @@ def test_all_the_quick_ones_are_hunted_by_one_command(insync, monkeypatch):
 
 
 def test_the_list_has_every_entry_and_what_it_would_take_to_show_the_others(insync):
-    result = insync("zoo").stdout
-    listed = json.loads(insync("zoo --json -").stdout)["entries"]
+    result = insync("bugs").stdout
+    listed = json.loads(insync("bugs --json -").stdout)["entries"]
 
-    assert [one["id"] for one in listed] == [one.id for one in ZOO]
-    assert all(one.excuse in result for one in ZOO)
-    assert f"{len(QUICK) + len(LONG)} of {len(ZOO)} are shown by a system" in result
+    assert [one["id"] for one in listed] == [one.id for one in HISTORIC_BUGS]
+    assert all(one.excuse in result for one in HISTORIC_BUGS)
+    assert f"{len(QUICK) + len(LONG)} of {len(HISTORIC_BUGS)} are shown by a system" in result
 
 
 def test_one_entry_is_reported_with_its_run_and_its_fix(insync):
-    result = insync("zoo 14")
+    result = insync("bugs 14")
 
     assert result.exit_code == 0
     assert "found, a shortest run of 12 steps" in result.stdout
@@ -99,14 +101,14 @@ def test_one_entry_is_reported_with_its_run_and_its_fix(insync):
 
 
 def test_an_entry_that_no_system_shows_is_not_checked(insync):
-    result = insync("zoo KAFKA-6517")
+    result = insync("bugs KAFKA-6517")
 
     assert result.exit_code == 3
     assert f"not shown by any system: {entry('KAFKA-6517').excuse}" in result.stdout
 
 
 def test_a_search_that_is_cut_short_is_unknown(insync):
-    result = insync("zoo KAFKA-6082 --max-states 10")
+    result = insync("bugs KAFKA-6082 --max-states 10")
 
     assert result.exit_code == 2
     assert "not found" in result.stdout
@@ -118,7 +120,7 @@ def test_a_bug_that_is_not_found_is_as_bad_as_a_fix_that_does_not_help():
     nothing_thrown = replace(one, shown=replace(one.shown, base="kip_320"))
     no_fix = replace(one, shown=replace(one.shown, fixed="kip_279"))
 
-    missed, still_there = hunt(nothing_thrown, None, silent), hunt(no_fix, None, silent)
+    missed, still_there = search_bug(nothing_thrown, None, silent), search_bug(no_fix, None, silent)
 
     assert missed.run is None
     assert missed.verdict is still_there.verdict is Verdict.BROKEN

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from model.bugs import HISTORIC_BUGS
+from model.bugs.flags import BESIDE, FLAGS, PublishedFlag, bug_flags_of
 from model.language import ProtocolError
 from model.systems import SYSTEMS
-from model.zoo import ZOO
-from model.zoo.flags import BESIDE, FLAGS, PublishedFlag, bug_flags_of
 
 SHEET = Path(__file__).resolve().parents[3] / "shared" / "kafka" / "bugzoo.md"
 ROW = re.compile(r"^\| (\d+) \|.*?\| ((?:`[a-z_]+`[^|`]*)+)", re.MULTILINE)
@@ -29,7 +29,7 @@ def sheet() -> str:
 def test_every_flag_of_the_sheets_table_is_the_flag_of_that_entry(sheet):
     rows = {int(number): set(NAME.findall(cell)) for number, cell in ROW.findall(sheet)}
 
-    ours = {one.number: set(bug_flags_of(one)) for one in ZOO if one.flag}
+    ours = {one.number: set(bug_flags_of(one)) for one in HISTORIC_BUGS if one.flag}
     assert rows == ours
 
 
@@ -58,7 +58,7 @@ def may_be(flag: PublishedFlag, version: str) -> bool:
 
 
 def test_a_flag_says_the_same_as_the_entries_that_are_shown_by_it():
-    for entry in ZOO:
+    for entry in HISTORIC_BUGS:
         names = [name for name in bug_flags_of(entry) if name not in {one.name for one in BESIDE}]
         if entry.shown and entry.flag:
             reverted = entry.shown.reverted or {"design": entry.shown.base}
@@ -67,6 +67,6 @@ def test_a_flag_says_the_same_as_the_entries_that_are_shown_by_it():
 
 
 def test_flags_beside_the_table_are_about_entries_that_there_are():
-    known = {one.id for one in ZOO}
+    known = {one.id for one in HISTORIC_BUGS}
 
     assert {name for flag in BESIDE for name in flag.entries} <= known

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from conformance.mapping import MAPPED, map_of
+from model.bugs import HISTORIC_BUGS, HistoricBug, entry
+from model.bugs.known import known_for
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 from model.versions import LINES, RELEASES, SWITCHES
-from model.zoo import ZOO, ZooEntry, entry
-from model.zoo.known import known_for
 from specs.explorer import explore
 from tests.specs.planted import BUGS
 
@@ -23,20 +23,22 @@ WENT_BACK = {
     "fetch_session_caches_epoch",  # nothing to cache before 2.1, fixed in 2.5
     "requests_read_again",  # 1.1 wrote from memory, 2.4 reads again
 }
-SHOWN = [one for one in ZOO if one.shown]
+SHOWN = [one for one in HISTORIC_BUGS if one.shown]
 
 
-def ids(one: ZooEntry) -> str:
+def ids(one: HistoricBug) -> str:
     return one.id
 
 
 def test_the_entries_are_those_of_the_sheet_each_once_and_then_what_was_added():
-    assert len(ZOO) >= OF_THE_SHEET
-    assert [one.number for one in ZOO] == list(range(1, len(ZOO) + 1))
-    assert len({name for one in ZOO for name in one.names}) == sum(len(one.names) for one in ZOO)
+    assert len(HISTORIC_BUGS) >= OF_THE_SHEET
+    assert [one.number for one in HISTORIC_BUGS] == list(range(1, len(HISTORIC_BUGS) + 1))
+    assert len({name for one in HISTORIC_BUGS for name in one.names}) == sum(
+        len(one.names) for one in HISTORIC_BUGS
+    )
 
 
-@pytest.mark.parametrize("one", ZOO, ids=ids)
+@pytest.mark.parametrize("one", HISTORIC_BUGS, ids=ids)
 def test_every_entry_is_either_shown_or_excused(one):
     assert (one.shown is None) == bool(one.excuse)
     assert all((one.title, one.story, one.fixed_in, one.breaks))
@@ -121,16 +123,16 @@ def test_what_history_once_had_adds_no_state_to_the_default_version(name, claim,
 
 
 def test_every_release_with_a_bug_of_the_zoo_is_known_for_it():
-    shown = {(one.shown.system, one.shown.claim) for one in ZOO if one.shown is not None}
+    shown = {(one.shown.system, one.shown.claim) for one in HISTORIC_BUGS if one.shown is not None}
 
     missed = [
         one.id
-        for one in ZOO
+        for one in HISTORIC_BUGS
         if one.shown is not None and known_for(one.shown.broken(), one.shown.claim) is None
     ]
     known_as_fixed = [
         one.id
-        for one in ZOO
+        for one in HISTORIC_BUGS
         if one.shown is not None
         and (known := known_for(one.shown.as_fixed(), one.shown.claim)) is not None
         and known.entry is one
