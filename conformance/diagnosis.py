@@ -14,7 +14,7 @@ from conformance.edges import EdgeMismatch
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mapping import MAP, SystemMap, implementation_arguments
 from conformance.model_stepper import Key, ModelStepper
-from impl.sim.world_of_steps import Step
+from impl.sim.simulation import Step
 from model.language.evaluate import Evaluator, SparseState
 from model.language.scalars import blank_term
 from model.language.sorts import Sort

@@ -18,7 +18,7 @@ from conformance.mapping import MAP, SystemMap
 from conformance.mapping.rows import Family
 from conformance.model_stepper import Key
 from impl.releases import DEFAULT, Release
-from impl.sim.world_of_steps import Step
+from impl.sim.simulation import Step
 from specs.rendering import HIDDEN, parts
 from specs.verdict import Verdict
 

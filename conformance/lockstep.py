@@ -20,7 +20,7 @@ from conformance.mapping import (
     model_arguments,
 )
 from conformance.model_stepper import Key, ModelStepper
-from impl.sim.world_of_steps import Step
+from impl.sim.simulation import Step
 
 BOUNDS = {
     "brokers": 3, "log": 4, "records": 6, "epoch": 6, "controllers": 4, "versions": 14,

@@ -28,7 +28,7 @@ from conformance.not_played import (
     WhyNotPlayed,
     of_switches,
 )
-from impl.sim.world_of_steps import Step
+from impl.sim.simulation import Step
 from model.language.evaluate import Evaluator, SparseState
 from model.language.recording import Recorded
 from model.language.system import System

@@ -133,7 +133,8 @@ EXPLORATIONS: tuple[ExplorationRow, ...] = (
     ExplorationRow("replication", "2.5", {"crashes": 1, "losses": 1}, _REPLICATION, symmetry=True),
     ExplorationRow(
         "reassignment", "2.3", {},
-        ("one_replica_set_has_all_commits", "isr_holds_committed", "request_goes_only_when_done"),
+        ("one_replica_set_has_all_commits", "isr_holds_committed",
+         "request_is_removed_only_when_done"),
         symmetry=True,
     ),
     ExplorationRow(

@@ -70,12 +70,12 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
     Assumption(
         "raised_epoch_cached", "up to 2.3.1",
         "a reassignment raises the leader epoch, and clients are sent the one before",
-        "reassignment", "clients_know_the_epoch",
+        "reassignment", "clients_know_the_leader_epoch",
     ),
     Assumption(
         "request_znode_not_rewritten", "2.0 to 2.3.1",
         "a request that comes while a controller begins is deleted, and never seen",
-        "reassignment", "request_goes_only_when_done",
+        "reassignment", "request_is_removed_only_when_done",
     ),
     Assumption(
         "leader_drops_non_replicas", "2.4 to 2.8",

@@ -25,6 +25,8 @@ SWITCHES: Mapping[str, str] = {
 }
 
 STEPS: Mapping[str, str] = {
+    "leader_shrink_is_unheard": "leader_loses_response_to_isr_shrink",
+    "leader_expand_is_unheard": "leader_loses_response_to_isr_expand",
     "controller_begins_shutdown": "controller_begins_controlled_shutdown",
     "controller_refuses_shutdown": "controller_refuses_controlled_shutdown",
     "controller_is_still_in_office": "controller_is_still_active",
@@ -120,6 +122,21 @@ STEPS_OF: Mapping[str, Mapping[str, str]] = {
 """By system: steps that had the name of another step of another system, or another name than it."""
 
 CLAIMS: Mapping[str, str] = {
+    "a_zombie_has_a_write_under_way": "a_deposed_controller_has_a_write_in_flight",
+    "a_zombie_commits_beside_its_successor": "a_deposed_leader_commits_beside_its_successor",
+    "a_zombie_deletes": "a_deposed_controller_deletes_a_topic",
+    "a_node_outlives_its_session": "an_ephemeral_znode_outlives_its_session",
+    "copies_are_fewer": "fewer_replicas_have_all_commits",
+    "a_write_is_overtaken": "a_successful_isr_write_looks_failed",
+    "a_stranger_is_deleted_in_the_isr": "a_replica_is_deleted_while_in_the_isr",
+    "request_goes_only_when_done": "request_is_removed_only_when_done",
+    "only_the_requested_is_deleted": "topics_are_deleted_only_on_request",
+    "a_controller_rests": "a_controller_is_idle",
+    "a_successor_is_served": "a_recreated_topic_is_led",
+    "a_broker_returns_into_a_deletion": "a_broker_starts_during_a_deletion",
+    "clients_know_the_epoch": "clients_know_the_leader_epoch",
+    "a_zombie_is_at_work": "a_deposed_controller_is_at_work",
+    "a_sure_commit_is_outlived": "a_later_leader_follows_a_sure_commit",
     "controller_is_in_office": "registered_controller_is_active",
     "nobody_takes_the_office_over": "nobody_takes_over_the_controllership",
     "what_is_told_is_committed": "visible_records_are_committed",
@@ -168,7 +185,13 @@ CLAIMS: Mapping[str, str] = {
 }
 
 CLAIMS_OF: Mapping[str, Mapping[str, str]] = {
-    "cluster": {"no_wedge": "idle_partitions_have_leaders"},
+    "classic": {"zombies_overlap": "two_brokers_believe_they_lead"},
+    "cluster": {
+        "no_wedge": "idle_partitions_have_leaders",
+        "zombies_overlap": "two_brokers_believe_they_lead",
+    },
+    "election": {"zombies_overlap": "two_brokers_believe_they_are_controller"},
+    "replication": {"zombies_overlap": "two_brokers_believe_they_lead"},
     "topics": {"no_wedge": "requested_deletions_end"},
 }
 """By system: claims that had one name, and are two."""
@@ -180,9 +203,12 @@ VALUES: Mapping[str, Mapping[str, str]] = {
 
 FIELDS: Mapping[str, Mapping[str, str]] = {
     "cluster": {"untold": "failure_unreported"},
-    "reassignment": {"told": "metadata_epoch"},
+    "reassignment": {
+        "told": "metadata_epoch",
+        "replica.unheard": "replica.isr_write_unanswered",
+    },
     "replication_history": {"office": "leader", "told_hw": "sent_hw", "told_from": "sent_from"},
-    "topics": {"cache.told": "cache.fired"},
+    "topics": {"cache.told": "cache.fired", "request.order": "request.leader_and_isr"},
 }
 """By system: a part of the state, without indices."""
 

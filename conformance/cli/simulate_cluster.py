@@ -9,8 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, show_table, unknown
-from impl.world.wide.runs import WIDE_FAULTS, WideRun, run_wide, world_settings
-from impl.world.wide.wide_steps import WIDE_KINDS
+from impl.world.whole_cluster.runs import (
+    WHOLE_CLUSTER_FAULTS,
+    ClusterRun,
+    run_whole_cluster,
+    world_settings,
+)
+from impl.world.whole_cluster.steps import WHOLE_CLUSTER_STEPS
 from specs.verdict import Verdict, combine
 
 COLUMNS = ("seed", "verdict", "steps", "acknowledged", "controllers", "at rest")
@@ -35,16 +40,16 @@ def simulate_cluster(
     if alone:
         raise WrongUse(f"{alone[0]} is of the world of one partition; leave it or --cluster out")
     faults = EVERYTHING if faults is None else faults
-    if faults not in WIDE_FAULTS.names:
-        raise unknown("fault profile of a cluster", faults, WIDE_FAULTS.names)
-    began, runs = time.monotonic(), list[WideRun]()
+    if faults not in WHOLE_CLUSTER_FAULTS.names:
+        raise unknown("fault profile of a cluster", faults, WHOLE_CLUSTER_FAULTS.names)
+    began, runs = time.monotonic(), list[ClusterRun]()
     with Progress() as progress:
         for seed in seeds:
             progress(f"seed {seed}, {len(runs)} of {len(seeds)} runs done")
             runs.append(_run(seed, steps, faults, brokers, logs))
     rows = [_row(run) for run in runs]
     verdict = combine(row["verdict"] for row in rows)
-    never = [name for name in WIDE_KINDS if not any(run.taken[name] for run in runs)]
+    never = [name for name in WHOLE_CLUSTER_STEPS if not any(run.taken[name] for run in runs)]
     seconds = round(time.monotonic() - began, 3)
     cells = [[row[name.replace(" ", "_")] for name in COLUMNS] for row in rows]
     show_table(COLUMNS, cells, json_target, right={*COLUMNS} - {"verdict"})
@@ -64,19 +69,19 @@ def simulate_cluster(
     finish(verdict)
 
 
-def _run(seed: int, steps: int, faults: str, brokers: int, logs: Path | None) -> WideRun:
+def _run(seed: int, steps: int, faults: str, brokers: int, logs: Path | None) -> ClusterRun:
     if logs is None:
-        return run_wide(seed, steps, faults, brokers)
+        return run_whole_cluster(seed, steps, faults, brokers)
     from conformance.running.simulated_log_files import RunLogger
 
     place = logs / f"seed-{seed}-logs"
     with closing(
         RunLogger(place, brokers=brokers, seed=seed, **world_settings(faults, brokers))
     ) as it:
-        return run_wide(seed, steps, faults, brokers, world=it.world)
+        return run_whole_cluster(seed, steps, faults, brokers, world=it.world)
 
 
-def _row(run: WideRun) -> dict[str, Any]:
+def _row(run: ClusterRun) -> dict[str, Any]:
     """A run; unknown if nothing was ever acknowledged, for then nothing could be lost."""
     if run.broken:
         verdict = Verdict.BROKEN

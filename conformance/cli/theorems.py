@@ -35,7 +35,7 @@ NAMES = (
     "stopped_brokers_do_nothing",
     "only_controllers_have_tasks",
     "replica_lists_are_valid",
-    "only_the_requested_is_deleted",
+    "topics_are_deleted_only_on_request",
     "idle_controller_knows_zookeeper",
     "brokers_shutting_down_are_not_elected",
     "state_writes_are_conditional",

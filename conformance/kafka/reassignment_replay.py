@@ -46,7 +46,7 @@ from model.language.evaluate import SparseState
 TOPIC = "t"
 STATES = f"{TOPICS}/{TOPIC}/partitions"
 WRITES = ("SetData", "Multi", "Delete")
-ORDERS = ("LeaderAndIsr", "StopReplica")
+CONTROLLER_REQUESTS = ("LeaderAndIsr", "StopReplica")
 PATIENCE_S = 40.0
 TELLS_S = 5.0
 SETTINGS = {
@@ -215,7 +215,7 @@ class MoveReplay(RunReplay):
             for api in ("Multi", "Delete"):
                 self.gate.add(MessageRule("hold", _DeletionFilter(api, sender=str(one),
                                                     path=REASSIGN_PARTITIONS)))  # fmt: skip
-        for api in ORDERS:
+        for api in CONTROLLER_REQUESTS:
             self.gate.add(MessageRule("hold", MessageFilter(api, sender="controller")))
 
     def asks(self, step: ReplayStep) -> str:

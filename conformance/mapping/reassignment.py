@@ -26,10 +26,10 @@ from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.releases import DEFAULT, Release
 from impl.sim.effects import JournalReport, SendRequests
 from impl.sim.event_run import ControllerThread
+from impl.sim.simulation import Step
 from impl.sim.suspension_points import is_lost, registered_epoch
-from impl.sim.world_of_steps import Step
 from impl.world.stepped.controller_run import FIRST, writes_state
-from impl.world.stepped.host import RequestInFlight
+from impl.world.stepped.in_memory_broker import RequestInFlight
 from impl.world.stepped.moves import UNKNOWN, has_news, registered_state, state_known_by
 from impl.world.stepped.stepped_cluster import SteppedCluster
 from impl.world.stepped.stepped_steps import stepped_cluster
@@ -256,8 +256,10 @@ ROWS: dict[str, StepRow] = {
         row("answer_is_lost", "broker",
             "controller_loses_response_to_epoch_bump", "controller_loses_response_to_leader_change",
             "controller_loses_response_to_isr_removal", possible_now=_on_lost_response),
-        row("leader_shrink_is_unheard", "leader replica", "leader_shrink_is_unheard"),
-        row("leader_expand_is_unheard", "leader replica", "leader_expand_is_unheard"),
+        row("leader_loses_response_to_isr_shrink", "leader replica",
+            "leader_loses_response_to_isr_shrink"),
+        row("leader_loses_response_to_isr_expand", "leader replica",
+            "leader_loses_response_to_isr_expand"),
         row("leader_reads_isr_back", "leader",
             "leader_finds_own_isr_write", "leader_finds_other_isr_write"),
         row("controller_handles_reassignment", "broker", *_BEGINS,
@@ -496,7 +498,7 @@ def _broker(table: FactTable, world: SteppedCluster, broker: int) -> None:
     table.put("replica.role", at, ROLES.code(host.role(FIRST)))
     table.put("replica.leader", at, replica.leader or 0)
     table.put("replica.epoch", at, replica.leader_epoch, blank=-1)
-    table.put("replica.unheard", at, replica.isr_write is not None)
+    table.put("replica.isr_write_unanswered", at, replica.isr_write is not None)
     if replica.leads:
         table.members("replica.isr", at, replica.isr)
         table.put("replica.zk_version", at, replica.zk_version)
@@ -531,7 +533,8 @@ def _world(bounds: Mapping[str, int], version: str | None) -> SteppedCluster:
 
 _FAULTS: dict[str, tuple[str, ...]] = {
     "leader_writes": (
-        "leader_shrinks_isr", "leader_shrink_is_unheard", "leader_expand_is_unheard"),
+        "leader_shrinks_isr", "leader_loses_response_to_isr_shrink",
+        "leader_loses_response_to_isr_expand"),
     "controller_writes": (
         "controller_loses_response_to_epoch_bump", "controller_loses_response_to_leader_change",
         "controller_loses_response_to_isr_removal"),
@@ -661,11 +664,11 @@ def _not_alike(version: str, run: Run) -> str | None:
                 return _FORGOTTEN
             case "controller_removes_dead_replica" if more["dead"] == leader:
                 leader = 0
-            case "leader_shrinks_isr" | "leader_shrink_is_unheard":
+            case "leader_shrinks_isr" | "leader_loses_response_to_isr_shrink":
                 isr.discard(more["replica"])
             case "controller_takes_old_replica_offline" if len(isr) > 1:
                 isr.discard(more["replica"])
-            case "leader_expands_isr" | "leader_expand_is_unheard":
+            case "leader_expands_isr" | "leader_loses_response_to_isr_expand":
                 isr.add(more["replica"])
             case "controller_writes_target_replicas":
                 replicas = {*asked}

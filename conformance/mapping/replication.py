@@ -12,7 +12,7 @@ from typing import Any, cast
 from conformance.mapping.rows import Facts, FactTable, Family, PossibleNow, StepRow, SystemMap, row
 from impl.core.partition import UNKNOWN_END
 from impl.releases import DEFAULT, Release
-from impl.sim.world_of_steps import Step
+from impl.sim.simulation import Step
 from impl.world.cluster import PartitionCluster
 from impl.world.disk_failures import failing_disk_cluster
 from impl.world.observation import observe

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from impl.releases import DEFAULT, Release
-from impl.sim.world_of_steps import Step
+from impl.sim.simulation import Step
 
 Arguments = Mapping[str, int]
 

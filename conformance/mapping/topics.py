@@ -26,14 +26,14 @@ from impl.releases import DEFAULT, Release
 from impl.sim.suspension_points import frames_of, is_lost, registered_epoch
 from impl.world.stepped.batches import BATCHES, is_return, returned
 from impl.world.stepped.controller_run import TOPIC, is_to_write
-from impl.world.stepped.host import RequestInFlight
+from impl.world.stepped.in_memory_broker import RequestInFlight
 from impl.world.stepped.stepped_cluster import SteppedCluster
 from impl.world.stepped.stepped_steps import stepped_cluster
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 from model.topics.state import (
     DIRECTORIES,
-    ORDERS,
+    LEADER_AND_ISR,
     PARTITION_STATES,
     REPLICA_STATES,
     ROLES,
@@ -294,8 +294,8 @@ def _request(
         for partition, order in sent.request.partitions.items():
             leader, at = order.state.leader, (*to, partition.partition)
             name = "lead" if leader == to[1] else "follow"
-            code = ORDERS.code(name if leader >= 0 else "leaderless")
-            table.put("request.order", at, code)
+            code = LEADER_AND_ISR.code(name if leader >= 0 else "leaderless")
+            table.put("request.leader_and_isr", at, code)
             table.found.pop(("request.outdated", at), None)
             table.put("request.outdated", at, sent.creation != world.created)
             epochs[partition] = max(epochs.get(partition, -1), order.state.leader_epoch)

@@ -8,7 +8,7 @@ need the topic to be created again and again.
 from __future__ import annotations
 
 from conformance.mapping.rows import Family
-from impl.sim.world_of_steps import Step
+from impl.sim.simulation import Step
 
 
 def _steps(text: str) -> tuple[Step, ...]:

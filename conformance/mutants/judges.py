@@ -36,7 +36,7 @@ from conformance.vectors.cases import Case, read_cases
 from conformance.vectors.compare import ByRule
 from conformance.walks import walk, walk_cluster, walk_part
 from impl.releases import Release
-from impl.world.wide.runs import run_wide
+from impl.world.whole_cluster.runs import run_whole_cluster
 from specs.story import read_story
 from specs.verdict import Verdict
 
@@ -246,7 +246,7 @@ def _logged(seed: int, faults: str, release: str) -> str:
 
 
 def _claimed(seed: int, faults: str, release: str) -> str:
-    run = run_wide(seed, CLAIMED_STEPS, faults, release=release)
+    run = run_whole_cluster(seed, CLAIMED_STEPS, faults, release=release)
     return run.broken or run.goes_on
 
 

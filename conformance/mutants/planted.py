@@ -17,7 +17,7 @@ from impl.core.partition import Partition
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.truncation import EpochEnd, Truncation
 from impl.log import HighWatermarkCheckpoint
-from impl.world.hosted_world import HostedWorld
+from impl.world.in_memory_cluster import InMemoryCluster
 from impl.znodes import LeaderIsrAndControllerEpoch
 from impl.znodes.retrying_client import RetryingZnodeClient
 from impl.zookeeper.znode import ANY_VERSION, Op
@@ -149,7 +149,10 @@ PLANTED: tuple[PlantedBug, ...] = (
     _single_change("KAFKA-1188", answers, "leader_and_isr_error", _no_error),
     PlantedBug(
         "KIP-380",
-        ((HostedWorld, "drop_requests", _does_nothing), (answers, "broker_epoch_error", _no_error)),
+        (
+            (InMemoryCluster, "drop_requests", _does_nothing),
+            (answers, "broker_epoch_error", _no_error),
+        ),
     ),
     _single_change("KAFKA-1382", Partition, "written", _never_its_own),
     _single_change("KAFKA-428", Partition, "written", _unconditional),

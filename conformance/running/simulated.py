@@ -30,14 +30,14 @@ from impl.releases import DEFAULT
 from impl.server.trace import CORRELATIONS_OF_A_START, BrokerTrace, TraceFile
 from impl.server.traced_controller import TracedTerms
 from impl.server.traced_zookeeper import ZooKeeperTrace
-from impl.sim.world_of_steps import Step, StepKind
-from impl.world.wide.claims import ClusterClaimBroken, WideClaims
-from impl.world.wide.ghosts import ConsumerRead
-from impl.world.wide.node import BrokerObserver, WideBroker
-from impl.world.wide.rest import is_at_rest
-from impl.world.wide.runs import WideSimulator
-from impl.world.wide.wide_steps import WIDE_KINDS
-from impl.world.wide.wide_world import WideWorld
+from impl.sim.simulation import Step, StepKind
+from impl.world.whole_cluster.at_rest import is_at_rest
+from impl.world.whole_cluster.claims import ClusterClaimBroken, ClusterClaims
+from impl.world.whole_cluster.node import BrokerObserver, ClusterNode
+from impl.world.whole_cluster.observations import ConsumerRead
+from impl.world.whole_cluster.runs import ClusterSimulator
+from impl.world.whole_cluster.steps import WHOLE_CLUSTER_STEPS
+from impl.world.whole_cluster.whole_cluster import WholeCluster
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 from impl.zookeeper.store import ZooKeeper
@@ -87,7 +87,7 @@ class _BrokerTracer(BrokerObserver):
 
     trace: BrokerTrace
 
-    def __init__(self, node: WideBroker, folder: Path) -> None:
+    def __init__(self, node: ClusterNode, folder: Path) -> None:
         super().__init__(node)
         self.folder = folder
 
@@ -125,23 +125,23 @@ class _BrokerTracer(BrokerObserver):
 
 
 class RunTracer:
-    """A wide world that writes traces to a folder; it reports itself the parts of a step that the
-    core does not report."""
+    """A simulated whole cluster that writes traces to a folder, and reports itself the parts of a
+    step that the core does not report."""
 
     def __init__(self, folder: Path, **given: Any) -> None:
         self.asked: dict[tuple[int, int], tuple[object, int]] = {}
         self.appended_in: dict[tuple[int, TopicPartition, int], int] = {}
         self.tracers: dict[int, _BrokerTracer] = {}
 
-        def observer(node: WideBroker) -> BrokerObserver:
+        def observer(node: ClusterNode) -> BrokerObserver:
             return self.tracers.setdefault(node.broker, _BrokerTracer(node, folder))
 
         self.store = _TracedStore(folder)
-        kinds = {name: self._traced(kind) for name, kind in WIDE_KINDS.items()}
-        self.world = WideWorld(kinds, zookeeper=self.store, observer=observer, **given)
+        kinds = {name: self._traced(kind) for name, kind in WHOLE_CLUSTER_STEPS.items()}
+        self.world = WholeCluster(kinds, zookeeper=self.store, observer=observer, **given)
 
     def _traced(self, kind: StepKind) -> StepKind:
-        def act(world: WideWorld, *args: int) -> None:
+        def act(world: WholeCluster, *args: int) -> None:
             if kind.name == "preferred_election_is_requested" and self._asks_its_controller():
                 return
             if kind.name == "producer_hears":
@@ -295,8 +295,8 @@ def traced_run(
     """
     tracer = RunTracer(folder, topics=1, partitions=2, release=release, seed=seed)
     world = tracer.world
-    simulator, taken, broken = WideSimulator(world, seed, faults), 0, ""
-    claims = WideClaims(world)
+    simulator, taken, broken = ClusterSimulator(world, seed, faults), 0, ""
+    claims = ClusterClaims(world)
 
     def held(look: Callable[[], None]) -> None:
         nonlocal broken
@@ -314,7 +314,7 @@ def traced_run(
             taken += 1
         if not settles:
             return TracedRunResult(taken, None, broken)
-        simulator.calm_down()
+        simulator.stop_faults()
         dead = _controller_dies(simulator) if seed % 3 == 2 else False
         for number in range(WITHOUT_ONE_STEPS if dead else SETTLING_STEPS):
             if not (number % 25 or dead) and is_at_rest(world) and _all_is_committed(world):
@@ -329,7 +329,7 @@ def traced_run(
         tracer.close()
 
 
-def _controller_dies(simulator: WideSimulator) -> bool:
+def _controller_dies(simulator: ClusterSimulator) -> bool:
     """Ends the controller for good: others must notice. False if none, or if it is needed."""
     world = simulator.world
     held = [number for number, node in world.running() if node.controller.active and node.alive]
@@ -340,13 +340,13 @@ def _controller_dies(simulator: WideSimulator) -> bool:
     return True
 
 
-def _all_is_committed(world: WideWorld) -> bool:
+def _all_is_committed(world: WholeCluster) -> bool:
     """Followers learn a high watermark from the next fetch response."""
     held = [one for node in world.nodes.values() for one in node.replicas.partitions.values()]
     return all(one.hw == one.log_end for one in held)
 
 
-def _at_rest(world: WideWorld) -> AtRest:
+def _at_rest(world: WholeCluster) -> AtRest:
     replicas: dict[str, dict[int, ReplicaAtRest]] = {}
     for broker, node in world.nodes.items():
         for one, replica in node.replicas.partitions.items():

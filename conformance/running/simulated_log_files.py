@@ -1,9 +1,9 @@
 """Simulates clusters that write Kafka's log lines, judged as the logs of real brokers are.
 
-A wide world combines what no single system of the model has: topics that are deleted while their
-partitions move, brokers that stop meanwhile, controllers that take over during that. Its brokers
-report their steps to the same writers as running brokers, and the pipeline asks the model about
-each write, request and epoch.
+A simulated whole cluster combines what no single system of the model has: topics that are deleted
+while their partitions move, brokers that stop meanwhile, controllers that take over during that.
+Its brokers report their steps to the same writers as running brokers, and the pipeline asks the
+model about each write, request and epoch.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from impl.releases import DEFAULT
 from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import Log4jFiles
 from impl.server.replica_lines import ReplicaLines
-from impl.sim.world_of_steps import StepKind
+from impl.sim.simulation import StepKind
 from impl.world.simulated_broker import FOLDER
 from impl.world.simulated_cluster import STEP_MS as WIDE_STEP_MS
-from impl.world.wide.node import BrokerObserver, WideBroker
-from impl.world.wide.runs import run_wide, world_settings
-from impl.world.wide.wide_steps import WIDE_KINDS
-from impl.world.wide.wide_world import FIRST_INSTANT_MS, WideWorld
+from impl.world.whole_cluster.node import BrokerObserver, ClusterNode
+from impl.world.whole_cluster.runs import run_whole_cluster, world_settings
+from impl.world.whole_cluster.steps import WHOLE_CLUSTER_STEPS
+from impl.world.whole_cluster.whole_cluster import FIRST_INSTANT_MS, WholeCluster
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
 from specs.verdict import Verdict
@@ -48,7 +48,7 @@ in order in its several files, and lines of different terms are not close by."""
 class _BrokerLogger(BrokerObserver):
     """Writes the lines of one broker, to its own folder."""
 
-    def __init__(self, node: WideBroker, folder: Path) -> None:
+    def __init__(self, node: ClusterNode, folder: Path) -> None:
         super().__init__(node)
         self.files = Log4jFiles(folder, node.broker, node.release, self.stamped_ms)
         self.lines = ReplicaLines(self.files)
@@ -124,22 +124,22 @@ class _BrokerLogger(BrokerObserver):
 
 
 class RunLogger:
-    """A wide world whose brokers write Kafka's log lines into a folder."""
+    """A simulated whole cluster whose brokers write Kafka's log lines into a folder."""
 
     def __init__(self, folder: Path, **given: Any) -> None:
         self.loggers: dict[int, _BrokerLogger] = {}
 
-        def observer(node: WideBroker) -> BrokerObserver:
+        def observer(node: ClusterNode) -> BrokerObserver:
             logger = _BrokerLogger(node, folder / f"broker{node.broker}")
             return self.loggers.setdefault(node.broker, logger)
 
-        kinds = {name: self._logged(kind) for name, kind in WIDE_KINDS.items()}
-        self.world = WideWorld(kinds, observer=observer, **given)
+        kinds = {name: self._logged(kind) for name, kind in WHOLE_CLUSTER_STEPS.items()}
+        self.world = WholeCluster(kinds, observer=observer, **given)
 
     def _logged(self, kind: StepKind) -> StepKind:
         """A step of which the core does not report all: a broker that goes by itself says so."""
 
-        def act(world: WideWorld, *args: int) -> None:
+        def act(world: WholeCluster, *args: int) -> None:
             leaves = self.loggers[args[0]].files if kind.name == "broker_shuts_down" else None
             if leaves is not None:
                 leaves.server("shutting down")
@@ -173,11 +173,11 @@ def run_with_log_files(
         **world_settings(faults, 4),
     )  # fmt: skip
     with closing(logger):
-        run = run_wide(seed, steps, faults, settle=settles, world=logger.world)
+        run = run_whole_cluster(seed, steps, faults, settle=settles, world=logger.world)
         return run.steps, run.broken or _unfinished(logger.world, run.goes_on)
 
 
-def _unfinished(world: WideWorld, goes_on: str) -> str:
+def _unfinished(world: WholeCluster, goes_on: str) -> str:
     """Which of the model's claims does not hold of a cluster that does not come to rest."""
     nodes = world.zookeeper.nodes
     if not goes_on:

@@ -45,15 +45,17 @@ MOST_LETTERS = 600
 
 READY: dict[str, dict[str, str]] = {
     "classic": {
-        "two leaders": "zombies_overlap", "lose a committed record": "strong_isr",
+        "two leaders": "two_brokers_believe_they_lead", "lose a committed record": "strong_isr",
         "a smaller ISR": "the_isr_has_shrunk",
     },
     "election": {
-        "two controllers": "zombies_overlap", "a deposed controller writes": "single_writer",
+        "two controllers": "two_brokers_believe_they_are_controller",
+        "a deposed controller writes": "single_writer",
         "an older controller is obeyed": "no_older_controller_is_obeyed",
     },
     "replication": {
-        "two leaders": "zombies_overlap", "lose a committed record": "no_message_loss",
+        "two leaders": "two_brokers_believe_they_lead",
+        "lose a committed record": "no_message_loss",
         "lose an acknowledged record (acks=1)": "an_acknowledged_record_is_lost",
     },
     "reassignment": {
@@ -65,7 +67,8 @@ READY: dict[str, dict[str, str]] = {
         "a deletion is complete": "a_deletion_is_complete",
     },
     "cluster": {
-        "two leaders": "zombies_overlap", "lose a committed record": "no_message_loss",
+        "two leaders": "two_brokers_believe_they_lead",
+        "lose a committed record": "no_message_loss",
     },
 }  # fmt: skip
 """What a player asks for first, and the claim that says it: an `always` is to be broken."""

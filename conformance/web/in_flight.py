@@ -160,10 +160,8 @@ def _reassignment(now: MessageReader) -> Iterator[MessageInFlight]:
         leader = text(now.value("update.leader", controller))
         yield MessageInFlight("UpdateMetadata", CONTROLLERS, str(broker),
                       f"leader {leader}, controller epoch {controller}", False, "late")  # fmt: skip
-    for (unheard,) in now.non_blank_indices("replica.unheard"):
-        yield MessageInFlight(
-            "setData", ZOOKEEPER, str(unheard), "the ISR is written", True, "lost"
-        )
+    for (broker,) in now.non_blank_indices("replica.isr_write_unanswered"):
+        yield MessageInFlight("setData", ZOOKEEPER, str(broker), "the ISR is written", True, "lost")
 
 
 def _of_controller(
@@ -181,8 +179,8 @@ def _topics(now: MessageReader) -> Iterator[MessageInFlight]:
         for (broker,) in now.non_blank_indices(f"cache.fired.{what}"):
             yield MessageInFlight("watch", ZOOKEEPER, CONTROLLERS,
                                   f"{what} changed, to broker {broker}", True)  # fmt: skip
-    for controller, broker, partition in now.non_blank_indices("request.order"):
-        order = now.value("request.order", controller, broker, partition)
+    for controller, broker, partition in now.non_blank_indices("request.leader_and_isr"):
+        order = now.value("request.leader_and_isr", controller, broker, partition)
         old = ", outdated" * bool(now.value("request.outdated", controller, broker, partition))
         label = f"partition {partition}: {order}{old}, controller epoch {controller}"
         yield _of_controller(now, "LeaderAndIsr", controller, broker, label, "seen")

@@ -136,7 +136,7 @@ def _with_zookeeper(taken: TakenStep) -> Iterator[Arrow]:
     elif written:
         kind = "multi" if {"controller", "epoch"} <= set(written) else "write"
         yield Arrow(kind, lane, (ZOOKEEPER,), by + ", ".join(written), False, "arrived")
-        if step.shows == "unheard_write" and lane == CONTROLLERS:
+        if step.shows == "write_without_response" and lane == CONTROLLERS:
             yield Arrow("write", ZOOKEEPER, (lane,), f"{by}it is done", True, "lost")
 
 

@@ -10,7 +10,7 @@ from impl.znodes import TopicPartition
 from impl.znodes.states import LEADER_DURING_DELETE
 
 Endpoints = Mapping[int, tuple[str, int]]
-"""Host and port of each live broker."""
+"""InMemoryBroker and port of each live broker."""
 
 
 class MetadataCache:

@@ -58,7 +58,7 @@ def _listeners(text: str) -> str:
 
 
 def address_of(listener: str) -> tuple[str, int]:
-    """Host and port of a listener such as PLAINTEXT://127.0.0.1:9092; ValueError."""
+    """InMemoryBroker and port of a listener such as PLAINTEXT://127.0.0.1:9092; ValueError."""
     return _address(_listeners(listener))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from impl.sim.world_of_steps import Step, WorldOfSteps
+from impl.sim.simulation import Simulation, Step
 
 Faults = Mapping[str, int]
 """What goes wrong, and how likely: weights by the kind of a fault, or by the name of a step."""
@@ -63,7 +63,7 @@ class Profiles:
 
 
 def choose(
-    world: WorldOfSteps, weights: Iterable[tuple[str, Weight]], chance: random.Random
+    world: Simulation, weights: Iterable[tuple[str, Weight]], chance: random.Random
 ) -> Step | None:
     """A weighted random choice among the enabled steps; None if there is none.
 
@@ -82,7 +82,7 @@ def choose(
     return Step(*found[bisect_right(shares, chance.randrange(total))])
 
 
-World = TypeVar("World", bound=WorldOfSteps)
+World = TypeVar("World", bound=Simulation)
 
 
 class SeededSimulator(Generic[World]):

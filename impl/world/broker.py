@@ -25,7 +25,7 @@ from impl.sim.effects import EffectPort
 from impl.sim.isr_write import SteppedIsr
 from impl.world.fetches import Exchange, answer
 from impl.world.stepped.controller_run import FIRST
-from impl.world.stepped.host import Host
+from impl.world.stepped.in_memory_broker import InMemoryBroker
 from impl.world.stepped.replica import LONG_MS
 from impl.zookeeper.port import wait
 
@@ -60,7 +60,7 @@ class SteppedPartition(SteppedIsr[RecordLog]):
         super().advance(LONG_MS)
 
 
-class PartitionBroker(Host):
+class PartitionBroker(InMemoryBroker):
     """A broker that hosts the partition from its start, and knows ``everybody`` as live.
 
     From 2.7 on its inter.broker.protocol.version is 2.6: it writes ISRs to ZooKeeper itself, and

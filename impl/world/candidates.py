@@ -5,7 +5,7 @@ The candidates are sorted. A step's first condition refuses any arguments that a
 
 from __future__ import annotations
 
-from impl.sim.world_of_steps import Arguments
+from impl.sim.simulation import Arguments
 from impl.world.cluster import PartitionCluster
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.core.answers import NONE
-from impl.sim.world_of_steps import refusable
+from impl.sim.simulation import refusable
 from impl.world.candidates import LEADS, each_leader, leads_unmet
 from impl.world.cluster import PartitionCluster
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from impl.core.requests import LeaderAndIsr
 from impl.releases import DEFAULT, Release
 from impl.sim.effects import EffectPort
+from impl.sim.simulation import StepKind
 from impl.sim.suspension_points import newest_controller_epoch
-from impl.sim.world_of_steps import StepKind
 from impl.world.broker import PartitionBroker
-from impl.world.hosted_world import HostedWorld
+from impl.world.in_memory_cluster import InMemoryCluster
 from impl.world.partition_controller import PartitionController
 from impl.world.stepped.controller_run import FIRST
-from impl.world.stepped.host import RequestInFlight
+from impl.world.stepped.in_memory_broker import RequestInFlight
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
     ReplicaAssignment,
@@ -32,7 +32,7 @@ MOST_BROKERS = 9
 STATE = paths.state(*FIRST)
 
 
-class PartitionCluster(HostedWorld[PartitionController, PartitionBroker]):
+class PartitionCluster(InMemoryCluster[PartitionController, PartitionBroker]):
     """Brokers 1..N with one partition, assigned to all of them in that order.
 
     An election may choose any eligible replica. ``on_request_sent`` is called with the controller,

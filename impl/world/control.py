@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.core.request_batch import NO_BROKER_EPOCH
-from impl.sim.world_of_steps import refusable
+from impl.sim.simulation import refusable
 from impl.world.candidates import (
     ISR_IS_UNLOCKED,
     each_candidate,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from impl.sim.world_of_steps import by_name, refusable
+from impl.sim.simulation import by_name, refusable
 from impl.world.cluster import PartitionCluster
 from impl.world.partition_steps import KINDS
 from impl.world.processes import PROCESS_IS_UP, each_broker, start_unmet

@@ -9,8 +9,8 @@ import random
 from collections.abc import Callable
 from functools import partial
 
+from impl.sim.simulation import Step
 from impl.sim.simulator import Faults, Profiles, Weight
-from impl.sim.world_of_steps import Step
 from impl.world.cluster import PartitionCluster
 
 PROFILES: dict[str, Faults] = {

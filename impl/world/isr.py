@@ -6,7 +6,7 @@ While a write waits for its response the partition is locked, see `PartitionBrok
 from __future__ import annotations
 
 from impl.sim.isr_write import IsrWrite
-from impl.sim.world_of_steps import UnmetCondition, refusable
+from impl.sim.simulation import UnmetCondition, refusable
 from impl.world.candidates import (
     VERSION_IS_CURRENT,
     VERSION_IS_OLD,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from impl.sim.world_of_steps import BROKERS, Step
+from impl.sim.simulation import BROKERS, Step
 from impl.world.partition_simulator import record, steps_of
 from impl.world.partition_steps import KINDS
 from impl.world.trace import Trace

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from impl.sim.simulation import Step
 from impl.sim.simulator import SeededSimulator
-from impl.sim.world_of_steps import Step
 from impl.world.cluster import PartitionCluster
 from impl.world.faults import REPLICATION_FAULTS, weights_in
 from impl.world.observation import ChangeTracker

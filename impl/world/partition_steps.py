@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from impl.sim.world_of_steps import by_name
+from impl.sim.simulation import by_name
 from impl.world import clients, control, isr, replication
 from impl.world.cluster import PartitionCluster
 from impl.world.processes import PROCESSES

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 from impl.releases import Release
-from impl.sim.world_of_steps import Arguments, WorldOfSteps, refusable
+from impl.sim.simulation import Arguments, Simulation, refusable
 from impl.znodes import paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import EmbeddedSession, ZooKeeper
@@ -34,7 +34,7 @@ class Process(Protocol):
         """Whether ZooKeeper holds its session, even if the process is dead."""
 
 
-class WorldOfProcesses(WorldOfSteps, ABC):
+class SimulatedProcesses(Simulation, ABC):
     """Brokers whose processes and sessions begin and end, and one ZooKeeper."""
 
     zookeeper: ZooKeeper
@@ -101,16 +101,16 @@ def once(world: Any) -> Arguments:
     return [()]
 
 
-def _crash_unmet(world: WorldOfProcesses, broker: int) -> str | None:
+def _crash_unmet(world: SimulatedProcesses, broker: int) -> str | None:
     return None if world.is_up(broker) else PROCESS_IS_UP
 
 
-def broker_crashes(world: WorldOfProcesses, broker: int) -> None:
+def broker_crashes(world: SimulatedProcesses, broker: int) -> None:
     """The process is killed: memory is lost, connections break; the session has yet to expire."""
     world.crash(broker)
 
 
-def start_unmet(world: WorldOfProcesses, broker: int) -> str | None:
+def start_unmet(world: SimulatedProcesses, broker: int) -> str | None:
     """Why a broker cannot start."""
     if world.is_up(broker):
         return "the broker's process is down"
@@ -119,36 +119,36 @@ def start_unmet(world: WorldOfProcesses, broker: int) -> str | None:
     return None
 
 
-def broker_starts(world: WorldOfProcesses, broker: int) -> None:
+def broker_starts(world: SimulatedProcesses, broker: int) -> None:
     """A new incarnation: the disk is read, a session opened, a registration made."""
     world.start(broker)
 
 
-def _expire_unmet(world: WorldOfProcesses, broker: int) -> str | None:
+def _expire_unmet(world: SimulatedProcesses, broker: int) -> str | None:
     return None if world.has_session(broker) else SESSION_IS_ALIVE
 
 
-def session_expires(world: WorldOfProcesses, broker: int) -> None:
+def session_expires(world: SimulatedProcesses, broker: int) -> None:
     """The session's ephemeral znodes are removed; a live process does not notice."""
     world.expire(broker)
 
 
-def _reconnect_unmet(world: WorldOfProcesses, broker: int) -> str | None:
+def _reconnect_unmet(world: SimulatedProcesses, broker: int) -> str | None:
     if not world.runs(broker):
         return PROCESS_IS_UP
     return "the broker's ZooKeeper session has expired" if world.has_session(broker) else None
 
 
-def broker_reconnects(world: WorldOfProcesses, broker: int) -> None:
+def broker_reconnects(world: SimulatedProcesses, broker: int) -> None:
     """A live process notices that its session has expired: it resigns, and registers again."""
     world.reconnect(broker)
 
 
-def _deleted_unmet(world: WorldOfProcesses) -> str | None:
+def _deleted_unmet(world: SimulatedProcesses) -> str | None:
     return None if paths.CONTROLLER in world.zookeeper.nodes else "a controller is registered"
 
 
-def controller_node_is_deleted(world: WorldOfProcesses) -> None:
+def controller_node_is_deleted(world: SimulatedProcesses) -> None:
     """An operator deletes /controller to force an election; the controller has not noticed yet.
 
     This is how a controller with a live session writes after it was deposed (semantics b.6).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from impl.core.fetch_sessions import forgets_epochs
 from impl.core.fetcher_thread import FetchErrorCode
-from impl.sim.world_of_steps import refusable
+from impl.sim.simulation import refusable
 from impl.world.candidates import (
     ISR_IS_UNLOCKED,
     LEADS,

@@ -1,4 +1,4 @@
-"""Whole brokers, one ZooKeeper, and their faults, for the worlds `staged` and `wide`.
+"""Whole brokers, one ZooKeeper, and their faults, for `staged` and `whole_cluster`.
 
 Each world chooses the brokers' disks, its other steps, and where a controller's event is suspended.
 """
@@ -11,11 +11,11 @@ from typing import Generic, TypeVar
 
 from impl.core.event_controller import EventController
 from impl.releases import Release
-from impl.sim.world_of_steps import Arguments, Step, StepKind, offered
+from impl.sim.simulation import Arguments, Step, StepKind, offered
 from impl.world.processes import (
     PROCESSES,
     Process,
-    WorldOfProcesses,
+    SimulatedProcesses,
     administrator,
     session_expires,
 )
@@ -33,7 +33,7 @@ REBALANCE = "AutoPreferredReplicaLeaderElection"
 Broker = TypeVar("Broker", bound=SimulatedBroker, covariant=True)
 
 
-class SimulatedCluster(WorldOfProcesses, Generic[Broker]):
+class SimulatedCluster(SimulatedProcesses, Generic[Broker]):
     """Brokers by id, one ZooKeeper, and a clock that advances by steps from ``first_ms`` on."""
 
     first_ms = 0

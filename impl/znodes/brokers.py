@@ -32,7 +32,7 @@ class BrokerInfo:
 
     @property
     def plaintext(self) -> tuple[str | None, int]:
-        """Host and port of the first PLAINTEXT endpoint; (None, -1) if there is none."""
+        """InMemoryBroker and port of the first PLAINTEXT endpoint; (None, -1) if there is none."""
         for endpoint in self.endpoints:
             found = _ENDPOINT.fullmatch(endpoint)
             if found and self.security.get(found["listener"], found["listener"]) == PLAINTEXT:

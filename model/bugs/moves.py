@@ -71,9 +71,9 @@ ENTRIES = (
         37, "KAFKA-9212", "the controller does not cache the leader epoch that it wrote",
         (), "2.4.0",
         "ZooKeeper and LeaderAndIsr have the new leader epoch, UpdateMetadata the old one.",
-        "clients_know_the_epoch", "ctx_epoch_not_bumped",
+        "clients_know_the_leader_epoch", "ctx_epoch_not_bumped",
         Reproduction(
-            "reassignment", "2.3", "clients_know_the_epoch", {"faults": 0, "crashes": 0},
+            "reassignment", "2.3", "clients_know_the_leader_epoch", {"faults": 0, "crashes": 0},
             {"raised_epoch_cached": False},
         ),
         remark="No failover and no fault: every reassignment had it.",

@@ -59,7 +59,7 @@ CONTROLLER, CLIENTS, NOBODY = "controller", "clients", "nobody"
 _CLIENTS = ("admin", "administrator", "consumer", "producer")
 ENDS = ("arrived", "lost", "refused")
 SHOWS = (
-    "produce", "acknowledge", "consume", "fetch", "read", "refused_write", "unheard_write",
+    "produce", "acknowledge", "consume", "fetch", "read", "refused_write", "write_without_response",
 )  # fmt: skip
 
 
@@ -67,10 +67,10 @@ SHOWS = (
 class Transition:
     """A named step of the protocol as its author wrote it.
 
-    For those who draw it: `ends` is what becomes of messages that it takes off the wire, one of
-    `ENDS`; `shows` an exchange that the step is by itself, one of `SHOWS` (a read or write of
-    ZooKeeper: `unheard` if its answer is lost); `fault`, that it goes wrong by itself; `by` who
-    takes it, where the name does not begin with that.
+    For pages that draw it: `ends` is what becomes of the messages that it takes, one of `ENDS`;
+    `shows` is an exchange that the step is by itself, one of `SHOWS` (`write_without_response`: a
+    write of ZooKeeper whose answer is lost); `fault`: the step is a fault; `by`: who takes it, if
+    the name does not begin with that.
     """
 
     name: str

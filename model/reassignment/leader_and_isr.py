@@ -37,29 +37,35 @@ from model.reassignment.state import CONTROLLERS
 def is_next(now, broker, epoch, controller):
     """Nothing older of the same controller is in flight to the broker."""
     return all_of(
-        every(below(LEADER_EPOCHS, epoch), lambda older: not_(
-            now.request[older][controller].to.has(broker))),
-        any_of(now.stop[controller][broker].what == "none",
-               now.stop[controller][broker].epoch >= epoch))
+        every(
+            below(LEADER_EPOCHS, epoch),
+            lambda older: not_(now.request[older][controller].to.has(broker)),
+        ),
+        any_of(
+            now.stop[controller][broker].what == "none", now.stop[controller][broker].epoch >= epoch
+        ),
+    )
 
 
-def require_order(now, broker, epoch, controller):
-    require(now.request[epoch][controller].to.has(broker),      "the request is in flight")
-    require(now.up.has(broker),                                 "the process runs")
-    require(not_(now.replica[broker].unheard),                  "no write of it is unanswered")
-    require(is_next(now, broker, epoch, controller),            "it is the next of its connection")
+def require_first_leader_and_isr(now, broker, epoch, controller):
+    require(now.request[epoch][controller].to.has(broker), "the request is in flight")
+    require(now.up.has(broker), "the process runs")
+    require(not_(now.replica[broker].isr_write_unanswered), "no write of it is unanswered")
+    require(is_next(now, broker, epoch, controller), "it is the next of its connection")
 
 
 def require_newer(now, broker, epoch, controller):
-    require_order(now, broker, epoch, controller)
+    require_first_leader_and_isr(now, broker, epoch, controller)
     require_current_controller(controller, now.replica[broker].controller_epoch)
     require_newer_epoch(epoch, now.replica[broker].epoch)
 
 
 def require_assigned(now, broker, epoch, controller):
-    if version.leader_knows_replicas:                           # KAFKA-1097
-        require(now.request[epoch][controller].replicas.has(broker),
-                                               "the request lists the broker as a replica")
+    if version.leader_knows_replicas:  # KAFKA-1097
+        require(
+            now.request[epoch][controller].replicas.has(broker),
+            "the request lists the broker as a replica",
+        )
 
 
 def consume(now, new, broker, epoch, controller):
@@ -67,8 +73,10 @@ def consume(now, new, broker, epoch, controller):
     request = now.request[epoch][controller]
     nothing_left = request.to.is_only(broker)
     new.request[epoch][controller] = when(
-        nothing_left, request.but(to=[], leader=None, isr=[], version=0, replicas=[]),
-        request.but(to=request.to.without(broker)))
+        nothing_left,
+        request.but(to=[], leader=None, isr=[], version=0, replicas=[]),
+        request.but(to=request.to.without(broker)),
+    )
 
 
 @transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
@@ -94,10 +102,18 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
     caught_up = when(mine.role == "leader", known, [])
     consume(now, new, broker, epoch, controller)
     new.replica[broker] = mine.but(
-        role="leader", leader=broker, epoch=epoch, isr=request.isr, zk_version=request.version,
-        controller_epoch=controller, replicas=request.replicas, caught_up=caught_up)
+        role="leader",
+        leader=broker,
+        epoch=epoch,
+        isr=request.isr,
+        zk_version=request.version,
+        controller_epoch=controller,
+        replicas=request.replicas,
+        caught_up=caught_up,
+    )
     new.committed = committed_by(
-        now, broker, request.replicas, request.isr, caught_up, now.log[broker])
+        now, broker, request.replicas, request.isr, caught_up, now.log[broker]
+    )
 
 
 @transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
@@ -110,8 +126,15 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
 
     consume(now, new, broker, epoch, controller)
     new.replica[broker] = now.replica[broker].but(
-        role="follower", leader=request.leader, epoch=epoch, isr=[], zk_version=0,
-        controller_epoch=controller, replicas=[], caught_up=[])
+        role="follower",
+        leader=request.leader,
+        epoch=epoch,
+        isr=[],
+        zk_version=0,
+        controller_epoch=controller,
+        replicas=[],
+        caught_up=[],
+    )
 
 
 @transition(ends="refused", broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
@@ -125,14 +148,21 @@ def leaderless_request_is_ignored(now, new, broker, epoch, controller):
     new.replica[broker].controller_epoch = controller
 
 
-@transition(ends="refused", only=lambda v: v.leader_knows_replicas,
-            broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
+@transition(
+    ends="refused",
+    only=lambda v: v.leader_knows_replicas,
+    broker=BROKERS,
+    epoch=LEADER_EPOCHS,
+    controller=CONTROLLERS,
+)
 def request_to_non_replica_is_refused(now, new, broker, epoch, controller):
     """UNKNOWN_TOPIC_OR_PARTITION: step 7 sends LeaderAndIsr to the old replicas too, and does not
     list them."""
     require_newer(now, broker, epoch, controller)
-    require(not_(now.request[epoch][controller].replicas.has(broker)),
-                                               "the request does not list the broker")
+    require(
+        not_(now.request[epoch][controller].replicas.has(broker)),
+        "the request does not list the broker",
+    )
 
     consume(now, new, broker, epoch, controller)
     new.replica[broker].controller_epoch = controller
@@ -141,7 +171,7 @@ def request_to_non_replica_is_refused(now, new, broker, epoch, controller):
 @transition(ends="refused", broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
 def older_controller_is_refused(now, new, broker, epoch, controller):
     """STALE_CONTROLLER_EPOCH: the broker has seen a newer controller."""
-    require_order(now, broker, epoch, controller)
+    require_first_leader_and_isr(now, broker, epoch, controller)
     require_older_controller(controller, now.replica[broker].controller_epoch)
 
     consume(now, new, broker, epoch, controller)
@@ -150,7 +180,7 @@ def older_controller_is_refused(now, new, broker, epoch, controller):
 @transition(ends="refused", broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
 def older_epoch_is_refused(now, new, broker, epoch, controller):
     """The controller is current, and the broker knows this leader epoch or a newer one."""
-    require_order(now, broker, epoch, controller)
+    require_first_leader_and_isr(now, broker, epoch, controller)
     require_current_controller(controller, now.replica[broker].controller_epoch)
     require_known_epoch(epoch, now.replica[broker].epoch)
 
@@ -158,20 +188,26 @@ def older_epoch_is_refused(now, new, broker, epoch, controller):
     new.replica[broker].controller_epoch = controller
 
 
-def has_all_orders(now, broker, controller, epoch):
+def has_all_leader_and_isr(now, broker, controller, epoch):
     """No LeaderAndIsr of the controller up to a leader epoch is in flight to the broker."""
-    return every(LEADER_EPOCHS, lambda e: implies(
-        e <= epoch, not_(now.request[e][controller].to.has(broker))))
+    return every(
+        LEADER_EPOCHS,
+        lambda e: implies(e <= epoch, not_(now.request[e][controller].to.has(broker))),
+    )
 
 
-def require_stop(now, broker, controller):
+def require_stop_replica(now, broker, controller):
     sent, update = now.stop[controller][broker], now.update[controller]
-    require(now.up.has(broker),                "the process runs")
-    require(not_(now.replica[broker].unheard), "no write of it is unanswered")
-    require(has_all_orders(now, broker, controller, sent.epoch),
-                                               "what was sent before it has arrived")
-    require(not_(all_of(update.to.has(broker), update.epoch <= sent.epoch)),
-                                               "and the UpdateMetadata that was")
+    require(now.up.has(broker), "the process runs")
+    require(not_(now.replica[broker].isr_write_unanswered), "no write of it is unanswered")
+    require(
+        has_all_leader_and_isr(now, broker, controller, sent.epoch),
+        "what was sent before it has arrived",
+    )
+    require(
+        not_(all_of(update.to.has(broker), update.epoch <= sent.epoch)),
+        "and the UpdateMetadata that was",
+    )
 
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
@@ -179,13 +215,14 @@ def broker_stops_replica(now, new, broker, controller):
     """StopReplica: a follower fetches no more; a leader goes on, with nobody to follow it."""
     mine = now.replica[broker]
     require(now.stop[controller][broker].what == "stop", "StopReplica is in flight")
-    require_stop(now, broker, controller)
+    require_stop_replica(now, broker, controller)
     require_current_controller(controller, mine.controller_epoch)
 
     new.stop[controller][broker] = BLANK
     stopped = mine.but(role="stopped", controller_epoch=controller)
     new.replica[broker] = when(
-        mine.role == "follower", stopped, mine.but(controller_epoch=controller))
+        mine.role == "follower", stopped, mine.but(controller_epoch=controller)
+    )
 
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
@@ -195,22 +232,23 @@ def broker_deletes_replica(now, new, broker, controller):
     Up to 2.5 it has no leader epoch: whatever the broker was sent meanwhile, it deletes.
     """
     require(now.stop[controller][broker].what == "delete", "StopReplica with delete is in flight")
-    require_stop(now, broker, controller)
+    require_stop_replica(now, broker, controller)
     require_current_controller(controller, now.replica[broker].controller_epoch)
 
     new.stop[controller][broker] = BLANK
     new.replica[broker] = {"controller_epoch": controller}
     new.log[broker] = BLANK
     if is_kip_455(version):
-        new.crossed = any_of(now.crossed, all_of(
-            now.zk.isr.has(broker), not_(listed(now.zk.assignment, broker))))
+        new.crossed = any_of(
+            now.crossed, all_of(now.zk.isr.has(broker), not_(listed(now.zk.assignment, broker)))
+        )
 
 
 @transition(ends="refused", broker=BROKERS, controller=CONTROLLERS)
 def stop_of_older_controller_is_refused(now, new, broker, controller):
     """STALE_CONTROLLER_EPOCH: the StopReplica of a controller that is not active any more."""
     require(now.stop[controller][broker].what != "none", "StopReplica is in flight")
-    require_stop(now, broker, controller)
+    require_stop_replica(now, broker, controller)
     require_older_controller(controller, now.replica[broker].controller_epoch)
 
     new.stop[controller][broker] = BLANK

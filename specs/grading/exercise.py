@@ -3,7 +3,7 @@
     # Two leaders at once
     Text: what is wanted, and a hint.
     ```exercise
-    reach zombies_overlap          one of: reach, break, repair, prove, and a claim
+    reach two_brokers_believe_they_lead    one of: reach, break, repair, prove, and a claim
     system classic version kip_320 brokers 3 log 2 records 2 epoch 1
     most 9                         steps (reach, break) or changes (repair); may be left out
     ```

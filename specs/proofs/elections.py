@@ -91,15 +91,17 @@ def _of_the_controllership(one: Invariant) -> Invariant:
 
 @invariant("whoever won and has not heard of it did win that epoch",
            why="a reply that comes late makes it believe what it once was")  # fmt: skip
-def campaigns_were_won(now: Any) -> Scalar:
+def pending_elections_were_won(now: Any) -> Scalar:
     """The reply of a win is under way in `replication`; `election` has no step of that name."""
     return every(BROKERS, lambda b: implies(
         now.campaign[b] > 0, now.won.has(b, now.campaign[b])))  # fmt: skip
 
 
-@invariant("what a controller read of the state is not newer than the state, and is the state "
-           "as long as the version is the same",
-           why="the version check at ZooKeeper then says that it decided on this state")
+@invariant(
+    "what a controller read of the state is not newer than the state, and is the state "
+    "as long as the version is the same",
+    why="the version check at ZooKeeper then says that it decided on this state",
+)
 def cached_state_matches_its_version(now: Any) -> Scalar:
     """The conditional write of replication, as single_controller's checks /controller_epoch."""
     return every(BROKERS, lambda b: implies(now.cache[b].held, all_of(
@@ -223,7 +225,7 @@ PROOF = Proof(
             election.epoch_and_version_move_together, election.won_epochs_are_not_in_the_future,
             election.belief_was_won, election.a_write_under_way_was_won,
             election.epochs_start_at_zero)),
-        campaigns_were_won, cached_state_matches_its_version, leaders_have_an_epoch,
+        pending_elections_were_won, cached_state_matches_its_version, leaders_have_an_epoch,
     ),
     step_claims={"elections_are_as_assumed": WRITES},
     premises=PREMISES,

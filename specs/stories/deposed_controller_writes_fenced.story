@@ -42,8 +42,8 @@ session_expires broker=1
 quietly broker_reads_epoch broker=2
 broker_wins_election broker=2
 quietly broker_learns_it_won broker=2
-check zombies_overlap
-check a_zombie_has_a_write_under_way
+check two_brokers_believe_they_are_controller
+check a_deposed_controller_has_a_write_in_flight
 ----
 session_expires(broker=1)
     zk.controller: 1 → none
@@ -53,8 +53,8 @@ broker_wins_election(broker=2)
     zk.epoch: 1 → 2
     zk.epoch_version: 1 → 2
     won: {(1,1)} → {(1,1),(2,2)}
-zombies_overlap: so it is — two brokers believe they are the controller, under different epochs
-a_zombie_has_a_write_under_way: so it is — a deposed controller has a write under way, and the partition is as it had read it
+two_brokers_believe_they_are_controller: so it is — two brokers believe they are the controller, under different epochs
+a_deposed_controller_has_a_write_in_flight: so it is — a deposed controller has a write under way, and the partition is as it had read it
 
 # Now the write arrives. The refusal tells its sender that it is deposed, and it resigns; it takes
 # nothing from its successor.

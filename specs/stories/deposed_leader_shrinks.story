@@ -15,7 +15,7 @@ quietly session_expires broker=1
 quietly controller_reads_partition broker=3
 controller_elects_leader broker=3 leader=2
 quietly broker_becomes_leader broker=2 epoch=2 controller=1
-check zombies_overlap
+check two_brokers_believe_they_lead
 ----
 controller_elects_leader(broker=3, leader=2)
     zk.leader: 1 → 2
@@ -32,7 +32,7 @@ controller_elects_leader(broker=3, leader=2)
     request[2][1][3].isr: {} → {2,3}
     request[2][1][2].version: 0 → 2
     request[2][1][3].version: 0 → 2
-zombies_overlap: so it is — two brokers believe they lead, under different epochs
+two_brokers_believe_they_lead: so it is — two brokers believe they lead, under different epochs
 
 # Broker 1 goes on. Its session is gone; it opens a new one, and is none the wiser. It reads the
 # state back, to see whether the refused write is its own, and finds another's.

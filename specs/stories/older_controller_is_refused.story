@@ -14,12 +14,12 @@ quietly broker_reads_epoch broker=2
 quietly broker_wins_election broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_sends_request broker=2
-check zombies_overlap
+check two_brokers_believe_they_are_controller
 broker_handles_request broker=3 sender=2 epoch=2
 refused broker_handles_request broker=3 sender=1 epoch=1
 check no_older_controller_is_obeyed
 ----
-zombies_overlap: so it is — two brokers believe they are the controller, under different epochs
+two_brokers_believe_they_are_controller: so it is — two brokers believe they are the controller, under different epochs
 broker_handles_request(broker=3, sender=2, epoch=2)
     seen[3]: 0 → 2
     obeyed[3]: 0 → 2

@@ -4,10 +4,10 @@ system reassignment version 2.3 brokers 2 replicas 2
 
 quietly topic_is_created first=1 second=2 third=none
 quietly leader_appends leader=1
-quietly leader_shrink_is_unheard leader=1 replica=2
+quietly leader_loses_response_to_isr_shrink leader=1 replica=2
 leader_finds_own_isr_write leader=1
 quietly follower_catches_up leader=1 follower=2
-leader_expand_is_unheard leader=1 replica=2
+leader_loses_response_to_isr_expand leader=1 replica=2
 quietly broker_becomes_controller broker=1
 quietly session_expires broker=1
 quietly reply_to_registration_is_lost broker=1
@@ -36,12 +36,12 @@ check isr_holds_committed
 leader_finds_own_isr_write(leader=1)
     replica[1].isr: {1,2} → {1}
     replica[1].zk_version: 0 → 1
-    replica[1].unheard: true → false
+    replica[1].isr_write_unanswered: true → false
     committed: {} → {0}
-leader_expand_is_unheard(leader=1, replica=2)
+leader_loses_response_to_isr_expand(leader=1, replica=2)
     zk.isr: {1} → {1,2}
     zk.version: 1 → 2
-    replica[1].unheard: false → true
+    replica[1].isr_write_unanswered: false → true
 broker_loses_controller_election(broker=1)
     campaign[1]: 1 → 0
     reply_lost[1]: true → false

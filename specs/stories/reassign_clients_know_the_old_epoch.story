@@ -15,7 +15,7 @@ quietly older_epoch_is_refused broker=1 epoch=0 controller=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 show replica[1].epoch
 show metadata_epoch
-check clients_know_the_epoch
+check clients_know_the_leader_epoch
 ----
 controller_bumps_epoch(broker=1)
     zk.leader_epoch: 0 → 1
@@ -29,5 +29,5 @@ controller_bumps_epoch(broker=1)
     request[1][1].replicas: {} → {1,2}
 replica[1].epoch: 1
 metadata_epoch: 0
-clients_know_the_epoch: broken — clients are notified of every leader epoch that a leader is notified of, unless a deposed controller notified the leader
+clients_know_the_leader_epoch: broken — clients are notified of every leader epoch that a leader is notified of, unless a deposed controller notified the leader
     (metadata_epoch 0, replica[1].controller_epoch 1, replica[1].epoch 1, replica[1].role leader, zk.epoch 1)

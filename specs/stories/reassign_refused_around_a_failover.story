@@ -31,7 +31,7 @@ quietly broker_becomes_leader broker=1 epoch=1 controller=2
 quietly broker_becomes_follower broker=2 epoch=0 controller=2
 refused follower_catches_up leader=1 follower=2
 refused leader_expands_isr leader=1 replica=2
-refused leader_expand_is_unheard leader=1 replica=2
+refused leader_loses_response_to_isr_expand leader=1 replica=2
 quietly broker_becomes_follower broker=2 epoch=1 controller=2
 quietly leader_appends leader=1
 quietly follower_catches_up leader=1 follower=2
@@ -60,7 +60,7 @@ refused follower_catches_up(leader=1, follower=2)
     both are in the same epoch — false (replica[1].epoch 1, replica[2].epoch 0)
 refused leader_expands_isr(leader=1, replica=2)
     both are in the same epoch — false (replica[1].epoch 1, replica[2].epoch 0)
-refused leader_expand_is_unheard(leader=1, replica=2)
+refused leader_loses_response_to_isr_expand(leader=1, replica=2)
     both are in the same epoch — false (replica[1].epoch 1, replica[2].epoch 0)
 refused controller_finds_no_target_to_lead(broker=3)
     no target is alive and in the ISR — false (cache[3].isr {1,2}, cache[3].live {1,2,3}, cache[3][2].target 0)

@@ -33,7 +33,7 @@ refused admin_requests_two_reassignments first=1 second=2 third=1
 refused controller_reads_context broker=1
 refused older_epoch_is_refused broker=1 epoch=0 controller=1
 refused leader_shrinks_isr leader=1 replica=2
-refused leader_shrink_is_unheard leader=1 replica=2
+refused leader_loses_response_to_isr_shrink leader=1 replica=2
 refused leader_finds_other_isr_write leader=1
 quietly admin_requests_reassignment first=2 second=none third=none
 refused admin_requests_reassignment first=1 second=none third=none
@@ -98,10 +98,10 @@ refused older_epoch_is_refused(broker=1, epoch=0, controller=1)
     the request is in flight — false (request[0][1].to {})
 refused leader_shrinks_isr(leader=1, replica=2)
     the replica is in the leader's ISR — false (replica[1].isr {1})
-refused leader_shrink_is_unheard(leader=1, replica=2)
+refused leader_loses_response_to_isr_shrink(leader=1, replica=2)
     the replica is in the leader's ISR — false (replica[1].isr {1})
 refused leader_finds_other_isr_write(leader=1)
-    its write was not answered — false (replica[1].unheard false)
+    its write was not answered — false (replica[1].isr_write_unanswered false)
 refused admin_requests_reassignment(first=1, second=none, third=none)
     no other request is there — false (zk[2].requested 0)
 refused admin_requests_two_reassignments(first=1, second=none, third=none)
@@ -233,9 +233,9 @@ quietly leader_expands_isr leader=1 replica=2
 refused controller_begins_with_targets_in_sync broker=3
 refused controller_write_conflicts broker=3
 refused leader_shrinks_isr leader=1 replica=2
-refused leader_shrink_is_unheard leader=1 replica=2
+refused leader_loses_response_to_isr_shrink leader=1 replica=2
 refused leader_expands_isr leader=1 replica=2
-refused leader_expand_is_unheard leader=1 replica=2
+refused leader_loses_response_to_isr_expand leader=1 replica=2
 quietly controller_sees_targets_in_sync broker=3
 refused controller_sees_targets_in_sync broker=3
 refused controller_moves_leader_to_target broker=3 leader=2
@@ -243,11 +243,11 @@ refused controller_loses_response_to_leader_change broker=3 leader=2
 quietly leader_appends leader=1
 refused follower_catches_up leader=1 follower=1
 refused leader_shrinks_isr leader=1 replica=1
-refused leader_shrink_is_unheard leader=1 replica=1
+refused leader_loses_response_to_isr_shrink leader=1 replica=1
 refused leader_shrink_is_refused leader=1 replica=2
 quietly leader_shrinks_isr leader=1 replica=2
 refused leader_expands_isr leader=1 replica=2
-refused leader_expand_is_unheard leader=1 replica=2
+refused leader_loses_response_to_isr_expand leader=1 replica=2
 quietly controller_sets_target_in_memory broker=3
 refused controller_moves_leader_to_target broker=3 leader=2
 refused controller_loses_response_to_leader_change broker=3 leader=2
@@ -263,7 +263,7 @@ refused older_epoch_is_refused(broker=2, epoch=1, controller=1)
 refused leader_shrink_is_refused(leader=1, replica=2)
     the replica is in the leader's ISR — false (replica[1].isr {1})
 refused leader_finds_own_isr_write(leader=1)
-    its write was not answered — false (replica[1].unheard false)
+    its write was not answered — false (replica[1].isr_write_unanswered false)
 refused broker_becomes_follower(broker=1, epoch=1, controller=1)
     the request names another broker the leader — false (request[1][1].leader 1)
 refused leader_expand_is_refused(leader=1, replica=2)
@@ -276,11 +276,11 @@ refused controller_write_conflicts(broker=3)
     it is about to write the partition's state — false (cache[3].task idle)
 refused leader_shrinks_isr(leader=1, replica=2)
     it is not known to be caught up — false (replica[1].caught_up {1,2})
-refused leader_shrink_is_unheard(leader=1, replica=2)
+refused leader_loses_response_to_isr_shrink(leader=1, replica=2)
     it is not known to be caught up — false (replica[1].caught_up {1,2})
 refused leader_expands_isr(leader=1, replica=2)
     the replica is not in the leader's ISR — false (replica[1].isr {1,2})
-refused leader_expand_is_unheard(leader=1, replica=2)
+refused leader_loses_response_to_isr_expand(leader=1, replica=2)
     the replica is not in the leader's ISR — false (replica[1].isr {1,2})
 refused controller_sees_targets_in_sync(broker=3)
     it waits for events — false (cache[3].task adopting)
@@ -292,13 +292,13 @@ refused follower_catches_up(leader=1, follower=1)
     the replica follows — false (replica[1].role leader)
 refused leader_shrinks_isr(leader=1, replica=1)
     a leader never drops itself — false
-refused leader_shrink_is_unheard(leader=1, replica=1)
+refused leader_loses_response_to_isr_shrink(leader=1, replica=1)
     a leader never drops itself — false
 refused leader_shrink_is_refused(leader=1, replica=2)
     the cached version is out of date — false (replica[1].zk_version 2, zk.version 2)
 refused leader_expands_isr(leader=1, replica=2)
     its log is the leader's — false (log[1] {0}, log[2] {})
-refused leader_expand_is_unheard(leader=1, replica=2)
+refused leader_loses_response_to_isr_expand(leader=1, replica=2)
     its log is the leader's — false (log[1] {0}, log[2] {})
 refused controller_moves_leader_to_target(broker=3, leader=2)
     the version that it read is current — false (cache[3].version 2, zk.version 3)

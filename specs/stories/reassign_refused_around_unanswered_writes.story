@@ -4,11 +4,11 @@ system reassignment version 2.3 brokers 2 replicas 2
 
 quietly topic_is_created first=1 second=2 third=none
 quietly leader_appends leader=1
-quietly leader_shrink_is_unheard leader=1 replica=2
+quietly leader_loses_response_to_isr_shrink leader=1 replica=2
 refused leader_expand_is_refused leader=1 replica=1
-refused leader_expand_is_unheard leader=1 replica=1
+refused leader_loses_response_to_isr_expand leader=1 replica=1
 refused leader_expands_isr leader=1 replica=1
-refused leader_shrink_is_unheard leader=1 replica=2
+refused leader_loses_response_to_isr_shrink leader=1 replica=2
 refused leader_shrinks_isr leader=1 replica=2
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
@@ -53,32 +53,32 @@ quietly controller_sets_target_in_memory broker=2
 quietly controller_keeps_leader broker=2
 quietly broker_becomes_follower broker=2 epoch=1 controller=2
 quietly follower_catches_up leader=1 follower=2
-refused leader_expand_is_unheard leader=1 replica=2
+refused leader_loses_response_to_isr_expand leader=1 replica=2
 refused leader_expands_isr leader=1 replica=2
 quietly broker_becomes_leader broker=1 epoch=2 controller=2
 refused leader_expand_is_refused leader=1 replica=2
 check one_replica_set_has_all_commits
 ----
 refused leader_expand_is_refused(leader=1, replica=1)
-    no write of it is unanswered — false (replica[1].unheard true)
-refused leader_expand_is_unheard(leader=1, replica=1)
-    no write of it is unanswered — false (replica[1].unheard true)
+    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
+refused leader_loses_response_to_isr_expand(leader=1, replica=1)
+    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
 refused leader_expands_isr(leader=1, replica=1)
-    no write of it is unanswered — false (replica[1].unheard true)
-refused leader_shrink_is_unheard(leader=1, replica=2)
-    no write of it is unanswered — false (replica[1].unheard true)
+    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
+refused leader_loses_response_to_isr_shrink(leader=1, replica=2)
+    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
 refused leader_shrinks_isr(leader=1, replica=2)
-    no write of it is unanswered — false (replica[1].unheard true)
+    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
 refused broker_becomes_follower(broker=1, epoch=0, controller=1)
-    no write of it is unanswered — false (replica[1].unheard true)
+    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
 refused leaderless_request_is_ignored(broker=1, epoch=0, controller=1)
-    no write of it is unanswered — false (replica[1].unheard true)
+    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
 refused older_controller_is_refused(broker=1, epoch=0, controller=1)
-    no write of it is unanswered — false (replica[1].unheard true)
+    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
 refused older_epoch_is_refused(broker=1, epoch=0, controller=1)
-    no write of it is unanswered — false (replica[1].unheard true)
+    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
 refused request_to_non_replica_is_refused(broker=1, epoch=0, controller=1)
-    no write of it is unanswered — false (replica[1].unheard true)
+    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
 refused controller_finds_no_target_to_lead(broker=1)
     the leader is no target, or dead — false (cache[1].leader 1, cache[1].live {1,2}, cache[1][1].target 0)
 refused older_controller_is_refused(broker=2, epoch=1, controller=1)
@@ -107,7 +107,7 @@ refused older_epoch_is_refused(broker=1, epoch=0, controller=1)
     the broker has seen no newer controller — false (replica[1].controller_epoch 2)
 refused request_to_non_replica_is_refused(broker=1, epoch=0, controller=1)
     the broker has seen no newer controller — false (replica[1].controller_epoch 2)
-refused leader_expand_is_unheard(leader=1, replica=2)
+refused leader_loses_response_to_isr_expand(leader=1, replica=2)
     the cached version is current — false (replica[1].zk_version 2, zk.version 3)
 refused leader_expands_isr(leader=1, replica=2)
     the cached version is current — false (replica[1].zk_version 2, zk.version 3)

@@ -6,20 +6,20 @@ refused broker_becomes_follower broker=1 epoch=0 controller=1
 refused controller_write_is_fenced broker=1
 refused follower_catches_up leader=1 follower=1
 refused leader_expand_is_refused leader=1 replica=1
-refused leader_expand_is_unheard leader=1 replica=1
+refused leader_loses_response_to_isr_expand leader=1 replica=1
 refused leader_expands_isr leader=1 replica=1
 refused leader_finds_other_isr_write leader=1
 refused leader_finds_own_isr_write leader=1
 refused leader_shrink_is_refused leader=1 replica=2
-refused leader_shrink_is_unheard leader=1 replica=2
+refused leader_loses_response_to_isr_shrink leader=1 replica=2
 refused leader_shrinks_isr leader=1 replica=2
 quietly topic_is_created first=1 second=none third=none
 refused leader_expand_is_refused leader=1 replica=2
-refused leader_expand_is_unheard leader=1 replica=2
+refused leader_loses_response_to_isr_expand leader=1 replica=2
 refused leader_expands_isr leader=1 replica=2
 quietly session_expires broker=1
 refused leader_expand_is_refused leader=1 replica=1
-refused leader_expand_is_unheard leader=1 replica=1
+refused leader_loses_response_to_isr_expand leader=1 replica=1
 refused leader_expands_isr leader=1 replica=1
 refused leader_shrink_is_refused leader=1 replica=2
 quietly broker_becomes_controller broker=2
@@ -66,7 +66,7 @@ refused follower_catches_up(leader=1, follower=1)
     the broker believes it leads — false (replica[1].role none)
 refused leader_expand_is_refused(leader=1, replica=1)
     the broker believes it leads — false (replica[1].role none)
-refused leader_expand_is_unheard(leader=1, replica=1)
+refused leader_loses_response_to_isr_expand(leader=1, replica=1)
     the broker believes it leads — false (replica[1].role none)
 refused leader_expands_isr(leader=1, replica=1)
     the broker believes it leads — false (replica[1].role none)
@@ -76,19 +76,19 @@ refused leader_finds_own_isr_write(leader=1)
     the broker believes it leads — false (replica[1].role none)
 refused leader_shrink_is_refused(leader=1, replica=2)
     the broker believes it leads — false (replica[1].role none)
-refused leader_shrink_is_unheard(leader=1, replica=2)
+refused leader_loses_response_to_isr_shrink(leader=1, replica=2)
     the broker believes it leads — false (replica[1].role none)
 refused leader_shrinks_isr(leader=1, replica=2)
     the broker believes it leads — false (replica[1].role none)
 refused leader_expand_is_refused(leader=1, replica=2)
     the replica follows — false (replica[2].role none)
-refused leader_expand_is_unheard(leader=1, replica=2)
+refused leader_loses_response_to_isr_expand(leader=1, replica=2)
     the replica follows — false (replica[2].role none)
 refused leader_expands_isr(leader=1, replica=2)
     the replica follows — false (replica[2].role none)
 refused leader_expand_is_refused(leader=1, replica=1)
     it has a ZooKeeper session — false (zk.registered {2})
-refused leader_expand_is_unheard(leader=1, replica=1)
+refused leader_loses_response_to_isr_expand(leader=1, replica=1)
     it has a ZooKeeper session — false (zk.registered {2})
 refused leader_expands_isr(leader=1, replica=1)
     it has a ZooKeeper session — false (zk.registered {2})

@@ -19,7 +19,7 @@ quietly controller_sets_target_in_memory broker=1
 
 # It drops the target, so that nobody is there to lead, and it is to go all the same.
 quietly leader_appends leader=1
-quietly leader_shrink_is_unheard leader=1 replica=2
+quietly leader_loses_response_to_isr_shrink leader=1 replica=2
 controller_write_conflicts broker=1
 quietly controller_takes_old_replica_offline broker=1 replica=1
 refused broker_stops_replica broker=1 controller=1
@@ -33,9 +33,9 @@ controller_write_conflicts(broker=1)
     cache[1].isr: {1,2} → {1}
     cache[1].version: 2 → 3
 refused broker_stops_replica(broker=1, controller=1)
-    no write of it is unanswered — false (replica[1].unheard true)
+    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
 refused stop_of_older_controller_is_refused(broker=1, controller=1)
-    no write of it is unanswered — false (replica[1].unheard true)
+    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
 refused broker_deletes_replica(broker=1, controller=1)
-    no write of it is unanswered — false (replica[1].unheard true)
+    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
 isr_holds_committed: holds

@@ -16,7 +16,7 @@ quietly broker_becomes_follower broker=3 epoch=1 controller=1
 refused follower_catches_up leader=1 follower=3
 quietly broker_reconnects broker=1
 refused leader_expands_isr leader=1 replica=3
-refused leader_expand_is_unheard leader=1 replica=3
+refused leader_loses_response_to_isr_expand leader=1 replica=3
 refused leader_expand_is_refused leader=1 replica=3
 check leader_in_isr
 ----
@@ -24,7 +24,7 @@ refused follower_catches_up(leader=1, follower=3)
     it follows this leader — false (replica[3].leader 2)
 refused leader_expands_isr(leader=1, replica=3)
     it follows this leader — false (replica[3].leader 2)
-refused leader_expand_is_unheard(leader=1, replica=3)
+refused leader_loses_response_to_isr_expand(leader=1, replica=3)
     it follows this leader — false (replica[3].leader 2)
 refused leader_expand_is_refused(leader=1, replica=3)
     it follows this leader — false (replica[3].leader 2)

@@ -143,4 +143,4 @@ quietly controller_resigns broker=3
 refused controller_removal_is_fenced(broker=3, replica=2)
     the replica is in the ISR that it read — false (cache[3].isr {1,3})
 refused broker_becomes_controller(broker=1)
-    no registration of it is unheard of — false (campaign[1] 3)
+    it has learned the outcome of its registration — false (campaign[1] 3)

@@ -31,7 +31,7 @@ controller_sees_no_request broker=1
 controller_sees_no_request broker=2
 controller_finds_no_new_topic broker=2
 check deleted_topics_leave_no_data
-check only_the_requested_is_deleted
+check topics_are_deleted_only_on_request
 ----
 topic_znode_is_deleted(broker=2)
     zk[0][0].assignment: 2 → none
@@ -58,4 +58,4 @@ controller_sees_no_request(broker=2)
 controller_finds_no_new_topic(broker=2)
     cache[2].fired.topics: true → false
 deleted_topics_leave_no_data: holds of every step
-only_the_requested_is_deleted: holds of every step
+topics_are_deleted_only_on_request: holds of every step

@@ -58,7 +58,10 @@ def test_a_release_before_the_fix_is_the_same_as_the_fix_thrown_back(answer):
 
 
 def test_a_replay_line_leads_to_the_same_choice(answer):
-    _, first = answer("find zombies_overlap election --version 1.1 --set zk_writes_fenced=true")
+    _, first = answer(
+        "find two_brokers_believe_they_are_controller election --version 1.1 "
+        "--set zk_writes_fenced=true"
+    )
 
     _, again = answer(first["replay"].removeprefix("insync "))
 

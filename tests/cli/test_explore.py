@@ -65,9 +65,10 @@ def test_a_broken_claim_does_not_end_the_visit(answer):
 def test_a_claim_brings_its_companion_so_that_vacuity_is_noticed(answer):
     code, found = answer("explore election --brokers 1 --claim single_controller")
 
-    assert set(found["claims"]) == {"single_controller", "zombies_overlap"}
+    assert set(found["claims"]) == {"single_controller", "two_brokers_believe_they_are_controller"}
     assert (
-        found["claims"]["single_controller"]["why"] == "vacuous: zombies_overlap is never reached"
+        found["claims"]["single_controller"]["why"]
+        == "vacuous: two_brokers_believe_they_are_controller is never reached"
     )
     assert found["verdict"] == "unknown"
     assert code == 2
@@ -182,7 +183,10 @@ def test_the_report_says_what_was_seen_pruned_and_never_tried(insync):
     assert "pruned beyond a bound: epoch 24, writes 114" in result.stdout
     assert "transitions that never fired: write_is_refused" in result.stdout
     assert "refusals never the first to fail: 5 (--coverage lists them)" in result.stdout
-    assert "zombies_overlap is broken: no reachable state within the bounds" in result.stdout
+    assert (
+        "two_brokers_believe_they_are_controller is broken: no reachable state within the bounds"
+        in result.stdout
+    )
     assert result.stdout.endswith("broken (brokers=1, epoch=2, writes=1)\n")
     assert result.exit_code == 1
 
@@ -217,7 +221,7 @@ def test_each_broken_claim_comes_with_the_command_that_shows_it(insync, answer):
 def test_names_are_never_cut_in_the_table(insync):
     spoken = insync("explore election").stdout
 
-    assert "a_zombie_has_a_write_under_way" in spoken
+    assert "a_deposed_controller_has_a_write_in_flight" in spoken
     assert "…" not in spoken
 
 
@@ -239,7 +243,7 @@ def test_a_claim_without_a_companion_is_refused_with_the_line_to_write(kind):
 
 
 def test_a_companion_that_is_no_claim_is_wrong_use_and_one_line(insync, monkeypatch):
-    @always("it holds", companion="zombies_overlop")
+    @always("it holds", companion="two_brokers_beleive_they_are_controller")
     def it_holds(now):
         return now.zk.epoch >= 0
 
@@ -250,8 +254,9 @@ def test_a_companion_that_is_no_claim_is_wrong_use_and_one_line(insync, monkeypa
 
     assert result.exit_code == 64
     assert result.stderr.count("\n") == 1
-    assert "it_holds: unknown companion 'zombies_overlop': did you mean 'zombies_over" in (
-        result.stderr
+    assert (
+        "it_holds: unknown companion 'two_brokers_beleive_they_are_controller': "
+        "did you mean 'two_brokers_believe" in result.stderr
     )
 
 

@@ -49,7 +49,7 @@ def test_a_run_is_reported_in_english_step_by_step_and_can_be_replayed(insync):
 
 
 def test_the_line_under_a_run_tells_the_same_run_again(insync):
-    first = insync("find zombies_overlap election").stdout
+    first = insync("find two_brokers_believe_they_are_controller election").stdout
 
     again = insync(first.splitlines()[-1].removeprefix("again: insync ")).stdout
 
@@ -70,16 +70,16 @@ def test_a_claim_that_holds_says_within_what_and_after_how_many_states(insync, a
 
 
 def test_what_can_happen_is_reached_by_a_run(insync, answer):
-    result = insync("find zombies_overlap election")
-    code, found = answer("find zombies_overlap election")
+    result = insync("find two_brokers_believe_they_are_controller election")
+    code, found = answer("find two_brokers_believe_they_are_controller election")
 
     assert "holds: reached after 9 steps" in result.stdout
     assert (code, found["verdict"], len(found["steps"])) == (0, "holds", 9)
 
 
 def test_what_can_not_happen_within_the_bounds_is_broken(insync, answer):
-    result = insync("find zombies_overlap election --brokers 1")
-    code, found = answer("find zombies_overlap election --brokers 1")
+    result = insync("find two_brokers_believe_they_are_controller election --brokers 1")
+    code, found = answer("find two_brokers_believe_they_are_controller election --brokers 1")
 
     assert "broken (no reachable state within the bounds; brokers=1" in result.stdout
     assert (code, found["verdict"], found["steps"]) == (1, "broken", [])
@@ -104,7 +104,7 @@ def test_a_vacuous_claim_is_unknown(answer):
     code, found = answer("find single_writer election --brokers 1")
 
     assert (code, found["verdict"]) == (2, "unknown")
-    assert found["why"] == "vacuous: a_zombie_has_a_write_under_way is never reached"
+    assert found["why"] == "vacuous: a_deposed_controller_has_a_write_in_flight is never reached"
 
 
 def test_giving_up_is_unknown_and_the_line_to_repeat_gives_up_at_the_same_place(answer):

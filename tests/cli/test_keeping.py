@@ -155,7 +155,7 @@ def test_a_counterexample_to_induction_is_opened_as_a_state_and_a_step(
     assert result.exit_code == 2
     assert row[1][0] == "write_is_applied broker=1"
     assert "stale_write: false → true" in row[2]
-    assert "nothing_stale_got_through does not hold after it" in row[3]
+    assert "no_stale_write_or_request_is_accepted does not hold after it" in row[3]
 
 
 def test_a_proof_that_goes_through_has_nothing_to_open(served: list[dict[str, Any]]):

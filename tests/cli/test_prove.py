@@ -64,10 +64,14 @@ def test_without_the_fence_the_obligation_is_named_and_a_counterexample_shown(in
 
     claim = found["claims"][0]
     assert (result.exit_code, code, found["verdict"]) == (2, 2, "unknown")
-    assert claim["open"] == [{"step": "write_is_applied", "invariant": "nothing_stale_got_through"}]
+    assert claim["open"] == [
+        {"step": "write_is_applied", "invariant": "no_stale_write_or_request_is_accepted"}
+    ]
     assert claim["counterexample"]["step"] == "write_is_applied"
     assert claim["counterexample"]["changes"]["stale_write"] == [False, True]
-    assert "write_is_applied · nothing_stale_got_through: refuted by z3" in result.stdout
+    assert (
+        "write_is_applied · no_stale_write_or_request_is_accepted: refuted by z3" in result.stdout
+    )
     assert "stale_write: false → true" in result.stdout
     assert "This alone means unknown (not inductive)" in result.stdout
 

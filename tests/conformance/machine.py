@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 )
 
 from conformance.lockstep import Lockstep
-from impl.sim.world_of_steps import Step
+from impl.sim.simulation import Step
 from impl.world.candidates import each_controller, each_leader_and_isr
 from impl.world.faults import LEFT_OUT
 

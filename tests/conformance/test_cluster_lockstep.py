@@ -22,11 +22,11 @@ from impl.core.partition import Partition
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.request_batch import RequestBatch
 from impl.sim.event_run import ControllerThread
+from impl.sim.simulation import Step, StepNotPossible
 from impl.sim.simulator import SWARM
-from impl.sim.world_of_steps import Step, StepNotPossible
 from impl.world.staged.faults import STAGED_PROFILES
 from impl.world.staged.staged_cluster import StagedCluster
-from impl.world.staged.staged_steps import STAGED_KINDS, staged_cluster
+from impl.world.staged.staged_steps import STAGED_CLUSTER_STEPS, staged_cluster
 from impl.znodes import paths
 from impl.zookeeper.port import wait
 from model.systems import system
@@ -77,9 +77,10 @@ def test_every_step_has_a_row_and_every_transition_a_step_or_a_reason() -> None:
     recorded = system("cluster").recorded(None, cluster.AS_RELEASED)
     there = {step.transition.name for step in recorded.steps}
 
-    assert set(cluster.ROWS) == set(STAGED_KINDS)
+    assert set(cluster.ROWS) == set(STAGED_CLUSTER_STEPS)
     assert all(
-        one.parameters == STAGED_KINDS[name].parameters for name, one in cluster.ROWS.items()
+        one.parameters == STAGED_CLUSTER_STEPS[name].parameters
+        for name, one in cluster.ROWS.items()
     )
     assert set(cluster.MAP.steps_of) == there
 

@@ -11,7 +11,7 @@ from conformance.diagnosis import diagnose, explained
 from conformance.lockstep import Lockstep, Mismatch
 from conformance.mutants import first_mismatch
 from conformance.walks import walk
-from impl.sim.world_of_steps import Step
+from impl.sim.simulation import Step
 from impl.world.partition_steps import KINDS
 from specs.story import play, read_story
 from specs.verdict import Verdict

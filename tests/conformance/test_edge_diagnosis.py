@@ -11,7 +11,7 @@ from conformance.diagnosis import Diagnosis, LockstepSetup, diagnose_edge
 from conformance.edges import walk_edges
 from conformance.mapping import map_of
 from impl.core.replica_machine import ReplicaMachine
-from impl.world.stepped.stepped_steps import STEPPED_KINDS
+from impl.world.stepped.stepped_steps import STEPPED_CLUSTER_STEPS
 from specs.verdict import Verdict
 from tests.conformance.test_diagnosis import plays
 from tests.planting import deletes_any_controller
@@ -44,7 +44,7 @@ def test_a_wrong_end_in_election_is_reported_from_the_start_by_a_short_run(
 def test_a_step_of_election_that_cannot_be_driven_is_reported_the_other_way_round(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    kinds, name = STEPPED_KINDS, "broker_runs_for_controller"
+    kinds, name = STEPPED_CLUSTER_STEPS, "broker_runs_for_controller"
     monkeypatch.setitem(kinds, name, replace(kinds[name], unmet=lambda *_: "it rains"))
 
     reported = diagnosed("election", 50)

@@ -15,10 +15,10 @@ from conformance.mapping import MAPPED, map_of
 from conformance.mapping.election import MAP
 from impl.core import answers
 from impl.core.event_controller import EventController
-from impl.sim.world_of_steps import Step
+from impl.sim.simulation import Step
 from impl.world.stepped.elections import ELECTIONS, under_way
 from impl.world.stepped.stepped_cluster import SteppedCluster
-from impl.world.stepped.stepped_steps import STEPPED_KINDS, stepped_cluster
+from impl.world.stepped.stepped_steps import STEPPED_CLUSTER_STEPS, stepped_cluster
 from impl.znodes.retrying_client import RetryingZnodeClient
 from impl.zookeeper import Op
 from model.systems import system
@@ -99,7 +99,7 @@ def test_a_silent_step_that_changes_something_is_found(monkeypatch: pytest.Monke
     def forgets(world: SteppedCluster, broker: int) -> None:
         world.controllers[broker].abandon()
 
-    kinds, name = STEPPED_KINDS, "reply_to_registration_is_lost"
+    kinds, name = STEPPED_CLUSTER_STEPS, "reply_to_registration_is_lost"
     monkeypatch.setitem(kinds, name, replace(kinds[name], act=forgets))
 
     report = walk_edges(MAP.small, max_states=200, about=MAP)

@@ -20,7 +20,7 @@ from impl.core.deletion import DeletionManager
 from impl.core.event_controller import EventController
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.replica_manager import ReplicaManager
-from impl.sim.world_of_steps import Step, StepNotPossible
+from impl.sim.simulation import Step, StepNotPossible
 from impl.world.stepped.batches import BATCHES
 from impl.world.stepped.stepped_cluster import SteppedCluster
 from impl.world.stepped.stepped_steps import stepped_cluster

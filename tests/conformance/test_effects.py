@@ -11,8 +11,8 @@ from conformance.cli.lockstep import lockstep
 from conformance.effects import EffectsOfOnePartition
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.walks import walk
+from impl.sim.simulation import Step
 from impl.sim.simulator import SWARM
-from impl.sim.world_of_steps import Step
 from impl.world import control
 from impl.world.cluster import PartitionCluster
 from impl.world.faults import PROFILES

@@ -10,7 +10,7 @@ from conformance.mapping import AS_RELEASED, ROWS, STEPS_OF, UNOBSERVED
 from conformance.model_stepper import ModelStepper
 from conformance.walks import walk
 from impl.releases import DEFAULT
-from impl.sim.world_of_steps import Step
+from impl.sim.simulation import Step
 from impl.world.cluster import PartitionCluster
 from impl.world.partition_steps import KINDS
 from model.systems import system

@@ -16,7 +16,7 @@ from conformance.walks import walk_part
 from impl.core.reassigner import Reassigner
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
-from impl.sim.world_of_steps import Step, StepNotPossible
+from impl.sim.simulation import Step, StepNotPossible
 from impl.world.stepped.stepped_cluster import SteppedCluster
 from impl.world.stepped.stepped_steps import stepped_cluster
 from impl.world.stepped.writes import WRITES

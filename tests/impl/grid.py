@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from impl.sim.world_of_steps import BROKERS, StepKind
+from impl.sim.simulation import BROKERS, StepKind
 from impl.world.cluster import PartitionCluster
 
 

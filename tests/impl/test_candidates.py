@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from impl.core.partition import RemoteReplica
+from impl.sim.simulation import Step
 from impl.sim.simulator import SWARM
-from impl.sim.world_of_steps import Step
 from impl.world.candidates import each_question
 from impl.world.cluster import PartitionCluster
 from impl.world.faults import PROFILES

@@ -28,8 +28,8 @@ from impl.core.replica_machine import ReplicaMachine
 from impl.core.replica_manager import DelayedProduce, ReplicaManager
 from impl.core.request_batch import RequestBatch
 from impl.core.truncation import follower_truncation
-from impl.world.wide import claims
-from impl.world.wide.runs import run_wide
+from impl.world.whole_cluster import claims
+from impl.world.whole_cluster.runs import run_whole_cluster
 from impl.znodes.client import ZnodeClient
 from tests.impl.planted import plant
 
@@ -369,7 +369,7 @@ PLANTED = {
 def first_broken(fault: Fault) -> str:
     """What the first run that breaks says; a run that never comes to rest says so."""
     for seed in dict.fromkeys((fault.first, *range(SEEDS))):
-        run = run_wide(seed, STEPS, fault.faults, release=fault.release)
+        run = run_whole_cluster(seed, STEPS, fault.faults, release=fault.release)
         if run.broken:
             return run.broken
         if not run.at_rest:

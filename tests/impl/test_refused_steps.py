@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from impl.sim.world_of_steps import Step, StepNotPossible
+from impl.sim.simulation import Step, StepNotPossible
 from impl.world.candidates import LEADS
 from impl.world.partition_simulator import PartitionSimulator
 from impl.world.partition_steps import KINDS, partition_cluster

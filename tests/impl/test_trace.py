@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.sim.world_of_steps import Step
+from impl.sim.simulation import Step
 from impl.world.observation import leaves, observe
 from impl.world.partition_simulator import PartitionSimulator, simulate
 from impl.world.partition_steps import partition_cluster

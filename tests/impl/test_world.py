@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from impl.sim.world_of_steps import Step, StepNotPossible
+from impl.sim.simulation import Step, StepNotPossible
 from impl.world.cluster import PartitionCluster
 from impl.world.observation import observe
 from impl.world.partition_simulator import PartitionSimulator

@@ -134,10 +134,11 @@ def is_led_or(now: Any, more: Any) -> Any:
 CHANGES = (
     ChangedText(
         "append_is_nothing", "the map takes an append for no step of the form",
-        mapped("leader_appends", stages=()), ("leader_appends", "logs_are_as_long")),
+        mapped("leader_appends", stages=()), ("leader_appends", "log_ends_are_the_same")),
     ChangedText(
         "commit_is_nothing", "the map takes a rise of the high watermark for no step",
-        mapped("leader_advances_hw", stages=()), ("leader_advances_hw", "as_much_is_committed")),
+        mapped("leader_advances_hw", stages=()), ("leader_advances_hw",
+                                                  "as_many_records_are_committed")),
     ChangedText(
         "expansion_is_a_shrink", "the map takes an expansion of the ISR for a shrink",
         mapped("leader_expands_isr", stages=(refinement_map.SMALLER, refinement_map.EXECUTED)),
@@ -149,11 +150,11 @@ CHANGES = (
     ChangedText(
         "executed_before_sent", "the map has an ISR write executed before it is sent",
         mapped("leader_shrinks_isr", stages=(refinement_map.EXECUTED, refinement_map.SMALLER)),
-        ("leader_shrinks_isr", "isr_writes_are_as_far")),
+        ("leader_shrinks_isr", "isr_writes_are_in_the_same_phase")),
     ChangedText(
         "question_is_nothing", "the map takes a fetch request for no step",
         mapped("follower_sends_fetch", stages=()),
-        ("follower_sends_fetch", "fetches_were_asked")),
+        ("follower_sends_fetch", "fetches_were_sent")),
     ChangedText(
         "hw_taken_always", "the map has a follower take every high watermark it is sent",
         mapped("follower_appends", stages=(
@@ -190,7 +191,7 @@ CHANGES = (
          "leader_advances_hw: every other ISR member is known to have them")),
     ChangedText(
         "answers_forgotten", "the relation does not say that an answer about epochs is given there",
-        related("answers_are_given", None, ["fetch_is_lost"]),
+        related("epoch_answers_are_the_same", None, ["fetch_is_lost"]),
         ("fetch_is_lost", "epoch_answer_is_lost: the leader answered")),
     ChangedText(
         "commits_forgotten", "the relation does not say that the same is committed",

@@ -143,7 +143,7 @@ def test_a_line_that_leaves_a_step_out_is_open_where_the_step_was_needed():
         refinement(both), both.recorded, rlimit=2_000_000, steps=["follower_sends_fetch"]
     )
 
-    assert [one.invariant for one in result.open] == ["fetches_were_asked"]
+    assert [one.invariant for one in result.open] == ["fetches_were_sent"]
 
 
 def test_a_line_that_takes_a_step_twice_is_answered_which_reason_fails():
@@ -158,8 +158,9 @@ def test_a_line_that_takes_a_step_twice_is_answered_which_reason_fails():
 # A switch that the proof's form does not have, or in another way; and what is open then. Of those
 # that both have, it is the form's own proof that fails (`test_no_message_loss`).
 OPEN = [
-    ("fetch_fencing", False, "leader_answers_fetch", "answers_were_sent"),
-    ("fetch_session_caches_epoch", False, "leader_answers_fetch_in_session", "answers_were_sent"),
+    ("fetch_fencing", False, "leader_answers_fetch", "fetch_answers_were_sent"),
+    ("fetch_session_caches_epoch", False, "leader_answers_fetch_in_session",
+     "fetch_answers_were_sent"),
     ("isr_write_locks", False, "leader_advances_hw",
      "leader_advances_hw: no ISR write of it is under way"),
     ("log_survives_crash", False, "broker_crashes_losing_unflushed_records",
@@ -249,7 +250,7 @@ def test_a_rule_that_is_wrong_is_known_by_its_name():
     result = follow_everywhere(both, limits(COMES_BACK))
 
     assert result.rule is not None
-    assert result.rule.name == "fetches_were_asked"
+    assert result.rule.name == "fetches_were_sent"
 
 
 def test_a_step_that_is_none_there_is_reported_with_its_reason():

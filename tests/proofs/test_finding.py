@@ -236,7 +236,7 @@ def test_the_graph_says_who_needs_whom():
     needs = who_needs_whom(PROOF, ELECTION.recorded())
 
     assert needs["claim: single_controller"] == {
-        "one_broker_per_epoch", "nothing_stale_got_through"}  # fmt: skip
+        "one_broker_per_epoch", "no_stale_write_or_request_is_accepted"}  # fmt: skip
     assert "won_epochs_are_not_in_the_future" in needs["one_broker_per_epoch"]
     assert '"one_broker_per_epoch" -> "won_epochs_are_not_in_the_future"' in dot(needs, "x")
     assert svg(needs, "x").count("<rect") == len(needs) + 1

@@ -32,28 +32,31 @@ ENOUGH = 5_000_000
 
 ISR_MEMBERSHIP = {
     "members_are_in_older_isrs", "candidates_are_in_older_isrs", "members_are_long_enough",
-    "members_have_it", "candidates_are_long_enough", "candidates_have_it"}  # fmt: skip
+    "members_have_what_may_be_committed", "candidates_are_long_enough",
+    "candidates_have_what_may_be_committed"}  # fmt: skip
 WITHOUT_ANCESTRY = {
     "members_were_in_older_requests",
     "candidates_were_in_older_requests",
     *ISR_MEMBERSHIP,
 }
-LATER_EPOCHS = {"later_epochs_start_beyond", "later_epochs_have_it"}
+LATER_EPOCHS = {"later_epochs_start_beyond", "later_epochs_have_what_may_be_committed"}
 
 # What is changed, and where the proof then fails: each of these obligations stays open.
 OPEN = [
     ("unclean_leader_election", True, "controller_elects_leader", WITHOUT_ANCESTRY),
-    ("isr_join_needs_epoch_start", False, "leader_expands_isr", {"who_is_taken_in_has_caught_up"}),
+    ("isr_join_needs_epoch_start", False, "leader_expands_isr",
+     {"replicas_that_join_have_caught_up"}),
     ("truncation", "hw", "follower_truncates_to_hw", {
         "followers_are_in_epochs_that_began", "a_followers_log_ends_in_history",
         "a_followers_log_is_history", "answers_are_for_who_asked", "what_was_asked_is_long_enough",
         "members_are_long_enough", "candidates_are_long_enough"}),
     ("isr_write_conditional", False, "isr_write_is_executed", {
         "current_versions_are_of_the_registered_epoch",
-        "the_current_leader_counts_on_the_isr", "a_fresh_request_has_the_version",
-        "a_fresh_request_has_the_isr", "older_epochs_have_older_versions",
+        "the_current_leaders_isr_includes_the_registered_isr",
+        "an_unled_epochs_request_has_the_registered_version",
+        "an_unled_epochs_request_has_the_registered_isr", "older_epochs_have_older_versions",
         "the_registered_leader_is_in_the_isr", "members_were_in_older_requests",
-        "somebody_has_left", *LATER_EPOCHS, *ISR_MEMBERSHIP}),
+        "a_member_of_each_older_epoch_has_left", *LATER_EPOCHS, *ISR_MEMBERSHIP}),
     ("fetch_fencing", False, "leader_answers_truncation_offset", {
         "answers_are_for_who_asked", "answers_keep_what_is_common",
         "last_answers_cut_within_history", "last_answers_leave_history"}),
@@ -64,13 +67,14 @@ OPEN = [
         "a_followers_log_is_history", "records_come_from_epochs", "logs_match_histories"}),
     ("broker_epoch", False, "broker_crashes", {
         "leaders_keep_their_epoch", "records_come_from_epochs", "fetches_are_within_history",
-        "somebody_has_left", *LATER_EPOCHS, *WITHOUT_ANCESTRY}),
+        "a_member_of_each_older_epoch_has_left", *LATER_EPOCHS, *WITHOUT_ANCESTRY}),
     ("leader_epoch_checked", False, "broker_becomes_leader", {
         "leaders_keep_their_epoch", "what_was_asked_is_held", "data_is_history",
         "histories_match", "sent_hw_is_committed", "one_epoch_committed_it_all",
-        "somebody_has_left", *LATER_EPOCHS, *ISR_MEMBERSHIP}),
+        "a_member_of_each_older_epoch_has_left", *LATER_EPOCHS, *ISR_MEMBERSHIP}),
     ("lost_isr_answer_blocks", False, "leader_gives_up_isr_write", {
-        "the_current_leader_counts_on_the_isr", "leaders_are_in_their_isr", "somebody_has_left",
+        "the_current_leaders_isr_includes_the_registered_isr", "leaders_are_in_their_isr",
+        "a_member_of_each_older_epoch_has_left",
         *LATER_EPOCHS, *ISR_MEMBERSHIP}),
 ]  # fmt: skip
 
@@ -188,7 +192,7 @@ def test_every_invariant_holds_in_every_reachable_state_of_a_small_instance():
         Claim(
             heading.replace(" ", "_"), "always", heading,
             lambda now, group=group: all_of(*(one.function(now) for one in group)),
-            companion="a_zombie_commits_beside_its_successor",
+            companion="a_deposed_leader_commits_beside_its_successor",
         )
         for heading, group in {**GROUPS, "lemmas": [x.statement for x in PROOF.lemmas]}.items()
     )  # fmt: skip
@@ -227,7 +231,7 @@ def test_without_a_fix_a_run_loses_a_record(switch, value, bounds, steps):
 def test_every_step_is_possible_under_the_invariants_with_a_commit_and_a_zombie_about():
     recorded = SYSTEM.recorded()
     bounds = {"brokers": 3, "epoch": 3, "log": 2, "records": 2, "versions": 4}
-    zombie = recorded.claim("a_zombie_commits_beside_its_successor")[1]
+    zombie = recorded.claim("a_deposed_leader_commits_beside_its_successor")[1]
 
     scope = SmallScope(PROOF, recorded, SYSTEM.limits(bounds), also=[zombie])
 

@@ -96,7 +96,7 @@ SENSITIVE: dict[str, tuple[int, int, int]] = {
     "deleted_data_returns_only_after_reassignment": (1, 0, 0),
     "deleted_topics_leave_no_data": (2, 2, 54),
     "ids_prevent_resurrection": (2, 0, 1),
-    "only_the_requested_is_deleted": (608, 5, 77),
+    "topics_are_deleted_only_on_request": (608, 5, 77),
     "no_leader_and_isr_for_topics_being_deleted": (1277, 5, 81),
     "idle_controller_knows_zookeeper": (767, 4, 35),
     "replica_lists_are_valid": (217, 1, 13),

@@ -49,7 +49,7 @@ def test_who_counts_on_its_old_isr_alone_is_not_proved_to_lose_nothing():
     result = prove(replace(PROOF, form=None, claim="no_message_loss"), recorded, steps=[STEP])
 
     assert {one.invariant for one in result.open} >= {
-        "who_is_taken_in_has_caught_up", "isrs_before_asked_for_commits"}  # fmt: skip
+        "replicas_that_join_have_caught_up", "isrs_before_asked_for_commits"}  # fmt: skip
 
 
 @pytest.mark.deep

@@ -134,7 +134,11 @@ def test_cvc5_does_not_prove_what_z3_refutes():
 
     assert result.verdict is Verdict.UNKNOWN
     assert [(one.step, one.invariant, one.answers) for one in result.open] == [
-        ("write_is_applied", "nothing_stale_got_through", {"z3": REFUTED, "cvc5": UNKNOWN})
+        (
+            "write_is_applied",
+            "no_stale_write_or_request_is_accepted",
+            {"z3": REFUTED, "cvc5": UNKNOWN},
+        )
     ]
 
 
@@ -145,7 +149,7 @@ def test_cvc5_does_not_prove_what_z3_does_not():
     result = prove(NO_MESSAGE_LOSS, recorded, solvers=BOTH, steps=["leader_expands_isr"])
 
     assert [(one.invariant, one.answers["cvc5"]) for one in result.open] == [
-        ("who_is_taken_in_has_caught_up", UNKNOWN)
+        ("replicas_that_join_have_caught_up", UNKNOWN)
     ]
 
 

@@ -39,7 +39,7 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
     "isr_is_assigned": (
         {"depth": 5, "dropped": (SETTLED_EARLY,), "bounds": QUIET, "plain": True},
     ),
-    "request_goes_only_when_done": (
+    "request_is_removed_only_when_done": (
         {"depth": 6,
          "dropped": (("controller_removes_request_entry", "the target is the assignment"),),
          "bounds": QUIET, "plain": True},
@@ -63,7 +63,7 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
         {"depth": 13, "without": ("moves_forgotten_on_resign",),
          "bounds": {"crashes": 0, "faults": 2}},
     ),
-    "clients_know_the_epoch": (
+    "clients_know_the_leader_epoch": (
         {"depth": 11, "without": ("raised_epoch_cached",), "bounds": QUIET, "plain": True},
     ),
     "only_controllers_have_tasks": (
@@ -101,9 +101,9 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
     "clients_are_sent_to_a_deleted_replica": without("broker_deletes_replica", bounds=LATE),
     "a_request_is_withdrawn": without("admin_withdraws_request"),
     "a_move_is_cancelled": without("controller_cancels_move", version="2.4"),
-    "copies_are_fewer": without("leader_appends"),
+    "fewer_replicas_have_all_commits": without("leader_appends"),
     "the_last_copy_is_deleted": without("broker_deletes_replica"),
-    "a_write_is_overtaken": without("leader_finds_other_isr_write"),
+    "a_successful_isr_write_looks_failed": without("leader_finds_other_isr_write"),
     "a_deposed_controller_reads": without("controller_reads_context"),
-    "a_stranger_is_deleted_in_the_isr": without("broker_deletes_replica", version="2.4"),
+    "a_replica_is_deleted_while_in_the_isr": without("broker_deletes_replica", version="2.4"),
 }  # fmt: skip

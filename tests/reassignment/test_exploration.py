@@ -58,7 +58,7 @@ def test_every_step_is_taken_within_the_default_bounds_but_for_some_that_take_mo
 def test_where_metadata_may_be_late_clients_are_sent_astray_and_find_the_leader_in_the_end():
     claims = [
         "metadata_names_the_leader",
-        "clients_know_the_epoch",
+        "clients_know_the_leader_epoch",
         "metadata_catches_up_with_the_leader",
     ]
     late = SYSTEM.limits({**NOTHING_UNASKED, "delays": 1})
@@ -101,7 +101,7 @@ def test_both_engines_visit_the_same_states_and_half_of_them_stand_for_all():
 WRITTEN_AGAIN = {"2.0": (18_566, 39), "2.1": (17_309, 39), "2.3": (18_863, 39)}
 """Release that writes a request again when it has begun what that asks for -> states, depth."""
 
-LOST = {"request_goes_only_when_done"}
+LOST = {"request_is_removed_only_when_done"}
 """Within these bounds since 2.3 alone: it has the death of a replica to deal with in between, and
 where there is nothing to deal with the model has look and write in one step."""
 

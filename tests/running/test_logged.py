@@ -12,7 +12,7 @@ from conformance.running.simulated_log_files import judged_logs, run_with_log_fi
 from impl.core.deletion import DeletionManager
 from impl.core.metadata_cache import MetadataCache
 from impl.core.replica_machine import ReplicaMachine
-from impl.world.wide.claims import WideClaims
+from impl.world.whole_cluster.claims import ClusterClaims
 from specs.verdict import Verdict
 from tests.impl.planted import plant
 
@@ -88,7 +88,7 @@ def _said(faults: str = "everything") -> list[str]:
 
 def judged_without_claims_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """The simulator's claims see most faults before a line tells them."""
-    monkeypatch.setattr(WideClaims, "look", lambda claims: None)
+    monkeypatch.setattr(ClusterClaims, "look", lambda claims: None)
 
 
 def test_a_leader_epoch_that_stays_is_found_in_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:

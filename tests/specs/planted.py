@@ -83,7 +83,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("replication_history", "leader_unique"): (
         Bug(4, dropped=(("broker_becomes_leader", "it names this broker"),)),
     ),
-    ("replication_history", "a_zombie_commits_beside_its_successor"): (
+    ("replication_history", "a_deposed_leader_commits_beside_its_successor"): (
         Bug(None, missing=("leader_advances_hw",)),
     ),
     ("classic", "strong_isr"): (
@@ -102,7 +102,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("classic", "the_isr_has_shrunk"): (
         Bug(None, missing=("controller_drops_replica", "fenced_leader_shrinks_isr")),
     ),
-    ("classic", "zombies_overlap"): (Bug(None, bounds={"brokers": 1}),),
+    ("classic", "two_brokers_believe_they_lead"): (Bug(None, bounds={"brokers": 1}),),
     ("election", "single_controller"): (
         Bug(11, without=("zk_writes_fenced",)),
         Bug(13, without=("requests_fenced",)),
@@ -158,8 +158,10 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(11, without=("broker_epoch",)),
         Bug(6, unfair=("broker_handles_request",)),
     ),
-    ("election", "zombies_overlap"): (Bug(None, bounds={"brokers": 1}),),
-    ("election", "a_zombie_has_a_write_under_way"): (Bug(None, missing=("session_expires",)),),
+    ("election", "two_brokers_believe_they_are_controller"): (Bug(None, bounds={"brokers": 1}),),
+    ("election", "a_deposed_controller_has_a_write_in_flight"): (
+        Bug(None, missing=("session_expires",)),
+    ),
     ("election", "a_deposed_request_is_in_flight"): (
         Bug(None, missing=("controller_sends_request",)),
     ),
@@ -251,7 +253,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("replication", "two_replicas_have_a_high_watermark"): (
         Bug(None, missing=("follower_appends",), bounds=ONE_TERM),
     ),
-    ("replication", "zombies_overlap"): (Bug(None, bounds=ONE_TERM),),
+    ("replication", "two_brokers_believe_they_lead"): (Bug(None, bounds=ONE_TERM),),
     ("replication", "an_old_fetch_is_in_flight"): (Bug(None, bounds=ONE_TERM),),
     ("cluster", "idle_metadata_agrees_with_zookeeper"): (
         Bug(
@@ -351,7 +353,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("cluster", "a_partition_is_without_leader"): (
         Bug(None, missing=("controller_removes_replica",), bounds=ONE_FAILOVER),
     ),
-    ("cluster", "zombies_overlap"): (
+    ("cluster", "two_brokers_believe_they_lead"): (
         Bug(None, missing=("controller_elects_leader",), bounds=ONE_FAILOVER),
     ),
     ("cluster", "a_second_leader_is_elected"): (
@@ -360,13 +362,15 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("cluster", "a_replica_lacks_what_was_committed"): (
         Bug(None, missing=("leader_commits",), bounds=ONE_FAILOVER, plain=True),
     ),
-    ("cluster", "a_zombie_is_at_work"): (
+    ("cluster", "a_deposed_controller_is_at_work"): (
         Bug(None, missing=("broker_learns_it_won",), bounds=ONE_FAILOVER, plain=True),
     ),
     ("cluster", "a_dead_broker_still_fetches"): (
         Bug(None, missing=("session_expires",), bounds=ONE_FAILOVER, plain=True),
     ),
-    ("cluster", "a_node_outlives_its_session"): (Bug(None, bounds=NO_FAULT, plain=True),),
+    ("cluster", "an_ephemeral_znode_outlives_its_session"): (
+        Bug(None, bounds=NO_FAULT, plain=True),
+    ),
 }
 """(system, claim) -> its bugs. A claim without one could not fail, for all that anybody knows."""
 

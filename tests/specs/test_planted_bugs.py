@@ -49,7 +49,7 @@ def test_every_claim_has_a_planted_bug(system, claim):
 
 
 def test_a_claim_that_is_added_without_a_bug_is_noticed():
-    @always("nothing much", companion="zombies_overlap")
+    @always("nothing much", companion="two_brokers_believe_they_are_controller")
     def nothing_much(now):
         return now.zk.epoch >= 0
 

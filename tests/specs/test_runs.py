@@ -108,7 +108,12 @@ def test_a_step_that_is_not_possible_cannot_be_part_of_a_run():
         (CLASSIC, "hw_truncation", "weak_isr", {}),
         (ELECTION, "2.3", "single_controller", {"requests_fenced": False}),
         (ELECTION, "0.10", "no_older_controller_is_obeyed", {"zk_writes_fenced": True}),
-        (REPLICATION, "2.3", "zombies_overlap", {"truncation": "kip_101", "fetch_fencing": False}),
+        (
+            REPLICATION,
+            "2.3",
+            "two_brokers_believe_they_lead",
+            {"truncation": "kip_101", "fetch_fencing": False},
+        ),
     ],
     ids=lambda value: getattr(value, "name", str(value)),
 )

@@ -23,7 +23,7 @@ SETTLED: list[Any] = [
     pytest.param(
         CLASSIC, "kip_320_first_try", {}, {"epoch": 2}, "strong_isr", 13, marks=pytest.mark.deep
     ),
-    (CLASSIC, "kip_320", {}, {}, "zombies_overlap", 9),
+    (CLASSIC, "kip_320", {}, {}, "two_brokers_believe_they_lead", 9),
     (ELECTION, "2.3", {"zk_writes_fenced": False}, {}, "single_writer", 11),
     (ELECTION, "2.3", {"requests_fenced": False}, {}, "single_controller", 13),
     (ELECTION, "2.3", {"broker_epoch": False}, {}, "no_older_controller_is_obeyed", 14),

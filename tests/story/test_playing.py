@@ -108,12 +108,13 @@ def test_history_is_reported_only_where_a_claim_of_the_story_reads_it():
 
 
 def test_a_sometimes_is_asserted_to_hold_or_not():
-    lines = played("check zombies_overlap\ncheck winner_has_not_learned_it_won\n" + ELECTED
+    lines = played("check two_brokers_believe_they_are_controller\n"
+                   "check winner_has_not_learned_it_won\n" + ELECTED
                  + "quietly broker_wins_election broker=1\n"
                    "check winner_has_not_learned_it_won\n")  # fmt: skip
 
     assert [line.partition(" — ")[0] for line in lines] == [
-        "zombies_overlap: not so here",
+        "two_brokers_believe_they_are_controller: not so here",
         "winner_has_not_learned_it_won: not so here",
         "winner_has_not_learned_it_won: so it is",
     ]

@@ -54,12 +54,16 @@ def test_the_lines_of_a_run_are_the_lines_of_its_story():
 
 
 def test_a_run_that_reaches_a_sometimes_is_a_story_too():
-    _, run = find(ELECTION.recorded(), ELECTION.limits({}), "zombies_overlap")
+    _, run = find(
+        ELECTION.recorded(), ELECTION.limits({}), "two_brokers_believe_they_are_controller"
+    )
     assert run is not None
 
     reported = parse(story_from_run(run)).scenes[0].output
 
-    assert any(line.startswith("zombies_overlap: so it is") for line in reported)
+    assert any(
+        line.startswith("two_brokers_believe_they_are_controller: so it is") for line in reported
+    )
 
 
 def test_a_run_into_a_dead_end_is_a_story_too():

@@ -44,7 +44,7 @@ LONG = (
 """cvc5 takes half a minute together; Z3 is asked always, and both are in a deep run."""
 
 LONGEST = (
-    "only_the_requested_is_deleted", "no_leader_and_isr_for_topics_being_deleted",
+    "topics_are_deleted_only_on_request", "no_leader_and_isr_for_topics_being_deleted",
     "deleted_data_is_never_served", "state_writes_are_conditional",
     "idle_controller_knows_zookeeper",
 )  # fmt: skip
@@ -200,9 +200,10 @@ def test_what_a_step_keeps_to_in_any_state_needs_its_fence(name, without, step):
         ("cluster_leader_in_isr", {"preferred_needs_isr": False},
          ("controller_elects_preferred", "leaders_are_in_the_isr")),
         ("registered_brokers_stay_registered", {"znode_owner_checked": False},
-         ("broker_keeps_registration_of_old_session", "nobody_is_mistaken")),
+         ("broker_keeps_registration_of_old_session",
+          "no_broker_keeps_the_registration_of_its_last_session")),
         ("resigned_controllers_write_nothing", {"events_dropped": False},
-         ("controller_resigns_and_keeps_its_queue", "nobody_goes_on")),
+         ("controller_resigns_and_keeps_its_queue", "no_resigned_controller_keeps_its_queue")),
     ],
 )  # fmt: skip
 def test_what_every_step_keeps_needs_what_a_later_release_brought(name, changed, open_one):
@@ -226,7 +227,7 @@ def test_what_every_step_keeps_needs_what_a_later_release_brought(name, changed,
          "replica_lists_are_valid_is_kept"),
         pytest.param(
             TOPICS, topics.DELETIONS, "controller_queues_deletion", "a deletion is requested",
-            "what_is_queued_is_requested", marks=pytest.mark.deep),
+            "queued_deletions_are_requested", marks=pytest.mark.deep),
     ],
 )  # fmt: skip
 def test_an_invariant_of_whole_controllers_is_lost_by_the_step_that_lost_its_guard(
@@ -272,11 +273,12 @@ def test_the_premises_of_what_every_step_keeps_do_not_contradict_each_other(syst
 @pytest.mark.parametrize(
     ("needed", "step", "what"),
     [
-        (topics.who_returned_is_taken_up, "controller_begins_controlled_shutdown",
-         "who_returned_does_not_go"),
-        (topics.who_returned_does_not_go, "controller_starts_bounced_broker",
-         "who_goes_is_not_live"),
-        (topics.who_goes_is_not_live, "controller_elects_preferred", "it"),
+        (topics.bounced_brokers_are_started_before_the_controller_waits,
+         "controller_begins_controlled_shutdown",
+         "bounced_brokers_are_not_shutting_down"),
+        (topics.bounced_brokers_are_not_shutting_down, "controller_starts_bounced_broker",
+         "brokers_shutting_down_are_not_live"),
+        (topics.brokers_shutting_down_are_not_live, "controller_elects_preferred", "it"),
         (topics.one_winner_per_epoch, "controller_moves_leaders", "it"),
     ],
 )  # fmt: skip
@@ -322,7 +324,7 @@ ADDITIONS = ("admin_adds_partition", "controller_undoes_addition", "controller_s
     [
         pytest.param({}, [], id="undone"),
         pytest.param({"additions_undone": False},
-                     ["controller_skips_addition unknown_partitions_fire"],
+                     ["controller_skips_addition unknown_partitions_have_fired_their_watch"],
                      id="skipped", marks=pytest.mark.deep),
     ],
 )  # fmt: skip
@@ -353,7 +355,7 @@ def test_what_a_broker_that_starts_is_told_of_a_deleted_topic_it_refuses():
 def test_a_broker_that_starts_without_the_newest_epoch_refuses_nothing():
     found = _open_at(("broker_starts",), directories.DIRECTORIES, directories.RESTS_ON, {})
 
-    assert "broker_starts orders_about_unknown_partitions_are_refused" in found
+    assert "broker_starts future_leader_and_isr_about_unknown_partitions_is_refused" in found
     assert "broker_starts memories_are_of_the_topic_or_refused" in found
 
 
@@ -361,7 +363,7 @@ def test_a_broker_that_starts_without_the_newest_epoch_refuses_nothing():
 def test_nobody_stops_a_replica_of_a_topic_that_stays_and_is_sent_an_order_then():
     steps = ("controller_sees_start", "controller_starts_bounced_broker", "request_is_removed")
 
-    assert _open_at(steps, topics.ORDERS, {}, {}) == []
+    assert _open_at(steps, topics.OF_LEADER_AND_ISR, {}, {}) == []
 
 
 def test_a_theorem_from_invariants_that_contradict_each_other_is_refused():
@@ -418,7 +420,7 @@ def test_what_is_given_to_a_theorem_is_shown_by_the_one_that_it_names(name):
 @pytest.mark.parametrize(
     ("invariants", "bounds", "step"),
     [(topics.DELETIONS, {}, "topic_znode_is_deleted"),
-     (topics.ORDERS, {"shutdowns": 1, "controllers": 1}, "controller_stops_followers"),
+     (topics.OF_LEADER_AND_ISR, {"shutdowns": 1, "controllers": 1}, "controller_stops_followers"),
      (topics.KNOWN, {"partitions": 2, "controllers": 1, "crashes": 0},
       "controller_sees_partitions"),
      (topics.READ_AGAIN, {"conflicts": 1, "controllers": 1}, "controller_write_conflicts"),

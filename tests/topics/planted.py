@@ -20,7 +20,7 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
     "deleted_topics_leave_no_data": (
         {"plain": True, "depth": 13, "dropped": (UNDELETED,), "bounds": ONE_CONTROLLER},
     ),
-    "only_the_requested_is_deleted": (
+    "topics_are_deleted_only_on_request": (
         {"depth": 22, "without": ("zk_writes_fenced",), "bounds": NO_CRASH},
     ),
     "state_changes_are_valid": (
@@ -128,17 +128,17 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
             "bounds": ONE_CONTROLLER,
         },
     ),
-    "a_successor_is_served": (
+    "a_recreated_topic_is_led": (
         {"depth": None, "missing": ("topic_znode_is_deleted",), "bounds": ONE_CONTROLLER},
     ),
     "a_deletion_is_complete": (
         {"depth": None, "missing": ("deletion_is_complete",), "bounds": ONE_CONTROLLER},
     ),
     "a_replica_is_ineligible": ({"plain": True, "depth": None, "bounds": ONE_CONTROLLER},),
-    "a_broker_returns_into_a_deletion": (
+    "a_broker_starts_during_a_deletion": (
         {"depth": None, "missing": ("broker_starts", "broker_reconnects"), "bounds": NO_CRASH},
     ),
-    "a_controller_rests": (
+    "a_controller_is_idle": (
         {
             "plain": True,
             "depth": None,
@@ -154,6 +154,8 @@ TOPICS: dict[str, tuple[dict[str, Any], ...]] = {
             "bounds": ONE_CONTROLLER,
         },
     ),
-    "a_zombie_deletes": ({"depth": None, "bounds": {**NO_CRASH, "controllers": 1}},),
+    "a_deposed_controller_deletes_a_topic": (
+        {"depth": None, "bounds": {**NO_CRASH, "controllers": 1}},
+    ),
 }
 """Claim -> what each `Bug` is made of."""

@@ -108,7 +108,7 @@ def test_with_topic_ids_it_does_not():
 def test_without_the_fence_a_deposed_controller_deletes_the_successor():
     unfenced: dict[str, object] = {"zk_writes_fenced": False}
 
-    assert broken("2.3", "only_the_requested_is_deleted", unfenced, crashes=0) == 21
+    assert broken("2.3", "topics_are_deleted_only_on_request", unfenced, crashes=0) == 21
 
 
 def test_up_to_1_1_a_topic_that_is_deleted_before_it_has_a_leader_is_never_gone():

@@ -9,9 +9,9 @@ from conformance.vectors import words
 from conformance.vectors.questions import Answer, Question, given, release, under
 from conformance.vectors.words import Left
 from impl.core.controller_parts import ControllerConfig
-from impl.sim.world_of_steps import Step
-from impl.world.wide.wide_steps import wide_world
-from impl.world.wide.wide_world import WideWorld
+from impl.sim.simulation import Step
+from impl.world.whole_cluster.steps import whole_cluster
+from impl.world.whole_cluster.whole_cluster import WholeCluster
 from impl.znodes import ReplicaAssignment, TopicPartition, TopicZnode, encode_topic, paths
 from impl.znodes.topics import topic_version
 from impl.zookeeper.port import wait
@@ -25,7 +25,7 @@ QUIET = ("hw_is_checkpointed", "logs_are_kept_small", "producer_appends",
 STANDS_FOR_TIME = ("broker_starts", "dead_session_expires")
 
 
-def deleting(question: Question) -> WideWorld:
+def deleting(question: Question) -> WholeCluster:
     """A cluster with the question's topic, in which topics may be deleted.
 
     The brokers that it names are numbered from 1 on (``places``).
@@ -34,7 +34,7 @@ def deleting(question: Question) -> WideWorld:
     assignment = {
         int(at): [place[one] for one in ids] for at, ids in given(question)["assignment"].items()
     }
-    world = wide_world(
+    world = whole_cluster(
         len(place), 1, len(assignment), max(map(len, assignment.values())), str(release(question)),
         config=ControllerConfig(delete_topics=True), assignment=assignment,
     )  # fmt: skip
@@ -48,7 +48,7 @@ def places(question: Question) -> dict[int, int]:
     return {one: number for number, one in enumerate(dict.fromkeys(every), 1)}
 
 
-def settle(world: WideWorld) -> None:
+def settle(world: WholeCluster) -> None:
     """Runs everything that is under way, in turns, until the cluster reports nothing new."""
     busy = [
         name
@@ -63,7 +63,7 @@ def settle(world: WideWorld) -> None:
                     world.do(step)
 
 
-def left(world: WideWorld) -> Left:
+def left(world: WholeCluster) -> Left:
     """What is left of the topic."""
     nodes = world.zookeeper.nodes
     held = {one for node in world.nodes.values() for one in node.logs.partitions}
@@ -76,14 +76,14 @@ def left(world: WideWorld) -> Left:
     })  # fmt: skip
 
 
-def stop(world: WideWorld, broker: int) -> None:
+def stop(world: WholeCluster, broker: int) -> None:
     """Stops a broker, and lets all others notice."""
     world.do(Step("broker_crashes", (broker,)))
     world.do(Step("dead_session_expires", (broker,)))
     settle(world)
 
 
-def start(world: WideWorld, broker: int) -> None:
+def start(world: WholeCluster, broker: int) -> None:
     """Starts a broker again."""
     world.do(Step("broker_starts", (broker,)))
     settle(world)
@@ -117,13 +117,13 @@ def delete(question: Question) -> dict[str, Any]:
     return answer | _created_again(world, place) if asked["again"] else answer
 
 
-def _remove(world: WideWorld, path: str) -> None:
+def _remove(world: WholeCluster, path: str) -> None:
     below = [one for one in world.zookeeper.nodes if one.startswith(f"{path}/")]
     for one in (*sorted(below, key=len, reverse=True), path):
         wait(world.admin.port.delete(one))
 
 
-def _grow(world: WideWorld, added: Sequence[Sequence[int]]) -> None:
+def _grow(world: WholeCluster, added: Sequence[Sequence[int]]) -> None:
     """The topic's znode is rewritten with more partitions, if it is there."""
     topic = wait(world.admin.topic(TOPIC))
     if topic is not None:
@@ -134,7 +134,7 @@ def _grow(world: WideWorld, added: Sequence[Sequence[int]]) -> None:
         settle(world)
 
 
-def _created_again(world: WideWorld, place: Mapping[int, int]) -> dict[str, Any]:
+def _created_again(world: WholeCluster, place: Mapping[int, int]) -> dict[str, Any]:
     """A topic of that name is created: the state of its first partition, of the case's brokers."""
     world.do(Step("topic_is_created", (0,)))
     settle(world)

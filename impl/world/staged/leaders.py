@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.core.replica_manager import Replica
-from impl.sim.world_of_steps import Arguments, StepKind, offered
+from impl.sim.simulation import Arguments, StepKind, offered
 from impl.world.simulated_cluster import STEP_MS
 from impl.world.staged.server import LAG_MS, StagedBroker, StagedPartition
 from impl.world.staged.staged_cluster import TOPIC, StagedCluster

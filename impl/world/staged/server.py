@@ -26,7 +26,7 @@ from impl.sim.effects import JournalReport, SendRequests, ZkOperation
 from impl.sim.event_run import ControllerThread, Grain, WatchEvent
 from impl.sim.isr_write import SteppedIsr
 from impl.world.simulated_broker import SentRequest, SimulatedBroker
-from impl.world.stepped.host import Host, LogsInMemory
+from impl.world.stepped.in_memory_broker import InMemoryBroker, LogsInMemory
 from impl.znodes import TopicPartition
 from impl.zookeeper import ConnectionLoss, EmbeddedSession, ZooKeeper
 
@@ -98,7 +98,7 @@ class StagedPartition(SteppedIsr[RecordLog]):
             await Partition.expand(self, replica, now_ms)
 
 
-class StagedBroker(SimulatedBroker, Host):
+class StagedBroker(SimulatedBroker, InMemoryBroker):
     """A broker whose controller's events are suspended at the points of ``grain``.
 
     ``perform_effect`` gets the requests and reports of its controller.
@@ -125,7 +125,7 @@ class StagedBroker(SimulatedBroker, Host):
             broker, zookeeper, NO_SESSION, release, grain,
             lambda effect: perform_effect(broker, effect),
         )  # fmt: skip
-        Host.__init__(self, broker, release, self.thread.port, StagedPartition)
+        InMemoryBroker.__init__(self, broker, release, self.thread.port, StagedPartition)
         self.start()
 
     # Life

@@ -18,8 +18,8 @@ from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.effects import JournalReport, SendRequests
 from impl.sim.event_run import ControllerThread, Grain, SuspensionPoint, as_watch_event
+from impl.sim.simulation import Step, StepKind
 from impl.sim.suspension_points import make_controller_epoch
-from impl.sim.world_of_steps import Step, StepKind
 from impl.world.simulated_broker import SentRequest
 from impl.world.simulated_cluster import SimulatedCluster
 from impl.world.staged.server import StagedBroker

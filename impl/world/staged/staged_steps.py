@@ -13,7 +13,7 @@ from impl.core.answers import NONE
 from impl.core.broker_changes import BrokerNotAvailable, StaleBrokerEpoch
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
-from impl.sim.world_of_steps import Arguments, Candidates, by_name, offered
+from impl.sim.simulation import Arguments, Candidates, by_name, offered
 from impl.world import simulated_cluster
 from impl.world.processes import broker_reconnects, session_expires
 from impl.world.simulated_cluster import broker_stops, brokers_that, leaders_are_rebalanced
@@ -302,8 +302,8 @@ KINDS = (
     offered("late_stop_replica_arrives", "broker", _late, late_stop_replica_arrives),
 )  # fmt: skip
 
-STAGED_KINDS = by_name(simulated_cluster.KINDS, KINDS, leaders.KINDS)
+STAGED_CLUSTER_STEPS = by_name(simulated_cluster.KINDS, KINDS, leaders.KINDS)
 """Every step of a staged cluster."""
 
-staged_cluster = partial(StagedCluster, STAGED_KINDS)
+staged_cluster = partial(StagedCluster, STAGED_CLUSTER_STEPS)
 """A cluster with these steps."""

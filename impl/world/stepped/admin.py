@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from impl.sim.world_of_steps import Arguments, refusable
+from impl.sim.simulation import Arguments, refusable
 from impl.world.processes import once
 from impl.world.stepped.controller_run import TOPIC
 from impl.world.stepped.stepped_cluster import SteppedCluster, Unmet, each_list

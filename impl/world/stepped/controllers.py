@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from impl.core.partition_machine import PREFERRED
 from impl.sim.event_run import as_watch_event
+from impl.sim.simulation import Arguments, StepKind, refusable
 from impl.sim.suspension_points import is_registered
-from impl.sim.world_of_steps import Arguments, StepKind, refusable
 from impl.world.processes import PROCESS_IS_UP, each_broker
 from impl.world.stepped.batches import is_deleting_partition_znodes
 from impl.world.stepped.controller_run import TOPIC

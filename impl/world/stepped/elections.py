@@ -17,8 +17,8 @@ from impl.core.event_controller import EventController
 from impl.core.request_batch import NO_BROKER_EPOCH
 from impl.sim.effects import ZkOperation
 from impl.sim.event_run import SuspensionPoint
+from impl.sim.simulation import Arguments, refusable
 from impl.sim.suspension_points import is_claim, is_registered, registered_epoch
-from impl.sim.world_of_steps import Arguments, refusable
 from impl.world.processes import each_broker
 from impl.world.stepped.controller_run import FIRST, ControllerRun, Grain, is_to_write
 from impl.world.stepped.replica import SteppedReplica

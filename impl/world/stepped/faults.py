@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from impl.core.requests import LeaderAndIsr
+from impl.sim.simulation import Arguments, refusable
 from impl.sim.suspension_points import is_lost, registered_epoch
-from impl.sim.world_of_steps import Arguments, refusable
 from impl.world.processes import PROCESS_IS_UP, each_broker
 from impl.world.stepped.stepped_cluster import SteppedCluster, Unmet
 

@@ -11,10 +11,10 @@ from impl.core.api import ControllerApi
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, LeaderAndIsrPartitionState
 from impl.sim.event_run import as_watch_event
-from impl.sim.world_of_steps import refusable
+from impl.sim.simulation import refusable
 from impl.world.processes import each_broker, once
 from impl.world.stepped.controller_run import FIRST, TOPIC, writes_state
-from impl.world.stepped.host import RequestInFlight
+from impl.world.stepped.in_memory_broker import RequestInFlight
 from impl.world.stepped.stepped_cluster import (
     SteppedCluster,
     Unmet,

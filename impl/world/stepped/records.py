@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from impl.sim.world_of_steps import Arguments, refusable
+from impl.sim.simulation import Arguments, refusable
 from impl.world.processes import each_broker
 from impl.world.stepped.controller_run import FIRST, TOPIC, is_to_write
-from impl.world.stepped.requests import unheard_unmet
+from impl.world.stepped.requests import lost_response_unmet
 from impl.world.stepped.stepped_cluster import SteppedCluster, Unmet, each_two
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
@@ -36,7 +36,7 @@ def each_member_and_controller(world: SteppedCluster) -> Arguments:
 def _leader_appends_unmet(world: SteppedCluster, leader: int) -> Unmet:
     if world.role(leader) != "leader":
         return "the broker believes it leads"
-    return unheard_unmet(world, leader)
+    return lost_response_unmet(world, leader)
 
 
 def leader_appends(world: SteppedCluster, leader: int) -> None:
@@ -50,7 +50,7 @@ def _fetch_unmet(world: SteppedCluster, leader: int, follower: int) -> Unmet:
         return "the broker believes it leads"
     if world.role(follower) != "follower":
         return "the replica follows"
-    unmet = unheard_unmet(world, leader)
+    unmet = lost_response_unmet(world, leader)
     if unmet is not None:
         return unmet
     mine, theirs = world.replica(leader), world.replica(follower)
@@ -87,7 +87,7 @@ def _leads_with_session(world: SteppedCluster, leader: int) -> Unmet:
         return "the broker believes it leads"
     if not world.has_session(leader):
         return "it has a ZooKeeper session"
-    return unheard_unmet(world, leader)
+    return lost_response_unmet(world, leader)
 
 
 def _leader_expands_isr_unmet(world: SteppedCluster, leader: int, replica: int) -> Unmet:
@@ -133,25 +133,29 @@ def _version_unmet(world: SteppedCluster, leader: int) -> Unmet:
     return None if current else "the cached version is current"
 
 
-def _leader_shrink_is_unheard_unmet(world: SteppedCluster, leader: int, replica: int) -> Unmet:
+def _leader_loses_response_to_isr_shrink_unmet(
+    world: SteppedCluster, leader: int, replica: int
+) -> Unmet:
     unmet = _leader_shrinks_isr_unmet(world, leader, replica)
     if unmet is None and world.replica(leader).isr_member_without_replica is not None:
         return "the leader knows every member of the ISR as a replica"
     return unmet or _version_unmet(world, leader)
 
 
-def leader_shrink_is_unheard(world: SteppedCluster, leader: int, replica: int) -> None:
+def leader_loses_response_to_isr_shrink(world: SteppedCluster, leader: int, replica: int) -> None:
     """A smaller ISR is written, and the response is lost."""
     world.replica(leader).begin_isr_write(replica, joins=False)
     world.replica(leader).lose_isr_answer()
 
 
-def _leader_expand_is_unheard_unmet(world: SteppedCluster, leader: int, replica: int) -> Unmet:
+def _leader_loses_response_to_isr_expand_unmet(
+    world: SteppedCluster, leader: int, replica: int
+) -> Unmet:
     unmet = _leader_expands_isr_unmet(world, leader, replica)
     return unmet or _version_unmet(world, leader)
 
 
-def leader_expand_is_unheard(world: SteppedCluster, leader: int, replica: int) -> None:
+def leader_loses_response_to_isr_expand(world: SteppedCluster, leader: int, replica: int) -> None:
     """A larger ISR is written, and the response is lost."""
     world.hosts[replica].fetch(FIRST, world.hosts[leader].replicas, 0)
     world.replica(leader).begin_isr_write(replica, joins=True)
@@ -240,10 +244,16 @@ KINDS = (
     refusable(leader_expands_isr, each_two, _leader_expands_isr_unmet, "leader replica"),
     refusable(leader_shrinks_isr, each_two, _leader_shrinks_isr_unmet, "leader replica"),
     refusable(
-        leader_shrink_is_unheard, each_two, _leader_shrink_is_unheard_unmet, "leader replica"
+        leader_loses_response_to_isr_shrink,
+        each_two,
+        _leader_loses_response_to_isr_shrink_unmet,
+        "leader replica",
     ),
     refusable(
-        leader_expand_is_unheard, each_two, _leader_expand_is_unheard_unmet, "leader replica"
+        leader_loses_response_to_isr_expand,
+        each_two,
+        _leader_loses_response_to_isr_expand_unmet,
+        "leader replica",
     ),
     refusable(leader_reads_isr_back, each_broker, _leader_reads_isr_back_unmet, "leader"),
     refusable(isr_is_expanded, each_member, _isr_is_expanded_unmet, "leader replica number"),

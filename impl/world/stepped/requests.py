@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from impl.core.requests import LeaderAndIsr, StopReplica
-from impl.sim.world_of_steps import refusable
+from impl.sim.simulation import refusable
 from impl.world.processes import PROCESS_IS_UP
-from impl.world.stepped.host import RequestInFlight
+from impl.world.stepped.in_memory_broker import RequestInFlight
 from impl.world.stepped.stepped_cluster import SteppedCluster, Unmet, each_connection
 from impl.znodes import TopicPartition
 
@@ -40,10 +40,10 @@ def _next_unmet(world: SteppedCluster, broker: int, controller: int, kind: type[
         return PROCESS_IS_UP
     if not queue or not isinstance(queue[0].request, kind):
         return f"a {kind.__name__} is next"
-    return unheard_unmet(world, broker)
+    return lost_response_unmet(world, broker)
 
 
-def unheard_unmet(world: SteppedCluster, broker: int) -> Unmet:
+def lost_response_unmet(world: SteppedCluster, broker: int) -> Unmet:
     """A leader whose ISR write is unanswered holds the partition's lock."""
     hosted: Any = world.hosts[broker].replicas.partitions.values()
     waits = any(one.isr_write is not None for one in hosted)

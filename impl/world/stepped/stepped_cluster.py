@@ -18,10 +18,10 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.event_run import SuspensionPoint, as_watch_event
-from impl.sim.world_of_steps import Arguments, Step, StepKind
-from impl.world.hosted_world import Connection, HostedWorld
+from impl.sim.simulation import Arguments, Step, StepKind
+from impl.world.in_memory_cluster import Connection, InMemoryCluster
 from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
-from impl.world.stepped.host import Host, RequestInFlight
+from impl.world.stepped.in_memory_broker import InMemoryBroker, RequestInFlight
 from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.states import decode_state
@@ -69,7 +69,7 @@ def each_connection(world: SteppedCluster) -> Arguments:
     return sorted((broker, controller) for controller, broker in world.connections)
 
 
-class SteppedCluster(HostedWorld[ControllerRun, Host]):
+class SteppedCluster(InMemoryCluster[ControllerRun, InMemoryBroker]):
     """Brokers 1..N, registered, and no topic; ``partitions`` is its maximum number of partitions.
 
     Replica lists have at most ``most`` replicas. ``only`` names the ``kinds`` of steps that are
@@ -111,7 +111,7 @@ class SteppedCluster(HostedWorld[ControllerRun, Host]):
         self.created = 0
         grain.begins(self)
 
-    def _new_broker(self, broker: int) -> tuple[ControllerRun, Host]:
+    def _new_broker(self, broker: int) -> tuple[ControllerRun, InMemoryBroker]:
         run = ControllerRun(
             broker, self.zookeeper, self.open_session(broker), self.release, self.grain,
             lambda to, request: self._send(broker, to, request),
@@ -119,7 +119,7 @@ class SteppedCluster(HostedWorld[ControllerRun, Host]):
         core = run.controller.core
         if self.grain.in_batches:
             core.replicas.in_turn = leaders_last(core.context, FIRST)
-        return run, Host(broker, self.release, run.port, self.grain.new_replica)
+        return run, InMemoryBroker(broker, self.release, run.port, self.grain.new_replica)
 
     # Requests on their way
 

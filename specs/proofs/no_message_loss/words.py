@@ -22,7 +22,7 @@ def truncates(now, broker):
     return now.replica[broker].role == "truncating"
 
 
-def is_named(now, broker):
+def is_elected_in_its_epoch(now, broker):
     """The LeaderAndIsr of the broker's own epoch names it the leader."""
     request = now.request[now.replica[broker].epoch]
     return all_of(request.sent, request.named, request.leader == broker)
@@ -30,7 +30,7 @@ def is_named(now, broker):
 
 def has_died_leading(now, broker):
     """Its process died while it led, and was sent nothing since."""
-    return all_of(now.replica[broker].role == "down", is_named(now, broker))
+    return all_of(now.replica[broker].role == "down", is_elected_in_its_epoch(now, broker))
 
 
 def is_reached_without(now, broker, epoch):
@@ -40,10 +40,14 @@ def is_reached_without(now, broker, epoch):
 
 def is_safe_with(now, member, epoch, end):
     """This member does not keep the epoch's leader from committing that much."""
-    return implies(now.leader[epoch].isr.has(member), any_of(
-        member == now.request[epoch].leader,
-        now.replica[member].epoch <= epoch,
-        now.asked[member][epoch] >= end))
+    return implies(
+        now.leader[epoch].isr.has(member),
+        any_of(
+            member == now.request[epoch].leader,
+            now.replica[member].epoch <= epoch,
+            now.asked[member][epoch] >= end,
+        ),
+    )
 
 
 may_be_committed = Definition(
@@ -55,13 +59,16 @@ may_be_committed = Definition(
     each=(BROKERS,),
     member=lambda now, epoch, end, member: is_safe_with(now, member, epoch, end),
     triggers=lambda now, epoch, end, member: [
-        now.leader[epoch].isr.has(member), now.request[epoch].isr.has(member)],
+        now.leader[epoch].isr.has(member),
+        now.request[epoch].isr.has(member),
+    ],
 )
 
 
-def has_answered_for(now, broker, epoch, end):
+def commits_with_the_log_of(now, broker, epoch, end):
     """Whatever the epoch's leader commits up to that end, it commits with this broker's log."""
     return any_of(
         not_(now.leader[epoch].isr.has(broker)),
         broker == now.request[epoch].leader,
-        now.asked[broker][epoch] >= end)
+        now.asked[broker][epoch] >= end,
+    )

@@ -1,6 +1,6 @@
 """What a controller answers to leaders that want another ISR, and to administrators.
 
-Most of it the simulator's claims hold to (`tests/impl/test_wide_world.py`).
+Most of it the simulator's claims hold to (`tests/impl/test_whole_cluster.py`).
 """
 
 from __future__ import annotations

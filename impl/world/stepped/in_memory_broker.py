@@ -90,7 +90,7 @@ class LogsInMemory:
             self.held[partition] = made, log
 
 
-class Host(SimulatedFetchers):
+class InMemoryBroker(SimulatedFetchers):
     """A broker; ``zk`` is the session that it shares with its controller.
 
     ``metadata_epoch`` is the controller epoch of the last UpdateMetadata that it applied. In Kafka

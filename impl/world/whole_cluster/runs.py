@@ -1,4 +1,4 @@
-"""Seeded runs of a wide world, determined by the seed and the commit."""
+"""Seeded runs of a simulated whole cluster, determined by the seed and the commit."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 from impl.core.controller_parts import ControllerConfig
 from impl.releases import DEFAULT
+from impl.sim.simulation import Step
 from impl.sim.simulator import Faults, Profiles, SeededSimulator
-from impl.sim.world_of_steps import Step
-from impl.world.wide.claims import ClusterClaimBroken, WideClaims
-from impl.world.wide.rest import is_at_rest, what_goes_on
-from impl.world.wide.wide_steps import wide_world
-from impl.world.wide.wide_world import WideWorld
+from impl.world.whole_cluster.at_rest import is_at_rest, why_not_at_rest
+from impl.world.whole_cluster.claims import ClusterClaimBroken, ClusterClaims
+from impl.world.whole_cluster.steps import whole_cluster
+from impl.world.whole_cluster.whole_cluster import WholeCluster
 from impl.zookeeper.port import wait
 
-WIDE_PROFILES: dict[str, Faults] = {
+WHOLE_CLUSTER_PROFILES: dict[str, Faults] = {
     "none": {},
     "crashes": {"crashes": 1, "shutdowns": 1},
     "sessions": {"sessions": 1, "pauses": 1},
@@ -93,29 +93,29 @@ def keeps_records(faults: str) -> bool:
 
 
 def _swarm(chance: random.Random) -> Faults:
-    faults = sorted(WIDE_PROFILES["everything"])
+    faults = sorted(WHOLE_CLUSTER_PROFILES["everything"])
     return {fault: chance.choice((0, 1, 4, 16)) for fault in faults if chance.random() < 0.5}
 
 
-WIDE_FAULTS = Profiles("wide", WIDE_PROFILES, _swarm)
+WHOLE_CLUSTER_FAULTS = Profiles("wide", WHOLE_CLUSTER_PROFILES, _swarm)
 
 
 def world_settings(faults: str, brokers: int) -> dict[str, Any]:
-    """The arguments of `WideWorld` for a profile, such as the replication factor."""
+    """The arguments of `WholeCluster` for a profile, such as the replication factor."""
     return {"factor": min(3, brokers), **_WORLDS.get(faults, {})}
 
 
-class WideSimulator(SeededSimulator[WideWorld]):
-    """Takes the steps of a wide world, under a fault profile."""
+class ClusterSimulator(SeededSimulator[WholeCluster]):
+    """Takes the steps of a simulated whole cluster, under a fault profile."""
 
-    def __init__(self, world: WideWorld, seed: int, faults: str = "everything") -> None:
-        chosen = WIDE_FAULTS.named(faults, seed)
+    def __init__(self, world: WholeCluster, seed: int, faults: str = "everything") -> None:
+        chosen = WHOLE_CLUSTER_FAULTS.named(faults, seed)
         super().__init__(world, seed, {
             name: chosen.get(kind.fault, 0) if kind.fault else kind.weight
             for name, kind in world.kinds.items()
         })  # fmt: skip
 
-    def calm_down(self) -> None:
+    def stop_faults(self) -> None:
         """From now on no fault happens and no client sends requests.
 
         Brokers with a failed disk or a refused ZooKeeper operation restart, failed disks replaced.
@@ -130,7 +130,7 @@ class WideSimulator(SeededSimulator[WideWorld]):
 
 
 @dataclass(frozen=True)
-class WideRun:
+class ClusterRun:
     """The result of a run. ``broken`` is the claim that did not hold, with the step; else empty.
 
     ``goes_on``: the first reason why it did not come to rest after all faults had ended.
@@ -149,15 +149,15 @@ class WideRun:
     goes_on: str = ""
 
 
-def run_wide(
+def run_whole_cluster(
     seed: int,
     steps: int,
     faults: str = "everything",
     brokers: int = 3,
     release: str = DEFAULT,
     settle: bool = True,
-    world: WideWorld | None = None,
-) -> WideRun:
+    world: WholeCluster | None = None,
+) -> ClusterRun:
     """A run with the claims checked after every step; then without faults, and all records checked.
 
     ``world``: a new world, for example with brokers that write logs, replaces the other arguments.
@@ -166,10 +166,10 @@ def run_wide(
     """
     if steps < 1:
         raise ValueError(f"a run has 1 step or more, not {steps}")
-    world = world or wide_world(
+    world = world or whole_cluster(
         brokers, release=release, seed=seed, **world_settings(faults, brokers)
     )
-    simulator, claims = WideSimulator(world, seed, faults), WideClaims(world)
+    simulator, claims = ClusterSimulator(world, seed, faults), ClusterClaims(world)
     claims.keeps_committed = keeps_records(faults)
     digest, broken, goes_on, rest = hashlib.sha256(), "", "", False
     try:
@@ -189,7 +189,7 @@ def run_wide(
         broken = f"{claim} (after {world.clock} steps)"
         taken = min(world.clock, steps)
     registered = wait(world.admin.controller_epoch())
-    return WideRun(
+    return ClusterRun(
         seed=seed,
         faults=faults,
         steps=taken,
@@ -203,13 +203,13 @@ def run_wide(
     )
 
 
-def _settles(simulator: WideSimulator, claims: WideClaims) -> str:
+def _settles(simulator: ClusterSimulator, claims: ClusterClaims) -> str:
     """Calm down; what never comes to rest, empty if everything does."""
-    simulator.calm_down()
+    simulator.stop_faults()
     for number in range(SETTLING_STEPS):
         if number % REST_EVERY == 0 and is_at_rest(simulator.world):
             return ""
         if simulator.advance() is None:
             break
         claims.look()
-    return what_goes_on(simulator.world)
+    return why_not_at_rest(simulator.world)

@@ -16,8 +16,8 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.event_controller import EventController
 from impl.error_codes import NONE, NOT_CONTROLLER
 from impl.releases import Release
-from impl.world.wide.node import WideBroker
-from impl.world.wide.wide_world import WideWorld
+from impl.world.whole_cluster.node import ClusterNode
+from impl.world.whole_cluster.whole_cluster import WholeCluster
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 from impl.zookeeper.port import wait
 
@@ -307,7 +307,7 @@ Answered = (
 class Registered:
     """The registered state in ZooKeeper."""
 
-    def __init__(self, world: WideWorld) -> None:
+    def __init__(self, world: WholeCluster) -> None:
         self.admin = world.admin
         self.queued = {*wait(world.admin.deletions())}
 
@@ -331,7 +331,7 @@ class Registered:
         return found
 
 
-def wrong_answer(world: WideWorld, node: WideBroker, done: Answered) -> str:
+def wrong_answer(world: WholeCluster, node: ClusterNode, done: Answered) -> str:
     """How a response differs from the registered state; empty if it does not.
 
     Nothing is expected of a controller that does not know that it is deposed, whose writes

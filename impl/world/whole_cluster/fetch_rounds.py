@@ -31,8 +31,8 @@ from impl.log.stored_log import StoredLog
 from impl.releases import Release
 from impl.world.fetches import Exchange, FollowerConnection
 from impl.world.simulated_broker import BrokerWithDisk
-from impl.world.wide.controller_requests import Difference, was_lately_caught_up
-from impl.world.wide.ghosts import stored
+from impl.world.whole_cluster.controller_requests import Difference, was_lately_caught_up
+from impl.world.whole_cluster.observations import stored
 from impl.znodes import TopicPartition
 
 NOWHERE = -1, -1
@@ -78,7 +78,7 @@ def _named(epoch: int, release: Release) -> int | None:
 # What is asked
 
 
-def asked_otherwise(connection: FollowerConnection, begins: bool) -> Iterator[Difference]:
+def fetch_request_mismatch(connection: FollowerConnection, begins: bool) -> Iterator[Difference]:
     """How a follower's request differs from the expected one; a round that ``begins`` asks for
     leader epochs first, if any have to be compared."""
     rounds, exchange = connection.rounds, connection.exchange
@@ -145,7 +145,9 @@ class LeaderBefore:
         return -1 if found is None else int(found)
 
 
-def answered_otherwise(before: LeaderBefore, done: Exchange, now_ms: int) -> Iterator[Difference]:
+def fetch_response_mismatch(
+    before: LeaderBefore, done: Exchange, now_ms: int
+) -> Iterator[Difference]:
     """How a leader's response, and its state after it, differ from the expected ones."""
     node = before.node
     yield "about", [*(done.replies or {})], [*before.asked.questions]
@@ -344,7 +346,7 @@ class FollowerBefore:
         return min(own, end.end, log_end), True
 
 
-def applied_otherwise(
+def applied_response_mismatch(
     before: FollowerBefore, connection: FollowerConnection
 ) -> Iterator[Difference]:
     """How log end offsets, high watermarks and next fetch offsets differ from the expected ones."""

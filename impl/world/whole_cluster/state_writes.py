@@ -14,10 +14,10 @@ from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.error_codes import NONE, UNKNOWN_SERVER_ERROR
 from impl.world.simulated_broker import BrokerWithDisk
 from impl.world.simulated_cluster import REBALANCE
-from impl.world.wide.controller_answers import AlterIsrAnswered
-from impl.world.wide.controller_requests import Difference
-from impl.world.wide.ghosts import RequestSent
-from impl.world.wide.wide_world import WideWorld
+from impl.world.whole_cluster.controller_answers import AlterIsrAnswered
+from impl.world.whole_cluster.controller_requests import Difference
+from impl.world.whole_cluster.observations import RequestSent
+from impl.world.whole_cluster.whole_cluster import WholeCluster
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.states import decode_state
 from impl.zookeeper.port import wait
@@ -29,7 +29,7 @@ State = LeaderIsrAndControllerEpoch
 class StatesBefore:
     """The registered state, and the controller's memory, before it handles an event."""
 
-    def __init__(self, world: WideWorld, node: BrokerWithDisk) -> None:
+    def __init__(self, world: WholeCluster, node: BrokerWithDisk) -> None:
         self.name = node.events.waiting[0].name
         self.texts = _texts(world)
         self.may_be_refused = bool(node.session.faults)
@@ -75,7 +75,7 @@ def _imbalanced(node: BrokerWithDisk) -> list[TopicPartition]:
 Texts = dict[TopicPartition, tuple[str, int]]
 
 
-def _texts(world: WideWorld) -> Texts:
+def _texts(world: WholeCluster) -> Texts:
     """The text and version of each state znode."""
     found: Texts = {}
     for topic in range(world.topics):
@@ -87,8 +87,8 @@ def _texts(world: WideWorld) -> Texts:
     return found
 
 
-def written_otherwise(
-    world: WideWorld, node: BrokerWithDisk, before: StatesBefore
+def written_state_mismatch(
+    world: WholeCluster, node: BrokerWithDisk, before: StatesBefore
 ) -> Iterator[Difference]:
     """How the writes of the last event differ from the expected ones."""
     context, after = node.controller.core.context, _texts(world)
@@ -118,7 +118,7 @@ def written_otherwise(
 
 
 def _changed(
-    world: WideWorld,
+    world: WholeCluster,
     before: StatesBefore,
     one: TopicPartition,
     old: State,
@@ -144,7 +144,7 @@ def _changed(
 
 
 def _sent_otherwise(
-    world: WideWorld, node: BrokerWithDisk, before: StatesBefore, one: TopicPartition, new: State
+    world: WholeCluster, node: BrokerWithDisk, before: StatesBefore, one: TopicPartition, new: State
 ) -> Iterator[Difference]:
     """What was written is sent: to the ISR, unless its leader asked for it, and to everybody.
 

@@ -1,4 +1,4 @@
-"""Checks claims in a wide world: cheap ones after every step, those about records at the end.
+"""Checks claims of a simulated cluster: most after each step, those about records at the end.
 
 Unclean elections are off, and no disk loses written data, so no acknowledged record may be missing.
 With the faults ``power`` or ``disks`` it may, as in Kafka, which does not fsync writes.
@@ -14,34 +14,34 @@ from impl.core.event_controller import EventController
 from impl.core.replica_events import IsrUpdated, LogLoaded, LogTruncating
 from impl.core.replica_manager import Replica
 from impl.core.requests import kind_of
-from impl.world.wide.controller_answers import (
+from impl.world.whole_cluster.at_rest import is_never_finished, leader_of
+from impl.world.whole_cluster.controller_answers import (
     AlterIsrAnswered,
     AlterReassignmentsAnswered,
     ElectLeadersAnswered,
     ListReassignmentsAnswered,
     wrong_answer,
 )
-from impl.world.wide.ghosts import (
+from impl.world.whole_cluster.known_state import known_state_mismatch
+from impl.world.whole_cluster.node import ClusterNode
+from impl.world.whole_cluster.observations import (
+    AlterIsrResponseHandled,
+    AlterIsrSent,
     ClientAnswered,
     ConsumerRead,
     EventHandled,
     FetchAnswered,
-    IsrAnswersTaken,
-    IsrChangesAnnounced,
-    IsrsAsked,
+    FetchRoundAdvanced,
+    IsrChangesPropagated,
     IsrsShrunk,
-    LateAnswerTaken,
+    LateResponseHandled,
     RequestAnswered,
     RequestSent,
-    RoundWentOn,
     SessionOpened,
     ShutdownAnswered,
     records_in,
 )
-from impl.world.wide.knowledge import unknown_at_rest
-from impl.world.wide.node import WideBroker
-from impl.world.wide.rest import leader_of, waits_in_vain
-from impl.world.wide.wide_world import WideWorld
+from impl.world.whole_cluster.whole_cluster import WholeCluster
 from impl.znodes import TopicPartition, paths
 from impl.znodes.states import decode_state
 from impl.znodes.text import MalformedZnode
@@ -54,10 +54,10 @@ class ClusterClaimBroken(Exception):
     """A claim does not hold in the current state; the message says which, and where."""
 
 
-class WideClaims:
+class ClusterClaims:
     """Checks the claims after each step; remembers earlier leaders and controllers."""
 
-    def __init__(self, world: WideWorld) -> None:
+    def __init__(self, world: WholeCluster) -> None:
         self.world = world
         self.holders: dict[int, int] = {}
         self.leaders: dict[tuple[TopicPartition, int], tuple[int, int]] = {}
@@ -92,7 +92,7 @@ class WideClaims:
                            f"{kind_of(request)}: it names {wrong}")  # fmt: skip
                 case RequestAnswered():
                     self._answered(broker, happened)
-                case LateAnswerTaken(request):
+                case LateResponseHandled(request):
                     _claim(False, f"the controller on broker {broker} takes an answer to a request "
                            f"of controller epoch {request.controller_epoch}")  # fmt: skip
                 case EventHandled(name, wrong, unsettled):
@@ -102,7 +102,7 @@ class WideClaims:
                            f"does not say {unsettled}")  # fmt: skip
                 case IsrUpdated():
                     self._isr_updated(broker, happened)
-                case IsrChangesAnnounced(wanted, left):
+                case IsrChangesPropagated(wanted, left):
                     self.unannounced[broker] = self.world.nodes[broker].started, {*wanted}
                     _claim(wanted == left, f"broker {broker} has {sorted(left)} to announce of "
                            f"changed ISRs, and it is {sorted(wanted)}")  # fmt: skip
@@ -111,7 +111,7 @@ class WideClaims:
                            "last session to handle")  # fmt: skip
                 case FetchAnswered(follower, wrong):
                     _claim(not wrong, f"broker {broker} answers broker {follower} {wrong}")
-                case RoundWentOn(leader, wrong):
+                case FetchRoundAdvanced(leader, wrong):
                     _claim(
                         not wrong, f"broker {broker}, which follows broker {leader}, has {wrong}"
                     )
@@ -123,11 +123,11 @@ class WideClaims:
                     was_made = any(one == made for made, _ in self.world.nodes[broker].made)
                     _claim(was_made, f"broker {broker} has found the log of {one}, which it never "
                            "made")  # fmt: skip
-                case IsrsAsked(epochs):
+                case AlterIsrSent(epochs):
                     for one, (asked, own) in epochs.items():
                         _claim(asked == own, f"broker {broker} asks in leader epoch {asked} for "
                                f"another ISR of {one}, and leads in {own}")  # fmt: skip
-                case IsrAnswersTaken(wrong):
+                case AlterIsrResponseHandled(wrong):
                     _claim(not wrong, f"broker {broker}, which its controller answers, has {wrong}")
                 case IsrsShrunk(late, dropped):
                     _claim(late == dropped, f"broker {broker} drops from its ISRs {dropped}, and "
@@ -150,7 +150,7 @@ class WideClaims:
         self._announcements()
         self._forget()
 
-    def _channels(self, number: int, node: WideBroker) -> None:
+    def _channels(self, number: int, node: ClusterNode) -> None:
         """A controller has channels to brokers that are registered as it knows them, and whoever
         is none has no channel open; what is under way on one that it closes is not forgotten."""
         controller = node.controller
@@ -168,7 +168,7 @@ class WideClaims:
         carrying = {to: one for to, one in node.channels.open.items() if one.under_way is not None}
         self.under_way[number] = node.channels, carrying
 
-    def _fetchers(self, number: int, node: WideBroker) -> None:
+    def _fetchers(self, number: int, node: ClusterNode) -> None:
         """What a fetcher cannot go on with is followed no more, nor what follows somebody else."""
         for leader, connection in node.connections.items():
             rounds = connection.rounds
@@ -230,10 +230,10 @@ class WideClaims:
         """
         known = min(done.high_watermark, done.log_end)
         keeps = self.keeps_committed and self.world.release.since("2.2")
-        is_left = (done.partition, broker) in self.world.strays
+        is_left = (done.partition, broker) in self.world.leftover_replicas
         is_left = is_left or self.world.nodes[broker].holds_another_topics(done.partition)
-        born = self.world.born(done.partition.topic)
-        is_misled = (done.partition, born) in self.world.misled
+        incarnation = self.world.incarnation_of(done.partition.topic)
+        is_misled = (done.partition, incarnation) in self.world.misled
         _claim(
             done.offset >= known or not keeps or is_left or is_misled,
             f"broker {broker} cuts {done.partition} to offset {done.offset}, below its high "
@@ -253,31 +253,31 @@ class WideClaims:
 
     def _consumed(self, done: ConsumerRead) -> None:
         """Nobody reads two different records at one offset."""
-        known = self.read.setdefault((done.partition, done.born), {})
+        known = self.read.setdefault((done.partition, done.incarnation), {})
         for offset, record in done.records.items():
             before = known.setdefault(offset, record)
             _claim(
-                before == record or self._may_differ(done.partition, done.born, offset),
+                before == record or self._may_differ(done.partition, done.incarnation, offset),
                 f"consumers read records {before} and {record} at offset {offset} of "
                 f"{done.partition}",
             )
         while len(known) > MOST_REMEMBERED:
             del known[next(iter(known))]
 
-    def _may_differ(self, one: TopicPartition, born: int, offset: int) -> bool:
+    def _may_differ(self, one: TopicPartition, incarnation: int, offset: int) -> bool:
         """Kafka of the release may have lost the record at an offset, or a disk may."""
-        known = self.world.diverged.get((one, born), ())
-        is_misled = (one, born) in self.world.misled
+        known = self.world.diverged.get((one, incarnation), ())
+        is_misled = (one, incarnation) in self.world.misled
         return not self.keeps_committed or is_misled or offset in known
 
     # Leaders
 
-    def _registered(self, number: int, replica: Replica, born: int) -> None:
+    def _registered(self, number: int, replica: Replica, incarnation: int) -> None:
         """Who knows the version of the registered state knows the state."""
         node = self.world.zookeeper.nodes.get(paths.state(*replica.partition))
         if node is None or node.version != replica.zk_version or replica.writes_isr:
             return
-        if self.world.born(replica.partition.topic) != born:
+        if self.world.incarnation_of(replica.partition.topic) != incarnation:
             return
         state = self._state(replica.partition, node.data, node.version)
         known = (replica.broker, replica.leader_epoch, replica.isr)
@@ -303,8 +303,8 @@ class WideClaims:
 
     def _leader(self, number: int, replica: Replica, incarnation: int) -> None:
         led = replica.partition, replica.leader_epoch
-        leader, born = self.leaders.setdefault(led, (number, incarnation))
-        if born != incarnation:
+        leader, first = self.leaders.setdefault(led, (number, incarnation))
+        if first != incarnation:
             self.leaders[led] = number, incarnation
         else:
             _claim(leader == number, f"two brokers lead {led[0]} in epoch {led[1]}")
@@ -328,13 +328,13 @@ class WideClaims:
                 there = paths.deletion(topic) in self.world.zookeeper.nodes
                 _claim(there, f"nobody carries out that {topic} is to be deleted, and the request "
                        "is gone (up to 0.10.1)")  # fmt: skip
-        unknown = unknown_at_rest(self.world)
+        unknown = known_state_mismatch(self.world)
         _claim(not unknown, f"nothing is left to happen, and of {unknown}")
 
     def _records_are_there(self) -> None:
         world = self.world
         for one, reported in sorted(world.client_view.at.items()):
-            if waits_in_vain(world, one):
+            if is_never_finished(world, one):
                 continue
             leader = leader_of(world, one)
             _claim(leader is not None, f"{one} has no leader, though every broker is up")
@@ -342,9 +342,11 @@ class WideClaims:
             held = records_in(leader)
             for offset, record in reported.items():
                 self._is_there(held, offset, record, leader, "acknowledged")
-        for (one, born), read in sorted(self.read.items()):
+        for (one, incarnation), read in sorted(self.read.items()):
             leader = leader_of(world, one)
-            is_owed = world.born(one.topic) == born and not waits_in_vain(world, one)
+            is_owed = world.incarnation_of(one.topic) == incarnation and not is_never_finished(
+                world, one
+            )
             if leader is not None and is_owed:
                 held = records_in(leader)
                 for offset, record in read.items():
@@ -353,11 +355,11 @@ class WideClaims:
     def _is_there(
         self, held: dict[int, int], offset: int, record: int, leader: Replica, what: str
     ) -> None:
-        born = self.world.born(leader.partition.topic)
+        incarnation = self.world.incarnation_of(leader.partition.topic)
         if offset >= leader.log_start:
             found = held.get(offset)
             _claim(
-                found == record or self._may_differ(leader.partition, born, offset),
+                found == record or self._may_differ(leader.partition, incarnation, offset),
                 f"record {record} was {what} at offset {offset} of {leader.partition}, where "
                 f"{'nothing' if found is None else f'record {found}'} is",
             )
@@ -367,7 +369,7 @@ class WideClaims:
         world = self.world
         for leader in [one for node in world.nodes.values() for one in node.replicas.leading()]:
             one = leader.partition
-            if leader_of(world, one) is not leader or waits_in_vain(world, one):
+            if leader_of(world, one) is not leader or is_never_finished(world, one):
                 continue
             held = records_in(leader)
             for number in leader.replicas:

@@ -1,4 +1,4 @@
-"""One broker of a wide world: its controller handles an event without suspension."""
+"""One broker of a simulated whole cluster: its controller handles an event without suspension."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from impl.disk import MemoryDisk
 from impl.log import LogConfig
 from impl.releases import Release
 from impl.world.simulated_broker import BrokerWithDisk
-from impl.world.wide.controller_requests import first_wrong, sent_otherwise
-from impl.world.wide.ghosts import RequestSent, SessionOpened
-from impl.world.wide.state_changes import StateChanges
+from impl.world.whole_cluster.controller_requests import first_wrong, sent_request_mismatch
+from impl.world.whole_cluster.observations import RequestSent, SessionOpened
+from impl.world.whole_cluster.state_changes import StateChanges
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.errors import SessionExpired
 from impl.zookeeper.port import wait
@@ -41,7 +41,7 @@ CONFIG = LogConfig(
 """Small logs that roll and shed their old segments soon, so that memory stays as it is."""
 
 
-class Waiting(NamedTuple):
+class WaitingProducer(NamedTuple):
     """A producer that waits for the acknowledgement of a record."""
 
     awaited: DelayedProduce
@@ -63,7 +63,7 @@ class IsrRequest:
 class BrokerObserver:
     """Observes a broker, to write its log lines or trace; this base class writes nothing."""
 
-    def __init__(self, node: WideBroker) -> None:
+    def __init__(self, node: ClusterNode) -> None:
         self.node = node
 
     def starting(self) -> None:
@@ -100,7 +100,7 @@ class BrokerObserver:
         """Its process has ended."""
 
 
-class WideBroker(BrokerWithDisk):
+class ClusterNode(BrokerWithDisk):
     """A broker whose controller handles each event at once; it may lose its disk, or power.
 
     ``happened`` gets the events of its replicas, for the claims; ``observer`` is another observer.
@@ -112,7 +112,7 @@ class WideBroker(BrokerWithDisk):
     def __init__(
         self, broker: int, zookeeper: ZooKeeper, release: Release, now_ms: Callable[[], int],
         seed: int, happened: list[tuple[int, object]], folders: Sequence[str],
-        observer: Callable[[WideBroker], BrokerObserver], settings: ControllerConfig | None,
+        observer: Callable[[ClusterNode], BrokerObserver], settings: ControllerConfig | None,
     ) -> None:  # fmt: skip
         super().__init__(broker, zookeeper, release, now_ms)
         self.happened = happened
@@ -135,7 +135,7 @@ class WideBroker(BrokerWithDisk):
         chance = Random(f"{self.seed} {self.broker} {self.disks}")
         self.disk = MemoryDisk(self.now_ms, chance)
 
-    def born(self, topic: str) -> int:
+    def incarnation_of(self, topic: str) -> int:
         """The czxid of a topic's znode, 0 if there is none: it identifies a topic among those of
         one name.
         """
@@ -151,7 +151,7 @@ class WideBroker(BrokerWithDisk):
         self.was_denied = False
         self.numbers.clear()
         self.load(self.folders)
-        self.waiting: dict[TopicPartition, list[Waiting]] = {}
+        self.waiting: dict[TopicPartition, list[WaitingProducer]] = {}
         self.incarnations: dict[TopicPartition, int] = {}
         self.alter_isr = AlterIsrManager()
         self.isr_request: IsrRequest | None = None
@@ -186,7 +186,7 @@ class WideBroker(BrokerWithDisk):
     async def _send(self, requests: Round) -> None:
         epochs = self.controller.core.context.channel_epochs
         for broker, sent in self.sent(requests):
-            wrong = first_wrong(sent_otherwise(self, broker, sent.request))
+            wrong = first_wrong(sent_request_mismatch(self, broker, sent.request))
             self.happened.append((self.broker, RequestSent(broker, sent.request, wrong)))
             self.channels.send(broker, replace(sent, number=self.numbers[broker]), epochs)
             self.numbers[broker] += 1
@@ -237,8 +237,8 @@ class WideBroker(BrokerWithDisk):
     def observe(self, event: ReplicaEvent) -> None:
         """Record an event of the replicas, with the incarnation of its topic."""
         if isinstance(event, BecameFollower | BecameLeader):
-            self.incarnations[event.partition] = self.born(event.partition.topic)
+            self.incarnations[event.partition] = self.incarnation_of(event.partition.topic)
         if isinstance(event, LogCreated):
-            self.made[event.partition, event.directory] = self.born(event.partition.topic)
+            self.made[event.partition, event.directory] = self.incarnation_of(event.partition.topic)
         self.happened.append((self.broker, event))
         self.observer.replica_event(event)

@@ -1,4 +1,4 @@
-"""The wide world: nodes, one ZooKeeper, topics; ``enabled`` lists steps, ``do`` takes one.
+"""A simulated cluster: brokers, one ZooKeeper, topics; ``enabled`` lists steps, ``do`` takes one.
 
 Every listed step may be taken; only a step that is not listed is refused.
 """
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from impl.core.controller_parts import ControllerConfig
 from impl.core.replica_events import LogCreated, LogDeleted
 from impl.releases import DEFAULT, Release
-from impl.sim.world_of_steps import Step, StepKind
+from impl.sim.simulation import Step, StepKind
 from impl.world.fetches import MOST_BYTES
 from impl.world.simulated_broker import FOLDER
 from impl.world.simulated_cluster import SimulatedCluster
-from impl.world.wide.node import BrokerObserver, WideBroker
+from impl.world.whole_cluster.node import BrokerObserver, ClusterNode
 from impl.znodes import TopicPartition, paths
 from impl.znodes.topics import decode_topic
 from impl.zookeeper.port import wait
@@ -25,7 +25,7 @@ FIRST_INSTANT_MS = 1_577_836_800_000
 MOST_BROKERS = 9
 
 
-class Strays:
+class LeftoverReplicas:
     """The replicas that reassignments have left behind: no longer assigned, and never deleted, as
     in Kafka. ``look`` updates them after each step.
 
@@ -36,7 +36,7 @@ class Strays:
     (``becomeLeaderOrFollower``), up to topic ids (KIP-516).
     """
 
-    def __init__(self, zookeeper: ZooKeeper, nodes: Mapping[int, WideBroker]) -> None:
+    def __init__(self, zookeeper: ZooKeeper, nodes: Mapping[int, ClusterNode]) -> None:
         self.zookeeper = zookeeper
         self.nodes = nodes
         self.left: set[tuple[TopicPartition, int]] = set()
@@ -96,7 +96,7 @@ class Acknowledged:
     acknowledged: int = 0
 
 
-class WideWorld(SimulatedCluster[WideBroker]):
+class WholeCluster(SimulatedCluster[ClusterNode]):
     """Brokers 1..N, or from ``first_broker`` on, and topics ``t0``, ``t1``, …, each with
     ``partitions`` partitions, created at the start.
 
@@ -109,7 +109,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
     """
 
     first_ms = FIRST_INSTANT_MS
-    nodes: dict[int, WideBroker]
+    nodes: dict[int, ClusterNode]
 
     def __init__(
         self,
@@ -126,13 +126,15 @@ class WideWorld(SimulatedCluster[WideBroker]):
         first_broker: int = 1,
         assignment: Mapping[int, Sequence[int]] | None = None,
         zookeeper: ZooKeeper | None = None,
-        observer: Callable[[WideBroker], BrokerObserver] = BrokerObserver,
+        observer: Callable[[ClusterNode], BrokerObserver] = BrokerObserver,
     ) -> None:
         if not 1 <= brokers <= MOST_BROKERS:
-            raise ValueError(f"a wide world has 1 to {MOST_BROKERS} brokers, not {brokers}; try 3")
+            raise ValueError(
+                f"a whole cluster has 1 to {MOST_BROKERS} brokers, not {brokers}; try 3"
+            )
         if topics < 1 or partitions < 1 or not 1 <= factor <= brokers:
             raise ValueError(
-                f"a wide world has 1 topic or more, 1 partition or more, and 1 to {brokers} "
+                f"a whole cluster has 1 topic or more, 1 partition or more, and 1 to {brokers} "
                 f"replicas of each, not {topics}, {partitions}, {factor}"
             )
         super().__init__(kinds, Release.of(release), zookeeper or ZooKeeper())
@@ -141,7 +143,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
         folders = tuple(FOLDER + f"-{one}" * (one > 1) for one in range(1, directories + 1))
         self.client_view = Acknowledged({})
         self.happened: list[tuple[int, object]] = []
-        self._running: list[tuple[int, WideBroker]] | None = None
+        self._running: list[tuple[int, ClusterNode]] | None = None
         self.fetch_bytes = fetch_bytes
         self.to_be_deleted: set[str] = set()  # topics of which that was asked
         self.misled: set[tuple[TopicPartition, int]] = set()  # with the topic's incarnation
@@ -154,7 +156,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
         self.consumed: dict[TopicPartition, int] = {}  # where consumers read on
         self.moves = 0
         self.nodes = {
-            number: WideBroker(
+            number: ClusterNode(
                 number,
                 self.zookeeper,
                 self.release,
@@ -167,7 +169,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
             )
             for number in range(first_broker, first_broker + brokers)
         }
-        self.strays = Strays(self.zookeeper, self.nodes)
+        self.leftover_replicas = LeftoverReplicas(self.zookeeper, self.nodes)
         for node in self.nodes.values():
             node.register()
         for topic in range(topics):
@@ -193,9 +195,9 @@ class WideWorld(SimulatedCluster[WideBroker]):
             for one in [one for one in known if one.topic == topic]:
                 del known[one]
 
-    def born(self, topic: str) -> int:
+    def incarnation_of(self, topic: str) -> int:
         """The incarnation of the topic of that name, 0 if there is none."""
-        return next(iter(self.nodes.values())).born(topic)
+        return next(iter(self.nodes.values())).incarnation_of(topic)
 
     def existing_topics(self) -> list[int]:
         """The numbers of the topics that exist, and are not to be deleted."""
@@ -213,7 +215,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
             TopicPartition(f"t{one}", each) for one in self.existing_topics() for each in numbers
         ]
 
-    def running(self) -> list[tuple[int, WideBroker]]:
+    def running(self) -> list[tuple[int, ClusterNode]]:
         """The nodes whose process is up and not paused, by id."""
         if self._running is None:  # asked for by most kinds of steps, and changed by few steps
             self._running = [(number, node) for number, node in self.nodes.items() if node.running]
@@ -233,6 +235,8 @@ class WideWorld(SimulatedCluster[WideBroker]):
         self._running = None
         try:
             super().take(step)
-            self.strays.look([f"t{topic}" for topic in range(self.topics)], self.happened)
+            self.leftover_replicas.look(
+                [f"t{topic}" for topic in range(self.topics)], self.happened
+            )
         finally:
             self._running = None

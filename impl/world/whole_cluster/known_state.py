@@ -1,4 +1,4 @@
-"""Checks that every broker knows the registered state once a wide world is at rest.
+"""Checks that every broker knows the registered state once a simulated whole cluster is at rest.
 
 A controller without events to handle knows what a new controller would read: brokers, assignments,
 states and requests. A broker without requests to handle knows what its controller knows. States
@@ -16,11 +16,11 @@ from impl.core.fetcher_thread import Phase
 from impl.core.partition import UNKNOWN_END
 from impl.core.replica_manager import Replica
 from impl.core.states import PartitionState, ReplicaState
-from impl.world.wide.controller_requests import followed_by
-from impl.world.wide.ghosts import batches_of, log_of
-from impl.world.wide.node import WideBroker
-from impl.world.wide.rest import waits_in_vain
-from impl.world.wide.wide_world import WideWorld
+from impl.world.whole_cluster.at_rest import is_never_finished
+from impl.world.whole_cluster.controller_requests import followed_by
+from impl.world.whole_cluster.node import ClusterNode
+from impl.world.whole_cluster.observations import batches_of, log_of
+from impl.world.whole_cluster.whole_cluster import WholeCluster
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 from impl.zookeeper.port import wait
 
@@ -28,7 +28,7 @@ Difference = tuple[str, Any, Any]
 """What it is about, what is known of it, and what is registered."""
 
 
-def unknown_at_rest(world: WideWorld) -> str:
+def known_state_mismatch(world: WholeCluster) -> str:
     """The first difference between known and registered state; empty if there is none.
 
     The world has to be at rest.
@@ -47,13 +47,13 @@ def unknown_at_rest(world: WideWorld) -> str:
 
 
 class _Registered:
-    """The registered state, except partitions for which ``waits_in_vain`` holds.
+    """The registered state, except partitions for which ``is_never_finished`` holds.
 
     ``overlooked``: brokers that bounced unnoticed by the controller (up to 2.1): it sends them
     nothing, and still assumes their state before the bounce (KIP-380).
     """
 
-    def __init__(self, world: WideWorld, controller: WideBroker) -> None:
+    def __init__(self, world: WholeCluster, controller: ClusterNode) -> None:
         admin = world.admin
         self.release = world.release
         self.numbers = [*range(world.partitions)]
@@ -77,7 +77,7 @@ class _Registered:
             for number in there.partitions:
                 one = TopicPartition(topic, number)
                 state = wait(admin.state(one))
-                if state is not None and not waits_in_vain(world, one):
+                if state is not None and not is_never_finished(world, one):
                     self.states[one] = state
         counted = wait(admin.controller_epoch())
         assert counted is not None, "there was a controller"
@@ -181,7 +181,7 @@ def _of_whole_memory(controller: EventController, there: _Registered) -> Iterato
 
 
 def _of_broker(
-    node: WideBroker, controller: WideBroker, there: _Registered
+    node: ClusterNode, controller: ClusterNode, there: _Registered
 ) -> Iterator[Difference]:
     broker, replicas = node.broker, node.replicas
     if broker in there.overlooked:
@@ -227,7 +227,7 @@ def _of_broker(
             yield from _of_leader(hosted, state, there, one)
 
 
-def _of_fetcher(node: WideBroker, hosted: Replica) -> Iterator[Difference]:
+def _of_fetcher(node: ClusterNode, hosted: Replica) -> Iterator[Difference]:
     """Who follows fetches from its leader, in its leader epoch, what comes after its log."""
     one, followed = hosted.partition, followed_by(node, hosted.partition)
     about = f"whose records of {one} broker {node.broker} fetches"

@@ -7,41 +7,45 @@ from dataclasses import replace
 from impl.core.answers import NONE
 from impl.core.fetcher_thread import FetchReply
 from impl.core.requests import LeaderAndIsr
-from impl.sim.world_of_steps import Arguments, offered
+from impl.sim.simulation import Arguments, offered
 from impl.world.fetches import answer
-from impl.world.wide.controller_requests import Before, first_wrong, obeyed_otherwise
-from impl.world.wide.fetch_rounds import (
+from impl.world.whole_cluster.controller_requests import (
+    Before,
+    first_wrong,
+    handled_request_mismatch,
+)
+from impl.world.whole_cluster.fetch_rounds import (
     RECORDS,
     FollowerBefore,
     LeaderBefore,
-    answered_otherwise,
-    applied_otherwise,
-    asked_otherwise,
+    applied_response_mismatch,
+    fetch_request_mismatch,
+    fetch_response_mismatch,
     kept_of_others,
 )
-from impl.world.wide.ghosts import (
+from impl.world.whole_cluster.observations import (
     EventHandled,
     FetchAnswered,
-    LateAnswerTaken,
+    FetchRoundAdvanced,
+    LateResponseHandled,
     RequestAnswered,
-    RoundWentOn,
 )
-from impl.world.wide.state_writes import StatesBefore, written_otherwise
-from impl.world.wide.wide_world import WideWorld
+from impl.world.whole_cluster.state_writes import StatesBefore, written_state_mismatch
+from impl.world.whole_cluster.whole_cluster import WholeCluster
 from impl.znodes import TopicPartition
 
 TO = "controller broker"
 BY = "follower leader"
 
 
-def _with_notifications(world: WideWorld) -> Arguments:
+def _with_notifications(world: WholeCluster) -> Arguments:
     pending = world.zookeeper.watches.pending
     return [
         (number,) for number, node in world.running() if pending.get(node.session.session)
     ]  # fmt: skip
 
 
-def zookeeper_notifies(world: WideWorld, broker: int) -> None:
+def zookeeper_notifies(world: WholeCluster, broker: int) -> None:
     """The next notification reaches its session, in order."""
     node = world.nodes[broker]
     pending = world.zookeeper.watches.pending
@@ -51,12 +55,12 @@ def zookeeper_notifies(world: WideWorld, broker: int) -> None:
     node.events.notified(event, world.now_ms())
 
 
-def with_events(world: WideWorld) -> Arguments:
+def with_events(world: WholeCluster) -> Arguments:
     """Brokers whose controller has a queued event."""
     return [(number,) for number, node in world.running() if node.events.waiting]
 
 
-def event_is_handled(world: WideWorld, broker: int) -> None:
+def event_is_handled(world: WholeCluster, broker: int) -> None:
     """A broker's controller handles its next event."""
     node = world.nodes[broker]
     request, controller = node.events.waiting[0].request, node.controller
@@ -64,16 +68,16 @@ def event_is_handled(world: WideWorld, broker: int) -> None:
     before = controller.memory() if late else None
     states, changes = StatesBefore(world, node), node.state_changes
     node.handle_next()
-    wrong = first_wrong(written_otherwise(world, node, states))
+    wrong = first_wrong(written_state_mismatch(world, node, states))
     world.happened.append((broker, EventHandled(states.name, wrong, changes.unsettled)))
     if request is not None and before is not None and controller.memory() != before:
-        world.happened.append((broker, LateAnswerTaken(request)))
+        world.happened.append((broker, LateResponseHandled(request)))
 
 
 # Requests of controllers
 
 
-def _arriving(world: WideWorld) -> Arguments:
+def _arriving(world: WholeCluster) -> Arguments:
     return [
         (controller, broker)
         for controller, node in world.nodes.items()
@@ -82,14 +86,14 @@ def _arriving(world: WideWorld) -> Arguments:
     ]
 
 
-def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
+def request_arrives(world: WholeCluster, controller: int, broker: int) -> None:
     """A broker carries out a controller's request, or refuses it; its response is on the way."""
     channel, node = world.nodes[controller].channels.to(broker), world.nodes[broker]
     assert channel.under_way is not None, "a request is under way"
     sent = channel.under_way
     before = Before(node, sent.request)
     channel.answer = node.handle_request(sent)
-    wrong = first_wrong(obeyed_otherwise(node, sent.request, before, channel.answer))
+    wrong = first_wrong(handled_request_mismatch(node, sent.request, before, channel.answer))
     done = RequestAnswered(sent.request, node.epoch, node.started, channel.answer[0], wrong)
     world.happened.append((broker, done))
     if isinstance(sent.request, LeaderAndIsr) and channel.epoch != node.epoch:
@@ -101,7 +105,7 @@ def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
         channel.under_way = None
 
 
-def _answered(world: WideWorld) -> Arguments:
+def _answered(world: WholeCluster) -> Arguments:
     return [
         (controller, broker)
         for controller, node in world.running()
@@ -110,7 +114,7 @@ def _answered(world: WideWorld) -> Arguments:
     ]
 
 
-def answer_arrives(world: WideWorld, controller: int, broker: int) -> None:
+def answer_arrives(world: WholeCluster, controller: int, broker: int) -> None:
     """The response reaches the controller, and the next request is sent."""
     node = world.nodes[controller]
     channel = node.channels.to(broker)
@@ -121,12 +125,12 @@ def answer_arrives(world: WideWorld, controller: int, broker: int) -> None:
     node.events.answered(broker, sent.request, *said)
 
 
-def answer_is_lost(world: WideWorld, controller: int, broker: int) -> None:
+def answer_is_lost(world: WholeCluster, controller: int, broker: int) -> None:
     """The connection breaks before the response arrives: the broker gets the request again."""
     world.nodes[controller].channels.to(broker).lose()
 
 
-def _sent(world: WideWorld) -> Arguments:
+def _sent(world: WholeCluster) -> Arguments:
     return [
         (controller, broker)
         for controller, node in world.nodes.items()
@@ -135,7 +139,7 @@ def _sent(world: WideWorld) -> Arguments:
     ]
 
 
-def request_is_lost(world: WideWorld, controller: int, broker: int) -> None:
+def request_is_lost(world: WholeCluster, controller: int, broker: int) -> None:
     """The connection breaks before the request arrives; a controller that has resigned never sends
     it again.
     """
@@ -145,7 +149,7 @@ def request_is_lost(world: WideWorld, controller: int, broker: int) -> None:
 # Fetches
 
 
-def _idle(world: WideWorld) -> Arguments:
+def _idle(world: WholeCluster) -> Arguments:
     return [
         (follower, leader)
         for follower, node in world.running()
@@ -154,15 +158,15 @@ def _idle(world: WideWorld) -> Arguments:
     ]
 
 
-def follower_asks(world: WideWorld, follower: int, leader: int) -> None:
+def follower_asks(world: WholeCluster, follower: int, leader: int) -> None:
     """A round begins: it asks for leader epochs that have to be compared, else for records."""
     connection = world.nodes[follower].connections[leader]
     connection.ask()
-    wrong = first_wrong(asked_otherwise(connection, begins=True))
-    world.happened.append((follower, RoundWentOn(leader, wrong)))
+    wrong = first_wrong(fetch_request_mismatch(connection, begins=True))
+    world.happened.append((follower, FetchRoundAdvanced(leader, wrong)))
 
 
-def _asked(world: WideWorld) -> Arguments:
+def _asked(world: WholeCluster) -> Arguments:
     return [
         (follower, leader)
         for follower, node in world.nodes.items()
@@ -173,7 +177,7 @@ def _asked(world: WideWorld) -> Arguments:
     ]
 
 
-def leader_answers(world: WideWorld, follower: int, leader: int) -> None:
+def leader_answers(world: WholeCluster, follower: int, leader: int) -> None:
     """The leader answers, and records the follower's position."""
     connection = world.nodes[follower].connections[leader]
     assert connection.exchange is not None, "a question is under way"
@@ -181,7 +185,7 @@ def leader_answers(world: WideWorld, follower: int, leader: int) -> None:
     before = LeaderBefore(node, follower, connection.exchange)
     done = answer(node.replicas, follower, connection.exchange, now, world.fetch_bytes)
     connection.exchange = done
-    wrong = first_wrong(answered_otherwise(before, done, now))
+    wrong = first_wrong(fetch_response_mismatch(before, done, now))
     world.happened.append((leader, FetchAnswered(follower, wrong)))
     for one, offsets in kept_of_others(before, done, connection.logs):
         start = node.replicas.partitions[one].log_start
@@ -190,7 +194,7 @@ def leader_answers(world: WideWorld, follower: int, leader: int) -> None:
         known -= {at for at in known if at < start}
 
 
-def _answered_fetches(world: WideWorld) -> Arguments:
+def _answered_fetches(world: WholeCluster) -> Arguments:
     return [
         (follower, leader)
         for follower, node in world.running()
@@ -199,20 +203,20 @@ def _answered_fetches(world: WideWorld) -> Arguments:
     ]
 
 
-def follower_applies(world: WideWorld, follower: int, leader: int) -> None:
+def follower_applies(world: WholeCluster, follower: int, leader: int) -> None:
     """Truncate, append, and take over the high watermark; the next request may be sent at once."""
     node = world.nodes[follower]
     connection = node.connections[leader]
     before = FollowerBefore(node, connection)
     connection.apply()
-    wrong = first_wrong(applied_otherwise(before, connection))
-    wrong = wrong or first_wrong(asked_otherwise(connection, begins=False))
-    world.happened.append((follower, RoundWentOn(leader, wrong)))
+    wrong = first_wrong(applied_response_mismatch(before, connection))
+    wrong = wrong or first_wrong(fetch_request_mismatch(connection, begins=False))
+    world.happened.append((follower, FetchRoundAdvanced(leader, wrong)))
     if not connection.rounds.states and connection.round is None:
         node.connections.pop(leader, None)
 
 
-def _with_records(world: WideWorld) -> Arguments:
+def _with_records(world: WholeCluster) -> Arguments:
     return [
         (follower, leader)
         for follower, leader in _answered_fetches(world)
@@ -220,7 +224,9 @@ def _with_records(world: WideWorld) -> Arguments:
     ]
 
 
-def _records_for(world: WideWorld, follower: int, leader: int) -> dict[TopicPartition, FetchReply]:
+def _records_for(
+    world: WholeCluster, follower: int, leader: int
+) -> dict[TopicPartition, FetchReply]:
     """The answers on their way that have records."""
     exchange = world.nodes[follower].connections[leader].exchange
     if exchange is None or exchange.kind != RECORDS:
@@ -228,7 +234,7 @@ def _records_for(world: WideWorld, follower: int, leader: int) -> dict[TopicPart
     return {one: reply for one, reply in (exchange.replies or {}).items() if reply.batch}
 
 
-def records_are_altered(world: WideWorld, follower: int, leader: int) -> None:
+def records_are_altered(world: WholeCluster, follower: int, leader: int) -> None:
     """One bit of a response is altered on the way: in the first partition that has records."""
     connection = world.nodes[follower].connections[leader]
     assert connection.exchange is not None, "there is an answer"
@@ -239,7 +245,7 @@ def records_are_altered(world: WideWorld, follower: int, leader: int) -> None:
     connection.exchange = replace(connection.exchange, replies=replies)
 
 
-def _under_way(world: WideWorld) -> Arguments:
+def _under_way(world: WholeCluster) -> Arguments:
     return [
         (follower, leader)
         for follower, node in world.nodes.items()
@@ -248,7 +254,7 @@ def _under_way(world: WideWorld) -> Arguments:
     ]
 
 
-def fetch_is_lost(world: WideWorld, follower: int, leader: int) -> None:
+def fetch_is_lost(world: WholeCluster, follower: int, leader: int) -> None:
     """A request or its response never arrives."""
     world.nodes[follower].connections[leader].lose()
 

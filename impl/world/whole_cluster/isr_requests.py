@@ -13,16 +13,16 @@ from impl.core.api import AlteredIsrs, ControllerApi
 from impl.core.cluster_context import ClusterContext
 from impl.core.event_controller import EventController
 from impl.error_codes import NONE, UNKNOWN_SERVER_ERROR
-from impl.sim.world_of_steps import Arguments, offered
-from impl.world.wide.controller_answers import (
+from impl.sim.simulation import Arguments, offered
+from impl.world.whole_cluster.controller_answers import (
     AlterIsrAnswered,
     expected_controller_error,
     refused_isrs,
 )
-from impl.world.wide.controller_requests import Difference, first_wrong
-from impl.world.wide.ghosts import IsrAnswersTaken, IsrsAsked
-from impl.world.wide.node import IsrRequest, WideBroker
-from impl.world.wide.wide_world import WideWorld
+from impl.world.whole_cluster.controller_requests import Difference, first_wrong
+from impl.world.whole_cluster.node import ClusterNode, IsrRequest
+from impl.world.whole_cluster.observations import AlterIsrResponseHandled, AlterIsrSent
+from impl.world.whole_cluster.whole_cluster import WholeCluster
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 BROKER = "broker"
@@ -30,7 +30,7 @@ PERMANENT = {"FENCED_LEADER_EPOCH", "INVALID_UPDATE_VERSION", "UNKNOWN_TOPIC_OR_
 """Errors after which a leader waits for a LeaderAndIsr (``handleAlterIsrResponse``)."""
 
 
-def _with_changes(world: WideWorld) -> Arguments:
+def _with_changes(world: WholeCluster) -> Arguments:
     return [
         (number,)
         for number, node in world.running()
@@ -39,7 +39,7 @@ def _with_changes(world: WideWorld) -> Arguments:
     ]  # fmt: skip
 
 
-def isr_is_asked_for(world: WideWorld, broker: int) -> None:
+def isr_is_asked_for(world: WholeCluster, broker: int) -> None:
     """All waiting changes are sent to the controller that the broker knows."""
     node = world.nodes[broker]
     controller = node.replicas.metadata.controller
@@ -47,11 +47,11 @@ def isr_is_asked_for(world: WideWorld, broker: int) -> None:
     changes, led = node.alter_isr.batch(), {one.partition: one for one in node.replicas.leading()}
     epochs = {one: led[one].leader_epoch if one in led else None for one in node.alter_isr.waiting}
     asked = {one.partition: (one.state.leader_epoch, epochs[one.partition]) for one in changes}
-    world.happened.append((broker, IsrsAsked(asked)))
+    world.happened.append((broker, AlterIsrSent(asked)))
     node.isr_request = IsrRequest(changes, node.epoch, controller)
 
 
-def _sent(world: WideWorld) -> Arguments:
+def _sent(world: WholeCluster) -> Arguments:
     return [
         (number,)
         for number, node in world.nodes.items()
@@ -60,7 +60,7 @@ def _sent(world: WideWorld) -> Arguments:
     ]  # fmt: skip
 
 
-def isr_request_arrives(world: WideWorld, broker: int) -> None:
+def isr_request_arrives(world: WholeCluster, broker: int) -> None:
     """An AlterIsr request enters the event queue of the broker that the sender believes is
     controller.
     """
@@ -103,7 +103,7 @@ def _never_granted(
     return {TopicPartition("t", 0): nowhere, **dict(list(older.items())[:1])}
 
 
-def _answered(world: WideWorld) -> Arguments:
+def _answered(world: WholeCluster) -> Arguments:
     return [
         (number,)
         for number, node in world.running()
@@ -111,7 +111,7 @@ def _answered(world: WideWorld) -> Arguments:
     ]
 
 
-def isr_answer_arrives(world: WideWorld, broker: int) -> None:
+def isr_answer_arrives(world: WholeCluster, broker: int) -> None:
     """The leader adopts the ISRs that the controller accepted; a refused request is sent again."""
     node = world.nodes[broker]
     asked, node.isr_request = node.isr_request, None
@@ -126,19 +126,19 @@ def isr_answer_arrives(world: WideWorld, broker: int) -> None:
         found = {one: (it.error, it.state) for one, it in answers.items()}
         node.alter_isr.answered(asked.changes, found, world.now_ms())
     wrong = first_wrong(_taken_otherwise(node, waited, answers))
-    world.happened.append((broker, IsrAnswersTaken(wrong)))
+    world.happened.append((broker, AlterIsrResponseHandled(wrong)))
 
 
 _Known = tuple[tuple[int, ...], tuple[int, ...] | None, int]
 
 
-def _known(node: WideBroker, one: TopicPartition) -> _Known:
+def _known(node: ClusterNode, one: TopicPartition) -> _Known:
     replica = node.replicas.partitions[one]
     return replica.isr, replica.pending, replica.zk_version
 
 
 def _taken_otherwise(
-    node: WideBroker, waited: Mapping[TopicPartition, _Known], answers: AlteredIsrs
+    node: ClusterNode, waited: Mapping[TopicPartition, _Known], answers: AlteredIsrs
 ) -> Iterator[Difference]:
     """What a leader makes of the controller's answers, by what it knew of those that waited for
     one: a newer state counts, and after an error that may pass it asks again (KIP-497)."""
@@ -153,16 +153,16 @@ def _taken_otherwise(
         yield f"another ISR of {one} to ask for", one in node.alter_isr.waiting, waits
 
 
-def _under_way(world: WideWorld) -> Arguments:
+def _under_way(world: WholeCluster) -> Arguments:
     return [(number,) for number, node in world.running() if node.isr_request is not None]
 
 
-def isr_request_is_lost(world: WideWorld, broker: int) -> None:
+def isr_request_is_lost(world: WholeCluster, broker: int) -> None:
     """The connection breaks: it is unknown whether the controller received the request."""
     world.nodes[broker].isr_request = None
 
 
-def _unanswerable(world: WideWorld) -> Arguments:
+def _unanswerable(world: WholeCluster) -> Arguments:
     """Whoever was asked is down, or has dropped the event: the request times out."""
     return [
         (number,)

@@ -1,4 +1,4 @@
-"""Decides whether a wide world is at rest: nothing is left to do but what Kafka never finishes.
+"""Decides whether a simulated cluster is at rest: only work that Kafka never finishes is left.
 
 A run is not expected to finish what Kafka itself cannot. Each such case has its condition and its
 source here; anything else that does not come to rest is a defect of insync.
@@ -7,14 +7,14 @@ source here; anything else that does not come to rest is a defect of insync.
 from __future__ import annotations
 
 from impl.core.replica_manager import Replica
-from impl.world.wide.node import WideBroker
-from impl.world.wide.wide_world import WideWorld
+from impl.world.whole_cluster.node import ClusterNode
+from impl.world.whole_cluster.whole_cluster import WholeCluster
 from impl.znodes import TopicPartition, paths
 from impl.znodes.text import MalformedZnode
 from impl.zookeeper.port import wait
 
 
-def leader_of(world: WideWorld, partition: TopicPartition) -> Replica | None:
+def leader_of(world: WholeCluster, partition: TopicPartition) -> Replica | None:
     """The replica that ZooKeeper's state names as leader, None if it does not lead."""
     try:
         state = wait(world.admin.state(partition))
@@ -25,15 +25,15 @@ def leader_of(world: WideWorld, partition: TopicPartition) -> Replica | None:
     return replica if replica is not None and replica.leads else None
 
 
-def is_at_rest(world: WideWorld) -> bool:
+def is_at_rest(world: WholeCluster) -> bool:
     """Nothing is under way, every broker is up, every partition has all its replicas in sync.
 
-    Partitions for which ``waits_in_vain`` holds are excepted.
+    Partitions for which ``is_never_finished`` holds are excepted.
     """
-    return not what_goes_on(world)
+    return not why_not_at_rest(world)
 
 
-def what_goes_on(world: WideWorld) -> str:
+def why_not_at_rest(world: WholeCluster) -> str:
     """The first reason why the world is not at rest; empty if there is none."""
     pending = world.zookeeper.watches.pending
     for number, node in world.nodes.items():
@@ -57,12 +57,12 @@ def what_goes_on(world: WideWorld) -> str:
     for at in range(world.topics):
         for number in range(world.partitions):
             one = TopicPartition(f"t{at}", number)
-            if not (waits_in_vain(world, one) or _is_in_sync(world, leader_of(world, one))):
+            if not (is_never_finished(world, one) or _is_in_sync(world, leader_of(world, one))):
                 return f"{one} has no leader, or not all of its replicas are in sync"
     return ""
 
 
-def _is_in_sync(world: WideWorld, leader: Replica | None) -> bool:
+def _is_in_sync(world: WholeCluster, leader: Replica | None) -> bool:
     """Nobody has anything that the others have not: of a new leader's ISR it may be to be cut."""
     if leader is None or set(leader.isr) != set(leader.replicas):
         return False
@@ -71,24 +71,28 @@ def _is_in_sync(world: WideWorld, leader: Replica | None) -> bool:
     return ends == {leader.hw}
 
 
-def _active_controller(world: WideWorld) -> WideBroker | None:
+def _active_controller(world: WholeCluster) -> ClusterNode | None:
     """The broker that /controller names and that believes it is controller."""
     active = [node for node in world.nodes.values() if node.controller.active]
     return max(active, key=lambda node: node.controller.core.context.epoch, default=None)
 
 
-def _move_under_way(world: WideWorld) -> str:
+def _move_under_way(world: WholeCluster) -> str:
     """A move that is asked for or under way, and not in vain; empty if there is none."""
     active = _active_controller(world)
     moving = set() if active is None else active.controller.reassigner.in_progress()
     asked = wait(world.admin.reassignments())
     for one in sorted({*moving, *asked}):
-        if not (waits_in_vain(world, one) or _is_of_an_earlier_topic(world, one, one in moving)):
+        if not (
+            is_never_finished(world, one) or _is_of_an_earlier_topic(world, one, one in moving)
+        ):
             return f"a move of {one} is under way"
     return ""
 
 
-def _is_of_an_earlier_topic(world: WideWorld, partition: TopicPartition, is_moving: bool) -> bool:
+def _is_of_an_earlier_topic(
+    world: WholeCluster, partition: TopicPartition, is_moving: bool
+) -> bool:
     """The topic was deleted while it moved, as a broker that starts has it, and created again.
 
     What is asked for stays until the next controller, or until a broker starts: nothing of a topic
@@ -109,16 +113,18 @@ def _is_of_an_earlier_topic(world: WideWorld, partition: TopicPartition, is_movi
 # What Kafka leaves as it is
 
 
-def waits_in_vain(world: WideWorld, partition: TopicPartition) -> bool:
+def is_never_finished(world: WholeCluster, partition: TopicPartition) -> bool:
     """Whether Kafka never finishes it although all brokers are up: it is then not claimed."""
     return (
         _waits_for_a_broker(world, partition.topic)
-        or is_overlooked(world, partition)
-        or any((partition, number) in world.strays for number in _assigned(world, partition))
+        or bounce_was_missed(world, partition)
+        or any(
+            (partition, number) in world.leftover_replicas for number in _assigned(world, partition)
+        )
     )
 
 
-def _waits_for_a_broker(world: WideWorld, topic: str) -> bool:
+def _waits_for_a_broker(world: WholeCluster, topic: str) -> bool:
     """The topic's deletion goes on when a broker starts, and not before.
 
     A failover counts a topic that is moved as ineligible for deletion. Up to 2.3 its move is
@@ -136,7 +142,7 @@ def _waits_for_a_broker(world: WideWorld, topic: str) -> bool:
     return all(leader_of(world, one) is None for one in moving if one.topic == topic)
 
 
-def is_overlooked(world: WideWorld, partition: TopicPartition) -> bool:
+def bounce_was_missed(world: WholeCluster, partition: TopicPartition) -> bool:
     """Whether a broker bounced before the controller noticed: it gets no requests (up to 2.1).
 
     The broker has no such replica; or its leader epoch comes from a late request to its last
@@ -157,7 +163,7 @@ def is_overlooked(world: WideWorld, partition: TopicPartition) -> bool:
     )
 
 
-def _assigned(world: WideWorld, partition: TopicPartition) -> tuple[int, ...]:
+def _assigned(world: WholeCluster, partition: TopicPartition) -> tuple[int, ...]:
     topic = wait(world.admin.topic(partition.topic))
     if topic is None or partition.partition not in topic.partitions:
         return ()

@@ -106,7 +106,7 @@ BROKERS = frozenset({"broker", "leader", "follower", "replica"})
 """Parameters that are ids of brokers in every world."""
 
 
-class WorldOfSteps:
+class Simulation:
     """Lists, refuses (with a reason) and takes steps; ``kinds`` are its steps by name, sorted,
     ``brokers`` the ids from 1 on."""
 

@@ -12,8 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from impl.releases import Release
 from impl.sim.effects import EffectPort
 from impl.sim.suspension_points import make_controller_epoch, newest_controller_epoch
-from impl.world.processes import WorldOfProcesses, administrator
-from impl.world.stepped.host import Host, RequestInFlight
+from impl.world.processes import SimulatedProcesses, administrator
+from impl.world.stepped.in_memory_broker import InMemoryBroker, RequestInFlight
 from impl.znodes import BrokerInfo
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import EmbeddedSession, ZooKeeper
@@ -23,7 +23,7 @@ Connection = tuple[int, int]
 """Controller epoch and target."""
 
 
-class HostedController(Protocol):
+class SimulatedController(Protocol):
     """A broker's controller, as a world needs it."""
 
     port: EffectPort
@@ -44,11 +44,11 @@ class HostedController(Protocol):
         """Restore what `save` returned."""
 
 
-Run = TypeVar("Run", bound=HostedController)
-Server = TypeVar("Server", bound=Host)
+Run = TypeVar("Run", bound=SimulatedController)
+Server = TypeVar("Server", bound=InMemoryBroker)
 
 
-class HostedWorld(WorldOfProcesses, Generic[Run, Server]):
+class InMemoryCluster(SimulatedProcesses, Generic[Run, Server]):
     """Brokers 1..N, registered in this order; ``epochs`` are those of their last registrations.
 
     ``connections`` holds requests that are sent and not received. ``seed`` only shifts the first

@@ -8,15 +8,15 @@ from impl.core.broker_changes import BrokerNotAvailable
 from impl.core.partition import NotAssignedReplica, RemoteReplica
 from impl.core.replica_events import IsrShrinking
 from impl.core.replica_manager import Replica
-from impl.sim.world_of_steps import Act, Arguments, Candidates, StepKind, offered
+from impl.sim.simulation import Act, Arguments, Candidates, StepKind, offered
 from impl.world.simulated_cluster import (
     broker_stops,
     brokers_that,
     leaders_are_rebalanced,
 )
-from impl.world.wide import messages
-from impl.world.wide.ghosts import IsrChangesAnnounced, IsrsShrunk, ShutdownAnswered
-from impl.world.wide.wide_world import WideWorld
+from impl.world.whole_cluster import messages
+from impl.world.whole_cluster.observations import IsrChangesPropagated, IsrsShrunk, ShutdownAnswered
+from impl.world.whole_cluster.whole_cluster import WholeCluster
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 from impl.zookeeper.port import wait
 
@@ -28,22 +28,22 @@ MOST_BEFORE = 6, 5
 that most are few."""
 
 
-def power_fails(world: WideWorld, broker: int) -> None:
+def power_fails(world: WholeCluster, broker: int) -> None:
     """Its machine loses power: what was not synced to disk may be lost, or torn."""
     world.crash(broker, power=True)
 
 
-def _with_disk_to_lose(world: WideWorld) -> Arguments:
+def _with_disk_to_lose(world: WholeCluster) -> Arguments:
     nodes = world.nodes.items()
     return [(number,) for number, node in nodes if not node.up and node.disk.changes]
 
 
-def disk_is_lost(world: WideWorld, broker: int) -> None:
+def disk_is_lost(world: WholeCluster, broker: int) -> None:
     """A broker that is down comes back with an empty disk."""
     world.nodes[broker].fresh_disk()
 
 
-def _failing(world: WideWorld) -> Arguments:
+def _failing(world: WholeCluster) -> Arguments:
     """One of several log directories, of which one is left."""
     return [
         (number, at)
@@ -53,37 +53,37 @@ def _failing(world: WideWorld) -> Arguments:
     ]
 
 
-def log_directory_fails(world: WideWorld, broker: int, directory: int) -> None:
+def log_directory_fails(world: WholeCluster, broker: int, directory: int) -> None:
     """Every use of it fails from now on; the next use notices the failure (KIP-112)."""
     node = world.nodes[broker]
     node.disk.failing.add(node.folders[directory])
 
 
-def _runs(world: WideWorld) -> Arguments:
+def _runs(world: WholeCluster) -> Arguments:
     return [(number,) for number, _ in world.running()]
 
 
-def broker_pauses(world: WideWorld, broker: int) -> None:
+def broker_pauses(world: WholeCluster, broker: int) -> None:
     """A long GC pause: the process does nothing, and its session may expire."""
     world.nodes[broker].paused = True
 
 
-def broker_resumes(world: WideWorld, broker: int) -> None:
+def broker_resumes(world: WholeCluster, broker: int) -> None:
     """A paused broker resumes, with its beliefs unchanged."""
     world.nodes[broker].paused = False
 
 
-def _active(world: WideWorld) -> int | None:
+def _active(world: WholeCluster) -> int | None:
     """The broker that is running and believes that it is controller, if there is one."""
     return next((number for number, node in world.running() if node.controller.active), None)
 
 
-def _leaving(world: WideWorld) -> Arguments:
+def _leaving(world: WholeCluster) -> Arguments:
     active = _active(world)
     return [] if active is None or len(world.running()) < 2 else _runs(world)
 
 
-def broker_shuts_down(world: WideWorld, broker: int) -> None:
+def broker_shuts_down(world: WholeCluster, broker: int) -> None:
     """Controlled shutdown: its leaders move first, then its process and session end."""
     active = _active(world)
     assert active is not None, "somebody is the controller"
@@ -105,12 +105,12 @@ def broker_shuts_down(world: WideWorld, broker: int) -> None:
 # By the clock
 
 
-def hw_is_checkpointed(world: WideWorld, broker: int) -> None:
+def hw_is_checkpointed(world: WholeCluster, broker: int) -> None:
     """``replication-offset-checkpoint``, every 5 s in Kafka."""
     world.nodes[broker].logs.checkpoint_high_watermarks()
 
 
-def logs_are_kept_small(world: WideWorld, broker: int) -> None:
+def logs_are_kept_small(world: WholeCluster, broker: int) -> None:
     """Rolled segments are flushed, old ones deleted, and files that are due removed."""
     logs = world.nodes[broker].logs
     logs.flush_rolled()
@@ -119,7 +119,7 @@ def logs_are_kept_small(world: WideWorld, broker: int) -> None:
     logs.checkpoint()
 
 
-def with_lagging(world: WideWorld) -> Arguments:
+def with_lagging(world: WholeCluster) -> Arguments:
     """Leaders with a lagging ISR member."""
     now = world.now_ms()
     return [
@@ -144,7 +144,7 @@ def late_members(leader: Replica, now_ms: int) -> list[int]:
     ]  # fmt: skip
 
 
-def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
+def leader_shrinks_isrs(world: WholeCluster, broker: int) -> None:
     """Members that lag for too long leave its ISRs (``maybeShrinkIsr``). The change is announced
     later, once it has settled.
 
@@ -167,11 +167,11 @@ def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
     if not replicas.has_isr_changes_to_propagate(now):
         changed = {*replicas.isr_changes}
         wait(replicas.maybe_propagate_isr_changes(now))
-        announced = IsrChangesAnnounced(changed, {*replicas.isr_changes})
+        announced = IsrChangesPropagated(changed, {*replicas.isr_changes})
         world.happened.append((broker, announced))
 
 
-def with_news(world: WideWorld) -> Arguments:
+def with_news(world: WholeCluster) -> Arguments:
     """Leaders with changed ISRs of which the controller has not been notified."""
     now = world.now_ms()
     return [
@@ -181,7 +181,7 @@ def with_news(world: WideWorld) -> Arguments:
     ]
 
 
-def isr_changes_are_propagated(world: WideWorld, broker: int) -> None:
+def isr_changes_are_propagated(world: WholeCluster, broker: int) -> None:
     """Changed ISRs are announced to the controller through ZooKeeper."""
     replicas = world.nodes[broker].replicas
     kept = {*replicas.isr_changes}
@@ -189,7 +189,7 @@ def isr_changes_are_propagated(world: WideWorld, broker: int) -> None:
         wait(replicas.maybe_propagate_isr_changes(world.now_ms()))
         kept.clear()
     finally:
-        world.happened.append((broker, IsrChangesAnnounced(kept, {*replicas.isr_changes})))
+        world.happened.append((broker, IsrChangesPropagated(kept, {*replicas.isr_changes})))
 
 
 def _denied(name: str, candidates: Candidates, act: Act, fault: str) -> StepKind:
@@ -201,7 +201,7 @@ def _denied(name: str, candidates: Candidates, act: Act, fault: str) -> StepKind
     left included: in the end such a broker is started again.
     """
 
-    def is_refused(world: WideWorld, broker: int) -> None:
+    def is_refused(world: WholeCluster, broker: int) -> None:
         node = world.nodes[broker]
         world.moves += 1
         node.session.deny(world.moves % MOST_DENIED)
@@ -214,7 +214,7 @@ def _denied(name: str, candidates: Candidates, act: Act, fault: str) -> StepKind
     return offered(name, "broker", candidates, is_refused, 0, fault)
 
 
-def happens_meanwhile(world: WideWorld, broker: int, other: int) -> None:
+def happens_meanwhile(world: WholeCluster, broker: int, other: int) -> None:
     """Steps that may happen in the middle of a broker's work: its session or another one expires;
     another leader drops lagging ISR members; another controller handles its next event."""
     if other == broker or world.moves % 3 == 0:
@@ -229,10 +229,10 @@ def _overtaken(name: str, candidates: Candidates, act: Act) -> StepKind:
     """The step, and before one of its operations arrives at ZooKeeper, if it has so many, something
     else (``happens_meanwhile``)."""
 
-    def pairs(world: WideWorld) -> Arguments:
+    def pairs(world: WholeCluster) -> Arguments:
         return [(one, other) for (one,) in candidates(world) for other in world.nodes]
 
-    def is_overtaken(world: WideWorld, broker: int, other: int) -> None:
+    def is_overtaken(world: WholeCluster, broker: int, other: int) -> None:
         session = world.nodes[broker].session
         world.moves += 1
         one, two = (world.moves % (most + 1) for most in MOST_BEFORE)

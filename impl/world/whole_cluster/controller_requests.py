@@ -25,7 +25,7 @@ from impl.core.requests import (
 )
 from impl.releases import Release
 from impl.world.simulated_broker import BrokerWithDisk
-from impl.world.wide.ghosts import stored
+from impl.world.whole_cluster.observations import stored
 from impl.znodes import TopicPartition
 from impl.znodes.states import LEADER_DURING_DELETE
 
@@ -47,7 +47,7 @@ def first_wrong(differences: Iterator[Difference]) -> str:
 # What is sent
 
 
-def sent_otherwise(node: BrokerWithDisk, to: int, request: Request) -> Iterator[Difference]:
+def sent_request_mismatch(node: BrokerWithDisk, to: int, request: Request) -> Iterator[Difference]:
     """How a sent request differs from the memory of the controller on ``node``."""
     context, release = node.controller.core.context, node.release
     yield "itself as broker", request.controller, node.broker
@@ -173,7 +173,7 @@ class Before:
         """Without a log in the directories that are left."""
 
 
-def obeyed_otherwise(
+def handled_request_mismatch(
     node: BrokerWithDisk, request: Request, before: Before, said: Answered
 ) -> Iterator[Difference]:
     """How a broker's response, and its state after it, differ from the expected ones."""

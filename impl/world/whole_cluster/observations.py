@@ -39,7 +39,7 @@ class RequestSent:
 
 
 @dataclass(frozen=True, slots=True)
-class LateAnswerTaken:
+class LateResponseHandled:
     """The response to a request of another controller epoch changed a controller's memory."""
 
     request: Request
@@ -73,7 +73,7 @@ class FetchAnswered:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundWentOn:
+class FetchRoundAdvanced:
     """A follower sent a request or applied a response; ``wrong``: how that is wrong."""
 
     leader: int
@@ -81,7 +81,7 @@ class RoundWentOn:
 
 
 @dataclass(frozen=True, slots=True)
-class IsrsAsked:
+class AlterIsrSent:
     """A leader sent an AlterIsr: partition -> the leader epoch in the request, and the leader's own
     (None: it does not lead)."""
 
@@ -89,14 +89,14 @@ class IsrsAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class IsrAnswersTaken:
+class AlterIsrResponseHandled:
     """A leader handled an AlterIsr response; ``wrong``: how that is wrong."""
 
     wrong: str
 
 
 @dataclass(frozen=True, slots=True)
-class IsrChangesAnnounced:
+class IsrChangesPropagated:
     """A leader announced changed ISRs: those still to be announced because ZooKeeper refused, and
     those that will be."""
 
@@ -122,10 +122,10 @@ class ShutdownAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerRead:
-    """A consumer got records, by offset; ``born`` identifies the topic among those of one name."""
+    """A consumer got records, by offset, of this ``incarnation`` of the topic."""
 
     partition: TopicPartition
-    born: int
+    incarnation: int
     records: dict[int, int]
 
 

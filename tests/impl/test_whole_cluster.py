@@ -13,29 +13,38 @@ from impl.core import event_controller
 from impl.core.partition import LeaderLog, Partition
 from impl.core.replica_manager import ReplicaManager
 from impl.releases import DEFAULT, PRESETS, Release
+from impl.sim.simulation import Step, StepNotPossible
 from impl.sim.simulator import SWARM
-from impl.sim.world_of_steps import Step, StepNotPossible
-from impl.world.wide import messages
-from impl.world.wide.claims import ClusterClaimBroken, WideClaims
-from impl.world.wide.ghosts import records_in
-from impl.world.wide.rest import is_at_rest, is_overlooked, leader_of, waits_in_vain
-from impl.world.wide.runs import WIDE_PROFILES, WideSimulator, run_wide
-from impl.world.wide.wide_steps import WIDE_KINDS, wide_world
-from impl.world.wide.wide_world import WideWorld
+from impl.world.whole_cluster import messages
+from impl.world.whole_cluster.at_rest import (
+    bounce_was_missed,
+    is_at_rest,
+    is_never_finished,
+    leader_of,
+)
+from impl.world.whole_cluster.claims import ClusterClaimBroken, ClusterClaims
+from impl.world.whole_cluster.observations import records_in
+from impl.world.whole_cluster.runs import (
+    WHOLE_CLUSTER_PROFILES,
+    ClusterSimulator,
+    run_whole_cluster,
+)
+from impl.world.whole_cluster.steps import WHOLE_CLUSTER_STEPS, whole_cluster
+from impl.world.whole_cluster.whole_cluster import WholeCluster
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
 
 REPOSITORY = Path(__file__).parents[2]
 
 
-RESTING = [*((one, DEFAULT, 3) for one in (*WIDE_PROFILES, SWARM)), ("requests", "2.7", 0)]
+RESTING = [*((one, DEFAULT, 3) for one in (*WHOLE_CLUSTER_PROFILES, SWARM)), ("requests", "2.7", 0)]
 
 
 @pytest.mark.parametrize(("faults", "release", "seed"), RESTING)
 def test_a_cluster_comes_to_rest_with_every_acknowledged_record(
     faults: str, release: str, seed: int
 ) -> None:
-    run = run_wide(seed, 700, faults, release=release)
+    run = run_whole_cluster(seed, 700, faults, release=release)
 
     assert (run.broken, run.at_rest) == ("", True)
     assert run.acknowledged > 10
@@ -45,7 +54,7 @@ def test_a_cluster_comes_to_rest_with_every_acknowledged_record(
 def test_every_release_keeps_its_records(release: str) -> None:
     faults = "operators" if Release.of(release).since("2.2") else "lossy"
 
-    run = run_wide(3, 500, faults, release=release)
+    run = run_whole_cluster(3, 500, faults, release=release)
 
     assert (run.broken, run.at_rest) == ("", True)
     assert run.acknowledged > 20
@@ -54,10 +63,10 @@ def test_every_release_keeps_its_records(release: str) -> None:
 def test_two_fast_elections_lose_records_up_to_1_1(monkeypatch: pytest.MonkeyPatch) -> None:
     """A leader that never had a follower's last epoch tells it where a later one begins, and what
     lies before stays (KAFKA-6361; KIP-279 mends it in 2.0). Those offsets alone are excused."""
-    excused = run_wide(3, 1000, "clients", release="1.1")
+    excused = run_whole_cluster(3, 1000, "clients", release="1.1")
     monkeypatch.setattr(messages, "kept_of_others", lambda *_: [])
 
-    lost = run_wide(3, 1000, "clients", release="1.1")
+    lost = run_whole_cluster(3, 1000, "clients", release="1.1")
 
     assert (excused.broken, excused.at_rest) == ("", True)
     assert "record 118 was read at offset 1 of t1-1, where record 140 is" in lost.broken
@@ -71,7 +80,7 @@ def test_an_unclean_election_and_a_refused_answer_are_what_they_are(
 ) -> None:
     """Whoever is elected by an administrator may lack what was committed; and where ZooKeeper
     refuses a controller after it wrote an ISR, that was asked for though it answers an error."""
-    run = run_wide(seed, 1000, faults, release=release)
+    run = run_whole_cluster(seed, 1000, faults, release=release)
 
     assert (run.broken, run.at_rest) == ("", True)
 
@@ -81,7 +90,7 @@ def test_a_move_of_a_topic_that_was_created_again_is_asked_for_in_vain(
     release: str, seed: int
 ) -> None:
     """Its entry stays until the next controller, as another target than its own was reached."""
-    run = run_wide(seed, 900, "operators", release=release)
+    run = run_whole_cluster(seed, 900, "operators", release=release)
 
     assert (run.broken, run.at_rest) == ("", True)
 
@@ -102,14 +111,14 @@ def test_what_kafka_leaves_as_it_is_is_named(
 ) -> None:
     """A leaderless move of a topic that is deleted; a bounce up to 2.1; a StopReplica that was
     lost; a move of a topic that was deleted and created again."""
-    run = run_wide(seed, steps, faults, brokers, release=release)
+    run = run_whole_cluster(seed, steps, faults, brokers, release=release)
     world = settled(release, brokers, faults, seed, steps)
 
     assert (run.broken, run.at_rest) == ("", True)
     assert (
-        world.strays.left
+        world.leftover_replicas.left
         or paths.REASSIGN_PARTITIONS in world.zookeeper.nodes
-        or any(waits_in_vain(world, one) for one in every_partition(world))
+        or any(is_never_finished(world, one) for one in every_partition(world))
     )
 
 
@@ -121,10 +130,10 @@ def test_a_broker_that_takes_up_no_follower_is_no_rest(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(ReplicaManager, "_make_followers", nobody)
 
-    assert not run_wide(3, 300, "none", settle=True).at_rest
+    assert not run_whole_cluster(3, 300, "none", settle=True).at_rest
 
 
-def every_partition(world: WideWorld) -> list[TopicPartition]:
+def every_partition(world: WholeCluster) -> list[TopicPartition]:
     return [
         TopicPartition(f"t{topic}", number)
         for topic in range(world.topics)
@@ -132,14 +141,14 @@ def every_partition(world: WideWorld) -> list[TopicPartition]:
     ]
 
 
-def settled(release: str, brokers: int, faults: str, seed: int, steps: int) -> WideWorld:
+def settled(release: str, brokers: int, faults: str, seed: int, steps: int) -> WholeCluster:
     """The world of a run, left alone until it is at rest."""
-    simulator = WideSimulator(
-        world := wide_world(brokers, release=release, seed=seed), seed, faults
+    simulator = ClusterSimulator(
+        world := whole_cluster(brokers, release=release, seed=seed), seed, faults
     )
     for _ in range(steps):
         simulator.advance()
-    simulator.calm_down()
+    simulator.stop_faults()
     for _ in range(6_000):
         if is_at_rest(world):
             break
@@ -154,7 +163,7 @@ def test_a_bounce_is_overlooked_up_to_2_1_and_not_since() -> None:
         for seed in range(1, 9):
             world = settled(release, 3, "operators", seed, 800)
             assert is_at_rest(world)
-            found = any(is_overlooked(world, one) for one in every_partition(world))
+            found = any(bounce_was_missed(world, one) for one in every_partition(world))
             if found:
                 break
         assert found == overlooked
@@ -165,10 +174,10 @@ def test_a_deletion_that_waits_for_a_move_refused_at_a_failover_waits_for_a_brok
 
     Nothing but a broker that starts makes it eligible again (2.3).
     """
-    simulator = WideSimulator(world := wide_world(seed=2), 2, "operators")
+    simulator = ClusterSimulator(world := whole_cluster(seed=2), 2, "operators")
     for _ in range(700):
         simulator.advance()
-    simulator.calm_down()
+    simulator.stop_faults()
     for _ in range(1800):
         simulator.advance()
     waits = wait(world.admin.deletions())
@@ -183,7 +192,7 @@ def test_a_deletion_that_waits_for_a_move_refused_at_a_failover_waits_for_a_brok
 
 def test_an_offset_by_time_is_asked_of_a_disk_that_fails_before_anybody_has_noticed() -> None:
     """An index answers where every record is older: what the log would say cannot be read."""
-    simulator = WideSimulator(world := wide_world(seed=1, directories=2), 1, "clients")
+    simulator = ClusterSimulator(world := whole_cluster(seed=1, directories=2), 1, "clients")
     for _ in range(250):
         simulator.advance()
     world.clock += 1_000
@@ -211,18 +220,19 @@ def test_long_runs_break_no_claim_and_take_every_step() -> None:
     taken, broken = set[str](), dict[str, str]()
     for seed in range(2):
         for release, steps, faults in LONG:
-            run = run_wide(seed, steps, faults, release=release, settle=False)
+            run = run_whole_cluster(seed, steps, faults, release=release, settle=False)
             taken |= {name for name, times in run.taken.items() if times}
             if run.broken:
                 broken[f"{release}, {faults}, seed {seed}"] = run.broken
 
     assert broken == {}
-    assert taken == set(WIDE_KINDS)
+    assert taken == set(WHOLE_CLUSTER_STEPS)
 
 
 def test_the_same_seed_is_the_same_run_in_another_process() -> None:
     program = (
-        "from impl.world.wide.runs import run_wide; print(run_wide(5, 300, 'everything').digest)"
+        "from impl.world.whole_cluster.runs import run_whole_cluster as run\n"
+        "print(run(5, 300, 'everything').digest)"
     )
 
     digests = {
@@ -238,12 +248,12 @@ def test_the_same_seed_is_the_same_run_in_another_process() -> None:
         for seed in ("0", "1")
     }
 
-    assert digests == {run_wide(5, 300, "everything").digest}
-    assert digests != {run_wide(6, 300, "everything").digest}
+    assert digests == {run_whole_cluster(5, 300, "everything").digest}
+    assert digests != {run_whole_cluster(6, 300, "everything").digest}
 
 
 def test_what_is_listed_can_be_taken_and_nothing_else() -> None:
-    simulator = WideSimulator(world := wide_world(), 2, "everything")
+    simulator = ClusterSimulator(world := whole_cluster(), 2, "everything")
 
     for _ in range(300):
         enabled = world.enabled()
@@ -258,7 +268,7 @@ def test_what_is_listed_can_be_taken_and_nothing_else() -> None:
 
 
 def test_a_run_that_is_driven_by_hand_elects_leaders_and_acknowledges() -> None:
-    world = wide_world(brokers=2, topics=1, partitions=1, factor=2)
+    world = whole_cluster(brokers=2, topics=1, partitions=1, factor=2)
     wanted = ("zookeeper_notifies", "event_is_handled", "request_arrives", "answer_arrives")
     while steps := [step for step in world.enabled() if step.name in wanted]:
         world.do(steps[0])
@@ -281,7 +291,7 @@ MOST_HELD = 2_500
 
 
 def test_memory_does_not_grow_with_the_run() -> None:
-    simulator = WideSimulator(world := wide_world(), 2, "everything")
+    simulator = ClusterSimulator(world := whole_cluster(), 2, "everything")
 
     def held() -> int:
         logs = [node.logs.log(one) for node in world.nodes.values() for one in node.logs.partitions]
@@ -302,7 +312,7 @@ def test_memory_does_not_grow_with_the_run() -> None:
 
 def broken_run(seeds: int, faults: str = "everything") -> str:
     """The first claim that a run finds broken, empty if none does."""
-    runs = (run_wide(seed, 1000, faults) for seed in range(seeds))
+    runs = (run_whole_cluster(seed, 1000, faults) for seed in range(seeds))
     return next((run.broken for run in runs if run.broken), "")
 
 
@@ -320,8 +330,8 @@ def test_a_leader_that_counts_its_own_log_alone_loses_what_it_acknowledged(
 
 
 def test_a_controller_that_never_resigns_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = wide_world()
-    claims = WideClaims(world)
+    world = whole_cluster()
+    claims = ClusterClaims(world)
     claims.look()
     current = next(node for node in world.nodes.values() if node.controller.active)
     other = next(node for node in world.nodes.values() if node is not current)
@@ -335,10 +345,10 @@ def test_a_controller_that_never_resigns_is_noticed(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_world_in_which_a_broker_is_down_is_not_at_rest() -> None:
-    simulator = WideSimulator(world := wide_world(), 1, "none")
+    simulator = ClusterSimulator(world := whole_cluster(), 1, "none")
     for _ in range(400):
         simulator.advance()
-    simulator.calm_down()
+    simulator.stop_faults()
     while not is_at_rest(world):
         simulator.advance()
 
@@ -349,8 +359,8 @@ def test_a_world_in_which_a_broker_is_down_is_not_at_rest() -> None:
 
 def test_a_disk_that_loses_power_loses_what_was_not_forced() -> None:
     """The adversary is real: without it the same claims hold, with it a log may end earlier."""
-    world = wide_world(brokers=1, topics=1, partitions=1, factor=1)
-    simulator = WideSimulator(world, 1, "none")
+    world = whole_cluster(brokers=1, topics=1, partitions=1, factor=1)
+    simulator = ClusterSimulator(world, 1, "none")
     lost = []
     for _ in range(5):  # chance leaves everything at times
         for _ in range(60):
@@ -372,12 +382,12 @@ def test_a_disk_that_loses_power_loses_what_was_not_forced() -> None:
 
 def test_nonsense_is_refused_with_what_would_be_right() -> None:
     with pytest.raises(ValueError, match="1 to 9 brokers, not 0; try 3"):
-        wide_world(0)
+        whole_cluster(0)
     with pytest.raises(ValueError, match="1 to 2 replicas of each"):
-        wide_world(2, factor=3)
+        whole_cluster(2, factor=3)
     with pytest.raises(
         ValueError, match="no fault profile 'chaos' of a wide cluster; there are none"
     ):
-        run_wide(1, 10, "chaos")
+        run_whole_cluster(1, 10, "chaos")
     with pytest.raises(ValueError, match="1 step or more, not 0"):
-        run_wide(1, 0)
+        run_whole_cluster(1, 0)

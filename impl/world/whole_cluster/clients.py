@@ -12,9 +12,9 @@ from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, DelayedProduce
 from impl.log.errors import StorageError
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
-from impl.sim.world_of_steps import Arguments, offered
+from impl.sim.simulation import Arguments, offered
 from impl.world.fetches import MOST_BYTES
-from impl.world.wide.controller_answers import (
+from impl.world.whole_cluster.controller_answers import (
     AlterReassignmentsAnswered,
     ElectLeadersAnswered,
     ListReassignmentsAnswered,
@@ -23,9 +23,9 @@ from impl.world.wide.controller_answers import (
     needed,
     refused_moves,
 )
-from impl.world.wide.ghosts import ConsumerRead, stored, values_in
-from impl.world.wide.node import Waiting, WideBroker
-from impl.world.wide.wide_world import WideWorld
+from impl.world.whole_cluster.node import ClusterNode, WaitingProducer
+from impl.world.whole_cluster.observations import ConsumerRead, stored, values_in
+from impl.world.whole_cluster.whole_cluster import WholeCluster
 from impl.znodes import TopicPartition, encode_reassignment, paths
 from impl.zookeeper.port import wait
 
@@ -34,7 +34,7 @@ ENOUGH_WAITING = 2
 """A leader with so many producers that wait for its ISR gets no more of them."""
 
 
-def _leaders(world: WideWorld) -> Arguments:
+def _leaders(world: WholeCluster) -> Arguments:
     return [
         (number, int(one.topic[1:]), one.partition)
         for number, node in world.running()
@@ -43,7 +43,7 @@ def _leaders(world: WideWorld) -> Arguments:
     ]
 
 
-def producer_appends(world: WideWorld, broker: int, topic: int, partition: int) -> None:
+def producer_appends(world: WholeCluster, broker: int, topic: int, partition: int) -> None:
     """A record with acks=all; its producer waits."""
     node, one = world.nodes[broker], TopicPartition(f"t{topic}", partition)
     record, world.next_record = world.next_record, world.next_record + 1
@@ -53,10 +53,10 @@ def producer_appends(world: WideWorld, broker: int, topic: int, partition: int) 
     if done.error == STORAGE_ERROR:
         return  # its log directory has failed
     assert done.awaited is not None, f"a leader takes a record, but says {done.error}"
-    node.waiting.setdefault(one, []).append(Waiting(done.awaited, record))
+    node.waiting.setdefault(one, []).append(WaitingProducer(done.awaited, record))
 
 
-def _answered(world: WideWorld, is_acknowledged: bool) -> Arguments:
+def _answered(world: WholeCluster, is_acknowledged: bool) -> Arguments:
     found = []
     for number, node in world.running():
         for one, waiting in node.waiting.items():
@@ -66,32 +66,32 @@ def _answered(world: WideWorld, is_acknowledged: bool) -> Arguments:
     return found
 
 
-def _acknowledged(world: WideWorld) -> Arguments:
+def _acknowledged(world: WholeCluster) -> Arguments:
     return _answered(world, is_acknowledged=True)
 
 
-def _refused(world: WideWorld) -> Arguments:
+def _refused(world: WholeCluster) -> Arguments:
     return _answered(world, is_acknowledged=False)
 
 
-def _no_longer_waits(node: WideBroker, one: TopicPartition) -> Waiting:
+def _no_longer_waits(node: ClusterNode, one: TopicPartition) -> WaitingProducer:
     done = node.waiting[one].pop(0)
     if not node.waiting[one]:
         del node.waiting[one]
     return done
 
 
-def producer_hears(world: WideWorld, broker: int, topic: int, partition: int) -> None:
+def producer_hears(world: WholeCluster, broker: int, topic: int, partition: int) -> None:
     """The first waiting producer gets its acknowledgement: its record is committed."""
     node, one = world.nodes[broker], TopicPartition(f"t{topic}", partition)
     done = _no_longer_waits(node, one)
-    if world.born(one.topic) != node.incarnations[one]:
+    if world.incarnation_of(one.topic) != node.incarnations[one]:
         return  # a topic of that name is another one by now
     world.client_view.acknowledged += 1
     _keep(world.client_view.at.setdefault(one, {}), done.awaited.end - 1, done.record, done.awaited)
 
 
-def producer_is_refused(world: WideWorld, broker: int, topic: int, partition: int) -> None:
+def producer_is_refused(world: WholeCluster, broker: int, topic: int, partition: int) -> None:
     """The first waiting producer gets NOT_LEADER; its record may be committed or not."""
     _no_longer_waits(world.nodes[broker], TopicPartition(f"t{topic}", partition))
 
@@ -102,7 +102,7 @@ def _keep(held: dict[int, int], offset: int, record: int, awaited: DelayedProduc
         del held[next(iter(held))]
 
 
-def _readable(world: WideWorld) -> Arguments:
+def _readable(world: WholeCluster) -> Arguments:
     return [
         (number, int(one.partition.topic[1:]), one.partition.partition)
         for number, node in world.running()
@@ -111,7 +111,7 @@ def _readable(world: WideWorld) -> Arguments:
     ]
 
 
-def consumer_reads(world: WideWorld, broker: int, topic: int, partition: int) -> None:
+def consumer_reads(world: WholeCluster, broker: int, topic: int, partition: int) -> None:
     """A consumer reads at its position; if that is out of range, from the log start offset."""
     node, one = world.nodes[broker], TopicPartition(f"t{topic}", partition)
     replica = node.replicas.partitions[one]
@@ -121,7 +121,7 @@ def consumer_reads(world: WideWorld, broker: int, topic: int, partition: int) ->
     if reply.batch is None:
         return
     found = dict(values_in(reply.batch.read()))
-    if world.born(one.topic) == node.incarnations[one]:
+    if world.incarnation_of(one.topic) == node.incarnations[one]:
         world.consumed[one] = max(found) + 1
         world.happened.append((broker, ConsumerRead(one, node.incarnations[one], found)))
 
@@ -129,7 +129,7 @@ def consumer_reads(world: WideWorld, broker: int, topic: int, partition: int) ->
 # Operators
 
 
-def _deletable(world: WideWorld) -> Arguments:
+def _deletable(world: WholeCluster) -> Arguments:
     if not world.release.since("0.11"):
         return []
     return [
@@ -140,7 +140,7 @@ def _deletable(world: WideWorld) -> Arguments:
     ]
 
 
-def records_are_deleted(world: WideWorld, broker: int, topic: int, partition: int) -> None:
+def records_are_deleted(world: WholeCluster, broker: int, topic: int, partition: int) -> None:
     """All committed records are deleted (``kafka-delete-records``, KIP-107): a follower that is far
     behind is then out of range."""
     one = TopicPartition(f"t{topic}", partition)
@@ -149,29 +149,29 @@ def records_are_deleted(world: WideWorld, broker: int, topic: int, partition: in
         log.log_start = log.high_watermark
 
 
-def _missing(world: WideWorld) -> Arguments:
+def _missing(world: WholeCluster) -> Arguments:
     nodes = world.zookeeper.nodes
     return [(one,) for one in range(world.topics) if paths.topic(f"t{one}") not in nodes]
 
 
-def topic_is_created(world: WideWorld, topic: int) -> None:
+def topic_is_created(world: WholeCluster, topic: int) -> None:
     """The topic is created, or created again: no record of an earlier one is claimed."""
     world.forget(f"t{topic}")
     world.create_topic(topic)
 
 
-def _there(world: WideWorld) -> Arguments:
+def _there(world: WholeCluster) -> Arguments:
     return [(one,) for one in world.existing_topics()]
 
 
-def topic_is_deleted(world: WideWorld, topic: int) -> None:
+def topic_is_deleted(world: WholeCluster, topic: int) -> None:
     """A client requests the deletion; the topic's acknowledged records are no longer claimed."""
     world.forget(f"t{topic}")
     world.to_be_deleted.add(f"t{topic}")
     wait(world.admin.request_deletion(f"t{topic}"))
 
 
-def _with_states(world: WideWorld) -> list[tuple[int, int]]:
+def _with_states(world: WholeCluster) -> list[tuple[int, int]]:
     """Topic and number of each partition that has been led."""
     nodes = world.zookeeper.nodes
     return [
@@ -181,31 +181,31 @@ def _with_states(world: WideWorld) -> list[tuple[int, int]]:
     ]
 
 
-def _movable(world: WideWorld) -> list[tuple[int, int]]:
+def _movable(world: WholeCluster) -> list[tuple[int, int]]:
     return [] if paths.REASSIGN_PARTITIONS in world.zookeeper.nodes else _with_states(world)
 
 
-def reassignment_is_requested(world: WideWorld, topic: int, partition: int) -> None:
+def reassignment_is_requested(world: WholeCluster, topic: int, partition: int) -> None:
     """A request to move the partition to other brokers, or to another preferred leader."""
     _request_moves(world, {TopicPartition(f"t{topic}", partition): _target(world, world.factor)})
 
 
-def unknown_move_is_requested(world: WideWorld, topic: int, partition: int) -> None:
+def unknown_move_is_requested(world: WholeCluster, topic: int, partition: int) -> None:
     """A request that also names a partition that does not exist, which the controller drops."""
     target = _target(world, world.factor)
     numbers = world.partitions, partition
     _request_moves(world, {TopicPartition(f"t{topic}", one): target for one in numbers})
 
 
-def _request_moves(world: WideWorld, targets: dict[TopicPartition, list[int]]) -> None:
+def _request_moves(world: WholeCluster, targets: dict[TopicPartition, list[int]]) -> None:
     wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment(targets)))
 
 
-def _all_movable(world: WideWorld) -> Arguments:
+def _all_movable(world: WholeCluster) -> Arguments:
     return [()] if _movable(world) else []
 
 
-def many_moves_are_requested(world: WideWorld) -> None:
+def many_moves_are_requested(world: WholeCluster) -> None:
     """One request for every partition; it is rewritten as the reassignments complete one by one."""
     targets = {
         TopicPartition(f"t{topic}", number): _target(world, world.factor)
@@ -214,14 +214,14 @@ def many_moves_are_requested(world: WideWorld) -> None:
     _request_moves(world, targets)
 
 
-def _target(world: WideWorld, replicas: int) -> list[int]:
+def _target(world: WholeCluster, replicas: int) -> list[int]:
     """The next list of replicas that a partition is to move to."""
     world.moves += 1
     ids = sorted(world.nodes)
     return [ids[(world.moves + one) % len(ids)] for one in range(replicas)]
 
 
-def _active_controllers(world: WideWorld) -> list[WideBroker]:
+def _active_controllers(world: WholeCluster) -> list[ClusterNode]:
     """The controllers that accept requests of administrators (KIP-455, KIP-460): the last
     elected.
     """
@@ -231,11 +231,11 @@ def _active_controllers(world: WideWorld) -> list[WideBroker]:
     return [max(active, key=lambda node: node.controller.core.context.epoch)]
 
 
-def _to_be_asked(world: WideWorld) -> Arguments:
+def _to_be_asked(world: WholeCluster) -> Arguments:
     return _with_states(world) if _active_controllers(world) else []
 
 
-def controller_is_asked_to_reassign(world: WideWorld, topic: int, partition: int) -> None:
+def controller_is_asked_to_reassign(world: WholeCluster, topic: int, partition: int) -> None:
     """AlterPartitionReassignments: starts a reassignment, or changes its target.
 
     Every second target has one replica less, so that replicas leave and join even if a partition
@@ -245,7 +245,7 @@ def controller_is_asked_to_reassign(world: WideWorld, topic: int, partition: int
     _alter(world, TopicPartition(f"t{topic}", partition), _target(world, world.factor - fewer))
 
 
-def _moving(world: WideWorld) -> Arguments:
+def _moving(world: WholeCluster) -> Arguments:
     return [
         (int(one.topic[1:]), one.partition)
         for node in _active_controllers(world)
@@ -253,12 +253,12 @@ def _moving(world: WideWorld) -> Arguments:
     ]
 
 
-def move_is_cancelled(world: WideWorld, topic: int, partition: int) -> None:
+def move_is_cancelled(world: WholeCluster, topic: int, partition: int) -> None:
     """Cancels a reassignment: the partition returns to its original replicas."""
     _alter(world, TopicPartition(f"t{topic}", partition), None)
 
 
-def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> None:
+def _alter(world: WholeCluster, one: TopicPartition, target: list[int] | None) -> None:
     alone = world.moves % 3 == 0
     targets = {one: target, **({} if alone else _never_granted(world, one))}
 
@@ -284,12 +284,12 @@ def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> N
         node.events.put("ApiPartitionReassignment", alter)
 
 
-def _no_controllers(world: WideWorld) -> list[EventController]:
+def _no_controllers(world: WholeCluster) -> list[EventController]:
     """Brokers that refuse whoever takes them for the controller."""
     return [node.controller for _, node in world.running() if not node.controller.active]
 
 
-def _list_moves(world: WideWorld, controller: EventController, one: TopicPartition) -> None:
+def _list_moves(world: WholeCluster, controller: EventController, one: TopicPartition) -> None:
     """ListPartitionReassignments: of all partitions, and of one and another that is not there."""
     for asked in (None, (one, TopicPartition("t", 0))):
         error, moving = ControllerApi(controller).list_reassignments(asked)
@@ -303,7 +303,9 @@ NOBODY = 99
 """A broker that is not there."""
 
 
-def _never_granted(world: WideWorld, one: TopicPartition) -> dict[TopicPartition, list[int] | None]:
+def _never_granted(
+    world: WholeCluster, one: TopicPartition
+) -> dict[TopicPartition, list[int] | None]:
     """What is asked for in the same request, and refused: moves of partitions that are not there,
     and another one's to no brokers, to one twice, or to one that is not there."""
     number = world.moves % 4
@@ -316,11 +318,11 @@ def _never_granted(world: WideWorld, one: TopicPartition) -> dict[TopicPartition
     return others if other == one else {other: target, **others}
 
 
-def _anybody(world: WideWorld) -> Arguments:
+def _anybody(world: WholeCluster) -> Arguments:
     return [()] if _active_controllers(world) else []
 
 
-def controller_is_asked_for_leaders(world: WideWorld) -> None:
+def controller_is_asked_for_leaders(world: WholeCluster) -> None:
     """ElectLeaders, preferred and unclean in turn, for all partitions that were created and one
     that never existed, or (None) for all partitions."""
     world.moves += 1
@@ -336,7 +338,7 @@ def controller_is_asked_for_leaders(world: WideWorld) -> None:
         wanted = needed(controller.core.context, world.release, kind, asked)
         if kind == UNCLEAN_TYPE:
             due = [one for one, refused in wanted.items() if not refused]
-            world.misled |= {(one, world.born(one.topic)) for one in due}
+            world.misled |= {(one, world.incarnation_of(one.topic)) for one in due}
         able = able_to_lead(controller.core.context, wanted)
         error, answers = await ControllerApi(controller).elect_leaders(kind, asked)
         whole = expected_controller_error(controller)

@@ -15,13 +15,13 @@ from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, Replica
 from impl.log.record import StoredRecord
 from impl.log.record_batch import batches_in, encode_batch, records_of
 from impl.log.stored_log import StoredLog
-from impl.sim.world_of_steps import Arguments, offered
+from impl.sim.simulation import Arguments, offered
 from impl.world.fetches import MOST_BYTES
-from impl.world.wide.controller_requests import was_lately_caught_up
-from impl.world.wide.fetch_rounds import refusal
-from impl.world.wide.ghosts import ClientAnswered, stored, values_in
-from impl.world.wide.node import Waiting, WideBroker
-from impl.world.wide.wide_world import WideWorld
+from impl.world.whole_cluster.controller_requests import was_lately_caught_up
+from impl.world.whole_cluster.fetch_rounds import refusal
+from impl.world.whole_cluster.node import ClusterNode, WaitingProducer
+from impl.world.whole_cluster.observations import ClientAnswered, stored, values_in
+from impl.world.whole_cluster.whole_cluster import WholeCluster
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
@@ -32,7 +32,7 @@ UNASSIGNED = 99
 NOT_GIVEN = (-1, -1)
 
 
-def _anywhere(world: WideWorld) -> Arguments:
+def _anywhere(world: WholeCluster) -> Arguments:
     return [
         (number, topic, partition)
         for number, _ in world.running()
@@ -41,7 +41,7 @@ def _anywhere(world: WideWorld) -> Arguments:
     ]
 
 
-def client_asks(world: WideWorld, broker: int, topic: int, partition: int) -> None:
+def client_asks(world: WholeCluster, broker: int, topic: int, partition: int) -> None:
     """Send every request about one partition, with every leader epoch that may be named."""
     node, one = world.nodes[broker], TopicPartition(f"t{topic}", partition)
     asked = (_of_epochs, _of_offsets, _of_records, _of_metadata, _of_producers)
@@ -50,18 +50,20 @@ def client_asks(world: WideWorld, broker: int, topic: int, partition: int) -> No
             world.happened.append((broker, done))
 
 
-def _epochs(node: WideBroker, one: TopicPartition) -> tuple[int | None, ...]:
+def _epochs(node: ClusterNode, one: TopicPartition) -> tuple[int | None, ...]:
     replica = node.replicas.partitions.get(one)
     current = 0 if replica is None else replica.leader_epoch
     return None, current - 1, current, current + 1
 
 
-def _leading(node: WideBroker, one: TopicPartition) -> tuple[Replica, StoredLog]:
+def _leading(node: ClusterNode, one: TopicPartition) -> tuple[Replica, StoredLog]:
     replica = node.replicas.partitions[one]
     return replica, stored(replica.log)
 
 
-def _of_epochs(world: WideWorld, node: WideBroker, one: TopicPartition) -> Iterator[ClientAnswered]:
+def _of_epochs(
+    world: WholeCluster, node: ClusterNode, one: TopicPartition
+) -> Iterator[ClientAnswered]:
     """OffsetForLeaderEpoch."""
     for current in _epochs(node, one):
         error = refusal(node, one, current)
@@ -76,7 +78,7 @@ def _of_epochs(world: WideWorld, node: WideBroker, one: TopicPartition) -> Itera
 
 
 def _of_offsets(
-    world: WideWorld, node: WideBroker, one: TopicPartition
+    world: WholeCluster, node: ClusterNode, one: TopicPartition
 ) -> Iterator[ClientAnswered]:
     """ListOffsets."""
     now = world.now_ms()
@@ -102,7 +104,7 @@ def _of_offsets(
 
 
 def _offset(
-    world: WideWorld, replica: Replica, log: StoredLog, timestamp: int, is_consumer: bool
+    world: WholeCluster, replica: Replica, log: StoredLog, timestamp: int, is_consumer: bool
 ) -> tuple[str, int, int]:
     """A new leader does not say how far consumers may read, until it has committed all that it
     began with (KIP-207, 2.2)."""
@@ -136,7 +138,7 @@ def _times(log: StoredLog) -> Iterator[tuple[int, int]]:
 
 
 def _of_records(
-    world: WideWorld, node: WideBroker, one: TopicPartition
+    world: WholeCluster, node: ClusterNode, one: TopicPartition
 ) -> Iterator[ClientAnswered]:
     """Fetches that nobody is the further for: of consumers, and of who is no replica."""
     for current in _epochs(node, one):
@@ -167,7 +169,7 @@ def _of_records(
 
 
 def _read(
-    node: WideBroker, reader: int, one: TopicPartition, asked: FetchQuestion, is_held_back: bool
+    node: ClusterNode, reader: int, one: TopicPartition, asked: FetchQuestion, is_held_back: bool
 ) -> tuple[str, tuple[int, int], bool]:
     reply = wait(node.replicas.fetch(
         reader, {one: asked}, MOST_BYTES, node.now_ms(), lambda replica, follower: is_held_back
@@ -175,7 +177,7 @@ def _read(
     return reply.error.value, (reply.high_watermark, reply.log_start), reply.batch is not None
 
 
-def _of_several(node: WideBroker) -> Iterator[ClientAnswered]:
+def _of_several(node: ClusterNode) -> Iterator[ClientAnswered]:
     """One fetch from all that it leads: no more bytes than asked for, but one batch at least, and
     nothing that is not committed."""
     asked = {
@@ -215,7 +217,7 @@ def _of_several(node: WideBroker) -> Iterator[ClientAnswered]:
 
 
 def _of_metadata(
-    world: WideWorld, node: WideBroker, one: TopicPartition
+    world: WholeCluster, node: ClusterNode, one: TopicPartition
 ) -> Iterator[ClientAnswered]:
     """Metadata: the leader that the controller named last, -1 where there is none."""
     known = node.replicas.metadata
@@ -227,7 +229,7 @@ def _of_metadata(
 
 
 def _of_producers(
-    world: WideWorld, node: WideBroker, one: TopicPartition
+    world: WholeCluster, node: ClusterNode, one: TopicPartition
 ) -> Iterator[ClientAnswered]:
     """What those that wait for the ISR are answered when their time is up."""
     for waiting in node.waiting.get(one, ()):
@@ -249,7 +251,7 @@ def _of_producers(
             yield ClientAnswered(question, said, None if is_late else wanted)
 
 
-def producer_asks(world: WideWorld, broker: int, topic: int, partition: int) -> None:
+def producer_asks(world: WholeCluster, broker: int, topic: int, partition: int) -> None:
     """A produce request to any broker, with other acks, too few replicas, or a corrupt record.
 
     Since 0.11 the producer is idempotent: an appended batch is sent again, and not appended again.
@@ -294,10 +296,10 @@ def producer_asks(world: WideWorld, broker: int, topic: int, partition: int) -> 
         wanted = "NONE", end, end + 1, end + 1, []
         world.happened.append((broker, ClientAnswered(f"{question} again", found, wanted)))
     if done.awaited is not None:
-        node.waiting.setdefault(one, []).append(Waiting(done.awaited, record))
+        node.waiting.setdefault(one, []).append(WaitingProducer(done.awaited, record))
 
 
-def _is_alone(leader: Replica, world: WideWorld) -> bool:
+def _is_alone(leader: Replica, world: WholeCluster) -> bool:
     """Nobody else is in the ISR, nor was caught up so lately that the high watermark waits."""
     now_ms = world.now_ms()
     others = [its for one, its in leader.remotes.items() if one in leader.replicas]
