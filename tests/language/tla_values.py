@@ -600,7 +600,7 @@ def _of(node: Any, name: str) -> Any:
 
 
 def _all(node: Any, name: str) -> list[Any]:
-    return [one for one in node.children_by_field_name(name) if one.is_elected_in_its_epoch]
+    return [one for one in node.children_by_field_name(name) if one.is_named]
 
 
 def _parts(node: Any, but: str = "bullet") -> list[Any]:
