@@ -70,21 +70,18 @@ def controller_writes_union_of_replicas(now, new, broker):
     The write names no version: it is sent again when its answer is lost, and changes nothing.
     """
     cache = now.cache[broker]
-    require_task(now, broker, "assigning", "a move begins")
+    require_task(now, broker, "assigning",          "a move begins")
     require_fence(now, broker)
 
     union = joined(cache.target, cache.assignment)
     new.zk.assignment = union
     if is_kip_455(version):
-        new.zk.adding = brokers_where(
-            lambda b: all_of(listed(union, b), not_(listed(cache.assignment, b)))
-        )
-        new.zk.removing = brokers_where(
-            lambda b: all_of(listed(union, b), not_(listed(cache.target, b)))
-        )
+        new.zk.adding = brokers_where(lambda b: all_of(
+            listed(union, b), not_(listed(cache.assignment, b))))
+        new.zk.removing = brokers_where(lambda b: all_of(
+            listed(union, b), not_(listed(cache.target, b))))
         new.cache[broker] = cache.but(
-            assignment=union, **goes_to(now, cache, after_update(cache.target, now.zk.isr))
-        )
+            assignment=union, **goes_to(now, cache, after_update(cache.target, now.zk.isr)))
         return
     new.cache[broker] = cache.but(task="bumping", assignment=union)
 
@@ -98,22 +95,14 @@ def controller_bumps_epoch(now, new, broker):
     Kafka: KafkaController.updateLeaderEpochAndSendRequest, startNewReplicasForReassignedPartition
     """
     cache = now.cache[broker]
-    require_task(now, broker, "bumping", "the epoch is to be raised")
+    require_task(now, broker, "bumping",            "the epoch is to be raised")
     require_current(now, broker)
 
     write_state(
-        now,
-        new,
-        broker,
-        cache.leader,
-        cache.isr,
-        to=old_and_new_replicas(cache),
-        replicas=old_and_new_replicas(cache),
-        sent=sent_epoch(now, broker),
-        task="idle",
-        other=other_requests(now, broker),
-        **rewrite_request(now, new, broker),
-    )
+        now, new, broker, cache.leader, cache.isr,
+        to=old_and_new_replicas(cache), replicas=old_and_new_replicas(cache),
+        sent=sent_epoch(now, broker), task="idle", other=other_requests(now, broker),
+        **rewrite_request(now, new, broker))
 
 
 def other_requests(now, broker):
@@ -123,7 +112,7 @@ def other_requests(now, broker):
 
 def sent_epoch(now, broker):
     """The epoch that UpdateMetadata carries: the one in the controller's memory at that time."""
-    if version.raised_epoch_cached:  # else KAFKA-9212
+    if version.raised_epoch_cached:                 # else KAFKA-9212
         return now.zk.leader_epoch + 1
     return now.cache[broker].epoch
 
@@ -133,7 +122,8 @@ def controller_loses_response_to_epoch_bump(now, new, broker):
     """The leader epoch is raised (steps 2, 7), and the response is lost: it is raised twice."""
     cache = now.cache[broker]
     require_lost_response(now, broker, "bumping", "leading")
-    require(any_of(cache.task == "bumping", leader_is_live_target(now, broker)), "the leader stays")
+    require(any_of(cache.task == "bumping", leader_is_live_target(now, broker)),
+                                                    "the leader stays")
 
     register_state(now, new, cache.leader, cache.isr)
     new.spent.expiries = now.spent.expiries + 1
@@ -143,9 +133,9 @@ def controller_loses_response_to_epoch_bump(now, new, broker):
 def controller_sees_targets_in_sync(now, new, broker):
     """Step 4: the watch on the state fires, and the ISR that the controller reads contains RAR."""
     cache = now.cache[broker]
-    require_task(now, broker, "idle", "it waits for events")
-    require(not_(is_empty(cache.target)), "the partition is to move")
-    require(all_within(cache.target, now.zk.isr), "every target is in the registered ISR")
+    require_task(now, broker, "idle",               "it waits for events")
+    require(not_(is_empty(cache.target)),           "the partition is to move")
+    require(all_within(cache.target, now.zk.isr),   "every target is in the registered ISR")
 
     new.cache[broker] = cache.but(**goes_to(now, cache, task("adopting")))
 
@@ -158,11 +148,10 @@ def controller_sets_target_in_memory(now, new, broker):
     in this leader epoch, and refuses it as one that it knows: it is not distinguished here.
     """
     cache = now.cache[broker]
-    require_task(now, broker, "adopting", "every target was in the ISR")
+    require_task(now, broker, "adopting",           "every target was in the ISR")
 
     old = brokers_where(
-        lambda b: all_of(listed(cache.assignment, b), not_(listed(cache.target, b)))
-    )
+        lambda b: all_of(listed(cache.assignment, b), not_(listed(cache.target, b))))
     new.cache[broker] = cache.but(task="leading", assignment=cache.target, old=old, leaving=old)
     send_update_metadata(now, new, broker, cache.epoch, cache.leader)
 
@@ -181,21 +170,14 @@ def choice(cache):
 def controller_keeps_leader(now, new, broker):
     """Step 7, the leader is a target: a new epoch, and LeaderAndIsr with RAR to RAR and OAR."""
     cache = now.cache[broker]
-    require_task(now, broker, "leading", "the leader is to be a target")
-    require(leader_is_live_target(now, broker), "the leader is a target, and alive")
+    require_task(now, broker, "leading",            "the leader is to be a target")
+    require(leader_is_live_target(now, broker),     "the leader is a target, and alive")
     require_current(now, broker)
 
     write_state(
-        now,
-        new,
-        broker,
-        cache.leader,
-        cache.isr,
+        now, new, broker, cache.leader, cache.isr,
         to=brokers_where(lambda b: any_of(listed(cache.target, b), cache.old.has(b))),
-        replicas=members(cache.target),
-        sent=sent_epoch(now, broker),
-        task="leaving",
-    )
+        replicas=members(cache.target), sent=sent_epoch(now, broker), task="leaving")
 
 
 @transition(broker=BROKERS, leader=BROKERS)
@@ -205,21 +187,14 @@ def controller_moves_leader_to_target(now, new, broker, leader):
     Kafka: leaderForReassign; the ISR stays as it is, LeaderAndIsr goes to RAR
     """
     cache = now.cache[broker]
-    require_task(now, broker, "leading", "the leader is to be a target")
+    require_task(now, broker, "leading",            "the leader is to be a target")
     require(not_(leader_is_live_target(now, broker)), "the leader is no target, or dead")
-    require(choice(cache).leads(leader), "the first live target of the ISR is chosen")
+    require(choice(cache).leads(leader),            "the first live target of the ISR is chosen")
     require_current(now, broker)
 
     write_state(
-        now,
-        new,
-        broker,
-        leader,
-        choice(cache).isr(leader),
-        to=members(cache.target),
-        replicas=members(cache.target),
-        task="leaving",
-    )
+        now, new, broker, leader, choice(cache).isr(leader), to=members(cache.target),
+        replicas=members(cache.target), task="leaving")
 
 
 @transition(shows="write_without_response", fault=True, broker=BROKERS, leader=BROKERS)
@@ -228,7 +203,7 @@ def controller_loses_response_to_leader_change(now, new, broker, leader):
     cache = now.cache[broker]
     require_lost_response(now, broker, "leading")
     require(not_(leader_is_live_target(now, broker)), "the leader is no target, or dead")
-    require(choice(cache).leads(leader), "the first live target of the ISR is chosen")
+    require(choice(cache).leads(leader),            "the first live target of the ISR is chosen")
 
     register_state(now, new, leader, choice(cache).isr(leader))
     new.spent.expiries = now.spent.expiries + 1
@@ -241,9 +216,9 @@ def controller_finds_no_target_to_lead(now, new, broker):
     Kafka: a StateChangeFailedException ends in the state change log, not the procedure
     """
     cache = now.cache[broker]
-    require_task(now, broker, "leading", "the leader is to be a target")
+    require_task(now, broker, "leading",            "the leader is to be a target")
     require(not_(leader_is_live_target(now, broker)), "the leader is no target, or dead")
-    require(not_(choice(cache).exists), "no target is alive and in the ISR")
+    require(not_(choice(cache).exists),             "no target is alive and in the ISR")
     require_current(now, broker)
 
     new.cache[broker] = cache.but(task="leaving")
@@ -267,33 +242,23 @@ def controller_takes_old_replica_offline(now, new, broker, replica):
     """
     cache = now.cache[broker]
     require_leaver(now, broker, replica)
-    require(cache.isr.has(replica), "it is in the ISR that the controller read")
+    require(cache.isr.has(replica),                 "it is in the ISR that the controller read")
     require_current(now, broker)
 
     leader, isr = leader_and_isr_without(cache, replica)
-    last = cache.leaving.is_only(replica)
+    last        = cache.leaving.is_only(replica)
     write_state(
-        now,
-        new,
-        broker,
-        leader,
-        isr,
-        to=members(cache.assignment),
-        replicas=members(cache.assignment),
-        sends=all_of(last, not_(cache.deleting)),
-        leaving=cache.leaving.without(replica),
-        unsent=not_(last),
-    )
+        now, new, broker, leader, isr, to=members(cache.assignment),
+        replicas=members(cache.assignment), sends=all_of(last, not_(cache.deleting)),
+        leaving=cache.leaving.without(replica), unsent=not_(last))
     stop(now, new, broker, brokers_if(last, cache.old), "stop", now.zk.leader_epoch + 1)
 
 
 def leader_and_isr_without(cache, replica):
     """The leader and the ISR without a replica."""
     isr = cache.isr.without(replica)
-    return (
-        when(cache.leader == replica, None, cache.leader),
-        when(cache.isr.is_only(replica), cache.isr, isr),
-    )
+    return (when(cache.leader == replica, None, cache.leader),
+            when(cache.isr.is_only(replica), cache.isr, isr))
 
 
 @transition(shows="write_without_response", fault=True, broker=BROKERS, replica=BROKERS)
@@ -302,8 +267,8 @@ def controller_loses_response_to_isr_removal(now, new, broker, replica):
     removed."""
     cache = now.cache[broker]
     require_lost_response(now, broker, "leaving", "replacing")
-    require(cache.leaving.has(replica), "the replica is to go offline")
-    require(cache.isr.has(replica), "it is in the ISR that the controller read")
+    require(cache.leaving.has(replica),             "the replica is to go offline")
+    require(cache.isr.has(replica),                 "it is in the ISR that the controller read")
 
     register_state(now, new, *leader_and_isr_without(cache, replica))
     new.spent.expiries = now.spent.expiries + 1
@@ -314,47 +279,31 @@ def controller_skips_old_replica_outside_isr(now, new, broker, replica):
     """Step 8, and the replica is not in the ISR: nothing is written. The last one sends."""
     cache = now.cache[broker]
     require_leaver(now, broker, replica)
-    require(not_(now.zk.isr.has(replica)), "it is not in the registered ISR")
+    require(not_(now.zk.isr.has(replica)),          "it is not in the registered ISR")
 
     # LeaderAndIsr to the others has an epoch that they know, and is refused; UpdateMetadata is not.
     # Nobody knows it where another was taken out before, or where the answer to that was lost.
-    last, unsent = (
-        cache.leaving.is_only(replica),
-        any_of(cache.unsent, cache.epoch < now.zk.leader_epoch),
-    )
+    last, unsent = cache.leaving.is_only(replica), any_of(
+        cache.unsent, cache.epoch < now.zk.leader_epoch)
     sends = all_of(last, not_(cache.deleting))
-    send(
-        now,
-        new,
-        broker,
-        now.zk.leader_epoch,
-        brokers_where(
-            lambda b: all_of(
-                sends, unsent, listed(cache.assignment, b), b != replica, cache.reached.has(b)
-            )
-        ),
-        {
-            "leader": now.zk.leader,
-            "isr": now.zk.isr,
-            "version": now.zk.version,
-            "replicas": members(cache.assignment),
-        },
-    )
+    send(now, new, broker, now.zk.leader_epoch, brokers_where(lambda b: all_of(
+        sends, unsent, listed(cache.assignment, b), b != replica, cache.reached.has(b))), {
+            "leader": now.zk.leader, "isr": now.zk.isr, "version": now.zk.version,
+            "replicas": members(cache.assignment)})
     stop(now, new, broker, brokers_if(last, cache.old), "stop", now.zk.leader_epoch)
     new.cache[broker] = cache.but(
-        leaving=cache.leaving.without(replica), unsent=all_of(unsent, not_(last)), **read_state(now)
-    )
+        leaving=cache.leaving.without(replica), unsent=all_of(unsent, not_(last)),
+        **read_state(now))
     send_update_metadata(
-        now, new, broker, now.zk.leader_epoch, now.zk.leader, to=brokers_if(sends, cache.reached)
-    )
+        now, new, broker, now.zk.leader_epoch, now.zk.leader, to=brokers_if(sends, cache.reached))
 
 
 @transition(broker=BROKERS)
 def controller_deletes_old_replicas(now, new, broker):
     """Step 9: StopReplica with delete to OAR - RAR, without waiting for its success."""
     cache = now.cache[broker]
-    require_task(now, broker, "leaving", "the old replicas are to go offline")
-    require(cache.leaving.is_empty(), "all of them have gone")
+    require_task(now, broker, "leaving",            "the old replicas are to go offline")
+    require(cache.leaving.is_empty(),               "all of them have gone")
 
     stop(now, new, broker, cache.old, "delete", cache.epoch)
     new.cache[broker] = cache.but(task="settling", old=NOBODY)
@@ -364,12 +313,12 @@ def controller_deletes_old_replicas(now, new, broker):
 def controller_writes_target_replicas(now, new, broker):
     """Step 10: the topic's znode gets RAR. Unconditional, like step 1."""
     cache = now.cache[broker]
-    require_task(now, broker, "settling", "the old replicas are deleted")
+    require_task(now, broker, "settling",           "the old replicas are deleted")
     require_fence(now, broker)
 
     new.zk.assignment = cache.target
     if is_kip_455(version):
-        new.zk.adding = BLANK
+        new.zk.adding   = BLANK
         new.zk.removing = BLANK
     new.cache[broker] = cache.but(task="closing")
 
@@ -383,15 +332,15 @@ def controller_removes_request_entry(now, new, broker):
     Kafka: KafkaController.removePartitionsFromReassignedPartitions
     """
     cache = now.cache[broker]
-    require_task(now, broker, "closing", "the target is the assignment")
+    require_task(now, broker, "closing",            "the target is the assignment")
     require_fence(now, broker)
 
-    if is_kip_455(version):  # what was asked for meanwhile stays
+    if is_kip_455(version):                         # what was asked for meanwhile stays
         done = is_same(now.zk.requested, cache.target)
         new.zk.requested = list_when(done, empty_list(), now.zk.requested)
     else:
         new.zk.requested = BLANK
-        new.zk.other = now.zk.other if version.requests_read_again else cache.other
+        new.zk.other     = now.zk.other if version.requests_read_again else cache.other
     new.cache[broker] = cache.but(task="telling", target=BLANK)
     if not version.moves_forgotten_on_resign:
         new.kept[broker] = BLANK
@@ -401,7 +350,7 @@ def controller_removes_request_entry(now, new, broker):
 def controller_sends_final_update_metadata(now, new, broker):
     """Step 12: UpdateMetadata to every broker."""
     cache = now.cache[broker]
-    require_task(now, broker, "telling", "the move is done")
+    require_task(now, broker, "telling",            "the move is done")
 
     send_update_metadata(now, new, broker, cache.epoch, cache.leader)
     if version.request_znode_not_rewritten or not version.zk_writes_fenced:
@@ -409,5 +358,6 @@ def controller_sends_final_update_metadata(now, new, broker):
         return
     ends = any_of(not_(cache.begins), fence_is_passed(now, broker))
     new.cache[broker] = cache.but(
-        task=when(ends, task("idle"), task("rewriting")), **rewrite_request(now, new, broker, ends)
-    )
+        task=when(ends, task("idle"), task("rewriting")),
+        **rewrite_request(now, new, broker, ends))
+

@@ -37,21 +37,17 @@ from model.reassignment.state import CONTROLLERS
 def is_next(now, broker, epoch, controller):
     """Nothing older of the same controller is in flight to the broker."""
     return all_of(
-        every(
-            below(LEADER_EPOCHS, epoch),
-            lambda older: not_(now.request[older][controller].to.has(broker)),
-        ),
-        any_of(
-            now.stop[controller][broker].what == "none", now.stop[controller][broker].epoch >= epoch
-        ),
-    )
+        every(below(LEADER_EPOCHS, epoch), lambda older: not_(
+            now.request[older][controller].to.has(broker))),
+        any_of(now.stop[controller][broker].what == "none",
+               now.stop[controller][broker].epoch >= epoch))
 
 
 def require_first_leader_and_isr(now, broker, epoch, controller):
-    require(now.request[epoch][controller].to.has(broker), "the request is in flight")
-    require(now.up.has(broker), "the process runs")
-    require(not_(now.replica[broker].isr_write_unanswered), "no write of it is unanswered")
-    require(is_next(now, broker, epoch, controller), "it is the next of its connection")
+    require(now.request[epoch][controller].to.has(broker),      "the request is in flight")
+    require(now.up.has(broker),                                 "the process runs")
+    require(not_(now.replica[broker].isr_write_unanswered),          "no write of it is unanswered")
+    require(is_next(now, broker, epoch, controller),            "it is the next of its connection")
 
 
 def require_newer(now, broker, epoch, controller):
@@ -61,11 +57,9 @@ def require_newer(now, broker, epoch, controller):
 
 
 def require_assigned(now, broker, epoch, controller):
-    if version.leader_knows_replicas:  # KAFKA-1097
-        require(
-            now.request[epoch][controller].replicas.has(broker),
-            "the request lists the broker as a replica",
-        )
+    if version.leader_knows_replicas:                           # KAFKA-1097
+        require(now.request[epoch][controller].replicas.has(broker),
+                                               "the request lists the broker as a replica")
 
 
 def consume(now, new, broker, epoch, controller):
@@ -73,10 +67,8 @@ def consume(now, new, broker, epoch, controller):
     request = now.request[epoch][controller]
     nothing_left = request.to.is_only(broker)
     new.request[epoch][controller] = when(
-        nothing_left,
-        request.but(to=[], leader=None, isr=[], version=0, replicas=[]),
-        request.but(to=request.to.without(broker)),
-    )
+        nothing_left, request.but(to=[], leader=None, isr=[], version=0, replicas=[]),
+        request.but(to=request.to.without(broker)))
 
 
 @transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
@@ -102,18 +94,10 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
     caught_up = when(mine.role == "leader", known, [])
     consume(now, new, broker, epoch, controller)
     new.replica[broker] = mine.but(
-        role="leader",
-        leader=broker,
-        epoch=epoch,
-        isr=request.isr,
-        zk_version=request.version,
-        controller_epoch=controller,
-        replicas=request.replicas,
-        caught_up=caught_up,
-    )
+        role="leader", leader=broker, epoch=epoch, isr=request.isr, zk_version=request.version,
+        controller_epoch=controller, replicas=request.replicas, caught_up=caught_up)
     new.committed = committed_by(
-        now, broker, request.replicas, request.isr, caught_up, now.log[broker]
-    )
+        now, broker, request.replicas, request.isr, caught_up, now.log[broker])
 
 
 @transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
@@ -126,15 +110,8 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
 
     consume(now, new, broker, epoch, controller)
     new.replica[broker] = now.replica[broker].but(
-        role="follower",
-        leader=request.leader,
-        epoch=epoch,
-        isr=[],
-        zk_version=0,
-        controller_epoch=controller,
-        replicas=[],
-        caught_up=[],
-    )
+        role="follower", leader=request.leader, epoch=epoch, isr=[], zk_version=0,
+        controller_epoch=controller, replicas=[], caught_up=[])
 
 
 @transition(ends="refused", broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
@@ -148,21 +125,14 @@ def leaderless_request_is_ignored(now, new, broker, epoch, controller):
     new.replica[broker].controller_epoch = controller
 
 
-@transition(
-    ends="refused",
-    only=lambda v: v.leader_knows_replicas,
-    broker=BROKERS,
-    epoch=LEADER_EPOCHS,
-    controller=CONTROLLERS,
-)
+@transition(ends="refused", only=lambda v: v.leader_knows_replicas,
+            broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
 def request_to_non_replica_is_refused(now, new, broker, epoch, controller):
     """UNKNOWN_TOPIC_OR_PARTITION: step 7 sends LeaderAndIsr to the old replicas too, and does not
     list them."""
     require_newer(now, broker, epoch, controller)
-    require(
-        not_(now.request[epoch][controller].replicas.has(broker)),
-        "the request does not list the broker",
-    )
+    require(not_(now.request[epoch][controller].replicas.has(broker)),
+                                               "the request does not list the broker")
 
     consume(now, new, broker, epoch, controller)
     new.replica[broker].controller_epoch = controller
@@ -190,24 +160,18 @@ def older_epoch_is_refused(now, new, broker, epoch, controller):
 
 def has_all_leader_and_isr(now, broker, controller, epoch):
     """No LeaderAndIsr of the controller up to a leader epoch is in flight to the broker."""
-    return every(
-        LEADER_EPOCHS,
-        lambda e: implies(e <= epoch, not_(now.request[e][controller].to.has(broker))),
-    )
+    return every(LEADER_EPOCHS, lambda e: implies(
+        e <= epoch, not_(now.request[e][controller].to.has(broker))))
 
 
 def require_stop_replica(now, broker, controller):
     sent, update = now.stop[controller][broker], now.update[controller]
-    require(now.up.has(broker), "the process runs")
+    require(now.up.has(broker),                "the process runs")
     require(not_(now.replica[broker].isr_write_unanswered), "no write of it is unanswered")
-    require(
-        has_all_leader_and_isr(now, broker, controller, sent.epoch),
-        "what was sent before it has arrived",
-    )
-    require(
-        not_(all_of(update.to.has(broker), update.epoch <= sent.epoch)),
-        "and the UpdateMetadata that was",
-    )
+    require(has_all_leader_and_isr(now, broker, controller, sent.epoch),
+                                               "what was sent before it has arrived")
+    require(not_(all_of(update.to.has(broker), update.epoch <= sent.epoch)),
+                                               "and the UpdateMetadata that was")
 
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
@@ -221,8 +185,7 @@ def broker_stops_replica(now, new, broker, controller):
     new.stop[controller][broker] = BLANK
     stopped = mine.but(role="stopped", controller_epoch=controller)
     new.replica[broker] = when(
-        mine.role == "follower", stopped, mine.but(controller_epoch=controller)
-    )
+        mine.role == "follower", stopped, mine.but(controller_epoch=controller))
 
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
@@ -239,9 +202,8 @@ def broker_deletes_replica(now, new, broker, controller):
     new.replica[broker] = {"controller_epoch": controller}
     new.log[broker] = BLANK
     if is_kip_455(version):
-        new.crossed = any_of(
-            now.crossed, all_of(now.zk.isr.has(broker), not_(listed(now.zk.assignment, broker)))
-        )
+        new.crossed = any_of(now.crossed, all_of(
+            now.zk.isr.has(broker), not_(listed(now.zk.assignment, broker))))
 
 
 @transition(ends="refused", broker=BROKERS, controller=CONTROLLERS)

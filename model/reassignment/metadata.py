@@ -19,21 +19,19 @@ def metadata_is_delayed(now, new, broker, controller):
 
     LeaderAndIsr and StopReplica may take their time on any connection; what hangs on them is more.
     """
-    require(now.zk.epoch >= controller, "there was such a controller")
+    require(now.zk.epoch >= controller,        "there was such a controller")
     require(not_(now.update[controller].slow.has(broker)), "the connection is not slow yet")
 
     new.update[controller].slow = now.update[controller].slow.including(broker)
-    new.spent.delays = now.spent.delays + 1
+    new.spent.delays            = now.spent.delays + 1
 
 
 def require_update(now, broker, controller):
     update = now.update[controller]
-    require(update.to.has(broker), "UpdateMetadata is in flight")
-    require(now.up.has(broker), "the process runs")
-    require(
-        has_all_leader_and_isr(now, broker, controller, update.epoch),
-        "what was sent before it has arrived",
-    )
+    require(update.to.has(broker),             "UpdateMetadata is in flight")
+    require(now.up.has(broker),                "the process runs")
+    require(has_all_leader_and_isr(now, broker, controller, update.epoch),
+                                               "what was sent before it has arrived")
 
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
@@ -42,7 +40,8 @@ def broker_updates_metadata(now, new, broker, controller):
     it.
     """
     require_update(now, broker, controller)
-    require(not_(is_outdated(now, broker, controller)), "the broker has seen no newer controller")
+    require(not_(is_outdated(now, broker, controller)),
+                                               "the broker has seen no newer controller")
 
     new.metadata[broker] = {"leader": now.update[controller].leader, "controller": controller}
     new.update[controller] = without_update(now, controller, broker)
@@ -52,6 +51,7 @@ def broker_updates_metadata(now, new, broker, controller):
 def update_of_older_controller_is_refused(now, new, broker, controller):
     """STALE_CONTROLLER_EPOCH: clients are answered as before."""
     require_update(now, broker, controller)
-    require(is_outdated(now, broker, controller), "the broker has seen a newer controller")
+    require(is_outdated(now, broker, controller),
+                                               "the broker has seen a newer controller")
 
     new.update[controller] = without_update(now, controller, broker)

@@ -43,23 +43,18 @@ def committed_by(now, leader, replicas, isr, caught_up, log):
     """
     members, followers = as_set((BROKERS,), isr), as_set((BROKERS,), caught_up)
     known = as_set((BROKERS,), ALL if version.high_watermark_waits_for_isr else replicas)
-    everywhere = every(
-        BROKERS,
-        lambda b: implies(
-            all_of(members.has(b), known.has(b)), any_of(b == leader, followers.has(b))
-        ),
-    )
-    return as_set((RECORDS,), ALL).such_that(
-        lambda record: any_of(now.committed.has(record), all_of(everywhere, log.has(record)))
-    )
+    everywhere = every(BROKERS, lambda b: implies(
+        all_of(members.has(b), known.has(b)), any_of(b == leader, followers.has(b))))
+    return as_set((RECORDS,), ALL).such_that(lambda record: any_of(
+        now.committed.has(record), all_of(everywhere, log.has(record))))
 
 
 @transition(shows="produce", leader=BROKERS)
 def leader_appends(now, new, leader):
     """A producer's record is appended by whoever believes it leads; no follower has it yet."""
     mine = now.replica[leader]
-    require(mine.role == "leader", "the broker believes it leads")
-    require(not_(mine.isr_write_unanswered), "no write of it is unanswered")
+    require(mine.role == "leader",                         "the broker believes it leads")
+    require(not_(mine.isr_write_unanswered),                         "no write of it is unanswered")
 
     log = now.log[leader].including(now.next_record)
     new.log[leader] = log
@@ -70,13 +65,13 @@ def leader_appends(now, new, leader):
 
 def require_fetch(now, leader, follower):
     mine, theirs = now.replica[leader], now.replica[follower]
-    require(theirs.role == "follower", "the replica follows")
-    require(theirs.leader == leader, "it follows this leader")
-    if version.fetch_fencing:  # KIP-320
-        require(theirs.epoch == mine.epoch, "both are in the same epoch")
-    if version.leader_knows_replicas:  # KAFKA-1097
+    require(theirs.role == "follower",                     "the replica follows")
+    require(theirs.leader == leader,                       "it follows this leader")
+    if version.fetch_fencing:                              # KIP-320
+        require(theirs.epoch == mine.epoch,                "both are in the same epoch")
+    if version.leader_knows_replicas:                      # KAFKA-1097
         # redundant because since KIP-320 both are in one epoch, whose request listed the follower.
-        require(mine.replicas.has(follower), "the leader knows it as a replica")
+        require(mine.replicas.has(follower),               "the leader knows it as a replica")
 
 
 @transition(shows="fetch", leader=BROKERS, follower=BROKERS)
@@ -86,13 +81,11 @@ def follower_catches_up(now, new, leader, follower):
     A leader that does not know the follower as a replica answers with nothing.
     """
     mine = now.replica[leader]
-    require(mine.role == "leader", "the broker believes it leads")
-    require(not_(mine.isr_write_unanswered), "no write of the leader is unanswered")
+    require(mine.role == "leader",                         "the broker believes it leads")
+    require(not_(mine.isr_write_unanswered),                 "no write of the leader is unanswered")
     require_fetch(now, leader, follower)
-    require(
-        any_of(not_(mine.caught_up.has(follower)), now.log[follower] != now.log[leader]),
-        "it lacks records, or credit for them",
-    )
+    require(any_of(not_(mine.caught_up.has(follower)), now.log[follower] != now.log[leader]),
+                                                           "it lacks records, or credit for them")
 
     new.log[follower] = now.log[leader]
     note_fetch(now, new, leader, follower)
@@ -108,7 +101,7 @@ def note_fetch(now, new, leader, follower):
 
 def require_free_leader(now, leader):
     require_leadership(now, leader, now.replica[leader].role == "leader")
-    require(not_(now.replica[leader].isr_write_unanswered), "no write of it is unanswered")
+    require(not_(now.replica[leader].isr_write_unanswered),          "no write of it is unanswered")
 
 
 def adopt(now, new, leader, isr, state_version, caught_up=None):
@@ -116,8 +109,7 @@ def adopt(now, new, leader, isr, state_version, caught_up=None):
     mine = now.replica[leader]
     caught_up = mine.caught_up if caught_up is None else caught_up
     new.replica[leader] = mine.but(
-        isr=isr, zk_version=state_version, caught_up=caught_up, isr_write_unanswered=False
-    )
+        isr=isr, zk_version=state_version, caught_up=caught_up, isr_write_unanswered=False)
     new.committed = committed_by(now, leader, mine.replicas, isr, caught_up, now.log[leader])
 
 
@@ -125,7 +117,7 @@ def require_laggard(now, leader, replica):
     mine = now.replica[leader]
     require_free_leader(now, leader)
     require_member(leader, replica, mine.isr)
-    require(not_(mine.caught_up.has(replica)), "it is not known to be caught up")
+    require(not_(mine.caught_up.has(replica)),             "it is not known to be caught up")
 
 
 def require_current(now, leader):
@@ -134,28 +126,22 @@ def require_current(now, leader):
 
 def is_target_of_one_who_leaves(now, replica):
     """Somebody moves the partition to the replica, and takes the old replicas for dispensable."""
-    return some(
-        BROKERS,
-        lambda b: all_of(
-            listed(now.cache[b].target, replica),
-            is_at(now, b, "adopting", "leading", "leaving", "deleting"),
-        ),
-    )
+    return some(BROKERS, lambda b: all_of(
+        listed(now.cache[b].target, replica),
+        is_at(now, b, "adopting", "leading", "leaving", "deleting")))
 
 
 def note_drop(now, new, replica):
-    new.dropped = now.dropped.including(replica)
-    new.slipped = any_of(now.slipped, is_target_of_one_who_leaves(now, replica))
+    new.dropped       = now.dropped.including(replica)
+    new.slipped       = any_of(now.slipped, is_target_of_one_who_leaves(now, replica))
 
 
 def require_known(now, leader, replica):
     """The check for lagging followers throws at an ISR member that the leader does not know."""
     if not version.leader_drops_non_replicas:
         require(now.replica[leader].replicas.has(replica), "the leader knows it as a replica")
-        require(
-            now.replica[leader].isr.within(now.replica[leader].replicas) == now.replica[leader].isr,
-            "it knows the others of the ISR, too",
-        )
+        require(now.replica[leader].isr.within(now.replica[leader].replicas)
+                == now.replica[leader].isr,                "it knows the others of the ISR, too")
 
 
 @transition(only=lambda v: not v.leader_drops_non_replicas, leader=BROKERS, replica=BROKERS)
@@ -166,7 +152,8 @@ def leader_throws_on_non_replica_in_isr(now, new, leader, replica):
     Kafka: KAFKA-9672, Partition.getOutOfSyncReplicas (2.4 to 2.8)
     """
     require_laggard(now, leader, replica)
-    require(not_(now.replica[leader].replicas.has(replica)), "the leader does not know it")
+    require(not_(now.replica[leader].replicas.has(replica)),
+                                                           "the leader does not know it")
 
     new.stuck = True
 
@@ -211,7 +198,7 @@ def require_may_rejoin_isr(now, leader, replica):
     require_free_leader(now, leader)
     require_outsider(replica, mine.isr)
     require_fetch(now, leader, replica)
-    require(now.log[leader] == now.log[replica], "its log is the leader's")
+    require(now.log[leader] == now.log[replica],           "its log is the leader's")
 
 
 @transition(leader=BROKERS, replica=BROKERS)
@@ -222,14 +209,8 @@ def leader_expands_isr(now, new, leader, replica):
 
     isr = now.replica[leader].isr.including(replica)
     register_isr(now, new, leader, isr)
-    adopt(
-        now,
-        new,
-        leader,
-        isr,
-        now.zk.version + 1,
-        caught_up=now.replica[leader].caught_up.including(replica),
-    )
+    adopt(now, new, leader, isr, now.zk.version + 1,
+          caught_up=now.replica[leader].caught_up.including(replica))
     new.dropped = now.dropped.without(replica)
 
 
@@ -256,9 +237,9 @@ def leader_expand_is_refused(now, new, leader, replica):
 
 
 def require_lost_response(now, leader):
-    require(now.replica[leader].role == "leader", "the broker believes it leads")
-    require(now.replica[leader].isr_write_unanswered, "its write was not answered")
-    require(now.zk.registered.has(leader), "it has a ZooKeeper session")
+    require(now.replica[leader].role == "leader",          "the broker believes it leads")
+    require(now.replica[leader].isr_write_unanswered,                  "its write was not answered")
+    require(now.zk.registered.has(leader),                 "it has a ZooKeeper session")
 
 
 @transition(shows="read", leader=BROKERS)

@@ -51,7 +51,8 @@ def is_at(now, broker, *tasks):
 
 def is_conditional(now, broker):
     """What it is about to write is the partition's state."""
-    leaves = all_of(is_at(now, broker, "leaving", "replacing"), some_leaves_isr(now, broker))
+    leaves = all_of(
+        is_at(now, broker, "leaving", "replacing"), some_leaves_isr(now, broker))
     return any_of(leaves, is_at(now, broker, "bumping", "leading", "electing", "removing"))
 
 
@@ -65,20 +66,15 @@ def is_unconditional(now, broker):
     target = now.cache[broker].target
     return any_of(
         is_at(now, broker, "assigning", "settling", "closing", "rewriting"),
-        all_of(
-            is_at(now, broker, "idle"),
-            any_of(drops_request(now, broker, now.zk.requested), now.zk.other != "none"),
-        ),
-        all_of(
-            is_at(now, broker, "beginning"),
-            any_of(drops_request(now, broker, target), is_empty(target)),
-        ),
-    )
+        all_of(is_at(now, broker, "idle"),
+               any_of(drops_request(now, broker, now.zk.requested), now.zk.other != "none")),
+        all_of(is_at(now, broker, "beginning"),
+               any_of(drops_request(now, broker, target), is_empty(target))))
 
 
 def drops_request(now, broker, target):
     """The request is one that it removes without a move."""
-    cache = now.cache[broker]
+    cache   = now.cache[broker]
     refused = cache.deleting
     if version.reassignment == "twelve_steps":
         refused = any_of(refused, is_same(target, cache.assignment))
@@ -96,10 +92,10 @@ def rewrite_request(now, new, broker, ends=None):
     if version.request_znode_not_rewritten:
         return {}
     begins = now.cache[broker].begins
-    over = begins if ends is None else all_of(ends, begins)
-    cache = now.cache[broker]
+    over   = begins if ends is None else all_of(ends, begins)
+    cache  = now.cache[broker]
     new.zk.requested = list_when(over, cache.target, now.zk.requested)
-    new.zk.other = when(over, cache.other, now.zk.other)
+    new.zk.other     = when(over, cache.other, now.zk.other)
     return {"begins": False if ends is None else all_of(begins, not_(ends))}
 
 
@@ -121,11 +117,8 @@ def goes_to(now, cache, then):
     has in memory, and a deposed one does not know the leader that its successor elected.
     Kafka: KafkaController.areReplicasInIsr, isReassignmentComplete (2.4)
     """
-    return {
-        **read_znode(now),
-        "task": then,
-        "leader": when(then == "adopting", cache.leader, now.zk.leader),
-    }
+    return {**read_znode(now), "task": then,
+            "leader": when(then == "adopting", cache.leader, now.zk.leader)}
 
 
 def read_state(now, **more):
@@ -139,25 +132,15 @@ def write_state(now, new, broker, leader, isr, to, replicas, sent=None, sends=No
     It `sends` now, or when it has written more; None: now.
     """
     epoch, version_after, reached = (
-        now.zk.leader_epoch + 1,
-        now.zk.version + 1,
-        now.cache[broker].reached,
-    )
+        now.zk.leader_epoch + 1, now.zk.version + 1, now.cache[broker].reached)
     if sends is not None:
         reached = brokers_if(sends, reached)
     register_state(now, new, leader, isr)
-    send(
-        now,
-        new,
-        broker,
-        epoch,
-        to.within(reached),
-        {"leader": leader, "isr": isr, "version": version_after, "replicas": replicas},
-    )
+    send(now, new, broker, epoch, to.within(reached), {
+        "leader": leader, "isr": isr, "version": version_after, "replicas": replicas})
     sent = epoch if sent is None else sent
     new.cache[broker] = now.cache[broker].but(
-        leader=leader, isr=isr, version=version_after, epoch=sent, **more
-    )
+        leader=leader, isr=isr, version=version_after, epoch=sent, **more)
     send_update_metadata(now, new, broker, sent, leader, to=reached)
 
 
@@ -179,14 +162,10 @@ def send(now, new, broker, epoch, to, state):
 def stop(now, new, broker, whom, how, epoch):
     """Puts StopReplica in flight, after all that was sent of this epoch and before it."""
     reached, mine = now.cache[broker].reached, now.belief[broker]
-    new.stop[mine] = lam(
-        BROKERS,
-        lambda b: when(
-            all_of(whom.has(b), reached.has(b)),
-            now.stop[mine][b].but(what=how, epoch=epoch),
-            now.stop[mine][b],
-        ),
-    )
+    new.stop[mine] = lam(BROKERS, lambda b: when(
+        all_of(whom.has(b), reached.has(b)),
+        now.stop[mine][b].but(what=how, epoch=epoch),
+        now.stop[mine][b]))
 
 
 def send_update_metadata(now, new, broker, epoch, leader, to=None, says=None):
@@ -198,35 +177,22 @@ def send_update_metadata(now, new, broker, epoch, leader, to=None, says=None):
     Kafka: ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers
     """
     cache, mine = now.cache[broker], now.belief[broker]
-    to, update = cache.reached if to is None else to, now.update[mine]
-    leader = when(cache.deleting, None, leader)
+    to, update  = cache.reached if to is None else to, now.update[mine]
+    leader      = when(cache.deleting, None, leader)
     if says is None:
         said, newest = to, all_of(not_(to.is_empty()), fence_is_passed(now, broker))
     else:
         said = brokers_where(lambda b: all_of(says, to.has(b)))
         newest = all_of(says, fence_is_passed(now, broker))
     late = said.within(update.slow)
-    new.update[mine] = when(
-        to.is_empty(),
-        update,
-        update.but(
-            to=late,
-            leader=when(late.is_empty(), None, leader),
-            epoch=when(late.is_empty(), 0, epoch),
-        ),
-    )
-    new.metadata = lam(
-        BROKERS,
-        lambda b: when(
-            all_of(
-                to.has(b), not_(update.slow.has(b)), now.up.has(b), not_(is_outdated(now, b, mine))
-            ),
-            now.metadata[b].but(
-                leader=when(said.has(b), leader, now.metadata[b].leader), controller=mine
-            ),
-            now.metadata[b],
-        ),
-    )
+    new.update[mine] = when(to.is_empty(), update, update.but(
+        to=late, leader=when(late.is_empty(), None, leader),
+        epoch=when(late.is_empty(), 0, epoch)))
+    new.metadata = lam(BROKERS, lambda b: when(
+        all_of(to.has(b), not_(update.slow.has(b)), now.up.has(b), not_(is_outdated(now, b, mine))),
+        now.metadata[b].but(
+            leader=when(said.has(b), leader, now.metadata[b].leader), controller=mine),
+        now.metadata[b]))
     new.metadata_epoch = when(newest, epoch, now.metadata_epoch)
 
 
@@ -236,23 +202,21 @@ def is_outdated(now, broker, controller):
     A LeaderAndIsr is not compared with the epoch of an UpdateMetadata: that arrives at once here,
     while in Kafka it may be late.
     """
-    return any_of(
-        controller < now.replica[broker].controller_epoch,
-        controller < now.metadata[broker].controller,
-    )
+    return any_of(controller < now.replica[broker].controller_epoch,
+                  controller < now.metadata[broker].controller)
 
 
 def finds_no_target(cache, isr):
     """Step 7 has to elect, and no target is alive and in the ISR."""
-    able = some(BROKERS, lambda b: all_of(listed(cache.target, b), cache.live.has(b), isr.has(b)))
+    able = some(BROKERS, lambda b: all_of(
+        listed(cache.target, b), cache.live.has(b), isr.has(b)))
     return all_of(cache.task == "leading", not_(leader_stays(cache)), not_(able))
 
 
 def leader_stays(cache):
     """The leader that the controller has in memory is a target, and alive."""
-    return some(
-        BROKERS, lambda b: all_of(cache.leader == b, listed(cache.target, b), cache.live.has(b))
-    )
+    return some(BROKERS, lambda b: all_of(
+        cache.leader == b, listed(cache.target, b), cache.live.has(b)))
 
 
 @transition(shows="refused_write", only=is_fenced, broker=BROKERS)
@@ -262,10 +226,8 @@ def controller_write_is_fenced(now, new, broker):
     Kafka: ControllerMovedException, KAFKA-6082
     """
     require_controllership(now, broker)
-    require(
-        any_of(is_conditional(now, broker), is_unconditional(now, broker)),
-        "it is about to write to ZooKeeper",
-    )
+    require(any_of(is_conditional(now, broker), is_unconditional(now, broker)),
+                                                    "it is about to write to ZooKeeper")
     require_deposed(now, broker)
 
     resign(new, broker)
@@ -276,5 +238,6 @@ def require_lost_response(now, broker, *names):
     another version, and the controller takes its own write for another's."""
     # redundant "the broker believes it is the controller", because nobody else has a task.
     require_controllership(now, broker)
-    require(is_at(now, broker, *names), "it is about to write the partition's state")
+    require(is_at(now, broker, *names),             "it is about to write the partition's state")
     require_current(now, broker)
+

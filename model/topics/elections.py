@@ -40,16 +40,14 @@ def task_after_event(cache):
 
 def require_writer(now, broker, writes):
     """The fence refuses only writes: a batch without writes passes it."""
-    if version.zk_writes_fenced:  # KAFKA-6082
-        require(
-            any_of(not_(writes), fence_is_passed(now, broker)),
-            "the epoch that it won is the newest",
-        )
+    if version.zk_writes_fenced:                    # KAFKA-6082
+        require(any_of(not_(writes), fence_is_passed(now, broker)),
+                                                    "the epoch that it won is the newest")
 
 
 def require_current(now, broker, writes):
     require_writer(now, broker, writes)
-    require(not_(now.cache[broker].outdated), "the version that it read is current")
+    require(not_(now.cache[broker].outdated),       "the version that it read is current")
 
 
 def state_writer(now, broker):
@@ -58,11 +56,9 @@ def state_writer(now, broker):
     A controller does not overwrite a newer controller's state. Up to 2.0 this is the only check
     against older controllers.
     """
-
     def may_write(p):
-        return all_of(
-            has_partition(now.zk.assignment, 0), not_(now.zk.state[p].epoch > now.belief[broker])
-        )
+        return all_of(has_partition(now.zk.assignment, 0),
+                      not_(now.zk.state[p].epoch > now.belief[broker]))
 
     def written(p, **parts):
         return now.zk.state[p].but(epoch=now.belief[broker], **parts)
@@ -80,24 +76,18 @@ def choice(now, broker, partition):
     cache, isr = now.cache[broker], now.zk.state[partition].isr
     listed = cache.live.such_that(lambda b: in_list(cache.known[partition], b))
     return offline_partition(
-        replica_order(cache.known[partition]),
-        when(is_new(now, broker, partition), listed, isr),
-        cache.live,
-    )
+        replica_order(cache.known[partition]), when(is_new(now, broker, partition), listed, isr),
+        cache.live)
 
 
 def leader_of(replicas, choice):
     """The elected leader, or none: a value, for partitions that are written together."""
-
     def leads(at):
         return some(BROKERS, lambda b: all_of(replicas[at] == b, choice.leads(b)))
 
-    first, second, third = (literal(PLACES, at) for at in range(3))  # no list is longer
-    return when(
-        leads(first),
-        replicas[first],
-        when(leads(second), replicas[second], when(leads(third), replicas[third], None)),
-    )
+    first, second, third = (literal(PLACES, at) for at in range(3))     # no list is longer
+    return when(leads(first), replicas[first], when(leads(second), replicas[second], when(
+        leads(third), replicas[third], None)))
 
 
 def is_to_create(now, broker, partition):
@@ -110,38 +100,27 @@ def is_to_elect(now, broker, partition):
     may_write, _ = state_writer(now, broker)
     return all_of(
         now.cache[broker].partition[partition] == "OfflinePartition",
-        choice(now, broker, partition).exists,
-        now.zk.state[partition].exists,
-        may_write(partition),
-    )
+        choice(now, broker, partition).exists, now.zk.state[partition].exists,
+        may_write(partition))
 
 
 def waits_for_leader(now, broker, partition):
-    return all_of(
-        not_(now.cache[broker].queued),
-        any_of(is_to_create(now, broker, partition), is_to_elect(now, broker, partition)),
-    )
+    return all_of(not_(now.cache[broker].queued), any_of(
+        is_to_create(now, broker, partition), is_to_elect(now, broker, partition)))
 
 
 def elect(now, new, broker, then, only_new=False):
     """New and offline partitions get a leader, if a replica can lead; the others stay as they are.
     The ISR keeps its live members; that of a new partition is its live replicas."""
-
     def gets_leader(p):
         created = all_of(is_to_create(now, broker, p), not_(now.zk.state[p].exists))
         if only_new:
             return created
-        return all_of(not_(now.cache[broker].queued), any_of(created, is_to_elect(now, broker, p)))
+        return all_of(not_(now.cache[broker].queued), any_of(
+            created, is_to_elect(now, broker, p)))
 
-    write_leaders(
-        now,
-        new,
-        broker,
-        then,
-        gets_leader,
-        lambda p: choice(now, broker, p),
-        recipients=now.cache[broker].live,
-    )
+    write_leaders(now, new, broker, then, gets_leader, lambda p: choice(now, broker, p),
+                  recipients=now.cache[broker].live)
 
 
 def write_leaders(now, new, broker, then, chosen, choice, recipients):
@@ -156,29 +135,16 @@ def write_leaders(now, new, broker, then, chosen, choice, recipients):
     def leader(p):
         return leader_of(cache.known[p], choice(p))
 
-    new.zk.state = lam(
-        PARTITIONS,
-        lambda p: when(
-            gets_leader(p),
-            written(p, exists=True, leader=leader(p), isr=choice(p).isr(leader(p))),
-            now.zk.state[p],
-        ),
-    )
+    new.zk.state      = lam(PARTITIONS, lambda p: when(
+        gets_leader(p), written(p, exists=True, leader=leader(p), isr=choice(p).isr(leader(p))),
+        now.zk.state[p]))
     new.cache[broker] = cache.but(
         task=then,
         led=lam(PARTITIONS, lambda p: any_of(cache.led[p], gets_leader(p))),
         leader=lam(PARTITIONS, lambda p: when(gets_leader(p), leader(p), cache.leader[p])),
-        partition=lam(
-            PARTITIONS,
-            lambda p: state_after(
-                PARTITION_TABLE, cache.partition[p], "OnlinePartition", gets_leader(p)
-            ),
-        ),
-    )
-    send_leader_and_isr(
-        now,
-        new,
-        broker,
-        to=lambda p, b: all_of(gets_leader(p), in_list(cache.known[p], b), recipients.has(b)),
-        leader=leader,
-    )
+        partition=lam(PARTITIONS, lambda p: state_after(
+            PARTITION_TABLE, cache.partition[p], "OnlinePartition", gets_leader(p))))
+    send_leader_and_isr(now, new, broker,
+                to=lambda p, b: all_of(
+                    gets_leader(p), in_list(cache.known[p], b), recipients.has(b)),
+                leader=leader)

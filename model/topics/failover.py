@@ -48,10 +48,8 @@ def controller_resigns(now, new, broker):
     Kafka: KafkaController.ControllerChange, Expire
     """
     require_replaced(now, broker)
-    require(
-        any_of(now.cache[broker].task == "waits", not_(now.zk.registered.has(broker))),
-        "it waits for events, or its session is over",
-    )
+    require(any_of(now.cache[broker].task == "waits", not_(now.zk.registered.has(broker))),
+                                                    "it waits for events, or its session is over")
 
     resign(new, broker)
 
@@ -66,40 +64,28 @@ def controller_reads_context(now, new, broker):
     """
     zk = now.zk
     require_controllership(now, broker)
-    require(now.cache[broker].task == "reads_zookeeper", "it has not read ZooKeeper yet")
+    require(now.cache[broker].task == "reads_zookeeper",   "it has not read ZooKeeper yet")
 
     def partition(p):
         live = some(BROKERS, lambda b: all_of(zk.state[p].leader == b, zk.registered.has(b)))
         blank = now.cache[broker].partition[p]
-        return when(
-            not_(has_partition(zk.assignment, p)),
-            blank,
-            when(
-                not_(zk.state[p].exists),
-                "NewPartition",
-                when(live, "OnlinePartition", when(not_(live), "OfflinePartition", blank)),
-            ),
-        )
+        return when(not_(has_partition(zk.assignment, p)), blank, when(
+            not_(zk.state[p].exists), "NewPartition", when(
+                live, "OnlinePartition", when(not_(live), "OfflinePartition", blank))))
 
     def replica(p, b):
         blank, live = now.cache[broker].replica[p][b], zk.registered.has(b)
-        return when(
-            not_(in_list(zk.assignment[p], b)),
-            blank,
-            when(live, "OnlineReplica", when(not_(live), "ReplicaDeletionIneligible", blank)),
-        )
+        return when(not_(in_list(zk.assignment[p], b)), blank, when(
+            live, "OnlineReplica", when(not_(live), "ReplicaDeletionIneligible", blank)))
 
     new.cache[broker] = {
-        "task": "starts_replicas",
-        "live": zk.registered,
-        "reached": zk.registered,
+        "task": "starts_replicas", "live": zk.registered, "reached": zk.registered,
         "known": zk.assignment,
         "led": lam(PARTITIONS, lambda p: zk.state[p].exists),
         "leader": lam(PARTITIONS, lambda p: zk.state[p].leader),
         "partition": lam(PARTITIONS, partition),
         "replica": lam(PARTITIONS, lambda p: lam(BROKERS, lambda b: replica(p, b))),
-        **deletion_found(zk),
-    }
+        **deletion_found(zk)}
 
 
 def deletion_found(zk):
@@ -115,24 +101,20 @@ def deletion_found(zk):
 
 def is_found_dead(now, broker, partition, replica):
     """The replica was on no live broker when the context was read, and may go offline."""
-    return going_offline(now, broker, lambda p, b: is_ineligible(now, broker, p, b))(
-        partition, replica
-    )
+    return going_offline(
+        now, broker, lambda p, b: is_ineligible(now, broker, p, b))(partition, replica)
 
 
 def sent_leader(now, broker, partition):
     """The leader to send: the one that was read, or the one after dead replicas went offline. For a
     topic that is queued for deletion it is always the one that was read.
     """
-
     def dead(p, b):
         return is_found_dead(now, broker, p, b)
 
     return when(
         any_of(now.cache[broker].queued, not_(some(BROKERS, lambda b: dead(partition, b)))),
-        now.cache[broker].leader[partition],
-        named(now, partition, dead),
-    )
+        now.cache[broker].leader[partition], named(now, partition, dead))
 
 
 @transition(actor=CONTROLLER, broker=BROKERS)
@@ -143,32 +125,26 @@ def replica_state_machine_starts(now, new, broker):
     Kafka: ReplicaStateMachine.startup, KAFKA-3143
     """
     cache = now.cache[broker]
-    require_task(now, broker, "starts_replicas", "it has read ZooKeeper")
+    require_task(now, broker, "starts_replicas",    "it has read ZooKeeper")
     if version.dead_replicas_taken_offline:
-        require_current(
-            now, broker, writes=removes(now, broker, lambda p, b: is_ineligible(now, broker, p, b))
-        )
+        require_current(now, broker, writes=removes(
+            now, broker, lambda p, b: is_ineligible(now, broker, p, b)))
 
     def leader(p):
         is_sent = version.dead_replicas_taken_offline
         return sent_leader(now, broker, p) if is_sent else cache.leader[p]
 
     if version.dead_replicas_taken_offline:
-
         def gone(p, b):
             return is_found_dead(now, broker, p, b)
 
-        new.zk.state = states_without(now, broker, gone)
+        new.zk.state              = states_without(now, broker, gone)
         new.cache[broker].replica = moved_to(now, broker, "OfflineReplica", gone)
-        new.cache[broker].leader = leaders_after_leaving(now, broker, gone)
+        new.cache[broker].leader  = leaders_after_leaving(now, broker, gone)
     new.cache[broker].task = "starts_partitions"
-    send_leader_and_isr(
-        now,
-        new,
-        broker,
-        to=lambda p, b: all_of(cache.replica[p][b] == "OnlineReplica", cache.led[p]),
-        leader=leader,
-    )
+    send_leader_and_isr(now, new, broker,
+                to=lambda p, b: all_of(cache.replica[p][b] == "OnlineReplica", cache.led[p]),
+                leader=leader)
 
 
 @transition(actor=CONTROLLER, broker=BROKERS)
@@ -182,13 +158,12 @@ def partition_state_machine_starts(now, new, broker):
     cache = now.cache[broker]
     # redundant "the version that it read is current", because since 2.3 a state whose partition
     # waits for a leader names none: no leader is in the way.
-    require_task(now, broker, "starts_partitions", "its replica state machine has started")
-    require_current(
-        now, broker, writes=some(PARTITIONS, lambda p: waits_for_leader(now, broker, p))
-    )
+    require_task(now, broker, "starts_partitions",  "its replica state machine has started")
+    require_current(now, broker, writes=some(
+        PARTITIONS, lambda p: waits_for_leader(now, broker, p)))
 
     then = "waits"
-    if version.deletion_resumed:  # KAFKA-1681
+    if version.deletion_resumed:                    # KAFKA-1681
         then = task(cache, cache.queued, "resumes", "waits")
     if version.zk_writes_fenced and not version.request_znode_not_rewritten:  # 2.1 to 2.3
         then = task(cache, fence_is_passed(now, broker), then, "rewrites")

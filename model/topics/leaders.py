@@ -34,19 +34,15 @@ def controller_elects_preferred(now, new, broker, partition):
     """
     cache = now.cache[broker]
     choice = preferred_replica(
-        replica_order(cache.known[partition]),
-        now.zk.state[partition].isr,
-        cache.live,
-        version.preferred_needs_isr,
-    )
-    require_task(now, broker, "waits", "it is not in the middle of another event")
-    require(not_(cache.queued), "the topic is not queued for deletion")
-    require(choice.exists, "the head of the list is alive and in the ISR")
+        replica_order(cache.known[partition]), now.zk.state[partition].isr, cache.live,
+        version.preferred_needs_isr)
+    require_task(now, broker, "waits",              "it is not in the middle of another event")
+    require(not_(cache.queued),                     "the topic is not queued for deletion")
+    require(choice.exists,                          "the head of the list is alive and in the ISR")
     require_fence(now, broker)
 
-    write_leaders(
-        now, new, broker, "waits", lambda p: p == partition, lambda p: choice, recipients=cache.live
-    )
+    write_leaders(now, new, broker, "waits", lambda p: p == partition, lambda p: choice,
+                  recipients=cache.live)
     new.spent.elections = now.spent.elections + 1
 
 
@@ -54,8 +50,7 @@ def has_other_replicas(now, broker, partition):
     """The partition has a state and more than one replica."""
     cache = now.cache[broker]
     return all_of(
-        cache.led[partition], not_(cache.queued), not_(is_none(cache.known[partition][1]))
-    )
+        cache.led[partition], not_(cache.queued), not_(is_none(cache.known[partition][1])))
 
 
 @transition(broker=BROKERS, subject=BROKERS)
@@ -67,54 +62,38 @@ def controller_begins_controlled_shutdown(now, new, broker, subject):
     Story: specs/stories/leaders_are_moved.story
     """
     cache = now.cache[broker]
-    require_task(now, broker, "waits", "it is not in the middle of another event")
-    require(cache.live.has(subject), "the broker is alive, as far as it knows")
-    require(now.up.has(subject), "the broker runs")
-    require(now.zk.registered.has(subject), "the broker is registered")
+    require_task(now, broker, "waits",              "it is not in the middle of another event")
+    require(cache.live.has(subject),                "the broker is alive, as far as it knows")
+    require(now.up.has(subject),                    "the broker runs")
+    require(now.zk.registered.has(subject),         "the broker is registered")
 
     new.cache[broker] = cache.but(
-        task="moves_leaders",
-        gone=subject,
-        live=cache.live.without(subject),
-        shutting=cache.shutting.including(subject),
-        followed=lam(
-            PARTITIONS,
-            lambda p: all_of(
-                has_other_replicas(now, broker, p),
-                is_assigned(now, broker, p, subject),
-                not_(cache.leader[p] == subject),
-            ),
-        ),
-    )
+        task="moves_leaders", gone=subject,
+        live=cache.live.without(subject), shutting=cache.shutting.including(subject),
+        followed=lam(PARTITIONS, lambda p: all_of(
+            has_other_replicas(now, broker, p), is_assigned(now, broker, p, subject),
+            not_(cache.leader[p] == subject))))
     new.spent.shutdowns = now.spent.shutdowns + 1
 
 
 def is_led(now, broker, partition):
     """The broker that shuts down leads the partition."""
     cache = now.cache[broker]
-    return all_of(
-        has_other_replicas(now, broker, partition),
-        some(BROKERS, lambda b: all_of(cache.gone == b, cache.leader[partition] == b)),
-    )
+    return all_of(has_other_replicas(now, broker, partition), some(BROKERS, lambda b: all_of(
+        cache.gone == b, cache.leader[partition] == b)))
 
 
 def successor(now, broker, partition):
     cache = now.cache[broker]
     return controlled_shutdown(
-        replica_order(cache.known[partition]),
-        now.zk.state[partition].isr,
-        cache.live.joined(cache.shutting),
-        cache.shutting,
-    )
+        replica_order(cache.known[partition]), now.zk.state[partition].isr,
+        cache.live.joined(cache.shutting), cache.shutting)
 
 
 def is_to_move(now, broker, partition):
     may_write, _ = state_writer(now, broker)
-    return all_of(
-        is_led(now, broker, partition),
-        successor(now, broker, partition).exists,
-        may_write(partition),
-    )
+    return all_of(is_led(now, broker, partition), successor(now, broker, partition).exists,
+                  may_write(partition))
 
 
 @transition(broker=BROKERS)
@@ -123,18 +102,14 @@ def controller_moves_leaders(now, new, broker):
     the ISR. If no member remains, the broker keeps leading.
     """
     cache = now.cache[broker]
-    require_task(now, broker, "moves_leaders", "a broker asked to go")
-    require_current(now, broker, writes=some(PARTITIONS, lambda p: is_to_move(now, broker, p)))
+    require_task(now, broker, "moves_leaders",      "a broker asked to go")
+    require_current(now, broker, writes=some(
+        PARTITIONS, lambda p: is_to_move(now, broker, p)))
 
-    write_leaders(
-        now,
-        new,
-        broker,
-        "stops_followers",
-        lambda p: is_to_move(now, broker, p),
-        lambda p: successor(now, broker, p),
-        recipients=cache.live.joined(cache.shutting.such_that(lambda b: cache.gone == b)),
-    )
+    write_leaders(now, new, broker, "stops_followers",
+                  lambda p: is_to_move(now, broker, p),
+                  lambda p: successor(now, broker, p),
+                  recipients=cache.live.joined(cache.shutting.such_that(lambda b: cache.gone == b)))
 
 
 def is_followed(now, broker, partition, replica):
@@ -152,35 +127,21 @@ def controller_stops_followers(now, new, broker):
            it knows (KIP-570; fixed in 3.5). Only that of a partition without a leader is newer.
     """
     cache = now.cache[broker]
-    require_task(now, broker, "stops_followers", "what the broker led is moved")
-    require_current(
-        now, broker, writes=removes(now, broker, lambda p, b: is_followed(now, broker, p, b))
-    )
+    require_task(now, broker, "stops_followers",    "what the broker led is moved")
+    require_current(now, broker, writes=removes(
+        now, broker, lambda p, b: is_followed(now, broker, p, b)))
 
     def has_leader(p):
         return not_(is_none(cache.leader[p]))
 
     gone = going_offline(now, broker, lambda p, b: is_followed(now, broker, p, b))
-    new.zk.state = states_without(now, broker, gone)
+    new.zk.state      = states_without(now, broker, gone)
     new.cache[broker] = cache.but(
-        task="waits",
-        gone=None,
-        followed=lam(PARTITIONS, lambda p: False),
+        task="waits", gone=None, followed=lam(PARTITIONS, lambda p: False),
         replica=moved_to(now, broker, "OfflineReplica", gone),
-        leader=leaders_after_leaving(now, broker, gone),
-    )
-    send_leader_and_isr(
-        now,
-        new,
-        broker,
-        to=lambda p, b: all_of(cache.followed[p], is_live_replica(now, broker, p, b)),
-        leader=lambda p: named(now, p, gone),
-    )
-    send_stop_replica(
-        now,
-        new,
-        broker,
-        kind="stop",
-        to=lambda p, b: is_followed(now, broker, p, b),
-        fenced=has_leader if version.stops_fenced else None,
-    )
+        leader=leaders_after_leaving(now, broker, gone))
+    send_leader_and_isr(now, new, broker,
+                to=lambda p, b: all_of(cache.followed[p], is_live_replica(now, broker, p, b)),
+                leader=lambda p: named(now, p, gone))
+    send_stop_replica(now, new, broker, kind="stop", to=lambda p, b: is_followed(now, broker, p, b),
+               fenced=has_leader if version.stops_fenced else None)

@@ -40,25 +40,14 @@ def send_leader_and_isr(now, new, broker, to, leader, returned=False):
 
     def order(b, p):
         was = now.request[sender][b].leader_and_isr[p]
-        return when(
-            not_(heard(p, b)),
-            was,
-            when(
-                is_none(leader(p)),
-                "leaderless",
-                when(leader(p) == b, "lead", when(leader(p) != b, "follow", was)),
-            ),
-        )
+        return when(not_(heard(p, b)), was, when(
+            is_none(leader(p)), "leaderless", when(
+                leader(p) == b, "lead", when(leader(p) != b, "follow", was))))
 
-    new.request[sender] = lam(
-        BROKERS,
-        lambda b: now.request[sender][b].but(
-            leader_and_isr=lam(PARTITIONS, lambda p: order(b, p)),
-            outdated=lam(
-                PARTITIONS, lambda p: all_of(now.request[sender][b].outdated[p], not_(heard(p, b)))
-            ),
-        ),
-    )
+    new.request[sender] = lam(BROKERS, lambda b: now.request[sender][b].but(
+        leader_and_isr=lam(PARTITIONS, lambda p: order(b, p)),
+        outdated=lam(PARTITIONS, lambda p: all_of(
+            now.request[sender][b].outdated[p], not_(heard(p, b))))))
 
 
 def send_stop_replica(now, new, broker, to, kind, fenced=None):
@@ -72,9 +61,8 @@ def send_stop_replica(now, new, broker, to, kind, fenced=None):
         sent = when(heard(p, b), kind, now.request[sender][b].stop[p])
         return sent if fenced is None else when(all_of(heard(p, b), fenced(p)), "fenced", sent)
 
-    new.request[sender] = lam(
-        BROKERS, lambda b: now.request[sender][b].but(stop=lam(PARTITIONS, lambda p: stop(p, b)))
-    )
+    new.request[sender] = lam(BROKERS, lambda b: now.request[sender][b].but(
+        stop=lam(PARTITIONS, lambda p: stop(p, b))))
 
 
 def is_leader_and_isr(request):
@@ -84,19 +72,14 @@ def is_leader_and_isr(request):
 
 def is_stop_replica(request):
     """A StopReplica is under way, about some partition."""
-    return some(
-        PARTITIONS,
-        lambda p: any_of(
-            request.stop[p] == "stop", request.stop[p] == "delete", request.stop[p] == "fenced"
-        ),
-    )
+    return some(PARTITIONS, lambda p: any_of(
+        request.stop[p] == "stop", request.stop[p] == "delete", request.stop[p] == "fenced"))
 
 
 def is_stop_replica_answer(request):
     """An answer to a StopReplica with delete is on its way back."""
-    return some(
-        PARTITIONS, lambda p: any_of(request.stop[p] == "deleted", request.stop[p] == "failed")
-    )
+    return some(PARTITIONS, lambda p: any_of(
+        request.stop[p] == "deleted", request.stop[p] == "failed"))
 
 
 @transition(ends="lost", fault=True, controller=CONTROLLERS, broker=BROKERS)
@@ -107,15 +90,10 @@ def request_is_lost(now, new, controller, broker):
     Kafka: ControllerChannelManager.shutdown
     """
     request = now.request[controller][broker]
-    require(
-        any_of(
-            is_leader_and_isr(request), is_stop_replica(request), is_stop_replica_answer(request)
-        ),
-        "something is under way to the broker",
-    )
-    require(
-        every(BROKERS, lambda b: now.belief[b] != controller),
-        "the sender is not the controller any more",
-    )
+    require(any_of(is_leader_and_isr(request), is_stop_replica(request),
+                   is_stop_replica_answer(request)),
+                                                "something is under way to the broker")
+    require(every(BROKERS, lambda b: now.belief[b] != controller),
+                                                "the sender is not the controller any more")
 
     new.request[controller][broker] = BLANK

@@ -56,9 +56,9 @@ ASSUMED = ("lost_isr_answer_blocks", "follower_ends_reset_on_election")
 # -- the system: the same steps, and what is sure -------------------------------------------------
 
 SURE = Record(
-    isr=ghost(per(EPOCHS, SetOf(BROKERS))),  # whom the leader of an epoch should count on
-    gave_up=per(EPOCHS, BOOL),  # its leader gave up an ISR write
-    committed_in=ghost(per(EPOCHS, ENDS)),  # how far it committed surely
+    isr=ghost(per(EPOCHS, SetOf(BROKERS))),     # whom the leader of an epoch should count on
+    gave_up=per(EPOCHS, BOOL),                  # its leader gave up an ISR write
+    committed_in=ghost(per(EPOCHS, ENDS)),      # how far it committed surely
     committed=ghost(Record(end=ENDS, epoch=EPOCHS, at=per(OFFSETS, ENTRY))),
 )
 
@@ -119,81 +119,42 @@ def leader_commits_surely(now, new, broker, end):
     """The high watermark rises as it does, and what is committed by that is sure."""
     epoch, was = now.replica[broker].epoch, now.sure.committed
     leader = now.leader[epoch]
-    require(end > leader.start, "a record of its own epoch is among it")
-    require(
-        any_of(every(BROKERS, lambda b: leader.isr.has(b)), not_(now.sure.gave_up[epoch])),
-        "all replicas are in its ISR, or it has given up no ISR write",
-    )
+    require(end > leader.start,                         "a record of its own epoch is among it")
+    require(any_of(every(BROKERS, lambda b: leader.isr.has(b)), not_(now.sure.gave_up[epoch])),
+                    "all replicas are in its ISR, or it has given up no ISR write")
 
     ADVANCES.function(now, new, broker, end)
     new.sure.committed_in[epoch] = larger(now.sure.committed_in[epoch], end)
     new.sure.committed.end = larger(was.end, end)
     new.sure.committed.epoch = when(was.end < end, epoch, was.epoch)
-    new.sure.committed.at = lam(
-        OFFSETS, lambda o: when(all_of(was.end <= o, o < end), now.log[broker][o], was.at[o])
-    )
+    new.sure.committed.at = lam(OFFSETS, lambda o: when(
+        all_of(was.end <= o, o < end), now.log[broker][o], was.at[o]))
 
 
-@always(
-    "what a leader commits together with a record of its own epoch, while all replicas are in "
-    "its ISR or it has given up no ISR write, is in the log of the leader of every later "
-    "epoch, at its offset",
-    companion="a_later_leader_follows_a_sure_commit",
-)
+@always("what a leader commits together with a record of its own epoch, while all replicas are in "
+        "its ISR or it has given up no ISR write, is in the log of the leader of every later "
+        "epoch, at its offset",
+        companion="a_later_leader_follows_a_sure_commit")
 def sure_commits_are_kept(now):
-    return every(
-        BROKERS,
-        lambda later: every(
-            EPOCHS,
-            lambda e: every(
-                OFFSETS,
-                lambda o: implies(
-                    all_of(
-                        leads(now, later),
-                        e < now.replica[later].epoch,
-                        now.began[e],
-                        o < now.sure.committed_in[e],
-                    ),
-                    all_of(o < now.log[later].end, now.log[later][o] == now.history[e][o]),
-                ),
-            ),
-        ),
-    )
+    return every(BROKERS, lambda later: every(EPOCHS, lambda e: every(OFFSETS, lambda o: implies(
+        all_of(leads(now, later), e < now.replica[later].epoch,
+               now.began[e], o < now.sure.committed_in[e]),
+        all_of(o < now.log[later].end, now.log[later][o] == now.history[e][o])))))
 
 
-@always(
-    "and in the log of every member of the registered ISR",
-    companion="a_later_leader_follows_a_sure_commit",
-)
+@always("and in the log of every member of the registered ISR",
+        companion="a_later_leader_follows_a_sure_commit")
 def isr_holds_sure_commits(now):
-    return every(
-        BROKERS,
-        lambda b: implies(
-            now.zk.isr.has(b),
-            all_of(
-                now.sure.committed.end <= now.log[b].end,
-                every(
-                    OFFSETS,
-                    lambda o: implies(
-                        o < now.sure.committed.end, now.log[b][o] == now.sure.committed.at[o]
-                    ),
-                ),
-            ),
-        ),
-    )
+    return every(BROKERS, lambda b: implies(now.zk.isr.has(b), all_of(
+        now.sure.committed.end <= now.log[b].end,
+        every(OFFSETS, lambda o: implies(
+            o < now.sure.committed.end, now.log[b][o] == now.sure.committed.at[o])))))
 
 
 @sometimes("a leader leads in a later epoch than one in which something was surely committed")
 def a_later_leader_follows_a_sure_commit(now):
-    return some(
-        BROKERS,
-        lambda later: some(
-            EPOCHS,
-            lambda e: all_of(
-                leads(now, later), e < now.replica[later].epoch, now.sure.committed_in[e] > 0
-            ),
-        ),
-    )
+    return some(BROKERS, lambda later: some(EPOCHS, lambda e: all_of(
+        leads(now, later), e < now.replica[later].epoch, now.sure.committed_in[e] > 0)))
 
 
 _RELEASE = HISTORY.versions["2.5"]
@@ -204,9 +165,8 @@ SYSTEM = replace(
     state=Record(**HISTORY.state.parts, sure=SURE),
     transitions=(*map(with_what_is_sure, HISTORY.transitions), leader_commits_surely),
     claims=(sure_commits_are_kept, isr_holds_sure_commits, a_later_leader_follows_a_sure_commit),
-    versions={
-        "2.5": replace(_RELEASE, switches={**_RELEASE.switches, **dict.fromkeys(ASSUMED, False)})
-    },
+    versions={"2.5": replace(
+        _RELEASE, switches={**_RELEASE.switches, **dict.fromkeys(ASSUMED, False)})},
 )
 
 # -- the invariants of no_message_loss, of what is sure -------------------------------------------
@@ -249,71 +209,47 @@ def of_what_is_sure(one):
     return replace(
         one,
         matrix=lambda now, *values: one.matrix(Sure(now), *values),
-        triggers=None if triggers is None else lambda now, *values: triggers(Sure(now), *values),
-    )
+        triggers=None if triggers is None else lambda now, *values: triggers(Sure(now), *values))
 
 
 may_be_surely_committed = replace(
     may_be_committed,
     plain=lambda now, *values: may_be_committed.plain(Sure(now), *values),
     member=lambda now, *values: may_be_committed.member(Sure(now), *values),
-    triggers=lambda now, *values: may_be_committed.triggers(Sure(now), *values),
-)
+    triggers=lambda now, *values: may_be_committed.triggers(Sure(now), *values))
 
 OF_HIGH_WATERMARKS = (
-    "sent_hw_is_committed",
-    "sent_history_is_committed",
-    "high_watermarks_are_committed",
-    "below_high_watermarks_is_committed",
-    "high_watermarks_come_from_epochs",
-    "sent_hw_comes_from_epochs",
-    "nothing_is_committed_twice",
-)
+    "sent_hw_is_committed", "sent_history_is_committed", "high_watermarks_are_committed",
+    "below_high_watermarks_is_committed", "high_watermarks_come_from_epochs",
+    "sent_hw_comes_from_epochs", "nothing_is_committed_twice")
 """What is not so: a high watermark shows what is not sure."""
 
 
-@invariant(
-    "a leader counts on nobody on whom it should not",
-    over=(EPOCHS, BROKERS),
-    triggers=lambda now, e, b: [now.leader[e].isr.has(b)],
-    why="if all replicas are in its ISR, it counts on all that it should",
-)
+@invariant("a leader counts on nobody on whom it should not",
+           over=(EPOCHS, BROKERS), triggers=lambda now, e, b: [now.leader[e].isr.has(b)],
+           why="if all replicas are in its ISR, it counts on all that it should")
 def leaders_should_count_on_their_isr(now, e, b):
     return implies(all_of(now.began[e], now.leader[e].isr.has(b)), now.sure.isr[e].has(b))
 
 
-@invariant(
-    "one that has given up no ISR write, or has a current version, counts on whom it should",
-    over=(EPOCHS, BROKERS),
-    triggers=lambda now, e, b: [now.sure.isr[e].has(b)],
-    why="its commits are sure",
-)
+@invariant("one that has given up no ISR write, or has a current version, counts on whom it should",
+           over=(EPOCHS, BROKERS), triggers=lambda now, e, b: [now.sure.isr[e].has(b)],
+           why="its commits are sure")
 def a_leader_that_gave_up_nothing_counts_on_all(now, e, b):
     return implies(
-        all_of(
-            now.began[e],
-            now.sure.isr[e].has(b),
-            any_of(not_(now.sure.gave_up[e]), now.leader[e].zk_version == now.zk.version),
-        ),
-        now.leader[e].isr.has(b),
-    )
+        all_of(now.began[e], now.sure.isr[e].has(b), any_of(
+            not_(now.sure.gave_up[e]), now.leader[e].zk_version == now.zk.version)),
+        now.leader[e].isr.has(b))
 
 
-@invariant(
-    "a leader is in the ISR that it counts on, and in the one before it",
-    over=(EPOCHS,),
-    triggers=lambda now, e: [now.began[e]],
-    why="what it writes next has it",
-)
+@invariant("a leader is in the ISR that it counts on, and in the one before it",
+           over=(EPOCHS,), triggers=lambda now, e: [now.began[e]],
+           why="what it writes next has it")
 def leaders_count_on_themselves(now, e):
     mine = now.leader[e]
-    return implies(
-        now.began[e],
-        all_of(
-            mine.isr.has(now.request[e].leader),
-            implies(is_executed_but_unknown(now, e), mine.isr_before.has(now.request[e].leader)),
-        ),
-    )
+    return implies(now.began[e], all_of(
+        mine.isr.has(now.request[e].leader),
+        implies(is_executed_but_unknown(now, e), mine.isr_before.has(now.request[e].leader))))
 
 
 HINTS = {step: hints for step, hints in NO_MESSAGE_LOSS.hints.items() if step != ADVANCES.name}
@@ -324,40 +260,24 @@ PROOF = Proof(
     form=SYSTEM,
     also=("isr_holds_sure_commits",),
     invariants=(
-        *(
-            of_what_is_sure(one)
-            for group in GROUPS.values()
-            for one in group
-            if one.name not in OF_HIGH_WATERMARKS
-        ),
-        leaders_should_count_on_their_isr,
-        a_leader_that_gave_up_nothing_counts_on_all,
-        leaders_count_on_themselves,
-    ),
+        *(of_what_is_sure(one) for group in GROUPS.values() for one in group
+          if one.name not in OF_HIGH_WATERMARKS),
+        leaders_should_count_on_their_isr, a_leader_that_gave_up_nothing_counts_on_all,
+        leaders_count_on_themselves),
     definitions=(may_be_surely_committed,),
-    hints={
-        **HINTS,
-        "leader_commits_surely": (
-            SolverHint(
-                lambda now, broker, end: [may_be_committed(now, now.replica[broker].epoch, end)]
-            ),
-            SolverHint(
-                lambda now, b, broker, end: [now.leader[now.replica[broker].epoch].isr.has(b)],
-                over=BROKERS,
-            ),
-        ),
-    },
+    hints={**HINTS, "leader_commits_surely": (
+        SolverHint(lambda now, broker, end: [
+            may_be_committed(now, now.replica[broker].epoch, end)]),
+        SolverHint(lambda now, b, broker, end: [
+            now.leader[now.replica[broker].epoch].isr.has(b)], over=BROKERS))},
     assumes=(
-        *(
-            words
-            for words in NO_MESSAGE_LOSS.assumes
-            if "lost_isr_answer_blocks" not in words and "known_ends_outlive_an_epoch" not in words
-        ),
+        *(words for words in NO_MESSAGE_LOSS.assumes
+          if "lost_isr_answer_blocks" not in words
+          and "known_ends_outlive_an_epoch" not in words),
         "a leader moves neither ISR nor high watermark while an ISR write of it is under way "
         "(leaderIsrUpdateLock)",
         "what a leader knows of a log end from an earlier epoch of its own is not beyond the start "
-        "of the present one: it has not cut its log since",
-    ),
+        "of the present one: it has not cut its log since"),
     about=("of 2.5 and 2.6: neither lost_isr_answer_blocks nor follower_ends_reset_on_election",),
 )
 

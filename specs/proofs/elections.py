@@ -97,11 +97,9 @@ def pending_elections_were_won(now: Any) -> Scalar:
         now.campaign[b] > 0, now.won.has(b, now.campaign[b])))  # fmt: skip
 
 
-@invariant(
-    "what a controller read of the state is not newer than the state, and is the state "
-    "as long as the version is the same",
-    why="the version check at ZooKeeper then says that it decided on this state",
-)
+@invariant("what a controller read of the state is not newer than the state, and is the state "
+           "as long as the version is the same",
+           why="the version check at ZooKeeper then says that it decided on this state")
 def cached_state_matches_its_version(now: Any) -> Scalar:
     """The conditional write of replication, as single_controller's checks /controller_epoch."""
     return every(BROKERS, lambda b: implies(now.cache[b].held, all_of(

@@ -32,8 +32,7 @@ def may_be_counted_on(leader, broker):
     return any_of(
         leader.isr.has(broker),
         all_of(leader.write == "sent", leader.written_isr.has(broker)),
-        all_of(leader.write != "sent", leader.write != "none", leader.isr_before.has(broker)),
-    )
+        all_of(leader.write != "sent", leader.write != "none", leader.isr_before.has(broker)))
 
 
 @transition(broker=BROKERS, end=ENDS)
@@ -45,18 +44,12 @@ def leader_advances_hw(now, new, broker, end):
     mine = now.replica[broker]
     leader = now.leader[mine.epoch]
     require_leads(now, broker)
-    require(end > mine.hw, "the HW rises")
-    require(end <= now.log[broker].end, "the leader has the records")
-    require(
-        every(
-            BROKERS,
-            lambda member: implies(
-                all_of(may_be_counted_on(leader, member), member != broker),
-                leader.known_end[member] >= end,
-            ),
-        ),
-        "every other member of either ISR is known to have them",
-    )
+    require(end > mine.hw,                                  "the HW rises")
+    require(end <= now.log[broker].end,                     "the leader has the records")
+    require(every(BROKERS, lambda member: implies(
+        all_of(may_be_counted_on(leader, member), member != broker),
+        leader.known_end[member] >= end)),
+                                    "every other member of either ISR is known to have them")
 
     commit(now, new, broker, end)
 
@@ -71,14 +64,11 @@ SYSTEM = replace(
     HISTORY,
     name="replication_history_since_2_7",
     about=f"{HISTORY.about}; leaders go on while an ISR write is under way",
-    transitions=tuple(
-        leader_advances_hw if one.name == "leader_advances_hw" else one
-        for one in HISTORY.transitions
-    ),
+    transitions=tuple(leader_advances_hw if one.name == "leader_advances_hw" else one
+                      for one in HISTORY.transitions),
     claims=(no_message_loss_since_2_7, *CLAIMS),
     versions={"2.7": replace(_RELEASE, name="2.7", about="the controller writes ISRs (KIP-497)")},
-    default_version="2.7",
-)
+    default_version="2.7")
 
 PROOF = replace(
     NO_MESSAGE_LOSS,
@@ -89,9 +79,7 @@ PROOF = replace(
         "while an ISR write is under way a leader counts on the members of both ISRs, and if it "
         "cannot tell what became of it, from then on (KIP-497)",
         "an answer that comes late changes nothing of a later epoch (KAFKA-12686: up to 3.0 it "
-        "could)",
-    ),
-    about=("AlterIsr of 2.7: the form in which a leader commits while its ISR write is under way",),
-)
+        "could)"),
+    about=("AlterIsr of 2.7: the form in which a leader commits while its ISR write is under way",))
 
 __all__ = ["PROOF", "SYSTEM"]

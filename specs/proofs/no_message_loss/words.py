@@ -40,14 +40,10 @@ def is_reached_without(now, broker, epoch):
 
 def is_safe_with(now, member, epoch, end):
     """This member does not keep the epoch's leader from committing that much."""
-    return implies(
-        now.leader[epoch].isr.has(member),
-        any_of(
-            member == now.request[epoch].leader,
-            now.replica[member].epoch <= epoch,
-            now.asked[member][epoch] >= end,
-        ),
-    )
+    return implies(now.leader[epoch].isr.has(member), any_of(
+        member == now.request[epoch].leader,
+        now.replica[member].epoch <= epoch,
+        now.asked[member][epoch] >= end))
 
 
 may_be_committed = Definition(
@@ -59,9 +55,7 @@ may_be_committed = Definition(
     each=(BROKERS,),
     member=lambda now, epoch, end, member: is_safe_with(now, member, epoch, end),
     triggers=lambda now, epoch, end, member: [
-        now.leader[epoch].isr.has(member),
-        now.request[epoch].isr.has(member),
-    ],
+        now.leader[epoch].isr.has(member), now.request[epoch].isr.has(member)],
 )
 
 
@@ -70,5 +64,4 @@ def commits_with_the_log_of(now, broker, epoch, end):
     return any_of(
         not_(now.leader[epoch].isr.has(broker)),
         broker == now.request[epoch].leader,
-        now.asked[broker][epoch] >= end,
-    )
+        now.asked[broker][epoch] >= end)

@@ -29,14 +29,12 @@ FAULTS = {
     "isr_answer_is_lost": always_a_fault,
     "leader_shrinks_isr": always_a_fault,
     "leader_expands_isr": lambda now, broker, follower: any_of(
-        is_dead(now, broker),
-        is_dead(now, follower),
+        is_dead(now, broker), is_dead(now, follower),
         now.leader[now.replica[broker].epoch].isr.has(follower),
-        now.leader[now.replica[broker].epoch].zk_version != now.zk.version,
-    ),
+        now.leader[now.replica[broker].epoch].zk_version != now.zk.version),
     "leader_learns_end": lambda now, broker, follower, epoch, end: any_of(
-        is_dead(now, broker), end < now.leader[now.replica[broker].epoch].known_end[follower]
-    ),
+        is_dead(now, broker),
+        end < now.leader[now.replica[broker].epoch].known_end[follower]),
 }
 
 
@@ -44,10 +42,8 @@ FAULTS = {
 
 
 def is_executed_but_unknown(now):
-    return all_of(
-        is_led(now),
-        any_of(leader_replica(now).write == "executed", leader_replica(now).write == "unanswered"),
-    )
+    return all_of(is_led(now), any_of(
+        leader_replica(now).write == "executed", leader_replica(now).write == "unanswered"))
 
 
 def is_sent(now):
@@ -56,51 +52,24 @@ def is_sent(now):
 
 def is_left_out(now, b):
     """A live replica that is neither in the leader's ISR nor in the one on its way."""
-    return all_of(
-        is_led(now),
-        now.live.has(b),
-        not_(leader_replica(now).isr.has(b)),
-        not_(all_of(is_sent(now), leader_replica(now).written_isr.has(b))),
-    )
+    return all_of(is_led(now), now.live.has(b), not_(leader_replica(now).isr.has(b)),
+                  not_(all_of(is_sent(now), leader_replica(now).written_isr.has(b))))
 
 
-ANSWERED = {
-    "isr_write_response_arrives": nothing,
-    "leader_reads_its_isr_back": nothing,
-    "leader_gives_up_isr_write": nothing,
-}
-DECIDED = {
-    "isr_write_is_executed": nothing,
-    "isr_write_is_refused": nothing,
-    "leader_finds_isr_registered": nothing,
-}
+ANSWERED = {"isr_write_response_arrives": nothing, "leader_reads_its_isr_back": nothing,
+            "leader_gives_up_isr_write": nothing}
+DECIDED = {"isr_write_is_executed": nothing, "isr_write_is_refused": nothing,
+           "leader_finds_isr_registered": nothing}
 
 WRITES = (
-    Rank(
-        "dropping_writes",
-        "an ISR write that drops somebody is on its way from before",
-        (),
-        lambda now: all_of(
-            is_sent(now),
-            not_(leader_replica(now).isr.is_subset_of(leader_replica(now).written_isr)),
-        ),
-        DECIDED,
-    ),
-    Rank(
-        "left_out",
-        "live replicas that are neither in the ISR nor being taken in",
-        (BROKERS,),
-        is_left_out,
-        {"leader_expands_isr": lambda now, broker, follower: (follower,)},
-    ),
+    Rank("dropping_writes", "an ISR write that drops somebody is on its way from before", (),
+         lambda now: all_of(is_sent(now), not_(
+             leader_replica(now).isr.is_subset_of(leader_replica(now).written_isr))), DECIDED),
+    Rank("left_out", "live replicas that are neither in the ISR nor being taken in", (BROKERS,),
+         is_left_out, {"leader_expands_isr": lambda now, broker, follower: (follower,)}),
     Rank("sent_writes", "an ISR write is on its way", (), is_sent, DECIDED),
-    Rank(
-        "unknown_writes",
-        "an ISR write is executed, and not heard of",
-        (),
-        is_executed_but_unknown,
-        ANSWERED,
-    ),
+    Rank("unknown_writes", "an ISR write is executed, and not heard of", (),
+         is_executed_but_unknown, ANSWERED),
 )
 
 
@@ -109,22 +78,14 @@ def the_epoch(now):
 
 
 WRITES_AWAITED = (
-    AwaitedStep(
-        "isr_write_is_executed", lambda now: all_of(is_sent(now), is_current(now)), the_epoch
-    ),
-    AwaitedStep(
-        "isr_write_is_refused", lambda now: all_of(is_sent(now), not_(is_current(now))), the_epoch
-    ),
-    AwaitedStep(
-        "isr_write_response_arrives",
-        lambda now: all_of(is_led(now), leader_replica(now).write == "executed"),
-        the_epoch,
-    ),
-    AwaitedStep(
-        "leader_gives_up_isr_write",
-        lambda now: all_of(is_led(now), leader_replica(now).write == "unanswered"),
-        the_epoch,
-    ),
+    AwaitedStep("isr_write_is_executed", lambda now: all_of(is_sent(now), is_current(now)),
+                the_epoch),
+    AwaitedStep("isr_write_is_refused", lambda now: all_of(is_sent(now), not_(is_current(now))),
+            the_epoch),
+    AwaitedStep("isr_write_response_arrives", lambda now: all_of(
+        is_led(now), leader_replica(now).write == "executed"), the_epoch),
+    AwaitedStep("leader_gives_up_isr_write", lambda now: all_of(
+        is_led(now), leader_replica(now).write == "unanswered"), the_epoch),
 )
 
 
@@ -141,95 +102,51 @@ def replicated_records_ranking(end):
 
     def is_unsent(now, o):
         log = now.log[now.zk.leader]
-        return all_of(
-            is_led(now), o < end(now), not_(now.answered.has(now.zk.epoch, o, at(log, o)))
-        )
+        return all_of(is_led(now), o < end(now),
+                      not_(now.answered.has(now.zk.epoch, o, at(log, o))))
 
     def is_missing(now, b, o):
         return all_of(fetches(now, b), now.log[b].end <= o, o < end(now))
 
     def is_unasked(now, b):
-        return all_of(is_led(now), is_to_follow(now, b), now.asked[b][now.zk.epoch] < end(now))
+        return all_of(is_led(now), is_to_follow(now, b),
+                      now.asked[b][now.zk.epoch] < end(now))
 
     def is_unknown(now, b):
         return all_of(
-            is_led(now), is_to_follow(now, b), leader_replica(now).known_end[b] < end(now)
-        )
+            is_led(now), is_to_follow(now, b), leader_replica(now).known_end[b] < end(now))
 
     ranks = (
-        Rank(
-            "unsent",
-            "records that the leader has not sent",
-            (OFFSETS,),
-            is_unsent,
-            {"leader_sends_record": lambda now, broker, offset: (offset,)},
-            limits={0: lambda now: end(now)},
-        ),
-        Rank(
-            "missing",
-            "records that a live follower does not have",
-            (BROKERS, OFFSETS),
-            is_missing,
-            {"follower_appends": lambda now, broker, record: (broker, now.log[broker].end)},
-            limits={1: lambda now, b: end(now)},
-        ),
-        Rank(
-            "unasked",
-            "live followers that have not asked for what comes then",
-            (BROKERS,),
-            is_unasked,
-            {"follower_sends_fetch": lambda now, broker: (broker,)},
-        ),
-        Rank(
-            "unknown",
-            "live followers of which the leader does not know that they have it",
-            (BROKERS,),
-            is_unknown,
-            {"leader_learns_end": lambda now, broker, follower, epoch, end: (follower,)},
-        ),
+        Rank("unsent", "records that the leader has not sent", (OFFSETS,), is_unsent,
+             {"leader_sends_record": lambda now, broker, offset: (offset,)},
+             limits={0: lambda now: end(now)}),
+        Rank("missing", "records that a live follower does not have", (BROKERS, OFFSETS),
+             is_missing, {"follower_appends": lambda now, broker, record: (
+                 broker, now.log[broker].end)},
+             limits={1: lambda now, b: end(now)}),
+        Rank("unasked", "live followers that have not asked for what comes then", (BROKERS,),
+             is_unasked, {"follower_sends_fetch": lambda now, broker: (broker,)}),
+        Rank("unknown", "live followers of which the leader does not know that they have it",
+             (BROKERS,), is_unknown,
+             {"leader_learns_end": lambda now, broker, follower, epoch, end: (follower,)}),
     )
     awaited = (
-        AwaitedStep(
-            "leader_sends_record",
-            lambda now, o: all_of(is_unsent(now, o), o < now.log[now.zk.leader].end),
-            lambda now, o: {"broker": now.zk.leader, "offset": o},
-            (OFFSETS,),
-        ),
-        AwaitedStep(
-            "follower_appends",
-            lambda now, b: all_of(
-                fetches(now, b),
-                now.log[b].end < end(now),
-                now.answered.has(
-                    now.zk.epoch, now.log[b].end, at(now.log[now.zk.leader], now.log[b].end)
-                ),
-            ),
+        AwaitedStep("leader_sends_record", lambda now, o: all_of(
+            is_unsent(now, o), o < now.log[now.zk.leader].end),
+            lambda now, o: {"broker": now.zk.leader, "offset": o}, (OFFSETS,)),
+        AwaitedStep("follower_appends", lambda now, b: all_of(
+            fetches(now, b), now.log[b].end < end(now), now.answered.has(
+                now.zk.epoch, now.log[b].end, at(now.log[now.zk.leader], now.log[b].end))),
             lambda now, b: {"broker": b, "record": at(now.log[now.zk.leader], now.log[b].end)},
-            (BROKERS,),
-        ),
-        AwaitedStep(
-            "follower_sends_fetch",
-            lambda now, b: all_of(
-                fetches(now, b), end(now) <= now.log[b].end, now.asked[b][now.zk.epoch] < end(now)
-            ),
-            lambda now, b: {"broker": b},
-            (BROKERS,),
-        ),
-        AwaitedStep(
-            "leader_learns_end",
-            lambda now, b: all_of(
-                fetches(now, b),
-                end(now) <= now.asked[b][now.zk.epoch],
-                leader_replica(now).known_end[b] < end(now),
-            ),
-            lambda now, b: {
-                "broker": now.zk.leader,
-                "follower": b,
-                "epoch": now.zk.epoch,
-                "end": end(now),
-            },
-            (BROKERS,),
-        ),
+            (BROKERS,)),
+        AwaitedStep("follower_sends_fetch", lambda now, b: all_of(
+            fetches(now, b), end(now) <= now.log[b].end, now.asked[b][now.zk.epoch] < end(now)),
+            lambda now, b: {"broker": b}, (BROKERS,)),
+        AwaitedStep("leader_learns_end", lambda now, b: all_of(
+            fetches(now, b), end(now) <= now.asked[b][now.zk.epoch],
+            leader_replica(now).known_end[b] < end(now)),
+            lambda now, b: {"broker": now.zk.leader, "follower": b, "epoch": now.zk.epoch,
+                            "end": end(now)}, (BROKERS,)),
     )
     return ranks, awaited
 

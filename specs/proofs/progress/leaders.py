@@ -48,22 +48,19 @@ def is_dead(now, broker, **others):
 
 def epoch_answer_is_useless(now, leader, follower, **others):
     """One of them is dead, or the follower has an answer already."""
-    return any_of(
-        not_(now.live.has(leader)), not_(now.live.has(follower)), now.answer[follower].given
-    )
+    return any_of(not_(now.live.has(leader)), not_(now.live.has(follower)),
+                  now.answer[follower].given)
 
 
 FAULTS = {
     "broker_crashes": always_a_fault,
     "epoch_answer_is_lost": always_a_fault,
     "controller_elects_leader": lambda now, leader, isr: any_of(
-        has_live_leader(now), not_(now.live.has(leader)), isr != now.zk.isr.within(now.live)
-    ),
+        has_live_leader(now), not_(now.live.has(leader)), isr != now.zk.isr.within(now.live)),
     "controller_writes_no_leader": lambda now, isr: has_live_member(now),
     "leader_answers_truncation_offset": epoch_answer_is_useless,
     "leader_answers_unknown_epoch": lambda now, leader, follower, cut: any_of(
-        epoch_answer_is_useless(now, leader, follower), cut == now.log[follower].end
-    ),
+        epoch_answer_is_useless(now, leader, follower), cut == now.log[follower].end),
     "leader_shrinks_isr": is_dead,
     "leader_expands_isr": is_dead,
 }
@@ -86,27 +83,19 @@ def follows_now(now, b):
 
 
 def is_followed_by_all(now):
-    return all_of(
-        is_led(now), every(BROKERS, lambda b: implies(is_to_follow(now, b), follows_now(now, b)))
-    )
+    return all_of(is_led(now), every(BROKERS, lambda b: implies(
+        is_to_follow(now, b), follows_now(now, b))))
 
 
 FAIR = (
-    "controller_elects_leader",
-    "broker_becomes_leader",
-    "broker_leads_again",
-    "broker_becomes_follower",
-    "leader_answers_truncation_offset",
-    "follower_truncates",
-    "follower_truncates_and_asks_again",
-)
+    "controller_elects_leader", "broker_becomes_leader", "broker_leads_again",
+    "broker_becomes_follower", "leader_answers_truncation_offset", "follower_truncates",
+    "follower_truncates_and_asks_again")
 
 
-@always_eventually(
-    "once faults have ended, a partition of which some ISR member is alive has a "
-    "leader, and every live replica follows it",
-    fair=FAIR,
-)
+@always_eventually("once faults have ended, a partition of which some ISR member is alive has a "
+                   "leader, and every live replica follows it",
+                   fair=FAIR)
 def a_leader_is_followed_by_all(now):
     return any_of(not_(now.faults_ended), not_(has_live_member(now)), is_followed_by_all(now))
 
@@ -118,11 +107,9 @@ SYSTEM = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN)
 
 LEFT_OVER = {
     "controller_elects_leader": lambda now, leader, isr: all_of(
-        now.zk.epoch + 1 < limit("epoch"), now.zk.version + 2 < limit("versions")
-    ),
+        now.zk.epoch + 1 < limit("epoch"), now.zk.version + 2 < limit("versions")),
     "controller_writes_no_leader": lambda now, isr: all_of(
-        now.zk.epoch + 1 < limit("epoch"), now.zk.version + 2 < limit("versions")
-    ),
+        now.zk.epoch + 1 < limit("epoch"), now.zk.version + 2 < limit("versions")),
     "isr_write_is_executed": lambda now, epoch: now.zk.version + 2 < limit("versions"),
 }
 TWIN = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN, LEFT_OVER)
@@ -131,23 +118,17 @@ TWIN = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN, LEFT_OVER)
 # -- invariants -----------------------------------------------------------------------------------
 
 
-@invariant(
-    "the registered epoch's request names whom the registered state names",
-    why="who leads in the registered epoch is the registered leader",
-)
+@invariant("the registered epoch's request names whom the registered state names",
+           why="who leads in the registered epoch is the registered leader")
 def the_registered_request_is_the_state(now):
     request = now.request[now.zk.epoch]
-    return any_of(
-        now.zk.epoch == 0,
-        all_of(
-            request.sent,
-            request.named == now.zk.named,
-            implies(now.zk.named, request.leader == now.zk.leader),
-        ),
-    )
+    return any_of(now.zk.epoch == 0, all_of(
+        request.sent, request.named == now.zk.named,
+        implies(now.zk.named, request.leader == now.zk.leader)))
 
 
-@invariant("nobody is named before the first election", why="a leader has an epoch")
+@invariant("nobody is named before the first election",
+           why="a leader has an epoch")
 def nobody_is_elected_at_first(now):
     return implies(now.zk.named, now.zk.epoch > 0)
 
@@ -157,21 +138,14 @@ def nobody_is_elected_at_first(now):
 
 def every_other_member(now, holds):
     """Of every member of the ISR that the registered leader counts on, but itself."""
-    return every(
-        BROKERS,
-        lambda b: implies(
-            all_of(now.leader[now.zk.epoch].isr.has(b), b != now.zk.leader), holds(b)
-        ),
-    )
+    return every(BROKERS, lambda b: implies(
+        all_of(now.leader[now.zk.epoch].isr.has(b), b != now.zk.leader), holds(b)))
 
 
 def is_cutting(now, b):
     """A follower of the registered epoch that does not know yet where to truncate."""
-    return all_of(
-        is_to_follow(now, b),
-        now.replica[b].role == "truncating",
-        now.replica[b].epoch == now.zk.epoch,
-    )
+    return all_of(is_to_follow(now, b), now.replica[b].role == "truncating",
+                  now.replica[b].epoch == now.zk.epoch)
 
 
 def dead_leader_writes(now):
@@ -179,9 +153,8 @@ def dead_leader_writes(now):
 
 
 def cuts_nothing(now, b):
-    return all_of(
-        now.answer[b].given, not_(now.answer[b].agreed), now.answer[b].cut >= now.log[b].end
-    )
+    return all_of(now.answer[b].given, not_(now.answer[b].agreed),
+                  now.answer[b].cut >= now.log[b].end)
 
 
 def nothing(now, **parameters):
@@ -193,84 +166,33 @@ def its_follower(now, follower, **others):
 
 
 RANKS = (
-    Rank(
-        "dead_writes",
-        "an ISR write of a dead leader is on its way",
-        (),
-        dead_leader_writes,
-        {
-            "isr_write_is_executed": nothing,
-            "isr_write_is_refused": nothing,
-            "leader_finds_isr_registered": nothing,
-            "controller_resends_state": nothing,
-        },
-    ),
-    Rank(
-        "no_live_leader",
-        "the registered leader is dead, or there is none",
-        (),
-        lambda now: not_(has_live_leader(now)),
-        {"controller_elects_leader": nothing},
-    ),
-    Rank(
-        "idle_leader",
-        "the registered leader does not lead yet",
-        (),
-        lambda now: all_of(has_live_leader(now), not_(is_led(now))),
-        {"broker_becomes_leader": nothing, "broker_leads_again": nothing},
-    ),
-    Rank(
-        "unaware",
-        "live brokers that do not know yet whom to follow",
-        (BROKERS,),
-        lambda now, b: all_of(
-            is_to_follow(now, b),
-            not_(
-                all_of(
-                    now.replica[b].epoch == now.zk.epoch,
-                    any_of(now.replica[b].role == "truncating", now.replica[b].role == "following"),
-                )
-            ),
-        ),
-        {"broker_becomes_follower": lambda now, broker, epoch: (broker,)},
-    ),
-    Rank(
-        "empty_answers",
-        "followers with an answer of an older epoch that cuts nothing",
-        (BROKERS,),
-        lambda now, b: all_of(is_cutting(now, b), cuts_nothing(now, b)),
-        {"follower_truncates_and_asks_again": its_follower},
-    ),
-    Rank(
-        "to_be_cut",
-        "records of followers that do not know yet where to cut",
-        (BROKERS, OFFSETS),
-        lambda now, b, o: all_of(is_cutting(now, b), o < now.log[b].end),
-        {
-            "follower_truncates_and_asks_again": lambda now, follower: (
-                follower,
-                now.answer[follower].cut,
-            )
-        },
-        limits={1: lambda now, b: now.log[b].end},
-    ),
-    Rank(
-        "cutting",
-        "followers that do not know yet where to cut",
-        (BROKERS,),
-        is_cutting,
-        {"follower_truncates": its_follower},
-    ),
-    Rank(
-        "unanswered",
-        "those of them without an answer",
-        (BROKERS,),
-        lambda now, b: all_of(is_cutting(now, b), not_(now.answer[b].given)),
-        {
-            "leader_answers_truncation_offset": its_follower,
-            "leader_answers_unknown_epoch": its_follower,
-        },
-    ),
+    Rank("dead_writes", "an ISR write of a dead leader is on its way", (), dead_leader_writes,
+         {"isr_write_is_executed": nothing, "isr_write_is_refused": nothing,
+          "leader_finds_isr_registered": nothing, "controller_resends_state": nothing}),
+    Rank("no_live_leader", "the registered leader is dead, or there is none", (),
+         lambda now: not_(has_live_leader(now)), {"controller_elects_leader": nothing}),
+    Rank("idle_leader", "the registered leader does not lead yet", (),
+         lambda now: all_of(has_live_leader(now), not_(is_led(now))),
+         {"broker_becomes_leader": nothing, "broker_leads_again": nothing}),
+    Rank("unaware", "live brokers that do not know yet whom to follow", (BROKERS,),
+         lambda now, b: all_of(is_to_follow(now, b), not_(all_of(
+             now.replica[b].epoch == now.zk.epoch, any_of(
+                 now.replica[b].role == "truncating", now.replica[b].role == "following")))),
+         {"broker_becomes_follower": lambda now, broker, epoch: (broker,)}),
+    Rank("empty_answers", "followers with an answer of an older epoch that cuts nothing",
+         (BROKERS,), lambda now, b: all_of(is_cutting(now, b), cuts_nothing(now, b)),
+         {"follower_truncates_and_asks_again": its_follower}),
+    Rank("to_be_cut", "records of followers that do not know yet where to cut", (BROKERS, OFFSETS),
+         lambda now, b, o: all_of(is_cutting(now, b), o < now.log[b].end),
+         {"follower_truncates_and_asks_again": lambda now, follower: (
+             follower, now.answer[follower].cut)},
+         limits={1: lambda now, b: now.log[b].end}),
+    Rank("cutting", "followers that do not know yet where to cut", (BROKERS,), is_cutting,
+         {"follower_truncates": its_follower}),
+    Rank("unanswered", "those of them without an answer", (BROKERS,),
+         lambda now, b: all_of(is_cutting(now, b), not_(now.answer[b].given)),
+         {"leader_answers_truncation_offset": its_follower,
+          "leader_answers_unknown_epoch": its_follower}),
 )
 
 
@@ -284,17 +206,11 @@ def is_the_cut(now, b, cut):
     """The offset at which the follower's log diverges from the leader's."""
     theirs, mine = now.log[now.zk.leader], now.log[b]
     return all_of(
-        is_led(now),
-        is_cutting(now, b),
-        not_(now.answer[b].given),
-        cut <= mine.end,
-        cut <= theirs.end,
+        is_led(now), is_cutting(now, b), not_(now.answer[b].given),
+        cut <= mine.end, cut <= theirs.end,
         every(below(OFFSETS, cut), lambda o: at(mine, o) == at(theirs, o)),
-        every(
-            below(OFFSETS, mine.end),
-            lambda o: implies(all_of(o < theirs.end, at(mine, o) == at(theirs, o)), o < cut),
-        ),
-    )
+        every(below(OFFSETS, mine.end), lambda o: implies(
+            all_of(o < theirs.end, at(mine, o) == at(theirs, o)), o < cut)))
 
 
 def leader_and_epoch(now):
@@ -302,73 +218,41 @@ def leader_and_epoch(now):
 
 
 AWAITED = (
-    AwaitedStep(
-        "controller_elects_leader",
-        lambda now, b: all_of(not_(has_live_leader(now)), now.live.has(b), now.zk.isr.has(b)),
-        lambda now, b: {"leader": b, "isr": now.zk.isr.within(now.live)},
-        (BROKERS,),
-    ),
-    AwaitedStep(
-        "broker_becomes_leader",
-        lambda now: all_of(has_live_leader(now), now.replica[now.zk.leader].epoch < now.zk.epoch),
-        leader_and_epoch,
-    ),
-    AwaitedStep(
-        "broker_leads_again",
-        lambda now: all_of(
-            has_live_leader(now),
-            now.replica[now.zk.leader].epoch == now.zk.epoch,
-            now.replica[now.zk.leader].role == "down",
-        ),
-        lambda now: {"broker": now.zk.leader},
-    ),
-    AwaitedStep(
-        "broker_becomes_follower",
-        lambda now, b: all_of(
-            is_to_follow(now, b),
-            any_of(now.replica[b].epoch < now.zk.epoch, now.replica[b].role == "down"),
-        ),
-        lambda now, b: {"broker": b, "epoch": now.zk.epoch},
-        (BROKERS,),
-    ),
-    AwaitedStep(
-        "leader_answers_truncation_offset",
-        is_the_cut,
-        lambda now, b, cut: {"leader": now.zk.leader, "follower": b, "cut": cut},
-        (BROKERS, ENDS),
-        LeastNumber(
-            is_beyond_what_is_common,
-            lambda now, b: smaller(now.log[b].end, now.log[now.zk.leader].end),
-        ),
-    ),
-    AwaitedStep(
-        "follower_truncates",
-        lambda now, b: all_of(is_cutting(now, b), now.answer[b].given, now.answer[b].agreed),
-        lambda now, b: {"follower": b},
-        (BROKERS,),
-    ),
-    AwaitedStep(
-        "follower_truncates_and_asks_again",
-        lambda now, b: all_of(is_cutting(now, b), now.answer[b].given, not_(now.answer[b].agreed)),
-        lambda now, b: {"follower": b},
-        (BROKERS,),
-    ),
+    AwaitedStep("controller_elects_leader", lambda now, b: all_of(
+        not_(has_live_leader(now)), now.live.has(b), now.zk.isr.has(b)),
+        lambda now, b: {"leader": b, "isr": now.zk.isr.within(now.live)}, (BROKERS,)),
+    AwaitedStep("broker_becomes_leader", lambda now: all_of(
+        has_live_leader(now), now.replica[now.zk.leader].epoch < now.zk.epoch), leader_and_epoch),
+    AwaitedStep("broker_leads_again", lambda now: all_of(
+        has_live_leader(now), now.replica[now.zk.leader].epoch == now.zk.epoch,
+        now.replica[now.zk.leader].role == "down"), lambda now: {"broker": now.zk.leader}),
+    AwaitedStep("broker_becomes_follower", lambda now, b: all_of(
+        is_to_follow(now, b), any_of(
+            now.replica[b].epoch < now.zk.epoch, now.replica[b].role == "down")),
+        lambda now, b: {"broker": b, "epoch": now.zk.epoch}, (BROKERS,)),
+    AwaitedStep("leader_answers_truncation_offset", is_the_cut,
+            lambda now, b, cut: {"leader": now.zk.leader, "follower": b, "cut": cut},
+            (BROKERS, ENDS),
+            LeastNumber(is_beyond_what_is_common, lambda now, b: smaller(
+                now.log[b].end, now.log[now.zk.leader].end))),
+    AwaitedStep("follower_truncates", lambda now, b: all_of(
+        is_cutting(now, b), now.answer[b].given, now.answer[b].agreed),
+        lambda now, b: {"follower": b}, (BROKERS,)),
+    AwaitedStep("follower_truncates_and_asks_again", lambda now, b: all_of(
+        is_cutting(now, b), now.answer[b].given, not_(now.answer[b].agreed)),
+        lambda now, b: {"follower": b}, (BROKERS,)),
 )
 
 OF_THE_EXECUTABLE = (
     "of the form, not of the executable replication: there it is so on every fair run of two "
-    "brokers within bounds (specs/proofs/progress/executable.py)",
-)
+    "brokers within bounds (specs/proofs/progress/executable.py)",)
 
 GROUPS = ("bookkeeping", "ZooKeeper fencing", "ISR writes under way", "logs")
 
 RANKING = Ranking(
-    RANKS,
-    AWAITED,
+    RANKS, AWAITED,
     stays=lambda now: all_of(now.faults_ended, is_followed_by_all(now)),
-    twin=TWIN,
-    bounds={"brokers": 2, "epoch": 2, "log": 1, "records": 1, "versions": 3},
-)
+    twin=TWIN, bounds={"brokers": 2, "epoch": 2, "log": 1, "records": 1, "versions": 3})
 
 PROOF = Proof(
     claim="a_leader_is_followed_by_all",
