@@ -359,8 +359,7 @@ _AT_A_STEP: dict[tuple[str, Invariant], tuple[Invariant, ...]] = {
 
 NO_DIRECTORY_IS_LEFT = (unknown_partitions_have_no_directory,
                         controllers_removing_znodes_have_forgotten_the_topic,
-                        queued_topics_are_known,
-        the_newest_knows_no_gap)
+                        queued_topics_are_known, the_newest_knows_no_gap)
 """From these a topic that leaves ZooKeeper has no directory left."""
 NEVER_SERVED = (DELETED_DATA_IS_NEVER_SERVED,)
 
