@@ -27,8 +27,6 @@ from impl.world.partition_simulator import simulate
 from model.language import RecordedSystem
 from model.replication.alter_isr import SYSTEM as BY_ALTER_ISR
 from model.systems import system
-from specs.chain import ComposedSystem, compose, refinement
-from specs.chain.since_2_7 import compose_since_2_7, refinement_since_2_7
 from specs.explorer import Exploration, explore, find, with_companions
 from specs.invariants import Proof
 from specs.proofs.before_2_7 import PROOF as BEFORE_2_7
@@ -37,6 +35,8 @@ from specs.proofs.progress import progress
 from specs.proofs.since_2_7 import PROOF as SINCE_2_7
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import prove
+from specs.refinement import ComposedSystem, compose, refinement_proof
+from specs.refinement.since_2_7 import compose_since_2_7, refinement_since_2_7
 from specs.rendering import parts, rounded
 from specs.runs import replay_command
 from specs.verdict import Verdict, combine
@@ -209,7 +209,7 @@ def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[C
             proved[proof.claim] = _proved(proof, report)
             yield proved[proof.claim]
         both = compose()
-        yield _refines(proved[NO_MESSAGE_LOSS.claim], both, refinement(both), report)
+        yield _refines(proved[NO_MESSAGE_LOSS.claim], both, refinement_proof(both), report)
         for proof in _more_proofs(deep):
             proved[proof.claim] = _proved(proof, report, proved)
             yield proved[proof.claim]

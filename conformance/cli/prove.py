@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from conformance.cli.chain import prove_chain
 from conformance.cli.chosen_system import (
     Size,
     Variant,
@@ -36,6 +35,7 @@ from conformance.cli.common import (
 from conformance.cli.find_invariants import STATES, InvariantOptions, draw, find_proof
 from conformance.cli.keep_results import open_option, show_comparison
 from conformance.cli.options import variant_options
+from conformance.cli.refinement import prove_refinement
 from conformance.cli.theorems import (
     CONTRADICTION,
     NAMES,
@@ -46,8 +46,6 @@ from conformance.cli.theorems import (
 from model.former_names import claim_now, step_now
 from model.language import RecordedSystem, System
 from model.replication.alter_isr import SYSTEM as BY_ALTER_ISR
-from specs.chain import compose, refinement
-from specs.chain.since_2_7 import compose_since_2_7, refinement_since_2_7
 from specs.invariants import Proof
 from specs.progress.loops import loop, unfair
 from specs.proofs import proofs
@@ -55,6 +53,8 @@ from specs.proofs.before_2_7 import PROOF as BEFORE_2_7
 from specs.proofs.progress import progress
 from specs.proofs.since_2_7 import PROOF as SINCE_2_7
 from specs.prover import ProofResult, claim_report
+from specs.refinement import compose, refinement_proof
+from specs.refinement.since_2_7 import compose_since_2_7, refinement_since_2_7
 from specs.rendering import rows
 from specs.runs import Run, replay_command
 from specs.verdict import ClaimReport, Verdict, combine
@@ -142,11 +142,13 @@ class ProofAttempt:
     "rules.",
 )
 @click.option(
-    "--chain",
+    "--refinement",
+    cls=RenamedOption,
+    former="--chain",
     is_flag=True,
     help="Instead: follow every step of the executable replication in the proof's form.",
 )
-@click.option("--deep", is_flag=True, help="With --chain: in larger state spaces, too.")
+@click.option("--deep", is_flag=True, help="With --refinement: in larger state spaces, too.")
 @click.option(
     "--find",
     "find",
@@ -201,7 +203,7 @@ def prove(
     smt2_target: str | None,
     certificate: str | None,
     checker: str | None,
-    chain: bool,
+    refines: bool,
     deep: bool,
     find: bool,
     forget: str | None,
@@ -231,7 +233,7 @@ def prove(
       insync prove --all
       insync prove progress
       insync prove all_brokers_know_the_controller --unfair broker_handles_request
-      insync prove --chain
+      insync prove --refinement
       insync prove single_controller --find --write found.py
       insync prove no_message_loss --find --drop-invariants hw_is_within_the_log
       insync prove single_controller --graph who-needs-whom.svg
@@ -244,12 +246,14 @@ def prove(
         raise WrongUse("--checker goes with --certificate: it checks the proofs that stand there")
     checked_by = _command(checker)
     target = certificate if certificate is not None else smt2_target
-    if deep and not chain:
-        raise WrongUse("--deep goes with --chain: proofs have no bounds to widen")
+    if deep and not refines:
+        raise WrongUse("--deep goes with --refinement: proofs have no bounds to widen")
     solvers = SOLVERS if solver == "both" else (solver,)
-    if chain:
-        _refuse_beside_chain(claims, everything, brokers, smt2_target, certificate, unfair, wanted)
-        prove_chain(variant, deep, each, solvers, json_target)
+    if refines:
+        _refuse_beside_refinement(
+            claims, everything, brokers, smt2_target, certificate, unfair, wanted
+        )
+        prove_refinement(variant, deep, each, solvers, json_target)
         return
     claims = tuple(
         name
@@ -351,7 +355,7 @@ def _show_in_the_browser(attempts: list[ProofAttempt], json_target: str | None) 
     say("there is no counterexample to show", json_target)
 
 
-def _refuse_beside_chain(
+def _refuse_beside_refinement(
     claims: tuple[str, ...], everything: bool, brokers: str, smt2_target: str | None,
     certificate: str | None, unfair: tuple[str, ...], wanted: InvariantOptions,
 ) -> None:  # fmt: skip
@@ -363,8 +367,9 @@ def _refuse_beside_chain(
     for name, given in beside.items():
         if given:
             raise WrongUse(
-                f"{name} does not go with --chain, which ties the model to every proof at once; "
-                "write insync prove --chain alone, or with --version, --set and --without"
+                f"{name} does not go with --refinement, which ties the model to every proof at "
+                "once; write insync prove --refinement alone, or with --version, --set and "
+                "--without"
             )
 
 
@@ -421,7 +426,9 @@ def _understood(proof: Proof, variant: Variant, brokers: str) -> list[ProofReque
         # the other.
         executable = variant.recorded(system_named("replication"))
         composed = compose(version=executable.version, changed=executable.without)
-        asked.append(ProofRequest(refinement(composed), composed.recorded, number, given=proof))
+        asked.append(
+            ProofRequest(refinement_proof(composed), composed.recorded, number, given=proof)
+        )
     if proof.claim == SINCE_2_7.claim:
         executable = variant.recorded(BY_ALTER_ISR)
         composed = compose_since_2_7(version=executable.version, changed=executable.without)

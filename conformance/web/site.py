@@ -63,7 +63,7 @@ SECTIONS: Mapping[str, Sequence[tuple[str, str]]] = {
         ("Why nothing is lost", "why-nothing-is-lost.md"),
         ("What happens in the end", "what-happens-in-the-end.md"),
         ("The same run on Apache Kafka", "apache-kafka.md"),
-        ("What was planted in the chain", "planted-in-the-chain.md"),
+        ("What was planted in the refinement", "planted-in-the-refinement.md"),
     ),
     "Extend": (
         ("From an idea to a proof", "a-new-idea.md"),

@@ -5,11 +5,11 @@ the outcome. From 2.7 on (KIP-497) it sends the write to the controller and goes
 only records that all members of both its current and its requested ISR have. So AlterIsr is the
 proof's form with one more step allowed, and it keeps the same invariants.
 
-The rest of AlterIsr is stricter than the form: `specs.chain.since_2_7` proves that `replication`
-of 2.7 (`model.replication.alter_isr`) refines it. The controller writes with the version that the
-leader named, by the same conditional write of ZooKeeper; before that it refuses requests of another
-leader or epoch. A finally refused write stays pending, so that both ISRs count, until the next
-LeaderAndIsr; in the form a leader may also try again.
+The rest of AlterIsr is stricter than the form: `specs.refinement.since_2_7` proves that
+`replication` of 2.7 (`model.replication.alter_isr`) refines it. The controller writes with the
+version that the leader named, by the same conditional write of ZooKeeper; before that it refuses
+requests of another leader or epoch. A finally refused write stays pending, so that both ISRs count,
+until the next LeaderAndIsr; in the form a leader may also try again.
 
 Source: Partition.isrState, maximalIsr; AlterIsrManager; KafkaController.alterIsrs (2.7).
 """

@@ -122,7 +122,7 @@ LONG = {
 FURTHER = {
     "explore with the plain engine": (["explore", "election", "--engine", "python"], 2),
     "prove by cvc5": (["prove", "no_message_loss", "--solver", "cvc5"], 3),
-    "prove --chain": (["prove", "--chain"], 2),
+    "prove --refinement": (["prove", "--refinement"], 2),
     "bugs": (["bugs", "--all"], 3),
     "surgery": (["surgery", "replication"], 3),
     "story": (["story", "specs/stories"], 2),

@@ -9,7 +9,7 @@ import pytest
 
 import conformance.verify as verifying
 from conformance.verify import ClaimRow, ExplorationRow, HistoricBugRow, overall
-from specs.chain import compose, refinement
+from specs.refinement import compose, refinement_proof
 from specs.verdict import Verdict
 from tests.planting import commits_alone
 
@@ -67,7 +67,7 @@ def test_the_refinement_is_no_result_as_long_as_the_form_is_not_proved() -> None
                Verdict.UNKNOWN)  # fmt: skip
 
     both = compose()
-    refines = verifying._refines(form, both, refinement(both), quiet)
+    refines = verifying._refines(form, both, refinement_proof(both), quiet)
 
     assert (refines.verdict, refines.as_expected) == (Verdict.NOT_CHECKED, False)
     assert refines.note == "no_message_loss of replication_history is not proved"

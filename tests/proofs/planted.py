@@ -1,6 +1,6 @@
-"""Faults planted in the text of `replication`, and what the chain makes of each.
+"""Faults planted in the text of `replication`, and what the refinement proof makes of each.
 
-A fault is a change of the source of one file of `model/replication`. The chain notices it where an
+A fault is a change of the source of one file of `model/replication`. The refinement proof notices it where an
 obligation of the refinement is open that is proved without it; or it is harmless: all of them are
 proved, so that `replication` with the fault in it still refines the proof's form.
 """
@@ -24,7 +24,7 @@ from model.replication.alter_isr import SYSTEM as SINCE_2_7
 class FaultInProof:
     """What is wrong, in a sentence; in which file; and the text that is changed.
 
-    `by_issue`: one of those that the chain did not notice when it was graphs of two brokers and
+    `by_issue`: one of those that the refinement did not notice when it was checked on graphs of two brokers and
     one record alone. `since_2_7`: in `replication` as brokers of 2.7 speak it.
     """
 

@@ -1,4 +1,4 @@
-"""Changes of the texts that the chain and the proofs of progress consist of, one each.
+"""Changes of the texts that the refinement and the proofs of progress consist of, one each.
 
 A line of the refinement map, an invariant of the relation, a set of a ranking, what is awaited,
 what is called a fault, the claim itself.
@@ -13,15 +13,15 @@ from typing import Any
 
 from model.language import all_of, any_of, implies, not_
 from model.replication.history import SYSTEM as HISTORY
-from specs.chain import compose, refinement, refinement_map
-from specs.chain.refinement_map import LINES, MapLine
 from specs.invariants import Invariant, Proof
 from specs.progress.after_faults import after_faults, always_a_fault
 from specs.progress.ranking import Ranking
 from specs.proofs.progress import leaders
 from specs.prover import ProofResult, prove
+from specs.refinement import compose, refinement_map, refinement_proof
+from specs.refinement.refinement_map import LINES, MapLine
 
-relation = importlib.import_module("specs.chain.refinement")
+relation = importlib.import_module("specs.refinement.proof")
 """The module; the package has the function of the same name."""
 
 ENOUGH = 5_000_000
@@ -52,7 +52,7 @@ def mapped(transition: str, **changed: Any) -> Callable[[], ProofResult]:
             replace(line, **changed) if line.transition == transition else line for line in LINES
         ]
         both = compose(lines=made)
-        return prove(refinement(both), both.recorded, steps=[transition], rlimit=ENOUGH)
+        return prove(refinement_proof(both), both.recorded, steps=[transition], rlimit=ENOUGH)
 
     return asked
 
@@ -70,7 +70,7 @@ def related(
             elif matrix is not None:
                 made.append(replace(one, matrix=matrix))
         both = compose()
-        return prove(refinement(both, made), both.recorded, steps=steps, rlimit=ENOUGH)
+        return prove(refinement_proof(both, made), both.recorded, steps=steps, rlimit=ENOUGH)
 
     return asked
 
@@ -78,7 +78,7 @@ def related(
 def assumed() -> ProofResult:
     """What is taken over from the proof's form contradicts itself."""
     both = compose()
-    proof = refinement(both)
+    proof = refinement_proof(both)
     planted = Invariant(
         "planted", "planted", "planted",
         lambda now: all_of(now.committed_twice, not_(now.committed_twice)),

@@ -1,4 +1,4 @@
-"""Faults planted in `replication` as brokers of 2.7 speak it, and what its chain makes of each."""
+"""Faults planted in `replication` as brokers of 2.7 speak it, and what its refinement makes of each."""
 
 # The text that is changed stands here as it stands there, however long its lines are.
 # ruff: noqa: E501

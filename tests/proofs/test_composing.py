@@ -12,7 +12,7 @@ from model.language import ProtocolError
 from model.language import terms as t
 from model.language.evaluate import Evaluator
 from model.language.recording import Write
-from specs.chain.composed import LeastParameters, Substitution, marked
+from specs.refinement.composed import LeastParameters, Substitution, marked
 from tests.language.random_terms import (
     BOUNDS,
     NOTHING,

@@ -1,5 +1,5 @@
-"""Whatever is changed in the texts of the chain itself opens an obligation, or is vacuous and said
-to be, or is proved all the same."""
+"""A change in the texts of the refinement opens an obligation, or is vacuous and said to be, or is
+proved all the same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.proofs.planted_in_texts import CHANGES, ChangedText
 SAMPLE = ("expansion_is_a_shrink", "write_is_only_sent")
 """A second each; the others are `deep`."""
 
-PAGE = Path(__file__).parents[2] / "docs" / "planted-in-the-chain.md"
+PAGE = Path(__file__).parents[2] / "docs" / "planted-in-the-refinement.md"
 
 
 @pytest.mark.parametrize("change", [
@@ -45,7 +45,7 @@ def outcome(change: ChangedText) -> str:
 
 
 def test_the_page_has_a_row_for_every_changed_text_with_its_outcome():
-    section = PAGE.read_text().split("## In the texts of the chain", 1)[1]
+    section = PAGE.read_text().split("## In the texts of the refinement", 1)[1]
     rows = re.findall(r"^\| `(\w+)` \| (.*) \| (noticed|vacuous|harmless)", section, re.M)
 
     assert rows == [(one.name, one.what, outcome(one).split(":")[0]) for one in CHANGES]

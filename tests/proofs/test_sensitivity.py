@@ -17,13 +17,13 @@ import pytest
 
 from model.election import SYSTEM as ELECTION
 from model.replication.history import SYSTEM as HISTORY
-from specs.chain import compose, refinement
-from specs.chain.since_2_7 import compose_since_2_7, refinement_since_2_7
 from specs.proofs import before_2_7, elections, since_2_7
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.progress import controllers, isr, leaders, records
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import prove
+from specs.refinement import compose, refinement_proof
+from specs.refinement.since_2_7 import compose_since_2_7, refinement_since_2_7
 from specs.solvers import NOTHING, ONE, SEVERAL, SolverQuery
 from specs.theorems import THEOREMS, Theorem
 from specs.theorems.theorem import prove_theorem
@@ -53,7 +53,7 @@ CLAIMS: dict[str, Callable[[Export], Any]] = {
     "no_message_loss": of_proof(NO_MESSAGE_LOSS, HISTORY.recorded),
     "sure_commits_are_kept": of_proof(before_2_7.PROOF, before_2_7.SYSTEM.recorded),
     "no_message_loss_since_2_7": of_proof(since_2_7.PROOF, since_2_7.SYSTEM.recorded),
-    "refinement": of_refinement(compose, refinement),
+    "refinement": of_refinement(compose, refinement_proof),
     "refinement_since_2_7": of_refinement(compose_since_2_7, refinement_since_2_7),
     **{part.PROOF.claim: of_proof(part.PROOF, part.PROOF.form.recorded)
        for part in (controllers, leaders, records, isr) if part.PROOF.form is not None},

@@ -9,14 +9,14 @@ import pytest
 
 from model.replication.alter_isr import SYSTEM as REPLICATION
 from model.replication.history import SYSTEM as HISTORY
-from specs.chain import WITHOUT_LINE, ComposedSystem, follow_everywhere
-from specs.chain.since_2_7 import LINES, compose_since_2_7, refinement_since_2_7
 from specs.explorer import explore
 from specs.induction_counterexamples import SmallScope
 from specs.invariants import Proof
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.since_2_7 import PROOF, SYSTEM
 from specs.prover import prove
+from specs.refinement import WITHOUT_LINE, ComposedSystem, explore_refinement
+from specs.refinement.since_2_7 import LINES, compose_since_2_7, refinement_since_2_7
 from specs.solvers import has_cvc5
 from specs.verdict import Verdict
 
@@ -143,7 +143,7 @@ def test_the_executable_replication_of_2_7_refines_the_form(both, refines, solve
 def test_the_same_is_so_in_every_state_of_small_instances(bounds, counts):
     alike = compose_since_2_7(alike=True)
 
-    result = follow_everywhere(
+    result = explore_refinement(
         alike, REPLICATION.limits(bounds), symmetry=True, proof=refinement_since_2_7(alike)
     )
 

@@ -13,10 +13,10 @@ import z3
 
 from model.election import SYSTEM as ELECTION
 from model.replication.history import SYSTEM as HISTORY
-from specs.chain import compose, refinement
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import prove
+from specs.refinement import compose, refinement_proof
 from specs.smt2 import MANIFEST, Smt2Folder
 from specs.solvers import PROVED, REFUTED, UNKNOWN, SolverQuery, answer_of_cvc5, combined
 from specs.verdict import Verdict
@@ -111,7 +111,9 @@ def test_cvc5_agrees_on_every_obligation_of_no_message_loss():
 def test_cvc5_agrees_on_where_a_follower_of_the_executable_replication_truncates():
     both = compose()
 
-    result = prove(refinement(both), both.recorded, solvers=BOTH, steps=["follower_truncates"])
+    result = prove(
+        refinement_proof(both), both.recorded, solvers=BOTH, steps=["follower_truncates"]
+    )
 
     asked = [one for one in result.obligations if one.by == "solver"]
     assert len(asked) > 10
@@ -122,7 +124,7 @@ def test_cvc5_agrees_on_where_a_follower_of_the_executable_replication_truncates
 def test_cvc5_agrees_on_every_obligation_of_the_refinement():
     both = compose()
 
-    result = prove(refinement(both), both.recorded, solvers=BOTH)
+    result = prove(refinement_proof(both), both.recorded, solvers=BOTH)
 
     assert result.verdict is Verdict.HOLDS
     assert {tuple(one.answers) for one in result.obligations} == {BOTH, ("frame rule",)}

@@ -9,11 +9,11 @@ import pytest
 
 from model.election import SYSTEM as ELECTION
 from model.replication.history import SYSTEM as HISTORY
-from specs.chain import compose, refinement
 from specs.invariants import Proof, invariant
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import prove
+from specs.refinement import compose, refinement_proof
 from specs.solvers import SolverQuery
 from specs.verdict import Verdict
 
@@ -56,7 +56,7 @@ CHOSEN = ("leader_advances_hw", "follower_appends", "broker_becomes_leader")
 def test_the_premises_of_no_obligation_prove_everything():
     both = compose()
 
-    asked, found = contradictions(refinement(both), both.recorded, CHOSEN[:2])
+    asked, found = contradictions(refinement_proof(both), both.recorded, CHOSEN[:2])
 
     assert found == []
     assert asked > 20
@@ -69,7 +69,7 @@ def test_the_premises_of_no_obligation_at_all_prove_everything(what):
     proofs = {
         "election": (SINGLE_CONTROLLER, ELECTION.recorded()),
         "form": (NO_MESSAGE_LOSS, HISTORY.recorded()),
-        "refinement": (refinement(both), both.recorded),
+        "refinement": (refinement_proof(both), both.recorded),
     }
     proof, recorded = proofs[what]
     steps = [step.transition.name for step in recorded.steps]

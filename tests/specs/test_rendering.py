@@ -29,11 +29,11 @@ from conformance.mutants.trial import MutantTrial
 from conformance.trace_report import TraceReport
 from conformance.verify import ClaimRow
 from conformance.web.compare import ComparedRow, Comparison
-from specs.chain.graphs import ChainResult
 from specs.exploration import Exploration
 from specs.growth import FieldGrowth
 from specs.induction_counterexamples import InductionCounterexample
 from specs.obligations import Obligation
+from specs.refinement.by_exploration import RefinementExploration
 from specs.rendering import (
     COUNTED,
     FLAT,
@@ -121,8 +121,8 @@ KEYS = {
     Exploration: "system version without bounds symmetry engine workers complete stopped distinct "
     "generated depth seconds setup_seconds peak_memory_mb bytes_per_state claims levels pruned "
     "dead_ends ghosts_dropped fired never_fired refusals_never_first replay",
-    ChainResult: "claim system version without bounds verdict symmetry states edges rules "
-    "transitions failure stopped seconds",
+    RefinementExploration: "claim system version without bounds verdict symmetry states edges "
+    "rules transitions failure stopped seconds",
     ClaimAnswer: "shown_run depth kind why ruled_out replay more",
     ClaimRow: "claim words system version without verdict expected as_expected bounds distinct "
     "counts seconds note show",

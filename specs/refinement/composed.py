@@ -1,8 +1,8 @@
 """Composes `replication` and the form that is proved as one system whose steps move both.
 
 Each step of `replication` is recorded with the steps of the form in its line of the refinement map
-(`specs.chain.refinement_map`). Their writes are added in order, each reading the state that the
-previous step left. Their requirements become obligations (`ComposedSystem.entails`), never
+(`specs.refinement.refinement_map`). Their writes are added in order, each reading the state that
+the previous step left. Their requirements become obligations (`ComposedSystem.entails`), never
 assumptions. A proof by induction over this system therefore proves the refinement.
 
 Both are over the same sorts; a record of the form is the number that producers give it here.
@@ -36,7 +36,7 @@ from model.replication import SYSTEM as REPLICATION
 from model.replication.history import SYSTEM as HISTORY
 from model.replication.history.state import RECORDS as RECORDS_THERE
 from model.replication.state import RECORDS
-from specs.chain.refinement_map import LINES, Alternative, MapLine, ReplicationStep
+from specs.refinement.refinement_map import LINES, Alternative, MapLine, ReplicationStep
 
 THERE = "there"
 """The part of the state that is the proof's form."""

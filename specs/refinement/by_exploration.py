@@ -19,11 +19,11 @@ from model.language import terms as t
 from model.language.recording import Recorded, record_condition
 from model.language.scalars import Scalar
 from model.language.terms import Term
-from specs.chain.composed import ComposedSystem
-from specs.chain.refinement import of_the_other_side, refinement
 from specs.explorer import Exploration, explore
 from specs.invariants import Invariant, Proof
 from specs.proofs.no_message_loss import PROOF
+from specs.refinement.composed import ComposedSystem
+from specs.refinement.proof import of_the_other_side, refinement_proof
 from specs.rendering import at, parts, rounded
 from specs.runs import Run
 from specs.verdict import Verdict
@@ -55,7 +55,7 @@ def rules(composed: ComposedSystem, proof: Proof | None = None) -> dict[str, lis
     """All conditions that are checked, by claim; `proof` is the refinement's, if not that of
     2.5.
     """
-    proof = proof or refinement(composed)
+    proof = proof or refinement_proof(composed)
     lemmas = [one.statement for one in PROOF.lemmas]
     there = [of_the_other_side(one) for one in (*PROOF.invariants, *lemmas)]
     return {
@@ -105,7 +105,7 @@ def _all(terms: Sequence[StateRule]) -> Callable[[Any], Scalar]:
 
 
 @dataclass
-class ChainResult:
+class RefinementExploration:
     """The result: states of the two sides together, steps, and how often each was taken."""
 
     SHOWN: ClassVar = parts(
@@ -114,7 +114,7 @@ class ChainResult:
         without=at("recorded.without"), symmetry=at("exploration.engine.symmetry"),
         transitions=at("taken"), stopped=at("exploration.stopped"), seconds=rounded(3),
     )  # fmt: skip
-    name: ClassVar = "chain"
+    name: ClassVar = "refinement"
 
     recorded: RecordedSystem
     bounds: Mapping[str, int]
@@ -173,14 +173,14 @@ class ChainResult:
             yield f"    {self.rule.sentence}"
 
 
-def follow_everywhere(
+def explore_refinement(
     composed: ComposedSystem,
     bounds: Mapping[str, int],
     symmetry: bool = False,
     max_states: int | None = None,
     report: Report = lambda line: None,
     proof: Proof | None = None,
-) -> ChainResult:
+) -> RefinementExploration:
     """Checks every reachable state within the bounds; ends at the first level that breaks a rule.
 
     `max_states` ends it early: the verdict is then unknown. `proof`: the refinement's, if not 2.5.
@@ -191,7 +191,7 @@ def follow_everywhere(
     names = list(asked)
     exploration = explore(recorded, bounds, names, max_states, report, symmetry=symmetry)
     broken = [n for n in names if exploration.claims[n].verdict is Verdict.BROKEN]
-    result = ChainResult(recorded, dict(bounds), exploration, asked, 0.0)
+    result = RefinementExploration(recorded, dict(bounds), exploration, asked, 0.0)
     if broken:
         result.claim = min(broken, key=lambda name: exploration.claims[name].depth or 0)
         result.run = exploration.run(result.claim)

@@ -1,4 +1,4 @@
-"""The chain: what `replication` does, its proof's form does too; proved, and asked of graphs."""
+"""The refinement: what `replication` does, its proof's form does too; proved, and explored."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from model.protocol.state import BROKERS
 from model.replication import SYSTEM as REPLICATION
 from model.replication.history import SYSTEM as HISTORY
 from model.replication.history.state import RECORDS
-from specs.chain import (
-    LINES,
-    QUICK,
-    WITHOUT_LINE,
-    ComposedSystem,
-    compose,
-    follow_everywhere,
-    refinement,
-)
-from specs.chain.composed import THERE
-from specs.chain.graphs import COUPLED, POSSIBLE, PROVED, judged, rules
-from specs.chain.refinement import INVARIANTS, PREMISES
 from specs.induction_counterexamples import SmallScope
 from specs.invariants import Proof, invariant
 from specs.lowering.grounding import Grounded
 from specs.lowering.python_code import PythonCode
 from specs.proofs.no_message_loss import PROOF
 from specs.prover import prove
+from specs.refinement import (
+    LINES,
+    QUICK,
+    WITHOUT_LINE,
+    ComposedSystem,
+    compose,
+    explore_refinement,
+    refinement_proof,
+)
+from specs.refinement.by_exploration import COUPLED, POSSIBLE, PROVED, judged, rules
+from specs.refinement.composed import THERE
+from specs.refinement.proof import INVARIANTS, PREMISES
 from specs.verdict import Verdict
 from tests.walks.ground import Ground
 from tests.walks.walker import walks
@@ -53,7 +53,7 @@ def both() -> ComposedSystem:
 
 @pytest.fixture(scope="module")
 def proof(both) -> Proof:
-    return refinement(both)
+    return refinement_proof(both)
 
 
 def limits(bounds: dict[str, int]) -> dict[str, int]:
@@ -78,7 +78,7 @@ def test_every_transition_has_a_line_or_is_named_as_outside_of_the_chain():
 # -- the proof ------------------------------------------------------------------------------------
 
 
-# That it is proved is asked by the command that shows it: tests/cli/test_chain.py.
+# That it is proved is asked by the command that shows it: tests/cli/test_refinement.py.
 
 
 def test_the_invariants_of_the_refinement_are_as_many_as_are_stated(proof):
@@ -140,7 +140,7 @@ def test_a_line_that_leaves_a_step_out_is_open_where_the_step_was_needed():
     both = with_line("follower_sends_fetch", stages=())
 
     result = prove(
-        refinement(both), both.recorded, rlimit=2_000_000, steps=["follower_sends_fetch"]
+        refinement_proof(both), both.recorded, rlimit=2_000_000, steps=["follower_sends_fetch"]
     )
 
     assert [one.invariant for one in result.open] == ["fetches_were_sent"]
@@ -150,7 +150,9 @@ def test_a_line_that_takes_a_step_twice_is_answered_which_reason_fails():
     (stage,) = next(one.stages for one in LINES if one.transition == "leader_appends")
     both = with_line("leader_appends", stages=(stage, stage))
 
-    result = prove(refinement(both), both.recorded, rlimit=2_000_000, steps=["leader_appends"])
+    result = prove(
+        refinement_proof(both), both.recorded, rlimit=2_000_000, steps=["leader_appends"]
+    )
 
     assert "leader_appends: the record is new" in {one.invariant for one in result.open}
 
@@ -175,7 +177,7 @@ OPEN = [
 def test_without_a_fix_the_refinement_is_open_where_the_fix_was_needed(switch, value, step, what):
     both = compose(changed={switch: value})
 
-    result = prove(refinement(both), both.recorded, rlimit=3_000_000, steps=[step])
+    result = prove(refinement_proof(both), both.recorded, rlimit=3_000_000, steps=[step])
 
     assert what in {one.invariant for one in result.open}
 
@@ -193,7 +195,7 @@ def test_of_the_releases_with_broker_epochs_those_up_to_2_4_lack_one_fence():
 
 
 def test_every_rule_holds_in_every_state_of_a_small_instance():
-    result = follow_everywhere(compose(alike=True), limits(COMES_BACK), symmetry=True)
+    result = explore_refinement(compose(alike=True), limits(COMES_BACK), symmetry=True)
 
     assert (result.verdict, result.rule) == (Verdict.HOLDS, None)
     assert (result.states, result.edges) == (11_658, 72_724)
@@ -216,7 +218,7 @@ def test_every_rule_holds_in_every_state_of_a_small_instance():
     ],
 )  # fmt: skip
 def test_every_rule_holds_in_every_state_of_larger_instances(bounds, symmetry, counts):
-    result = follow_everywhere(compose(alike=symmetry), limits(bounds), symmetry=symmetry)
+    result = explore_refinement(compose(alike=symmetry), limits(bounds), symmetry=symmetry)
 
     assert (result.verdict, result.rule) == (Verdict.HOLDS, None)
     assert (result.states, result.edges) == counts
@@ -227,14 +229,14 @@ def test_the_command_asks_three_brokers_and_two_records():
 
 
 def test_an_end_before_all_is_followed_proves_nothing():
-    result = follow_everywhere(compose(), limits(TWO_EPOCHS), max_states=500)
+    result = explore_refinement(compose(), limits(TWO_EPOCHS), max_states=500)
 
     assert result.verdict is Verdict.UNKNOWN
     assert result.exploration.stopped is not None
 
 
 def test_a_step_after_which_the_two_differ_is_reported_with_the_run_and_the_rule():
-    result = follow_everywhere(compose(changed={"isr_write_locks": False}), limits(TWO_EPOCHS))
+    result = explore_refinement(compose(changed={"isr_write_locks": False}), limits(TWO_EPOCHS))
 
     assert (result.verdict, result.claim) == (Verdict.BROKEN, COUPLED)
     reported = "\n".join(result.lines())
@@ -247,7 +249,7 @@ def test_a_step_after_which_the_two_differ_is_reported_with_the_run_and_the_rule
 def test_a_rule_that_is_wrong_is_known_by_its_name():
     both = with_line("follower_sends_fetch", stages=())
 
-    result = follow_everywhere(both, limits(COMES_BACK))
+    result = explore_refinement(both, limits(COMES_BACK))
 
     assert result.rule is not None
     assert result.rule.name == "fetches_were_sent"
@@ -257,7 +259,7 @@ def test_a_step_that_is_none_there_is_reported_with_its_reason():
     (stage,) = next(one.stages for one in LINES if one.transition == "leader_appends")
     both = with_line("leader_appends", stages=(stage, stage))
 
-    result = follow_everywhere(both, limits(COMES_BACK))
+    result = explore_refinement(both, limits(COMES_BACK))
 
     assert (result.verdict, result.claim) == (Verdict.BROKEN, POSSIBLE)
     assert "leader_appends, leader_appends: the record is new" in "\n".join(result.lines())

@@ -1,4 +1,4 @@
-"""Whatever is planted in `replication`, the chain notices it, or proves that it is harmless."""
+"""The refinement notices a fault planted in `replication`, or proves that it is harmless."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from model.language.recording import Recorded
 from model.replication import SYSTEM
 from model.replication.alter_isr import SYSTEM as SINCE_2_7
-from specs.chain import ComposedSystem, compose, refinement
-from specs.chain.since_2_7 import compose_since_2_7, refinement_since_2_7
 from specs.induction_counterexamples import SmallScope
 from specs.invariants import Proof
 from specs.prover import ProofResult, prove
+from specs.refinement import ComposedSystem, compose, refinement_proof
+from specs.refinement.since_2_7 import compose_since_2_7, refinement_since_2_7
 from tests.proofs import planted_since_2_7
 from tests.proofs.planted import FAULTS, HARMLESS, NOTICED, SEEN_BEFORE, FaultInProof
 
@@ -40,7 +40,7 @@ SCOPES = tuple(
 )  # fmt: skip
 """Where small values that refute an obligation are looked for, in this order."""
 
-PAGE = Path(__file__).parents[2] / "docs" / "planted-in-the-chain.md"
+PAGE = Path(__file__).parents[2] / "docs" / "planted-in-the-refinement.md"
 
 
 def asked(fault: FaultInProof) -> tuple[ComposedSystem, Proof, ProofResult]:
@@ -51,7 +51,7 @@ def asked(fault: FaultInProof) -> tuple[ComposedSystem, Proof, ProofResult]:
         proof, own = refinement_since_2_7(both), SINCE_2_7
     else:
         both = compose(fault.system)
-        proof, own = refinement(both), SYSTEM
+        proof, own = refinement_proof(both), SYSTEM
     right = {step.transition.name: _text(step) for step in own.recorded().steps}
     steps = [
         step.transition.name
@@ -115,7 +115,7 @@ def test_every_fault_stands_in_the_text_as_it_is_now_and_changes_a_step():
 
 
 def test_the_page_has_a_row_for_every_fault_with_its_outcome():
-    section = PAGE.read_text().split("## In the texts of the chain")[0]
+    section = PAGE.read_text().split("## In the texts of the refinement")[0]
     rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (noticed|harmless)", section, re.M))
 
     assert rows == {one.name: "noticed" if one.name in ALL_NOTICED else "harmless" for one in ALL}

@@ -1,4 +1,4 @@
-"""`insync prove --chain`: from what is explored to what is proved."""
+"""`insync prove --refinement`: from what is explored to what is proved."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-import specs.chain
+import specs.refinement
 from model.replication import SYSTEM as REPLICATION
 from specs.prover import IMPLIED, INITIALLY
 from specs.solvers import has_cvc5
@@ -16,14 +16,14 @@ SMALL = ({"epoch": 1, "versions": 1, "crashes": 0, "expiries": 0},)
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(specs.chain, "QUICK", SMALL)
+    monkeypatch.setattr(specs.refinement, "QUICK", SMALL)
 
 
 @pytest.mark.deep  # verify proves the same; what `--each` adds is looked at here
 def test_the_chain_is_proved_for_any_number_of_brokers_and_holds_in_the_graphs(
     small, insync, tmp_path
 ):
-    result = insync(f"prove --chain --each --json {tmp_path}/found.json")
+    result = insync(f"prove --refinement --each --json {tmp_path}/found.json")
 
     found = json.loads((tmp_path / "found.json").read_text())
     elections, refines = found["claims"]
@@ -52,7 +52,7 @@ def test_the_chain_is_proved_for_any_number_of_brokers_and_holds_in_the_graphs(
 @pytest.mark.deep
 @pytest.mark.skipif(not has_cvc5(), reason="cvc5 is not installed")
 def test_the_chain_is_proved_by_either_solver(small, insync, tmp_path):
-    result = insync(f"prove --chain --solver cvc5 --json {tmp_path}/found.json")
+    result = insync(f"prove --refinement --solver cvc5 --json {tmp_path}/found.json")
 
     found = json.loads((tmp_path / "found.json").read_text())
     asked = [one["result"] for one in found["obligations"] if "frame rule" not in one["result"]]
@@ -63,9 +63,9 @@ def test_the_chain_is_proved_by_either_solver(small, insync, tmp_path):
 
 @pytest.mark.deep
 def test_a_step_that_is_none_is_broken_with_the_run_and_not_proved(monkeypatch, insync):
-    monkeypatch.setattr(specs.chain, "QUICK", ({"expiries": 0},))
+    monkeypatch.setattr(specs.refinement, "QUICK", ({"expiries": 0},))
 
-    result = insync("prove --chain --without isr_write_locks")
+    result = insync("prove --refinement --without isr_write_locks")
 
     assert result.exit_code == 1
     assert "not proved: leader_advances_hw · " in result.stdout

@@ -5,10 +5,10 @@ one system; `refinement` proves by induction the relation between their states, 
 brokers, records and epochs; `graphs` checks it in every state of complete small state spaces.
 """
 
-from specs.chain.composed import ComposedSystem, compose
-from specs.chain.graphs import ChainResult, follow_everywhere
-from specs.chain.refinement import refinement
-from specs.chain.refinement_map import LINES, WITHOUT_LINE, MapLine
+from specs.refinement.by_exploration import RefinementExploration, explore_refinement
+from specs.refinement.composed import ComposedSystem, compose
+from specs.refinement.proof import refinement_proof
+from specs.refinement.refinement_map import LINES, WITHOUT_LINE, MapLine
 
 QUICK: tuple[dict[str, int], ...] = (
     {"epoch": 1, "versions": 1, "crashes": 1, "expiries": 1},
@@ -32,10 +32,10 @@ __all__ = [
     "LINES",
     "QUICK",
     "WITHOUT_LINE",
-    "ChainResult",
+    "RefinementExploration",
     "ComposedSystem",
     "MapLine",
     "compose",
-    "follow_everywhere",
-    "refinement",
+    "explore_refinement",
+    "refinement_proof",
 ]

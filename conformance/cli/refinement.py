@@ -1,4 +1,4 @@
-"""`insync prove --chain`: the executable `replication` refines the form that is proved."""
+"""`insync prove --refinement`: the executable `replication` refines the form that is proved."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from specs.rendering import as_data, rows
 from specs.verdict import Verdict, combine
 
 if TYPE_CHECKING:
-    from specs.chain import ChainResult, ComposedSystem
     from specs.induction_counterexamples import InductionCounterexample
     from specs.obligations import Obligation
     from specs.prover import ProofResult
+    from specs.refinement import ComposedSystem, RefinementExploration
 
 REFINES = "replication_refines_its_proof"
 
@@ -26,17 +26,17 @@ SENTENCE = (
 )
 
 
-def prove_chain(
+def prove_refinement(
     variant: Variant, deep: bool, each: bool, solvers: Sequence[str], json_target: str | None
 ) -> None:
     """Prove that `replication` refines `replication_history`, and that elections are as the proof
     assumes; check the refinement in every state of small instances as well. Prints one row each and
     exits with the verdict's code."""
     # z3 takes a while to load: only now that the line is understood.
-    from specs.chain import DEEP, QUICK, compose, follow_everywhere, refinement
     from specs.induction_counterexamples import counterexample_to_induction
     from specs.proofs.elections import PROOF, composed
     from specs.prover import prove
+    from specs.refinement import DEEP, QUICK, compose, explore_refinement, refinement_proof
 
     system = system_named("replication")
     recorded = variant.recorded(system)
@@ -53,7 +53,7 @@ def prove_chain(
             solvers=solvers,
         )
         both = compose(version=recorded.version, changed=recorded.without)
-        proof = refinement(both)
+        proof = refinement_proof(both)
         refines = prove(
             proof,
             both.recorded,
@@ -63,7 +63,7 @@ def prove_chain(
         why = counterexample_to_induction(proof, both.recorded, refines.open)
         alike = compose(version=recorded.version, changed=recorded.without, alike=True)
         followed = [
-            follow_everywhere(alike, system.limits(bounds), symmetry=True, report=progress)
+            explore_refinement(alike, system.limits(bounds), symmetry=True, report=progress)
             for bounds in spaces
         ]
     verdict = combine([elections.verdict, refines.verdict, *(one.verdict for one in followed)])
@@ -97,8 +97,8 @@ def _sentence(name: str, result: ProofResult) -> str:
 
 
 def _show(
-    proofs: dict[str, ProofResult], followed: Sequence[ChainResult], solvers: Sequence[str],
-    json_target: str | None,
+    proofs: dict[str, ProofResult], followed: Sequence[RefinementExploration],
+    solvers: Sequence[str], json_target: str | None,
 ) -> None:  # fmt: skip
     solved = " and ".join({"z3": "Z3"}.get(one, one) for one in solvers)
     table = [
@@ -109,7 +109,9 @@ def _show(
         )
         for name, result in proofs.items()
     ]  # fmt: skip
-    table += [("chain", one.verdict, _bounds(one), _counts(one), one.seconds) for one in followed]
+    table += [
+        ("explored", one.verdict, _bounds(one), _counts(one), one.seconds) for one in followed
+    ]
     show_table(
         ["claim", "verdict", "within", "counts", "seconds"],
         [(*row[:4], f"{row[4]:.1f}") for row in table],
@@ -123,13 +125,13 @@ def _show(
         say("it is assumed that", json_target)
         for assumption in result.proof.assumes:
             say(f"  {assumption}", json_target)
-    say("chain: the same, asked of every state modulo the names of brokers", json_target)
+    say("explored: the same, asked of every state modulo the names of brokers", json_target)
 
 
 def _explain(
     proofs: dict[str, ProofResult],
     why: InductionCounterexample | None,
-    followed: Sequence[ChainResult],
+    followed: Sequence[RefinementExploration],
     json_target: str | None,
 ) -> None:
     for result in proofs.values():
@@ -153,7 +155,7 @@ def _explain(
 
 
 def _show_each(
-    both: ComposedSystem, followed: Sequence[ChainResult], json_target: str | None
+    both: ComposedSystem, followed: Sequence[RefinementExploration], json_target: str | None
 ) -> None:
     taken: dict[str, int] = {}
     for one in followed:
@@ -174,10 +176,10 @@ def _show_each(
     )  # fmt: skip
 
 
-def _bounds(one: ChainResult) -> str:
+def _bounds(one: RefinementExploration) -> str:
     return ", ".join(f"{name} {size}" for name, size in one.bounds.items())
 
 
-def _counts(one: ChainResult) -> str:
+def _counts(one: RefinementExploration) -> str:
     asked = sum(len(found) for found in one.asked.values())
     return f"{one.edges:,} steps from {one.states:,} states, {asked} rules"

@@ -4,7 +4,7 @@ A line lists, in order, the steps of the proof's form that a transition is. Thei
 computed from the state before and after the transition. A stage may have alternatives: the first
 whose condition holds is taken, or none. A line without stages is a stutter: the proof's form does
 not change. A transition without a line has no counterpart there: the switches that allow it are
-outside of the chain.
+outside of the refinement.
 
 The history variables are those of the proof's form itself: the histories of epochs, earlier
 requests, messages and answers, and the terms of former leaders. They are not computed from a state;
@@ -183,7 +183,7 @@ FOUND = (
 
 CONTROLLERSHIP = "who is the controller is election's affair; here only its writes count"
 REFUSED = "nothing changes: the controller forgets what it read, or resigns"
-UNHEARD = "a request that moves nobody: what was sent stays sent, and may still arrive"
+CHANGES_NO_ROLE = "a request that moves nobody: what was sent stays sent, and may still arrive"
 CLIENT = "what clients are answered and read is below the high watermark that the proof mentions"
 QUESTION = "a question is no message in the proof's form; its answer says all"
 IGNORED = "the answer was for what the follower no longer is: it was dropped with its epoch"
@@ -224,7 +224,7 @@ LINES = (
     MapLine("controller_issues_leader_and_isr",
          "the epoch's request again; only a leader that came back finds another ISR in it",
          (_maps_to("controller_resends_state", lambda e: {}, _is_sent_again),)),
-    MapLine("leader_and_isr_is_lost", UNHEARD),
+    MapLine("leader_and_isr_is_lost", CHANGES_NO_ROLE),
     # how brokers take them
     MapLine("broker_becomes_leader", "again if it has the epoch already, from before it crashed",
          ((Alternative("broker_leads_again", _same_argument("broker"),
@@ -235,9 +235,9 @@ LINES = (
          "with an empty log it need not ask where to cut, on both sides",
          (_maps_to("broker_becomes_follower",
               lambda e: {"broker": e["broker"], "epoch": e["epoch"]}),)),
-    MapLine("leaderless_request_is_ignored", UNHEARD),
-    MapLine("older_controller_is_refused", UNHEARD),
-    MapLine("older_epoch_is_refused", UNHEARD),
+    MapLine("leaderless_request_is_ignored", CHANGES_NO_ROLE),
+    MapLine("older_controller_is_refused", CHANGES_NO_ROLE),
+    MapLine("older_epoch_is_refused", CHANGES_NO_ROLE),
     # truncation
     MapLine("follower_sends_epoch_request", QUESTION),
     MapLine("leader_answers_epoch",
@@ -307,4 +307,4 @@ WITHOUT_LINE = {
     "broker_checkpoints_without_partition": "a checkpoint lacks no partition",
     "elected_broker_assumes_another_controller": "a winner that looks for itself finds itself",
 }
-"""Transitions of switches outside of the chain, and what the proof assumes instead."""
+"""Transitions of switches outside of the refinement, and what the proof assumes instead."""
