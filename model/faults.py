@@ -14,7 +14,7 @@ from model.language.errors import unknown_name
 
 
 @dataclass(frozen=True)
-class Means:
+class FaultSettings:
     """How a system has a fault: switches and their values, and bounds with the least for each."""
 
     switches: Mapping[str, object] = field(default_factory=dict)
@@ -27,14 +27,14 @@ class FaultClass:
 
     name: str
     about: str
-    systems: Mapping[str, Means]
+    systems: Mapping[str, FaultSettings]
 
 
-IN_ANY_CASE = Means()
-_CRASH = Means(bounds={"crashes": 1})
-_EXPIRY = Means(bounds={"expiries": 1})
-_LOSS = Means(bounds={"losses": 1})
-_ANY_OF_THEM = Means(bounds={"faults": 1})  # of `reassignment`, which counts them together
+IN_ANY_CASE = FaultSettings()
+_CRASH = FaultSettings(bounds={"crashes": 1})
+_EXPIRY = FaultSettings(bounds={"expiries": 1})
+_LOSS = FaultSettings(bounds={"losses": 1})
+_ANY_OF_THEM = FaultSettings(bounds={"faults": 1})  # of `reassignment`, which counts them together
 
 FAULTS: dict[str, FaultClass] = {
     fault.name: fault
@@ -56,27 +56,27 @@ FAULTS: dict[str, FaultClass] = {
         ),
         FaultClass(
             "lost_fsync", "a crash takes records from the log that were never forced to disk",
-            {"replication": Means({"log_survives_crash": False}, {"crashes": 1})},
+            {"replication": FaultSettings({"log_survives_crash": False}, {"crashes": 1})},
         ),
         FaultClass(
             "disk_loss", "a broker comes back under its old id with an empty disk",
-            {"replication": Means({"disk_lost": "by_any"}, {"crashes": 1})},
+            {"replication": FaultSettings({"disk_lost": "by_any"}, {"crashes": 1})},
         ),
         FaultClass(
             "disk_failure", "a broker cannot delete a directory that it is instructed to delete",
-            {"topics": Means(bounds={"failures": 1})},
+            {"topics": FaultSettings(bounds={"failures": 1})},
         ),
         FaultClass(
             "log_dir_failure", "a log directory fails under a broker that has others",
-            {"cluster": Means(bounds={"directories": 1})},
+            {"cluster": FaultSettings(bounds={"directories": 1})},
         ),
         FaultClass(
             "lingering_node", "ZooKeeper keeps the nodes of a session for a while after its end",
-            {"cluster": Means(bounds={"lingering": 1})},
+            {"cluster": FaultSettings(bounds={"lingering": 1})},
         ),
         FaultClass(
             "careless_move", "an administrator moves replicas away from a broker that is dead",
-            {"topics": Means({"dead_brokers_keep_their_replicas": False}, {"moves": 1})},
+            {"topics": FaultSettings({"dead_brokers_keep_their_replicas": False}, {"moves": 1})},
         ),
     )
 }  # fmt: skip
@@ -88,8 +88,8 @@ def faults_of(system: System) -> list[str]:
     return [name for name, fault in FAULTS.items() if system.name in fault.systems]
 
 
-def means(system: System, name: str) -> Means:
-    """The means of a fault in a system; ProtocolError names the faults that the system has."""
+def fault_settings(system: System, name: str) -> FaultSettings:
+    """The switches and bounds of a fault in a system; ProtocolError for a fault that it lacks."""
     if name not in FAULTS:
         raise ProtocolError(unknown_name("fault", name, FAULTS))
     found = FAULTS[name].systems.get(system.name)

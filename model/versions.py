@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from model.language import Clash, Version
+from model.language import IncompatibleSwitches, Version
 
 
 @dataclass(frozen=True)
@@ -469,14 +469,14 @@ _OF_ONE_PATCH: dict[str, dict[str, object]] = {
 }  # fmt: skip
 """What only a line's first patch does."""
 
-CLASHES: tuple[Clash, ...] = (
-    Clash(
+INCOMPATIBLE_SWITCHES: tuple[IncompatibleSwitches, ...] = (
+    IncompatibleSwitches(
         "fetch_fencing", (True,), "truncation", ("hw",),
         "KIP-320 fences the question where a leader epoch ends, and who cuts to the high "
         "watermark asks no such question",
         "truncation=kip_101 or kip_279, or fetch_fencing=false",
     ),
-    Clash(
+    IncompatibleSwitches(
         "late_answers_ignored", (False,), "fetch_fencing", (False,),
         "KAFKA-7786 is about a fenced answer that comes late, and without KIP-320 no answer is "
         "fenced",
@@ -490,7 +490,7 @@ the one says nothing where the other is so, and a claim would hold for that reas
 def presets(switches: Sequence[str]) -> dict[str, Version]:
     """The releases, reduced to the switches that a system has."""
     allowed = {switch: SWITCHES[switch].values for switch in switches}
-    clashes = tuple(one for one in CLASHES if {one.one, one.other} <= set(switches))
+    clashes = tuple(one for one in INCOMPATIBLE_SWITCHES if {one.one, one.other} <= set(switches))
     return {
         name: Version(
             name, {switch: values[switch] for switch in switches}, about, allowed, clashes

@@ -21,12 +21,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model.language import terms as t
+from model.language.functions import all_of, every
 from model.language.properties import Condition
 from model.language.recording import Requirement
 from model.language.scalars import Scalar
 from model.language.sorts import BOOL, Sort
 from model.language.system import System
-from model.language.words import all_of, every
 from specs.progress.ranking import Ranking
 
 Triggers = Callable[..., Sequence[Any]]

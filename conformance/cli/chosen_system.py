@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.cli.common import WrongUse, unknown
-from model.faults import means
+from model.faults import fault_settings
 from model.former_names import claim_now, switch_now
 from model.language import ProtocolError, RecordedSystem, System
 from model.systems import SYSTEMS
@@ -72,7 +72,7 @@ class Variant:
                 raise WrongUse(f"--set {text}: {name} is given twice; say it once")
             changed[name] = read
         for fault in self.faults:
-            for name, meant in means(system, fault).switches.items():
+            for name, meant in fault_settings(system, fault).switches.items():
                 if changed.get(name, meant) != meant:
                     raise WrongUse(
                         f"--fault {fault} is {name}={str(meant).lower()}, and the line says "
@@ -169,7 +169,7 @@ class Size:
         needed = [
             (fault, name, least)
             for fault in self.faults
-            for name, least in means(system, fault).bounds.items()
+            for name, least in fault_settings(system, fault).bounds.items()
             if limits.get(name, least) < least
         ]
         for fault, name, least in needed:

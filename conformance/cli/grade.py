@@ -117,7 +117,7 @@ def _path(name: str) -> Path:
 
 
 def _judge(paths: list[Path], limit_s: float, opens: bool, json_target: str | None) -> None:
-    from specs.grading import ExerciseError, grade_apart
+    from specs.grading import ExerciseError, grade_in_own_process
 
     results: list[dict[str, Any]] = []
     unread: list[str] = []
@@ -126,7 +126,7 @@ def _judge(paths: list[Path], limit_s: float, opens: bool, json_target: str | No
         try:
             with Progress() as progress:
                 progress(f"answer {number} of {len(paths)}: {path}")
-                done = grade_apart(path, progress, limit_s)
+                done = grade_in_own_process(path, progress, limit_s)
         except ExerciseError as error:
             unread.append(str(error))
             results.append(_result(path, None, Verdict.NOT_CHECKED, [str(error)]))

@@ -23,7 +23,7 @@ from conformance.cli.common import (
 from conformance.cli.keep_results import open_option, show_file
 from conformance.cli.options import fault_option
 from conformance.cli.remaining_time import left_of
-from model.faults import means
+from model.faults import fault_settings
 from specs.story import Story, StoryOutcome, difference, play, read_story, rerecorded
 from specs.story.heading import StoryHeading
 from specs.verdict import Verdict, combine
@@ -198,7 +198,7 @@ def _with_faults(story: Story, faults: tuple[str, ...]) -> Story:
     if heading is None or not faults:
         return story
     played = heading.recorded
-    known = [means(played.system, name) for name in faults]
+    known = [fault_settings(played.system, name) for name in faults]
     switches = {name: value for one in known for name, value in one.switches.items()}
     room = {name: least for one in known for name, least in one.bounds.items()}
     given = {name: max(number, room.get(name, 0)) for name, number in heading.given.items()}

@@ -12,7 +12,7 @@ from model.bugs.flags import FLAGS, PublishedFlag
 from model.language import System
 from model.language.system import shown
 from model.systems import SYSTEMS
-from model.versions import CLASHES, LINES, RELEASES, SWITCHES
+from model.versions import INCOMPATIBLE_SWITCHES, LINES, RELEASES, SWITCHES
 from specs.rendering import rows
 
 
@@ -62,7 +62,7 @@ def versions(flags: bool, json_target: str | None) -> None:
                     "why": clash.why,
                     "instead": clash.instead,
                 }
-                for clash in CLASHES
+                for clash in INCOMPATIBLE_SWITCHES
             ],
             "assumptions": rows(ASSUMPTIONS),
             "flags": [
@@ -125,7 +125,7 @@ def _show_switches(json_target: str | None) -> None:
     for switch in SWITCHES.values():
         say(f"{switch.name}: {switch.about}", json_target)
     say("\nwhat does not go together", json_target)
-    for clash in CLASHES:
+    for clash in INCOMPATIBLE_SWITCHES:
         one, other = _side(clash.one, clash.ones), _side(clash.other, clash.others)
         say(f"{one} and {other}: {clash.why}", json_target)
     say("", json_target)

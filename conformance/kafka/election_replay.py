@@ -98,8 +98,8 @@ class ElectionReplay(RunReplay):
         self.zk.delete(CONTROLLER)  # the lab's: now everybody stands for election
 
     def do(self, step: ReplayStep) -> str:
-        """Force a step by its lever."""
-        return LEVERS[step.name](self, step)
+        """Force a step by its action."""
+        return STEP_ACTIONS[step.name](self, step)
 
     # ZooKeeper, past the proxies
 
@@ -510,9 +510,9 @@ def replay_election(
         return ElectionReplay(run, lab, proxies, controller, answers, watched).report(on_step)
 
 
-Lever = Callable[[ElectionReplay, ReplayStep], str]
+StepAction = Callable[[ElectionReplay, ReplayStep], str]
 
-LEVERS: dict[str, Lever] = {
+STEP_ACTIONS: dict[str, StepAction] = {
     "broker_connects": ElectionReplay.connects,
     "session_expires": ElectionReplay.expires,
     "broker_reads_epoch": ElectionReplay.reads_epoch,
@@ -527,6 +527,6 @@ LEVERS: dict[str, Lever] = {
     "controller_sends_request": ElectionReplay.sends,
     "broker_handles_request": ElectionReplay.is_obeyed,
 }
-"""Transition of `election` -> its lever: all of them."""
+"""Transition of `election` -> its action: all of them."""
 
-__all__ = ["LEVERS", "ElectionReplay", "replay_election"]
+__all__ = ["STEP_ACTIONS", "ElectionReplay", "replay_election"]

@@ -3,7 +3,7 @@
 Every step of `replication` is one of: a write or a request of the controller, which the lab makes
 itself; a message between replicas, which the proxy holds until its step comes; a process that is
 ended or started; or something that a broker does by itself, which the lab waits for. The clock
-alone ends no wait: each lever ends with a message at the gate, an answer, a znode or the disk.
+alone ends no wait: each action ends with a message at the gate, an answer, a znode or the disk.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LAG = "replica.lag.time.max.ms"
 
 
 class StepForcer:
-    """The levers of one lab; `do` takes a step of the model on it."""
+    """The actions that force steps on one lab; `do` takes a step of the model on it."""
 
     def __init__(
         self, run: ModelRun, lab: Lab, proxies: Proxies, controller: LabController, topic: str
@@ -55,7 +55,7 @@ class StepForcer:
 
     def do(self, step: ReplayStep) -> str:
         """Takes a step; returns the evidence. Raises KafkaDiffers or StepNotForced otherwise."""
-        return LEVERS[step.name](self, step)
+        return STEP_ACTIONS[step.name](self, step)
 
     # The controller, whom the lab plays
 
@@ -545,9 +545,9 @@ def _values(part: Any) -> list[str]:
     ]
 
 
-Lever = Callable[[StepForcer, ReplayStep], str]
+StepAction = Callable[[StepForcer, ReplayStep], str]
 
-LEVERS: dict[str, Lever] = {
+STEP_ACTIONS: dict[str, StepAction] = {
     "broker_becomes_controller": StepForcer.claims,
     **dict.fromkeys(
         ("broker_learns_it_won", "reply_to_registration_is_lost",
@@ -592,4 +592,4 @@ LEVERS: dict[str, Lever] = {
     "broker_reconnects": StepForcer.reconnects,
     "broker_starts": StepForcer.starts,
 }  # fmt: skip
-"""Transition of `replication` -> its lever. What is missing here cannot be forced."""
+"""Transition of `replication` -> its action. What is missing here cannot be forced."""

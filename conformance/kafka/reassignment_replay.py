@@ -70,7 +70,7 @@ class _DeletionFilter(MessageFilter):
         return super().fits(message) and message.details.get("first") == "Delete"
 
 
-class MoveReplay(RunReplay):
+class ReassignmentReplay(RunReplay):
     """The replay of one run on one lab, whose brokers are up."""
 
     observed = OBSERVED
@@ -94,8 +94,8 @@ class MoveReplay(RunReplay):
         return int(json.loads(self.zk.get(CONTROLLER)[0])["brokerid"])
 
     def do(self, step: ReplayStep) -> str:
-        """Forces a step by its lever."""
-        return LEVERS[step.name](self, step)
+        """Forces a step by its action."""
+        return STEP_ACTIONS[step.name](self, step)
 
     # What is registered
 
@@ -371,7 +371,7 @@ def _errors(answer: Message | None) -> str:
     return error_name(int(answer.body.error_code))
 
 
-def replay_move(
+def replay_reassignment(
     run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, on_step: OnStep
 ) -> ReplayedOnKafka:
     """Replays a run of `reassignment` on a new cluster in ``folder``; nothing runs afterwards."""
@@ -389,40 +389,40 @@ def replay_move(
         lab.start_brokers()
         zk = zookeeper_client.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
         try:
-            return MoveReplay(run, lab, proxies, zk, answers, epochs).report(on_step)
+            return ReassignmentReplay(run, lab, proxies, zk, answers, epochs).report(on_step)
         finally:
             zookeeper_client.disconnect(zk)
 
 
-Lever = Callable[[MoveReplay, ReplayStep], str]
+StepAction = Callable[[ReassignmentReplay, ReplayStep], str]
 
-LEVERS: dict[str, Lever] = {
-    "topic_is_created": MoveReplay.creates,
-    "broker_becomes_controller": MoveReplay.becomes_controller,
-    "admin_requests_reassignment": MoveReplay.asks,
-    "controller_writes_union_of_replicas": MoveReplay.assigns,
-    "controller_writes_target_replicas": MoveReplay.assigns,
-    "controller_drops_request_already_assigned": MoveReplay.closes,
-    "controller_removes_request_entry": MoveReplay.closes,
-    "leader_expands_isr": MoveReplay.expands,
-    "broker_becomes_leader": MoveReplay.obeys,
-    "broker_becomes_follower": MoveReplay.obeys,
-    "older_epoch_is_refused": MoveReplay.obeys,
-    "broker_stops_replica": MoveReplay.stops,
-    "broker_deletes_replica": MoveReplay.deletes,
-    "leader_appends": MoveReplay.appends,
-    "follower_catches_up": MoveReplay.catches_up,
+STEP_ACTIONS: dict[str, StepAction] = {
+    "topic_is_created": ReassignmentReplay.creates,
+    "broker_becomes_controller": ReassignmentReplay.becomes_controller,
+    "admin_requests_reassignment": ReassignmentReplay.asks,
+    "controller_writes_union_of_replicas": ReassignmentReplay.assigns,
+    "controller_writes_target_replicas": ReassignmentReplay.assigns,
+    "controller_drops_request_already_assigned": ReassignmentReplay.closes,
+    "controller_removes_request_entry": ReassignmentReplay.closes,
+    "leader_expands_isr": ReassignmentReplay.expands,
+    "broker_becomes_leader": ReassignmentReplay.obeys,
+    "broker_becomes_follower": ReassignmentReplay.obeys,
+    "older_epoch_is_refused": ReassignmentReplay.obeys,
+    "broker_stops_replica": ReassignmentReplay.stops,
+    "broker_deletes_replica": ReassignmentReplay.deletes,
+    "leader_appends": ReassignmentReplay.appends,
+    "follower_catches_up": ReassignmentReplay.catches_up,
     **dict.fromkeys((
         "controller_bumps_epoch", "controller_moves_leader_to_target", "controller_keeps_leader",
         "controller_takes_old_replica_offline",
-    ), MoveReplay.writes_state),
+    ), ReassignmentReplay.writes_state),
     **dict.fromkeys((
         "broker_learns_it_won", "controller_reads_context", "controller_begins_move",
         "controller_sees_targets_in_sync", "controller_sets_target_in_memory",
         "controller_skips_old_replica_outside_isr", "controller_deletes_old_replicas",
         "controller_sends_final_update_metadata", "broker_updates_metadata", "metadata_is_delayed",
-    ), MoveReplay.goes_on),
+    ), ReassignmentReplay.goes_on),
 }  # fmt: skip
-"""Transition of `reassignment` -> its lever."""
+"""Transition of `reassignment` -> its action."""
 
-__all__ = ["LEVERS", "MoveReplay", "replay_move"]
+__all__ = ["STEP_ACTIONS", "ReassignmentReplay", "replay_reassignment"]

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from conformance.kafka import disk, requests
 from conformance.kafka.controller import LAB, LabController
-from conformance.kafka.election_replay import LEVERS as LEVERS_OF_ELECTION
+from conformance.kafka.election_replay import STEP_ACTIONS as LEVERS_OF_ELECTION
 from conformance.kafka.election_replay import replay_election
-from conformance.kafka.forced_steps import EPOCH, LAG, LEVERS, NOBODY, StepForcer
-from conformance.kafka.reassignment_replay import LEVERS as LEVERS_OF_MOVES
-from conformance.kafka.reassignment_replay import replay_move
+from conformance.kafka.forced_steps import EPOCH, LAG, NOBODY, STEP_ACTIONS, StepForcer
+from conformance.kafka.reassignment_replay import STEP_ACTIONS as LEVERS_OF_MOVES
+from conformance.kafka.reassignment_replay import replay_reassignment
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.replay_loop import (
     KafkaDiffers,
@@ -62,14 +62,14 @@ def forceable(run: ModelRun) -> None:
     """Raises NotReplayable for what the lab cannot force, before anything is started."""
     of_system: dict[str, Collection[str]] = {
         ELECTION: LEVERS_OF_ELECTION.keys(), REASSIGNMENT: LEVERS_OF_MOVES.keys(),
-        REPLICATION: LEVERS.keys(),
+        REPLICATION: STEP_ACTIONS.keys(),
     }  # fmt: skip
-    levers = of_system[run.system]
+    actions = of_system[run.system]
     missing = sorted({
-        one.name for one in run.steps if one.command.is_step and one.name not in levers
+        one.name for one in run.steps if one.command.is_step and one.name not in actions
     })  # fmt: skip
     if missing:
-        raise NotReplayable(f"{run.story.source}: the lab has no lever for {', '.join(missing)}")
+        raise NotReplayable(f"{run.story.source}: the lab has no action for {', '.join(missing)}")
     most = MOST_IN_MOVES if run.system == REASSIGNMENT else MOST_BROKERS
     if run.brokers > most:
         raise NotReplayable(
@@ -106,7 +106,7 @@ def replay(
     """
     forceable(run)
     began = time.monotonic()
-    of_system = {ELECTION: replay_election, REASSIGNMENT: replay_move,
+    of_system = {ELECTION: replay_election, REASSIGNMENT: replay_reassignment,
                  REPLICATION: replay_replication}  # fmt: skip
     report = of_system[run.system](run, release, folder, home, on_step)
     report.seconds = time.monotonic() - began
@@ -124,24 +124,24 @@ def replay_replication(
         lab.start_brokers()
         everybody = tuple(lab.brokers)
         controller.create_topic(everybody, PartitionStateNode(NOBODY, 0, everybody, 0, 0))
-        levers = StepForcer(run, lab, proxies, controller, TOPIC)
-        return ReplicationReplay(run, release, levers).report(on_step)
+        forcer = StepForcer(run, lab, proxies, controller, TOPIC)
+        return ReplicationReplay(run, release, forcer).report(on_step)
 
 
 class ReplicationReplay(RunReplay):
     observed = (*OBSERVED, TRUNCATING)
 
-    def __init__(self, run: ModelRun, release: KafkaRelease, levers: StepForcer) -> None:
+    def __init__(self, run: ModelRun, release: KafkaRelease, forcer: StepForcer) -> None:
         super().__init__(run, release.text)
-        self.levers = levers
-        self.lab, self.controller = levers.lab, levers.controller
+        self.forcer = forcer
+        self.lab, self.controller = forcer.lab, forcer.controller
         self.epochs: dict[str, int] = {}
         self.committed: dict[int, LogEntry] = {}
         self.committed_twice = False
 
     def do(self, step: ReplayStep) -> str:
-        """Forces the step by its lever."""
-        return self.levers.do(step)
+        """Forces the step by its action."""
+        return self.forcer.do(step)
 
     def note(self, step: ReplayStep) -> None:
         """Record what later checks need."""
@@ -156,11 +156,11 @@ class ReplicationReplay(RunReplay):
                 for text in disk.log_of(self.lab.data(one), TOPIC)
             ]
         report.state = self.controller.read()._asdict()
-        report.acknowledged = self.levers.acknowledged()
+        report.acknowledged = self.forcer.acknowledged()
 
     def _note_truncating(self, state: SparseState, view: ModelStateView) -> None:
         """A follower that asks for epochs does not know yet where to cut its log."""
-        gate = self.levers.gate
+        gate = self.forcer.gate
         followers = [one for one in view.brokers if view.at("replica.role", one) == "follower"]
 
         def speaks(one: int) -> bool:
@@ -186,7 +186,7 @@ class ReplicationReplay(RunReplay):
                 one: [stored.value for stored in log] for one, log in self._logs().items()
             } == wanted
 
-        if not self.levers.gate.wait_for(agree, SETTLES_S):
+        if not self.forcer.gate.wait_for(agree, SETTLES_S):
             raise KafkaDiffers(self._differences(step))
         for one, log in self._logs().items():
             for offset, (stored, entry) in enumerate(zip(log, step.after.log(one), strict=False)):
@@ -218,7 +218,7 @@ class ReplicationReplay(RunReplay):
                 found.append(
                     f"the log of broker {one} is {_list(real)}, in the model {_list(model)}"
                 )
-        held = "; ".join(one.in_words() for one in self.levers.gate.all_held())
+        held = "; ".join(one.in_words() for one in self.forcer.gate.all_held())
         return "; ".join(found) + (f"; at the proxies waits: {held}" if held else "")
 
     def _note_epoch(self, step: ReplayStep) -> None:

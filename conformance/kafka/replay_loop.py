@@ -31,7 +31,7 @@ class KafkaDiffers(Exception):
 
 
 class StepNotForced(Exception):
-    """The lever had no effect, and nothing was seen that contradicts the step."""
+    """The action had no effect, and nothing was seen that contradicts the step."""
 
 
 class ReplayOutcome(Enum):
@@ -45,7 +45,7 @@ class ReplayOutcome(Enum):
     @property
     def verdict(self) -> Verdict:
         """Broken if the run was shown. Holds if real Kafka did otherwise, or all went as in a run
-        that breaks nothing. Unknown if a lever had no effect."""
+        that breaks nothing. Unknown if an action had no effect."""
         return _VERDICTS[self]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from model.faults import means
+from model.faults import fault_settings
 from model.language import RecordedSystem
 from model.language.symmetry import why_not_symmetric
 from model.systems import system
@@ -42,7 +42,7 @@ class Reproduction:
 
     def with_faults(self, faults: Iterable[str]) -> Reproduction:
         """The same with more faults; ProtocolError for a fault that the system does not have."""
-        known = [means(system(self.system), name) for name in faults]
+        known = [fault_settings(system(self.system), name) for name in faults]
         world, limits = dict(self.world), self.limits
         for one in known:
             world.update(one.switches)

@@ -1,7 +1,7 @@
 """Claims about the five designs."""
 
+from model.classic.definitions import presumes_leadership, same_record
 from model.classic.state import OFFSETS, REPLICAS
-from model.classic.words import presumes_leadership, same_record
 from model.language import all_of, always, any_of, below, every, implies, not_, some, sometimes
 
 

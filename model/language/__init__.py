@@ -5,6 +5,24 @@ A protocol author needs only what this package exports; see `model/classic` for 
 
 from model.language.errors import ImpossibleValue, ProtocolError
 from model.language.focus import focus, focused
+from model.language.functions import (
+    all_of,
+    any_of,
+    below,
+    every,
+    how_many,
+    implies,
+    is_none,
+    larger,
+    least,
+    limit,
+    literal,
+    not_,
+    smaller,
+    some,
+    those,
+    when,
+)
 from model.language.properties import (
     Claim,
     always,
@@ -26,26 +44,8 @@ from model.language.scalars import BLANK
 from model.language.schema import LogOf, Record, Relation, SetOf, budget, ghost, per
 from model.language.sets import ALL
 from model.language.sorts import BOOL, Bounded, Enumeration, Names, Numbers, Sort
-from model.language.system import Bound, Clash, RecordedSystem, System, Version
+from model.language.system import Bound, IncompatibleSwitches, RecordedSystem, System, Version
 from model.language.values import lam
-from model.language.words import (
-    all_of,
-    any_of,
-    below,
-    every,
-    how_many,
-    implies,
-    is_none,
-    larger,
-    least,
-    limit,
-    literal,
-    not_,
-    smaller,
-    some,
-    those,
-    when,
-)
 
 __all__ = [
     "ALL",
@@ -57,7 +57,7 @@ __all__ = [
     "Bound",
     "Bounded",
     "Claim",
-    "Clash",
+    "IncompatibleSwitches",
     "Enumeration",
     "ImpossibleValue",
     "LogOf",

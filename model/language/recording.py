@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any
 
 from model.language import terms as t
 from model.language.errors import ProtocolError, author_line, unknown_name
+from model.language.functions import condition_term
 from model.language.scalars import Scalar, index_term
 from model.language.schema import Field, Ghost, LogOf, MapOf, Record, Schema, SetOf
 from model.language.sets import SetValue
 from model.language.sorts import BOOL, Sort
 from model.language.terms import Term
 from model.language.values import coerce, leaf_terms, read
-from model.language.words import condition_term
 
 Switches = Mapping[str, object]
 Parameter = Sort | SetOf

@@ -41,7 +41,7 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Clash:
+class IncompatibleSwitches:
     """Two incompatible switch values: `one` among `ones` with `other` among `others`.
 
     `why` is the reason as a clause; `instead` says what can be chosen.
@@ -85,7 +85,7 @@ class Version:
     switches: Mapping[str, object]
     about: str
     values: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
-    clashes: tuple[Clash, ...] = ()
+    clashes: tuple[IncompatibleSwitches, ...] = ()
 
 
 class Recordings:

@@ -43,7 +43,7 @@ from model.reassignment.controller import (
     controller_writes_target_replicas,
     controller_writes_union_of_replicas,
 )
-from model.reassignment.controller_claims import CONDUCT
+from model.reassignment.controller_claims import STEP_CLAIMS
 from model.reassignment.events import (
     controller_elects_leader,
     controller_reads_context,
@@ -158,7 +158,7 @@ SYSTEM = System(
         leader_throws_on_non_replica_in_isr,
         leader_expands_isr, leader_loses_response_to_isr_expand, leader_expand_is_refused,
         leader_finds_own_isr_write, leader_finds_other_isr_write),
-    claims=(*CLAIMS, *CONDUCT, *PROGRESS),
+    claims=(*CLAIMS, *STEP_CLAIMS, *PROGRESS),
     versions=presets(_SWITCHES),
     also=published(_SWITCHES),
     default_version="2.3",

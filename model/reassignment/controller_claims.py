@@ -35,7 +35,7 @@ def a_deposed_controller_is_at_work(now):
         now.belief[b] < now.zk.epoch, now.cache[b].task != NO_TASK, now.cache[b].task != "idle"))
 
 
-CONDUCT = (
+STEP_CLAIMS = (
     task_claim(NO_TASK, companion=AT_WORK), lost_session_claim(acts_as_controller),
     deposed_claim(acts_as_controller, untouched, companion=AT_WORK),
     lost_session_companion(NO_TASK), a_deposed_controller_is_at_work)

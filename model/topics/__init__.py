@@ -92,7 +92,7 @@ from model.topics.lifecycle import (
 from model.topics.progress import PROGRESS
 from model.topics.requests import request_is_lost
 from model.topics.state import STATE
-from model.topics.step_claims import CONDUCT
+from model.topics.step_claims import STEP_CLAIMS
 from model.versions import SWITCHES, presets, published
 
 
@@ -144,7 +144,7 @@ SYSTEM = System(
         broker_cannot_delete, leader_expands_isr, leader_expands_isr_before_controller_writes,
         controller_write_conflicts, request_is_lost,
         dead_replica_is_reassigned),
-    claims=(*CLAIMS, *LEADERSHIP, *CONDUCT, *PROGRESS),
+    claims=(*CLAIMS, *LEADERSHIP, *STEP_CLAIMS, *PROGRESS),
     versions={
         **_RELEASES,
         "2.8": replace(

@@ -91,7 +91,7 @@ def a_process_is_down(now):
     return some(BROKERS, lambda b: not_(now.up.has(b)))
 
 
-CONDUCT = (
+STEP_CLAIMS = (
     replica_lists_are_valid, stopped_brokers_do_nothing,
     task_claim(NO_TASK, companion="a_controller_is_idle"), lost_session_claim(acts_as_controller),
     deposed_claim(

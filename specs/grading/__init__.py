@@ -6,9 +6,9 @@ grade(Path("my-answer.story"))      # Grade: right, or why not, with the counter
 """
 
 from specs.grading.answer import ExerciseAnswer, read_answer
-from specs.grading.apart import LIMIT_S, grade_apart
 from specs.grading.exercise import FOLDER, Exercise, ExerciseError, exercise, exercises
 from specs.grading.grade import Grade, grade
+from specs.grading.own_process import LIMIT_S, grade_in_own_process
 
 __all__ = [
     "FOLDER",
@@ -20,6 +20,6 @@ __all__ = [
     "exercise",
     "exercises",
     "grade",
-    "grade_apart",
+    "grade_in_own_process",
     "read_answer",
 ]

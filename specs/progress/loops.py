@@ -26,10 +26,10 @@ def unfair(proof: Proof, steps: Sequence[str]) -> Proof:
             raise ProtocolError(unknown_name(f"fair step of {proof.claim}", step, ranking.fair))
         ranking = ranking.without(step)
     assert proof.form is not None
-    assert ranking.twin is not None
+    assert ranking.explored is not None
     form = _without_fairness_of(proof.form, proof.claim, steps)
-    twin = _without_fairness_of(ranking.twin, proof.claim, steps)
-    return replace(proof, form=form, ranking=replace(ranking, twin=twin))
+    explored = _without_fairness_of(ranking.explored, proof.claim, steps)
+    return replace(proof, form=form, ranking=replace(ranking, explored=explored))
 
 
 def _without_fairness_of(system: System, name: str, steps: Sequence[str]) -> System:
@@ -51,8 +51,8 @@ def loop(
     has a run into a loop."""
     ranking = proof.ranking
     assert ranking is not None
-    assert ranking.twin is not None
-    recorded = ranking.twin.recorded(version, changed)
+    assert ranking.explored is not None
+    recorded = ranking.explored.recorded(version, changed)
     least = recorded.system.bounds["brokers"].least
     for brokers in range(least, ranking.bounds["brokers"] + 1):
         bounds = {**ranking.bounds, "brokers": brokers}

@@ -82,14 +82,14 @@ class AwaitedStep:
 class Ranking:
     """The reason why an `@always_eventually` holds: sets, awaited steps, and optionally `stays`.
 
-    `twin` is the form for an explorer, which reserves a part of each bound for after faults ended:
-    within `bounds` the claim holds there too, and without a fairness there is a loop.
+    `explored` is the form for an explorer, which reserves a part of each bound for after faults
+    ended: within `bounds` the claim holds there too, and without a fairness there is a loop.
     """
 
     ranks: tuple[Rank, ...]
     awaited: tuple[AwaitedStep, ...]
     stays: Condition | None = None
-    twin: System | None = None
+    explored: System | None = None
     bounds: Mapping[str, int] = field(default_factory=dict)
 
     def without(self, step: str) -> Ranking:

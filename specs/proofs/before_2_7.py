@@ -47,7 +47,7 @@ from model.replication.history.state import BROKERS, ENDS, ENTRY, EPOCHS, OFFSET
 from specs.invariants import Proof, SolverHint, invariant
 from specs.proofs.no_message_loss import GROUPS
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
-from specs.proofs.no_message_loss.words import may_be_committed
+from specs.proofs.no_message_loss.definitions import may_be_committed
 from specs.proofs.no_message_loss.writes import is_executed_but_unknown
 
 ASSUMED = ("lost_isr_answer_blocks", "follower_ends_reset_on_election")

@@ -22,9 +22,9 @@ from model.protocol.state import BROKERS
 from model.replication.history import claims as history_claims
 from model.replication.state import CONTROLLERS, ELECTED, ENDS, OFFSETS, RECORDS
 from specs.invariants import Invariant, Proof, SolverHint, given, invariant
-from specs.proofs.no_message_loss import GROUPS, cuts
+from specs.proofs.no_message_loss import GROUPS, truncations
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
-from specs.proofs.no_message_loss.words import at
+from specs.proofs.no_message_loss.definitions import at
 from specs.refinement.composed import ComposedSystem, over_same_sorts
 from specs.refinement.refinement_map import waits
 
@@ -735,7 +735,7 @@ PREMISES: tuple[Invariant, ...] = tuple(
             for one in group
             if not _reads_a_definition(one)
         ),
-        *(one.statement for one in cuts.LEMMAS),
+        *(one.statement for one in truncations.LEMMAS),
         *map(_claimed, (NO_MESSAGE_LOSS.claim, "isr_holds_committed")),
     )
 )

@@ -5,15 +5,16 @@ a separate induction, or a theorem about a pure function.
 """
 
 from specs.theorems.batches import BATCHES
-from specs.theorems.controller_claims import CONDUCT
+from specs.theorems.by_induction import INDUCTIVE_CLAIMS
+from specs.theorems.controller_claims import STEP_CLAIMS
 from specs.theorems.corollaries import COROLLARIES
 from specs.theorems.epoch_cache import EPOCH_CACHE
-from specs.theorems.lasting import LASTING
 from specs.theorems.placement import PLACEMENT
 from specs.theorems.theorem import Theorem, TheoremResult
 
 THEOREMS: dict[str, Theorem] = {
-    one.claim: one for one in (*COROLLARIES, *BATCHES, *CONDUCT, *LASTING, *PLACEMENT, *EPOCH_CACHE)
+    one.claim: one
+    for one in (*COROLLARIES, *BATCHES, *STEP_CLAIMS, *INDUCTIVE_CLAIMS, *PLACEMENT, *EPOCH_CACHE)
 }
 """Every theorem, by its name."""
 

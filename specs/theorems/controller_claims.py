@@ -38,4 +38,4 @@ def _every_step_claim(of: str, claim_name: str, name: str) -> Theorem:
     )
 
 
-CONDUCT = tuple(_every_step_claim(*one) for one in KEPT)
+STEP_CLAIMS = tuple(_every_step_claim(*one) for one in KEPT)

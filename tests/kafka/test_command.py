@@ -106,4 +106,4 @@ def test_a_story_that_cannot_be_forced_is_not_checked(
 
     done = insync_kafka("replay", "specs/stories/own_write_looks_failed.story", "--home", tmp_path)
 
-    assert (done.exit_code, "the lab has no lever for" in done.output) == (3, True)
+    assert (done.exit_code, "the lab has no action for" in done.output) == (3, True)

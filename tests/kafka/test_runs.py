@@ -1,4 +1,4 @@
-"""Runs out of stories, as real brokers take them; what a disk holds; what levers there are."""
+"""Runs out of stories, as real brokers take them; what a disk holds; what actions there are."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from conformance.kafka import disk
-from conformance.kafka.election_replay import LEVERS as LEVERS_OF_ELECTION
-from conformance.kafka.forced_steps import LEVERS
+from conformance.kafka.election_replay import STEP_ACTIONS as LEVERS_OF_ELECTION
+from conformance.kafka.forced_steps import STEP_ACTIONS
 from conformance.kafka.log4j import log4j_of
 from conformance.kafka.reassignment_replay import OBSERVED as OBSERVED_OF_MOVES
 from conformance.kafka.replay import forceable, settings_for
@@ -58,7 +58,7 @@ def test_a_run_breaks_in_that_form_what_it_breaks_as_the_story_has_it(name: str)
 
 
 def test_every_lever_is_a_transition_of_replication() -> None:
-    assert set(LEVERS) <= {one.name for one in system("replication").transitions}
+    assert set(STEP_ACTIONS) <= {one.name for one in system("replication").transitions}
 
 
 def test_every_step_of_election_has_a_lever() -> None:
@@ -78,7 +78,7 @@ def test_a_run_of_election_breaks_what_it_breaks_as_the_story_has_it(name: str) 
 def test_what_the_lab_cannot_force_is_named_before_anything_starts() -> None:
     run = named("own_write_looks_failed")
 
-    with pytest.raises(NotReplayable, match=r"no lever for .*isr_answer_is_lost"):
+    with pytest.raises(NotReplayable, match=r"no action for .*isr_answer_is_lost"):
         forceable(run)
     with pytest.raises(NotReplayable, match="is a story of cluster; the lab replays those of rep"):
         named("late_stop_replica")
@@ -145,5 +145,5 @@ def test_what_is_seen_of_a_move_is_what_the_model_calls_so() -> None:
 
 def test_a_story_with_a_step_that_the_lab_cannot_force_says_which() -> None:
     forceable(named("reassign_twelve_steps"))
-    with pytest.raises(NotReplayable, match=r"no lever for .*controller_node_is_deleted"):
+    with pytest.raises(NotReplayable, match=r"no action for .*controller_node_is_deleted"):
         forceable(named("reassign_failover"))

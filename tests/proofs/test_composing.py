@@ -28,7 +28,7 @@ from tests.language.random_terms import (
 )
 from tests.language.test_terms import SOME
 
-TWIN = Evaluator(RECORDED, BOUNDS)
+EXPLORED = Evaluator(RECORDED, BOUNDS)
 AT = t.var("@0", NUMBERS)
 
 
@@ -71,12 +71,12 @@ def test_a_term_about_the_state_after_writes_is_a_term_about_the_state_before(dr
     values = values_of(codes)
     truth = bool(drawn.means(After(values, *parts), {}))
 
-    assert bool(TWIN.value(Substitution(writes, "")(drawn.term), sparse_of(codes), {})) == truth
+    assert bool(EXPLORED.value(Substitution(writes, "")(drawn.term), sparse_of(codes), {})) == truth
     after = Substitution(writes, t.AFTER)(marked(drawn.term))
-    assert bool(TWIN.value(after, sparse_of(codes), {})) == truth
+    assert bool(EXPLORED.value(after, sparse_of(codes), {})) == truth
     # What is not marked is meant of the state before.
     before = Substitution(writes, t.AFTER)(drawn.term)
-    assert bool(TWIN.value(before, sparse_of(codes), {})) == bool(drawn.means(values, {}))
+    assert bool(EXPLORED.value(before, sparse_of(codes), {})) == bool(drawn.means(values, {}))
 
 
 @SOME
@@ -95,11 +95,11 @@ def test_a_least_value_is_one_parameter_of_which_one_choice_is_possible(drawn, c
     possible = [
         chosen
         for chosen in itertools.product(range(-3, 8), repeat=len(found.parameters))
-        if all(TWIN.value(fact, state, _named(found, chosen)) for fact in facts)
+        if all(EXPLORED.value(fact, state, _named(found, chosen)) for fact in facts)
     ]
 
     assert len(possible) == 1
-    assert bool(TWIN.value(term, state, _named(found, possible[0]))) == truth
+    assert bool(EXPLORED.value(term, state, _named(found, possible[0]))) == truth
 
 
 def _named(found: LeastParameters, chosen: tuple[int, ...]) -> dict[str, Any]:

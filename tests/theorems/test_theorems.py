@@ -28,10 +28,10 @@ from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.solvers import PROVED
 from specs.theorems import THEOREMS, Theorem
 from specs.theorems.batches import batches
+from specs.theorems.by_induction import INDUCTIVE_CLAIMS, kept
 from specs.theorems.controller_claims import KEPT
 from specs.theorems.corollaries import in_every_state, of_every_step
 from specs.theorems.epoch_cache import answers, assigns, truncates
-from specs.theorems.lasting import LASTING, kept
 from specs.theorems.placement import balanced, distinct
 from specs.theorems.theorem import TheoremResult, prove_theorem
 from specs.verdict import Verdict
@@ -388,8 +388,8 @@ def test_of_every_theorem_that_assumes_something_of_a_state_it_is_asked_whether_
     from_any_state = {name for name in bare if "from any state" in THEOREMS[name].label}
     of_functions = {name for name in bare if THEOREMS[name].system is None}
     assert bare == from_any_state | of_functions | {"batches_are_steps"}
-    shown_from = [one.given(None, {}) for one in LASTING if one.given is not None]
-    assert len(shown_from) == len(LASTING)
+    shown_from = [one.given(None, {}) for one in INDUCTIVE_CLAIMS if one.given is not None]
+    assert len(shown_from) == len(INDUCTIVE_CLAIMS)
     assert not any(contradicts_itself(*one) for one in shown_from)
 
 
@@ -405,7 +405,7 @@ def test_what_is_assumed_of_functions_and_of_a_batch_or_a_step_does_not_prove_ev
     assert len(questions) > 1
 
 
-@pytest.mark.parametrize("name", [one.claim for one in LASTING if "given" in one.label])
+@pytest.mark.parametrize("name", [one.claim for one in INDUCTIVE_CLAIMS if "given" in one.label])
 def test_what_is_given_to_a_theorem_is_shown_by_the_one_that_it_names(name):
     theorem = THEOREMS[name]
     assert theorem.given is not None
@@ -449,4 +449,4 @@ def test_a_claim_that_another_system_has_too_has_a_name_of_its_own():
     others = {claim.name for one in (ELECTION, HISTORY) for claim in one.claims}
 
     assert not others & {name for _, _, name in KEPT}
-    assert not others & {theorem.claim for theorem in LASTING}
+    assert not others & {theorem.claim for theorem in INDUCTIVE_CLAIMS}

@@ -5,16 +5,16 @@ from specs.invariants import Invariant, Proof, SolverHint
 from specs.proofs.no_message_loss import (
     ancestry,
     bookkeeping,
-    choices,
     commits,
-    cuts,
     fencing,
     logs,
     messages,
+    possible_commits,
+    truncations,
     writes,
 )
+from specs.proofs.no_message_loss.definitions import at, may_be_committed
 from specs.proofs.no_message_loss.kip_279 import LEMMAS
-from specs.proofs.no_message_loss.words import at, may_be_committed
 
 GROUPS: dict[str, tuple[Invariant, ...]] = {
     "bookkeeping": bookkeeping.INVARIANTS,
@@ -23,14 +23,15 @@ GROUPS: dict[str, tuple[Invariant, ...]] = {
     "logs": logs.INVARIANTS,
     "messages": messages.INVARIANTS,
     "ISR ancestry": ancestry.INVARIANTS,
-    "what may yet be committed": choices.INVARIANTS,
+    "what may yet be committed": possible_commits.INVARIANTS,
     "commits": commits.INVARIANTS,
 }
 
 CUT = (
     SolverHint(lambda now, end, follower: [at(now.log[follower], end - 1)], over=ENDS),
-    SolverHint(lambda now, e, follower: [at(now.log[follower], now.asked[follower][e] - 1)],
-         over=EPOCHS),
+    SolverHint(
+        lambda now, e, follower: [at(now.log[follower], now.asked[follower][e] - 1)], over=EPOCHS
+    ),
 )
 """Is a log still long enough after a cut? The last record that it must have is what to look at."""
 
@@ -40,13 +41,16 @@ PROOF = Proof(
     also=("isr_holds_committed", "log_matching", "leader_unique"),
     invariants=tuple(one for group in GROUPS.values() for one in group),
     groups=GROUPS,
-    lemmas=(*LEMMAS, *cuts.LEMMAS),
+    lemmas=(*LEMMAS, *truncations.LEMMAS),
     definitions=(may_be_committed,),
     hints={
         "follower_truncates": CUT,
         "follower_truncates_and_asks_again": CUT,
-        "leader_advances_hw": (SolverHint(lambda now, broker, end: [
-            may_be_committed(now, now.replica[broker].epoch, end)]),),
+        "leader_advances_hw": (
+            SolverHint(
+                lambda now, broker, end: [may_be_committed(now, now.replica[broker].epoch, end)]
+            ),
+        ),
     },
     assumes=(
         "an election is what its conditional write leaves behind: the next leader epoch and a part "

@@ -3,7 +3,7 @@
 from model.language import all_of, any_of, implies, not_
 from model.replication.history.state import BROKERS, EPOCHS
 from specs.invariants import given, invariant
-from specs.proofs.no_message_loss.words import is_reached_without
+from specs.proofs.no_message_loss.definitions import is_reached_without
 
 
 def is_newest_or_unknown_to(now, b, e):

@@ -3,7 +3,7 @@
 from model.language import all_of, any_of, implies, not_
 from model.replication.history.state import BROKERS, EPOCHS, OFFSETS
 from specs.invariants import invariant
-from specs.proofs.no_message_loss.words import at, leads, may_be_committed
+from specs.proofs.no_message_loss.definitions import at, leads, may_be_committed
 
 
 @invariant("every other member of a leader's ISR asked for all that the leader committed",

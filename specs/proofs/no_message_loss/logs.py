@@ -3,7 +3,7 @@
 from model.language import all_of, implies
 from model.replication.history.state import BROKERS, EPOCHS, OFFSETS
 from specs.invariants import given, invariant
-from specs.proofs.no_message_loss.words import at, follows, has_died_leading, leads, truncates
+from specs.proofs.no_message_loss.definitions import at, follows, has_died_leading, leads, truncates
 
 
 @invariant("a leader's log is as long as the history of its epoch",

@@ -3,7 +3,7 @@
 from model.language import all_of, any_of, implies
 from model.replication.history.state import BROKERS, EPOCHS, OFFSETS, RECORDS
 from specs.invariants import invariant
-from specs.proofs.no_message_loss.words import at
+from specs.proofs.no_message_loss.definitions import at
 
 
 @invariant("who asked in an epoch asked within its history, or for its start before it began, and "

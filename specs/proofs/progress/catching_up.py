@@ -10,7 +10,7 @@ from model.language import all_of, any_of, not_
 from model.replication.history.state import BROKERS, OFFSETS
 from specs.progress.after_faults import always_a_fault
 from specs.progress.ranking import AwaitedStep, Rank
-from specs.proofs.no_message_loss.words import at
+from specs.proofs.no_message_loss.definitions import at
 from specs.proofs.progress import leaders
 from specs.proofs.progress.leaders import follows_now, is_dead, is_led, is_to_follow, nothing
 

@@ -67,7 +67,7 @@ def all_brokers_know_the_controller(now):
 
 SYSTEM = after_faults(ELECTION, FAULTS, (all_brokers_know_the_controller,))
 
-TWIN = after_faults(ELECTION, FAULTS, (all_brokers_know_the_controller,), left_over={
+EXPLORED = after_faults(ELECTION, FAULTS, (all_brokers_know_the_controller,), left_over={
     "broker_wins_election": lambda now, broker: now.zk.epoch + 1 < limit("epoch"),
     "write_is_applied": lambda now, broker: now.zk.state_version + 2 < limit("writes"),
 })
@@ -243,7 +243,7 @@ AWAITED = (
 RANKING = Ranking(
     RANKS, AWAITED,
     stays=lambda now: all_of(now.faults_ended, is_heard_by_all(now)),
-    twin=TWIN, bounds={"brokers": 2, "epoch": 3, "writes": 3})
+    explored=EXPLORED, bounds={"brokers": 2, "epoch": 3, "writes": 3})
 
 PROOF = Proof(
     claim="all_brokers_know_the_controller",

@@ -54,7 +54,7 @@ def the_isr_recovers(now):
 
 CLAIMS = (the_isr_recovers,)
 SYSTEM = after_faults(HISTORY, FAULTS, CLAIMS, leaders.CHOSEN)
-TWIN = after_faults(HISTORY, FAULTS, CLAIMS, leaders.CHOSEN, leaders.LEFT_OVER)
+EXPLORED = after_faults(HISTORY, FAULTS, CLAIMS, leaders.CHOSEN, leaders.LEFT_OVER)
 
 
 def leader_log_end_offset(now):
@@ -72,7 +72,7 @@ AWAITED = (
 )
 
 RANKING = Ranking(
-    (*leaders.RANKS, *WRITES, *RANKS), AWAITED, twin=TWIN,
+    (*leaders.RANKS, *WRITES, *RANKS), AWAITED, explored=EXPLORED,
     bounds={**leaders.RANKING.bounds, "versions": 4})
 
 PROOF = Proof(

@@ -28,7 +28,7 @@ from specs.invariants import Proof, invariant
 from specs.progress.after_faults import after_faults, always_a_fault
 from specs.progress.ranking import AwaitedStep, LeastNumber, Rank, Ranking
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
-from specs.proofs.no_message_loss.words import at
+from specs.proofs.no_message_loss.definitions import at
 
 # -- faults ---------------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ LEFT_OVER = {
         now.zk.epoch + 1 < limit("epoch"), now.zk.version + 2 < limit("versions")),
     "isr_write_is_executed": lambda now, epoch: now.zk.version + 2 < limit("versions"),
 }
-TWIN = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN, LEFT_OVER)
+EXPLORED = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN, LEFT_OVER)
 """For an explorer: an epoch and two writes are left for when faults have ended."""
 
 # -- invariants -----------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ GROUPS = ("bookkeeping", "ZooKeeper fencing", "ISR writes under way", "logs")
 RANKING = Ranking(
     RANKS, AWAITED,
     stays=lambda now: all_of(now.faults_ended, is_followed_by_all(now)),
-    twin=TWIN, bounds={"brokers": 2, "epoch": 2, "log": 1, "records": 1, "versions": 3})
+    explored=EXPLORED, bounds={"brokers": 2, "epoch": 2, "log": 1, "records": 1, "versions": 3})
 
 PROOF = Proof(
     claim="a_leader_is_followed_by_all",

@@ -53,7 +53,7 @@ def produced_records_are_committed(now):
 CLAIMS = (produced_records_are_committed,)
 CHOSEN = {**leaders.CHOSEN, "watched": (OFFSETS, OFFSETS)}
 SYSTEM = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN)
-TWIN = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN, leaders.LEFT_OVER)
+EXPLORED = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN, leaders.LEFT_OVER)
 
 
 def end_after_watched_record(now):
@@ -71,7 +71,7 @@ AWAITED = (
 )
 
 RANKING = Ranking(
-    (*leaders.RANKS, *WRITES, *RANKS), AWAITED, twin=TWIN,
+    (*leaders.RANKS, *WRITES, *RANKS), AWAITED, explored=EXPLORED,
     bounds={**leaders.RANKING.bounds, "versions": 4})
 
 PROOF = Proof(

@@ -167,7 +167,7 @@ _NO_RESURRECTION = _lasting(
     directories.DIRECTORIES, directories.RESTS_ON, KEPT_EPOCH,
 )  # fmt: skip
 
-LASTING = (
+INDUCTIVE_CLAIMS = (
     _lasting("cluster", "leader_unique", "cluster_leader_unique", cluster.LEADERS),
     _lasting("cluster", "leader_in_isr", "cluster_leader_in_isr", cluster.ELECTIONS),
     _lasting("cluster", "registered_brokers_stay_registered", "registered_brokers_stay_registered",

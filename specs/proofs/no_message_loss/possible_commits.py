@@ -3,7 +3,7 @@
 from model.language import all_of, implies
 from model.replication.history.state import BROKERS, ENDS, EPOCHS, OFFSETS
 from specs.invariants import invariant
-from specs.proofs.no_message_loss.words import at, commits_with_the_log_of, may_be_committed
+from specs.proofs.no_message_loss.definitions import at, commits_with_the_log_of, may_be_committed
 
 
 @invariant("what an epoch has committed, or may yet, lies below the start of every later epoch",

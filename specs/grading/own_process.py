@@ -26,7 +26,9 @@ LIMIT_S = 60.0
 """An answer that takes longer is cut short; each exercise's own takes under 10 s."""
 
 
-def grade_apart(path: Path, report: Report = lambda line: None, limit_s: float = LIMIT_S) -> Grade:
+def grade_in_own_process(
+    path: Path, report: Report = lambda line: None, limit_s: float = LIMIT_S
+) -> Grade:
     """Like `grade`, in a process that is killed after `limit_s` seconds: then unknown.
 
     Raises ExerciseError as `grade` does, and for a program that ends its process; also OSError.
