@@ -16,7 +16,7 @@ def run() -> None:
         interrupts.install()
         main()
     except KeyboardInterrupt:  # it came while the end of the command was being settled
-        interrupts.tell()
+        interrupts.report()
         sys.exit(INTERRUPTED)
 
 

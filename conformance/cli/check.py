@@ -32,7 +32,7 @@ from conformance.running.process_traces import is_process_trace
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
-    from conformance.pipeline.corpus import Corpus, Engine, Judged
+    from conformance.pipeline.corpus import Corpus, Engine, JudgedCorpus
     from conformance.pipeline.timeline import Timeline
     from conformance.trace_report import TraceReport
 
@@ -144,7 +144,7 @@ def checked(
     layout: str | None = None,
 ) -> dict[str, Any]:
     """What `insync check` says, as plain data. Raises WrongUse for paths that make no sense."""
-    from conformance.pipeline.corpus import Judged, corpus_without_logs
+    from conformance.pipeline.corpus import JudgedCorpus, corpus_without_logs
     from conformance.pipeline.report import check_result
 
     ingested, others = _sorted_out(paths)
@@ -154,7 +154,7 @@ def checked(
     in_folders = {path for path in found.traces if is_process_trace(path)}
     traces += [replay_file(path, hidden) for path in found.traces if path not in in_folders]
     corpora: list[Corpus] = []
-    judged = Judged()
+    judged = JudgedCorpus()
     drawn: list[Timeline] = []
     if found.logs or ingested:
         engine = suited(engine, master, found, ingested)
@@ -208,10 +208,10 @@ def _sorted_out(paths: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     return ingested, tuple(path for path in paths if path not in ingested)
 
 
-def _judge(runner: Engine, corpora: list[Corpus]) -> Judged:
-    from conformance.pipeline.corpus import Judged
+def _judge(runner: Engine, corpora: list[Corpus]) -> JudgedCorpus:
+    from conformance.pipeline.corpus import JudgedCorpus
 
-    together = Judged()
+    together = JudgedCorpus()
     for corpus in corpora:
         judged = runner.judge(corpus)
         together.findings += judged.findings

@@ -57,7 +57,7 @@ class Interrupts:
         """This command ends by Ctrl-C, in its own time: a server, or one that keeps its state."""
         self._as_usual = True
 
-    def tell(self, why: str = "") -> None:
+    def report(self, why: str = "") -> None:
         """The one line, once, on standard error; `why` says what came of it. The process ends now.
 
         A second signal must not change how: Python gives signals back to the system at its end. And
@@ -92,7 +92,7 @@ class Interrupts:
             if self._swallowed and not self._said:
                 self._swallowed = False
                 signal.raise_signal(signal.SIGINT)
-        self.tell()
+        self.report()
         self._sweep()
         os._exit(INTERRUPTED)
 

@@ -464,7 +464,7 @@ def soak(
     )
     from conformance.kafka.soak import soak as soaked
 
-    def tell(one: SoakRound) -> None:
+    def report(one: SoakRound) -> None:
         undone = f", {len(one.undone)} lines of the schedule not done" if one.undone else ""
         say(f"round {one.number}: {one.verdict}; {len(one.faults)} faults{undone}, "
             f"{one.acknowledged} records acknowledged, {one.explained:,} of {one.lines:,} lines "
@@ -503,14 +503,14 @@ def soak(
         if again:
             done = judged_again(folder, done)
         for one in done:
-            tell(one)
+            report(one)
         try:
             for one in () if again else soaked(folder, plan, progress):
                 progress.wipe()
-                tell(one)
+                report(one)
                 done.append(one)
         except KeyboardInterrupt:
-            interrupts.tell(f"{len(done)} rounds are in {folder}; the same command goes on")
+            interrupts.report(f"{len(done)} rounds are in {folder}; the same command goes on")
             sys.exit(INTERRUPTED)
     found = summary(plan, done)
     say(f"{found['verdict']}: Kafka {version}, {found['rounds']} rounds, {found['faults']} faults, "

@@ -188,11 +188,11 @@ class LazyGroup(click.Group):
             error.show()
             sys.exit(error.exit_code)
         except (_CommandInterrupted, click.Abort, KeyboardInterrupt) as error:
-            interrupts.tell(str(error))
+            interrupts.report(str(error))
             sys.exit(INTERRUPTED)
         except Exception as error:
             if interrupts.asked:  # ctypes tells Ctrl-C amid an argument as an error of its own
-                interrupts.tell()
+                interrupts.report()
                 sys.exit(INTERRUPTED)
             if isinstance(error, OSError) and _was_printing(error):
                 OutputFailedError(error).show()

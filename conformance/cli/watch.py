@@ -20,7 +20,7 @@ from specs.verdict import Verdict
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from conformance.pipeline.streaming_state import Said
+    from conformance.pipeline.streaming_state import ReportedFinding
 
 _EXAMPLE = """
 \b
@@ -60,7 +60,7 @@ def watch(
     opens: bool,
     json_target: str | None,
 ) -> None:
-    """Read the broker logs in DIR as they grow, and tell each finding when it has stood twice.
+    """Read the broker logs in DIR as they grow, and report each finding when it has stood twice.
 
     Files may be rolled and compressed meanwhile. A finding that a later line explains is taken
     back. With --checkpoint, a watch that was ended, or killed, goes on where it was: nothing is
@@ -110,7 +110,7 @@ def _watched(
         progress.wipe()
         say(text, json_target)
 
-    def tell(said: Said) -> None:
+    def report(said: ReportedFinding) -> None:
         back = "" if said.what == "finding" else "taken back: "
         show_finding(as_data(said.finding), line, back)
 
@@ -121,7 +121,7 @@ def _watched(
     query = stream.watch(
         folder,
         watching,
-        tell,
+        report,
         seconds=every,
         final=once,
         release=release,

@@ -232,7 +232,7 @@ class BrokerTraceOf:
                     if question is not None:
                         handled[thread], unread[thread] = line.number, {*question.asked}
 
-    def tell(
+    def add_event(
         self, step: str, partition: str | None = None, into: list[Event] | None = None, **args: Any
     ) -> dict[str, Any]:
         """Adds an event, at the end or into a place that was reserved for it."""
@@ -326,7 +326,7 @@ class BrokerTraceOf:
         asked, answer = question.asked[partition], question.answer.get(partition)
         if answer is not None and not _asks_of_none(question.api, asked):
             known = asked["leader_epoch"]
-            self.tell(
+            self.add_event(
                 "epoch_served", partition,
                 asked={"leader_epoch": known if known >= 0 else None, "epoch": asked["epoch"]},
                 reply={"error": answer["error"],
@@ -401,7 +401,7 @@ class BrokerTraceOf:
         counts_later = partition in fetch.counted and 0 <= known == read.epoch
         in_next = (counts_later or fetch.follower < 0) and read.epoch < self.epoch[partition]
         in_next = in_next or partition in self.stopped
-        fetch.read[partition] = self.tell(
+        fetch.read[partition] = self.add_event(
             "fetch_served", partition, into=read.place if at_once or in_next else None,
             reader=fetch.follower,
             asked={"leader_epoch": known if known >= 0 else None, "offset": read.offset,
@@ -473,7 +473,7 @@ class BrokerTraceOf:
                 # What it has not appended was there when an idempotent producer sent it again.
                 again = first + 1, self.epoch[partition]
                 end, epoch = self.appended.get((partition, first), again)
-                self.tell("producer_answered", partition, leader_epoch=epoch,
+                self.add_event("producer_answered", partition, leader_epoch=epoch,
                           acks=question.acks if question else 0, first=first, end=end,
                           error=answer["error"])  # fmt: skip
 
@@ -520,7 +520,7 @@ class BrokerTraceOf:
         sender = {"controller": int(found[2]), "epoch": int(found[3]), "correlation": int(found[1])}
         self.orders[partition] = order, sender
         self._record_request(sender)
-        self.tell("leader_and_isr_received", partition, order=order, sender=sender)
+        self.add_event("leader_and_isr_received", partition, order=order, sender=sender)
 
     def _loaded(self, found: re.Match[str], _line: LogLine) -> None:
         partition = found[1]
@@ -532,13 +532,13 @@ class BrokerTraceOf:
         if hw is not None and partition not in self.present:
             self.present.add(partition)
             self.hw[partition] = hw
-            self.tell("log_loaded", partition, log_end=self.end.get(partition, 0),
+            self.add_event("log_loaded", partition, log_end=self.end.get(partition, 0),
                       high_watermark=hw)  # fmt: skip
 
     def _log_created(self, found: re.Match[str], _line: LogLine) -> None:
         self.present.add(found[1])
         self.end[found[1]] = self.hw[found[1]] = 0
-        self.tell("log_created", found[1], directory=found[2])
+        self.add_event("log_created", found[1], directory=found[2])
 
     def _loads(self, found: re.Match[str], line: LogLine) -> None:
         """A log that is to be deleted is loaded too, under the name of the partition."""
@@ -568,7 +568,7 @@ class BrokerTraceOf:
         self.appending.pop(partition, None)
         self._leaves_epoch(partition, epoch)
         self.leading.add(partition)
-        self.tell("became_leader", partition, leader_epoch=epoch, previous_epoch=int(found[4]),
+        self.add_event("became_leader", partition, leader_epoch=epoch, previous_epoch=int(found[4]),
                   start=int(found[3]), high_watermark=self.hw[partition])  # fmt: skip
 
     def _follows(self, found: re.Match[str], line: LogLine) -> None:
@@ -591,7 +591,7 @@ class BrokerTraceOf:
                 del self.known[key]
             self._leaves_epoch(partition, args["leader_epoch"])
             self.leading.discard(partition)
-            self.tell("became_follower", partition, **args)
+            self.add_event("became_follower", partition, **args)
 
     def _slot(self) -> list[Event]:
         """Reserves a place for events that later lines show to belong here."""
@@ -641,17 +641,18 @@ class BrokerTraceOf:
         epoch, leader, slot = self.failed.get(partition, (-1, -1, []))
         if self.epoch[partition] < epoch == current:
             self.epoch[partition] = epoch
-            self.tell("became_follower", partition, into=slot, leader=leader, leader_epoch=epoch,
+            self.add_event("became_follower", partition, into=slot, leader=leader,
+                           leader_epoch=epoch,
                       fetching=False)  # fmt: skip
         if order is not None:
-            self.tell("leader_and_isr_ignored", partition, order=order, sender=sender,
+            self.add_event("leader_and_isr_ignored", partition, order=order, sender=sender,
                       current=current, error="STALE_CONTROLLER_EPOCH")  # fmt: skip
 
     def _unavailable(self, found: re.Match[str], _line: LogLine) -> None:
         order, sender = self.orders.get(found[1], (None, None))
         if order is not None:
             self._is_there(found[1])
-            self.tell("leader_unavailable", found[1], order=order, sender=sender)
+            self.add_event("leader_unavailable", found[1], order=order, sender=sender)
 
     def _refused(self, found: re.Match[str], line: LogLine) -> None:
         kind = next(
@@ -663,16 +664,16 @@ class BrokerTraceOf:
                   "epoch": numbers.get("epoch", -1),
                   "correlation": numbers.get("correlation id", -1)}  # fmt: skip
         self._record_request(sender)
-        self.tell("request_refused", kind=kind, sender=sender, known=int(found[1]))
+        self.add_event("request_refused", kind=kind, sender=sender, known=int(found[1]))
 
     def _cached(self, found: re.Match[str], _line: LogLine) -> None:
         sender = {"controller": int(found[2]), "epoch": int(found[3]), "correlation": int(found[4])}
         self._record_request(sender)
-        self.tell("leader_cached", found[1], sender=sender)
+        self.add_event("leader_cached", found[1], sender=sender)
 
     def _stopped(self, found: re.Match[str], _line: LogLine) -> None:
         self.stopped.add(found[2])
-        self.tell("stop_replica_completed", found[2], delete=found[1] == "true", error="NONE")
+        self.add_event("stop_replica_completed", found[2], delete=found[1] == "true", error="NONE")
 
     # A leader
 
@@ -692,7 +693,7 @@ class BrokerTraceOf:
                 self._served(other, partition)
         place = self._where_it_ended(partition, now, line.thread)
         if now > self.hw[partition] or place is not None:
-            self.tell("high_watermark_raised", partition, into=place,
+            self.add_event("high_watermark_raised", partition, into=place,
                       before=self.hw[partition], now=now)  # fmt: skip
             self.hw[partition] = max(now, self.hw[partition])
 
@@ -713,21 +714,21 @@ class BrokerTraceOf:
             self.appended[partition, first] = end, self.epoch[partition]
             self.appending[partition][first] = self._slot()
             self.wrote[line.thread][partition] = end
-            self.tell("records_appended", partition, leader_epoch=self.epoch[partition],
+            self.add_event("records_appended", partition, leader_epoch=self.epoch[partition],
                       first=first, end=end)  # fmt: skip
 
     def _shrinks(self, found: re.Match[str], line: LogLine) -> None:
         self._first(line, found[1])
         self.wants.add(found[1])
         late = [[int(one), int(end)] for one, end in _LATE.findall(line.text)]
-        self.tell("isr_shrinking", found[1], isr=ids_in(found[2]), wanted=ids_in(found[3]),
+        self.add_event("isr_shrinking", found[1], isr=ids_in(found[2]), wanted=ids_in(found[3]),
                   late=late, high_watermark=self.hw[found[1]],
                   log_end=self.end.get(found[1], 0))  # fmt: skip
 
     def _expands(self, found: re.Match[str], line: LogLine) -> None:
         self._first(line, found[1])
         self.wants.add(found[1])
-        self.tell("isr_expanding", found[1], isr=ids_in(found[2]), wanted=ids_in(found[3]),
+        self.add_event("isr_expanding", found[1], isr=ids_in(found[2]), wanted=ids_in(found[3]),
                   by_request=False)  # fmt: skip
 
     def _wanted(
@@ -735,7 +736,7 @@ class BrokerTraceOf:
     ) -> None:  # fmt: skip
         """From 2.7 on a leader logs an ISR expansion only after ZooKeeper's answer."""
         if partition not in self.wants:
-            self.tell("isr_expanding", partition, into=into, isr=self.isr.get(partition, []),
+            self.add_event("isr_expanding", partition, into=into, isr=self.isr.get(partition, []),
                       wanted=wanted, by_request=False)  # fmt: skip
         self.wants.discard(partition)
 
@@ -745,7 +746,7 @@ class BrokerTraceOf:
         isr = [int(one) for one in shown] or ids_in(found[2])
         self._wanted(found[1], isr)
         self.isr[found[1]], self.zk_version[found[1]] = isr, int(found[3])
-        self.tell("isr_updated", found[1], isr=isr, zk_version=int(found[3]), by_request=False)
+        self.add_event("isr_updated", found[1], isr=isr, zk_version=int(found[3]), by_request=False)
 
     def _isr_refused(self, found: re.Match[str], line: LogLine) -> None:
         self._first(line, found[1])
@@ -755,7 +756,7 @@ class BrokerTraceOf:
         self.wants.discard(found[1])
         number = re.search(r"zkVersion \[?(\d+)", line.text)
         known = int(number[1]) if number else self.zk_version.get(found[1], -1)
-        self.tell("isr_update_refused", found[1], zk_version=known)
+        self.add_event("isr_update_refused", found[1], zk_version=known)
 
     def _isr_write_failed(self, found: re.Match[str], line: LogLine) -> None:
         """ZooKeeper did not answer, because the session ended: the write may be done or not.
@@ -766,7 +767,7 @@ class BrokerTraceOf:
         place = self._first(line, partition, at_once=True)
         if data is not None:
             self._wanted(partition, ids_in(data[1]), place)
-            self.tell("isr_update_failed", partition, zk_version=int(found[4]))
+            self.add_event("isr_update_failed", partition, zk_version=int(found[4]))
 
     # A follower
 
@@ -804,7 +805,7 @@ class BrokerTraceOf:
             elif built is not None:
                 built.append((step, {"partition": partition} | args))
             else:
-                self.tell(step, partition, **args)
+                self.add_event(step, partition, **args)
 
     def _builds(self, found: re.Match[str], line: LogLine) -> None:
         """A fetcher has built a request; it sends it once connected, possibly after it receives
@@ -819,7 +820,7 @@ class BrokerTraceOf:
         if question is not None:
             for partition, asked in question.asked.items():
                 if not _asks_of_none(question.api, asked):
-                    self.tell("answer_received", partition, correlation=question.number)
+                    self.add_event("answer_received", partition, correlation=question.number)
 
     def _truncation_asked(self, found: re.Match[str], _line: LogLine) -> None:
         self.asked[found[2]] = int(found[1])
@@ -830,13 +831,13 @@ class BrokerTraceOf:
     def _follower_hw(self, found: re.Match[str], _line: LogLine) -> None:
         partition = found[1]
         self.hw[partition] = int(found[2])
-        self.tell("records_replicated", partition, offset=self.asked.get(partition, -1),
+        self.add_event("records_replicated", partition, offset=self.asked.get(partition, -1),
                   log_end=self.end.get(partition, 0), high_watermark=int(found[2]))  # fmt: skip
 
     def _truncates(self, found: re.Match[str], _line: LogLine) -> None:
         partition, offset = found[1], int(found[2])
         end = self.end.get(partition, 0)
-        self.tell("log_truncating", partition, offset=offset, log_end=end,
+        self.add_event("log_truncating", partition, offset=offset, log_end=end,
                   high_watermark=self.hw[partition])  # fmt: skip
         self.end[partition] = min(end, offset)
         self.hw[partition] = min(self.hw[partition], offset)
@@ -846,16 +847,16 @@ class BrokerTraceOf:
     def _registered(self, found: re.Match[str], line: LogLine) -> None:
         """Up to 2.1 the line does not name the transaction."""
         zxid = int(found[1]) if found[1] else self.sessions.newest(self.broker, line.at)
-        self.tell("registered", epoch=zxid, session=self.sessions.get(zxid, -1))
+        self.add_event("registered", epoch=zxid, session=self.sessions.get(zxid, -1))
 
     def _elected(self, found: re.Match[str], _line: LogLine) -> None:
         """Up to 2.0 without the version of `/controller_epoch`: it begins at 0, the epoch at 1."""
         epoch = int(found[1] or found[3])
         version = int(found[2]) if found[2] else epoch - 1
-        self.tell("controller_elected", epoch=epoch, epoch_version=version)
+        self.add_event("controller_elected", epoch=epoch, epoch_version=version)
 
     def _resigned(self, _found: re.Match[str], _line: LogLine) -> None:
-        self.tell("controller_resigned")
+        self.add_event("controller_resigned")
 
 
 def _rising(events: Iterable[Event]) -> Iterator[Event]:

@@ -22,7 +22,7 @@ from conformance.pipeline.rules_controllers import WRITES
 JITTER = 1000  # milliseconds
 
 
-class What(StrEnum):
+class ControllershipEventKind(StrEnum):
     """What a line shows about controllers."""
 
     WINS = "wins"  # is elected, with an epoch
@@ -35,10 +35,17 @@ class What(StrEnum):
     REFUSES = "refuses"  # does not, for it knows a newer controller
 
 
-ELECTION = frozenset((What.WINS, What.LEAVES, What.SEES, What.READS))
+ELECTION = frozenset(
+    (
+        ControllershipEventKind.WINS,
+        ControllershipEventKind.LEAVES,
+        ControllershipEventKind.SEES,
+        ControllershipEventKind.READS,
+    )
+)
 """What goes to the log in which an election would be seen as well."""
 
-_MERGED = frozenset((What.ACTS, What.OBEYS))
+_MERGED = frozenset((ControllershipEventKind.ACTS, ControllershipEventKind.OBEYS))
 _WRITES_STATE = frozenset(("partition_changed", "isr_removed"))
 _LEAVES = frozenset(("controller_resigned", "broker_registered"))
 _OBEYED = frozenset(
@@ -54,14 +61,14 @@ _OBEYED = frozenset(
 
 
 @dataclass(slots=True)
-class Sight:
+class ControllershipEvent:
     """A line, or consecutive lines of one log that show the same; `event` is the first of them.
 
     `other` is the broker that it mentions. `after` is an epoch that was won before this line's
     write, as the partition's versions show; `witness` is the line that shows it.
     """
 
-    what: What
+    what: ControllershipEventKind
     broker: int
     epoch: int
     event: Event
@@ -75,7 +82,7 @@ class Sight:
     blamed: bool = False
 
     @property
-    def same(self) -> tuple[What, int, int, int, int, int, bool]:
+    def same(self) -> tuple[ControllershipEventKind, int, int, int, int, int, bool]:
         """Equal for lines that show the same; `term` counts earlier resignations."""
         return (
             self.what, self.broker, self.epoch, self.other, self.after, self.term, self.blamed
@@ -86,9 +93,9 @@ class Sight:
 class ThreadLines:
     """A broker's lines of one kind of thread, by log, each log in its order."""
 
-    logs: dict[str, deque[Sight]] = field(default_factory=dict)
+    logs: dict[str, deque[ControllershipEvent]] = field(default_factory=dict)
 
-    def heads(self) -> list[Sight]:
+    def heads(self) -> list[ControllershipEvent]:
         """The lines that may be next, the earliest first."""
         first = [(log[0].event.at, name, log[0]) for name, log in self.logs.items() if log]
         if not first:
@@ -96,25 +103,25 @@ class ThreadLines:
         earliest = min(at for at, _, _ in first)
         return [head for at, _, head in sorted(first, key=_order) if at <= earliest + JITTER]
 
-    def drop(self, head: Sight) -> None:
+    def drop(self, head: ControllershipEvent) -> None:
         """Removes a line that was dealt with."""
         for log in self.logs.values():
             if log and log[0] is head:
                 log.popleft()
 
-    def waiting(self) -> Iterable[Sight]:
+    def waiting(self) -> Iterable[ControllershipEvent]:
         """All lines that are left."""
         for log in self.logs.values():
             yield from log
 
 
-def _order(one: tuple[int, str, Sight]) -> tuple[int, bool, str]:
+def _order(one: tuple[int, str, ControllershipEvent]) -> tuple[int, bool, str]:
     """Orders by time; within one instant, in which logs have no order, resignations come last."""
-    at, name, sight = one
-    return at, sight.what is What.LEAVES, name
+    at, name, shown = one
+    return at, shown.what is ControllershipEventKind.LEAVES, name
 
 
-def sighted(event: Event) -> Sight | None:
+def controllership_event(event: Event) -> ControllershipEvent | None:
     """What one line shows about controllers; None if nothing."""
     kind, broker, epoch = event.kind, event.broker, event.controller_epoch
     if broker is None:
@@ -123,22 +130,26 @@ def sighted(event: Event) -> Sight | None:
         if epoch is None or epoch <= 0 or (kind in WRITES and event.controller != broker):
             return None
         writes = kind in _WRITES_STATE and event.leader is not None
-        return Sight(What.ACTS, broker, epoch, event, event, writes=int(writes))
+        return ControllershipEvent(
+            ControllershipEventKind.ACTS, broker, epoch, event, event, writes=int(writes)
+        )
     if kind in _OBEYED or kind == "old_controller_refused":
         if epoch is None or epoch <= 0 or event.controller is None or event.controller < 0:
             return None
-        what = What.OBEYS if kind in _OBEYED else What.REFUSES
-        return Sight(what, broker, epoch, event, event, event.controller)
+        what = ControllershipEventKind.OBEYS if kind in _OBEYED else ControllershipEventKind.REFUSES
+        return ControllershipEvent(what, broker, epoch, event, event, event.controller)
     if kind == "controller_elected" and epoch is not None:
-        return Sight(What.WINS, broker, epoch, event, event)
+        return ControllershipEvent(ControllershipEventKind.WINS, broker, epoch, event, event)
     if kind == "controller_epoch_read" and epoch is not None:
-        return Sight(What.READS, broker, epoch, event, event)
+        return ControllershipEvent(ControllershipEventKind.READS, broker, epoch, event, event)
     if kind in _LEAVES:
-        return Sight(What.LEAVES, broker, 0, event, event)
+        return ControllershipEvent(ControllershipEventKind.LEAVES, broker, 0, event, event)
     if kind == "controller_moved":
-        return Sight(What.IS_FENCED, broker, 0, event, event)
+        return ControllershipEvent(ControllershipEventKind.IS_FENCED, broker, 0, event, event)
     if kind == "controller_lost" and event.controller not in (None, broker):
-        return Sight(What.SEES, broker, 0, event, event, event.controller or 0)
+        return ControllershipEvent(
+            ControllershipEventKind.SEES, broker, 0, event, event, event.controller or 0
+        )
     return None
 
 
@@ -155,41 +166,41 @@ class ControllershipLines:
     owners: dict[int, int] = field(default_factory=dict)
     elections: dict[int, dict[str, list[Event]]] = field(default_factory=dict)
     brokers: list[int] = field(default_factory=list)
-    sighted: int = 0
+    events: int = 0
     _votes: dict[int, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
 
-    def add(self, stream: str, sight: Sight, innocent: bool) -> None:
+    def add(self, stream: str, shown: ControllershipEvent, innocent: bool) -> None:
         """A line of the log `stream`; those of one log come in order."""
-        self.sighted += 1
-        sight.blamed = not innocent
-        obeying = sight.what in (What.OBEYS, What.REFUSES)
-        if sight.epoch and innocent and sight.what is not What.READS:
-            self._votes[sight.epoch][sight.other if obeying else sight.broker] += 1
-        if sight.what in ELECTION and sight.event.kind != "broker_registered":
-            logs = self.elections.setdefault(sight.broker, {})
-            logs.setdefault(stream, []).append(sight.event)
-        thread = self.threads.setdefault((sight.broker, stream if obeying else ""), ThreadLines())
+        self.events += 1
+        shown.blamed = not innocent
+        obeying = shown.what in (ControllershipEventKind.OBEYS, ControllershipEventKind.REFUSES)
+        if shown.epoch and innocent and shown.what is not ControllershipEventKind.READS:
+            self._votes[shown.epoch][shown.other if obeying else shown.broker] += 1
+        if shown.what in ELECTION and shown.event.kind != "broker_registered":
+            logs = self.elections.setdefault(shown.broker, {})
+            logs.setdefault(stream, []).append(shown.event)
+        thread = self.threads.setdefault((shown.broker, stream if obeying else ""), ThreadLines())
         log = thread.logs.setdefault(stream, deque())
-        last = log[-1] if log else sight
-        if last is not sight and last.same == sight.same and sight.what in _MERGED:
+        last = log[-1] if log else shown
+        if last is not shown and last.same == shown.same and shown.what in _MERGED:
             last.lines += 1
-            last.writes += sight.writes
-            last.last = sight.event
+            last.writes += shown.writes
+            last.last = shown.event
         else:
-            log.append(sight)
+            log.append(shown)
 
     def finish(self) -> None:
         """Completes the result, after all lines were added."""
         for (broker, _), thread in self.threads.items():
             logs = self.elections.get(broker, {})
             for name, log in thread.logs.items():
-                if not any(sight.what is What.WINS for sight in log):
+                if not any(shown.what is ControllershipEventKind.WINS for shown in log):
                     logs.pop(name, None)
         for epoch, owners in self._votes.items():
             self.owners[epoch] = min(owners, key=lambda each: (-owners[each], each))
         found = {broker for broker, _ in self.threads}
         for thread in self.threads.values():
-            found.update(sight.other for sight in thread.waiting() if sight.other >= 0)
+            found.update(shown.other for shown in thread.waiting() if shown.other >= 0)
         self.brokers = sorted(found)
 
 
@@ -202,23 +213,23 @@ def gather(
     `floors` has, by the identity of a line that shows a write, an epoch that was won before it.
     """
     found: dict[Any, ControllershipLines] = {}
-    sights: list[tuple[Any, str, Sight]] = []
+    shown_events: list[tuple[Any, str, ControllershipEvent]] = []
     left: dict[tuple[Any, int], list[int]] = defaultdict(list)
     for event in events:
-        sight = sighted(event)
-        where = None if sight is None else place(event)
-        if sight is None or where is None:
+        shown = controllership_event(event)
+        where = None if shown is None else place(event)
+        if shown is None or where is None:
             continue
-        sights.append((where, history.places[event.file].stream, sight))
-        if sight.what is What.LEAVES:
-            left[where, sight.broker].append(event.at)
-        sight.after, sight.witness = floors.get(id(event), (0, None))
+        shown_events.append((where, history.places[event.file].stream, shown))
+        if shown.what is ControllershipEventKind.LEAVES:
+            left[where, shown.broker].append(event.at)
+        shown.after, shown.witness = floors.get(id(event), (0, None))
     for times in left.values():
         times.sort()
-    for where, stream, sight in sights:
+    for where, stream, shown in shown_events:
         lines = found.setdefault(where, ControllershipLines())
-        sight.term = bisect_right(left.get((where, sight.broker), ()), sight.event.at)
-        lines.add(stream, sight, id(sight.event) not in blamed)
+        shown.term = bisect_right(left.get((where, shown.broker), ()), shown.event.at)
+        lines.add(stream, shown, id(shown.event) not in blamed)
     for lines in found.values():
         lines.finish()
     return found

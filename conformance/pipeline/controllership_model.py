@@ -45,7 +45,7 @@ def steps_and_reasons() -> dict[str, tuple[str, ...]]:
 
 
 @lru_cache
-def thrown_back(preset: str) -> tuple[str, ...]:
+def reverted_switches(preset: str) -> tuple[str, ...]:
     """The switches of `election` that have their later value in a release."""
     from model.systems import system
     from model.versions import SWITCHES
@@ -171,7 +171,7 @@ class ControllershipModel:
     def fits_without(self, step: str, *arguments: int) -> str | None:
         """The switch of a historic bug without which the step would be possible here."""
         state: SparseState = self._own.ledger.state()
-        for switch in thrown_back(self.preset):
+        for switch in reverted_switches(self.preset):
             moves = _moves(self._size, self.preset, switch)
             moves.ledger.load(state)
             if moves.by_name[step].refusal(*arguments) < 0:

@@ -14,8 +14,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.controllership_lines import ControllershipLines, Sight, What
-from conformance.pipeline.controllership_model import MOST_HIDDEN, ControllershipModel, thrown_back
+from conformance.pipeline.controllership_lines import (
+    ControllershipEvent,
+    ControllershipEventKind,
+    ControllershipLines,
+)
+from conformance.pipeline.controllership_model import (
+    MOST_HIDDEN,
+    ControllershipModel,
+    reverted_switches,
+)
 from conformance.pipeline.history import History
 
 NEWER = "the broker knows no newer controller"
@@ -53,7 +61,7 @@ class ControllershipReplay:
         self._excused: set[tuple[int, int]] = set()
         self._never: set[int] = set()
         self._muted: set[tuple[object, ...]] = set()
-        self.forgotten: list[tuple[Sight, Event, Event]] = []
+        self.forgotten: list[tuple[ControllershipEvent, Event, Event]] = []
         """A line that obeys an older controller, what its broker knew, and its process's end."""
 
     def knows(self, broker: int) -> int:
@@ -71,33 +79,33 @@ class ControllershipReplay:
                         going = True
                         break
 
-    def _drop(self, head: Sight) -> None:
-        obeying = head.what in (What.OBEYS, What.REFUSES)
+    def _drop(self, head: ControllershipEvent) -> None:
+        obeying = head.what in (ControllershipEventKind.OBEYS, ControllershipEventKind.REFUSES)
         stream = self.history.places[head.event.file].stream
         self.lines.threads[head.broker, stream if obeying else ""].drop(head)
         if not obeying:
             self._last[head.broker] = head.last
-            if head.what in (What.WINS, What.ACTS):
+            if head.what in (ControllershipEventKind.WINS, ControllershipEventKind.ACTS):
                 self._held[head.broker, stream] = head.last
 
     # -- what a line shows ----------------------------------------------------------------------
 
-    def _take(self, head: Sight) -> bool:
+    def _take(self, head: ControllershipEvent) -> bool:
         """Takes a line if the model allows it now; `_advance` takes elections."""
-        if head.what is What.ACTS:
+        if head.what is ControllershipEventKind.ACTS:
             return self._acts(head)
-        if head.what is What.OBEYS:
+        if head.what is ControllershipEventKind.OBEYS:
             return self._obeys(head)
-        if head.what is What.REFUSES:
+        if head.what is ControllershipEventKind.REFUSES:
             return self._refuses(head)
-        if head.what is What.LEAVES:
+        if head.what is ControllershipEventKind.LEAVES:
             return self._leaves(head)
-        if head.what is What.SEES:
+        if head.what is ControllershipEventKind.SEES:
             return head.other in self.won.values() or self._unseen(head.other)
-        if head.what is What.READS:
+        if head.what is ControllershipEventKind.READS:
             following = self._next_epoch()  # of epochs up to it no line may tell
             return head.epoch <= self.model.epoch or (following or head.epoch + 1) > head.epoch
-        if head.what is What.IS_FENCED:
+        if head.what is ControllershipEventKind.IS_FENCED:
             return self._is_fenced(head)
         return self._logged_again(head)
 
@@ -107,7 +115,7 @@ class ControllershipReplay:
         whole = not place.jumps and not place.holes and not place.damaged
         return whole and (place.until or 0) >= other.at
 
-    def _logged_again(self, head: Sight) -> bool:
+    def _logged_again(self, head: ControllershipEvent) -> bool:
         """Whether the line repeats an election in another log of its winner, with another stamp."""
         first = self.lines_of_epoch.get(head.epoch)
         if first is None or self.won.get(head.epoch) != head.broker:
@@ -115,7 +123,7 @@ class ControllershipReplay:
         places = self.history.places
         return places[first.file].stream != places[head.event.file].stream
 
-    def _acts(self, head: Sight) -> bool:
+    def _acts(self, head: ControllershipEvent) -> bool:
         number, model = self._number[head.broker], self.model
         if (head.broker, head.epoch) in self._muted:
             return True
@@ -136,7 +144,7 @@ class ControllershipReplay:
         self.lines_of_epoch.setdefault(head.epoch, head.event)
         return True
 
-    def _elected_unseen(self, head: Sight) -> bool:
+    def _elected_unseen(self, head: ControllershipEvent) -> bool:
         """Whether the broker may have won an epoch, jumped by the run, before its first line."""
         if head.epoch > self.model.epoch or head.epoch in self.won:
             return False
@@ -146,7 +154,7 @@ class ControllershipReplay:
         self.model.suppose_controllership(self._number[head.broker], head.epoch)
         return True
 
-    def _obeys(self, head: Sight) -> bool:
+    def _obeys(self, head: ControllershipEvent) -> bool:
         model, who = self.model, self._number[head.broker]
         sender = self._number[head.other]
         if head.same in self._muted:
@@ -168,7 +176,7 @@ class ControllershipReplay:
             model.take("broker_handles_request", who, sender, head.epoch, lines=head.lines)
         return True
 
-    def _began_anew(self, head: Sight) -> bool:
+    def _began_anew(self, head: ControllershipEvent) -> bool:
         """The process that knew a newer controller ended; the one that obeys never heard of it.
 
         Up to 2.1 the model has that too; then it takes for granted that no request of an older
@@ -180,13 +188,13 @@ class ControllershipReplay:
             if heard is not None:
                 self.heard[head.broker] = heard
             return False
-        if "broker_epoch" in thrown_back(self.model.preset):
+        if "broker_epoch" in reverted_switches(self.model.preset):
             self.forgotten.append((head, heard, mark))
         self.model.forget(self._number[head.broker])
         self.model.hidden["broker_crashes"] += 1
         return True
 
-    def _refuses(self, head: Sight) -> bool:
+    def _refuses(self, head: ControllershipEvent) -> bool:
         """It knows a newer one; it may have heard of that by a request that no line shows."""
         model, who = self.model, self._number[head.broker]
         known = head.event.known_epoch or 0
@@ -201,7 +209,7 @@ class ControllershipReplay:
         model.refused["broker_handles_request", NEWER] += head.lines
         return True
 
-    def _leaves(self, head: Sight) -> bool:
+    def _leaves(self, head: ControllershipEvent) -> bool:
         number = self._number[head.broker]
         if self.model.belief(number):
             self.model.take("controller_resigns_and_deletes_znode", number)
@@ -209,7 +217,7 @@ class ControllershipReplay:
         self.seen_as_controller.pop(head.broker, None)
         return True
 
-    def _is_fenced(self, head: Sight) -> bool:
+    def _is_fenced(self, head: ControllershipEvent) -> bool:
         number, model = self._number[head.broker], self.model
         belief = model.belief(number)
         if belief and belief == model.epoch and self._next_epoch() is not None:
@@ -225,12 +233,16 @@ class ControllershipReplay:
         now = self.model.epoch
         return next((e for e in self.epochs if e > now and e not in self._never), None)
 
-    def _line_of(self, epoch: int) -> Sight | None:
+    def _line_of(self, epoch: int) -> ControllershipEvent | None:
         """The line in which its owner logs its election."""
         thread = self.lines.threads.get((self.lines.owners[epoch], ""))
-        for sight in thread.waiting() if thread is not None else ():
-            if sight.what is What.WINS and sight.epoch == epoch and not sight.blamed:
-                return sight
+        for shown in thread.waiting() if thread is not None else ():
+            if (
+                shown.what is ControllershipEventKind.WINS
+                and shown.epoch == epoch
+                and not shown.blamed
+            ):
+                return shown
         return None
 
     def _is_logged(self, epoch: int) -> bool:
@@ -247,7 +259,7 @@ class ControllershipReplay:
         self._drop(line)
         return True
 
-    def _elect(self, broker: int, epoch: int, line: Sight | None) -> str | None:
+    def _elect(self, broker: int, epoch: int, line: ControllershipEvent | None) -> str | None:
         """Lets a broker win an epoch; or returns the requirement that prevents it."""
         number, model = self._number[broker], self.model
         before = model.hidden.total()
@@ -272,7 +284,7 @@ class ControllershipReplay:
             self.lines_of_epoch[epoch] = self.seen_as_controller[broker] = line.event
         return None
 
-    def _lost_controllership(self, broker: int, line: Sight | None) -> str | None:
+    def _lost_controllership(self, broker: int, line: ControllershipEvent | None) -> str | None:
         """The step by which it lost the controllership earlier, where lines allow one."""
         if line is None:
             return "controller_resigns_and_deletes_znode"
@@ -315,7 +327,7 @@ class ControllershipReplay:
 
     # -- all lines ------------------------------------------------------------------------------
 
-    def misfits(self) -> Iterator[tuple[Sight, Refusal]]:
+    def misfits(self) -> Iterator[tuple[ControllershipEvent, Refusal]]:
         """Takes all lines; yields each line that fits no run, and continues without it."""
         if not self.epochs:
             return
@@ -327,7 +339,11 @@ class ControllershipReplay:
             if following is not None and not self._is_logged(following):
                 # What its winner did before comes first: an election would be held against it.
                 owner = self.lines.owners[following]
-                acts = [h for h in self._heads() if h.broker == owner and h.what is What.ACTS]
+                acts = [
+                    h
+                    for h in self._heads()
+                    if h.broker == owner and h.what is ControllershipEventKind.ACTS
+                ]
                 refused = self._refused_for_good(following, acts)
             if refused is None and following is not None and self._advance(following):
                 continue
@@ -348,14 +364,14 @@ class ControllershipReplay:
                     return
                 self._drop(head_left)  # it waits for what no line shows
 
-    def _heads(self) -> list[Sight]:
+    def _heads(self) -> list[ControllershipEvent]:
         return [head for thread in self.lines.threads.values() for head in thread.heads()]
 
     # -- what is refused ------------------------------------------------------------------------
 
     def _refused_for_good(
-        self, following: int | None, heads: Iterable[Sight], *, patient: bool = True
-    ) -> tuple[Sight, Refusal] | None:
+        self, following: int | None, heads: Iterable[ControllershipEvent], *, patient: bool = True
+    ) -> tuple[ControllershipEvent, Refusal] | None:
         """The first line that no later election allows; `patient` skips lines that wait for one."""
         for head in sorted(heads, key=_when):
             if patient and self._waits(head):
@@ -365,30 +381,33 @@ class ControllershipReplay:
                 return head, refusal
         return None
 
-    def _waits(self, head: Sight) -> bool:
+    def _waits(self, head: ControllershipEvent) -> bool:
         """Whether the line mentions an epoch that is not yet reached."""
         epoch = max(head.epoch, head.after)
-        if head.what not in (What.ACTS, What.OBEYS):
+        if head.what not in (ControllershipEventKind.ACTS, ControllershipEventKind.OBEYS):
             return False
         return epoch > self.model.epoch and epoch in self.lines.owners and epoch not in self._never
 
-    def _refusal(self, head: Sight, following: int | None) -> Refusal | None:
-        if head.what is What.WINS:
+    def _refusal(self, head: ControllershipEvent, following: int | None) -> Refusal | None:
+        if head.what is ControllershipEventKind.WINS:
             return self._no_election(head, following)
-        if head.what is What.ACTS:
+        if head.what is ControllershipEventKind.ACTS:
             return self._no_act(head)
-        if head.what is What.OBEYS:
+        if head.what is ControllershipEventKind.OBEYS:
             return self._no_order(head)
-        if head.what is What.REFUSES and (head.event.known_epoch or 0) <= head.epoch:
+        if (
+            head.what is ControllershipEventKind.REFUSES
+            and (head.event.known_epoch or 0) <= head.epoch
+        ):
             return Refusal("broker_handles_request", "", None)
-        if head.what is What.SEES and not any(
+        if head.what is ControllershipEventKind.SEES and not any(
             owner == head.other and epoch > self.model.epoch and epoch not in self._never
             for epoch, owner in self.lines.owners.items()
         ):
             return Refusal("broker_wins_election", "", self._last.get(head.other))
         return None
 
-    def _no_election(self, head: Sight, following: int | None) -> Refusal | None:
+    def _no_election(self, head: ControllershipEvent, following: int | None) -> Refusal | None:
         model, number = self.model, self._number[head.broker]
         owner = self.lines.owners.get(head.epoch, head.broker)
         if head.epoch <= model.epoch or owner != head.broker or head.blamed:
@@ -401,7 +420,7 @@ class ControllershipReplay:
             "broker_reads_epoch", reason, self.seen_as_controller.get(head.broker)
         )  # fmt: skip
 
-    def _no_act(self, head: Sight) -> Refusal:
+    def _no_act(self, head: ControllershipEvent) -> Refusal:
         model, number = self.model, self._number[head.broker]
         if model.belief(number) == head.epoch:  # so its write is what is refused
             reason, switch = model.fence(number) or ("", None)
@@ -413,7 +432,7 @@ class ControllershipReplay:
         step = "controller_starts_write" if head.writes else "controller_sends_request"
         return Refusal(step, _BELIEVES, near)
 
-    def _no_order(self, head: Sight) -> Refusal:
+    def _no_order(self, head: ControllershipEvent) -> Refusal:
         model, who, sender = self.model, self._number[head.broker], self._number[head.other]
         reason = model.refusal("broker_handles_request", who, sender, head.epoch)
         if reason != NEWER:
@@ -423,25 +442,28 @@ class ControllershipReplay:
         switch = model.fits_without("broker_handles_request", who, sender, head.epoch)
         return Refusal("broker_handles_request", NEWER, self.heard.get(head.broker), switch)
 
-    def _leave_out(self, head: Sight) -> None:
+    def _leave_out(self, head: ControllershipEvent) -> None:
         """Leaves a wrong line out, so that its consequences are not reported again."""
         thread = self.lines.threads.get((head.broker, ""))
-        if head.what is What.ACTS:
+        if head.what is ControllershipEventKind.ACTS:
             self._muted.add((head.broker, head.epoch))
-        elif head.what is What.OBEYS:
+        elif head.what is ControllershipEventKind.OBEYS:
             self._muted.add(head.same)
-        elif head.what is What.WINS and thread is not None:
+        elif head.what is ControllershipEventKind.WINS and thread is not None:
             number = self._number[head.broker]
             if head.epoch > self.model.epoch and self.model.belief(number) and not head.blamed:
                 self.model.take("controller_resigns_and_deletes_znode", number, hidden=True)
                 if self._elect(head.broker, head.epoch, head) is None:
                     self._drop(head)
                     return
-            for sight in sorted(thread.waiting(), key=_when):
-                if sight is not head and sight.what in (What.WINS, What.LEAVES):
+            for shown in sorted(thread.waiting(), key=_when):
+                if shown is not head and shown.what in (
+                    ControllershipEventKind.WINS,
+                    ControllershipEventKind.LEAVES,
+                ):
                     break
-                if sight.what is What.ACTS:
-                    self._excused.add((head.broker, sight.epoch))
+                if shown.what is ControllershipEventKind.ACTS:
+                    self._excused.add((head.broker, shown.epoch))
                     break
         self._drop(head)
 
@@ -455,5 +477,5 @@ _AS_READ = "/controller_epoch is as it was read"
 _BELIEVES = "the broker believes it is the controller"
 
 
-def _when(sight: Sight) -> tuple[int, str, int]:
-    return sight.event.at, sight.event.file, sight.event.line
+def _when(shown: ControllershipEvent) -> tuple[int, str, int]:
+    return shown.event.at, shown.event.file, shown.event.line

@@ -52,7 +52,7 @@ def corpus_without_logs(found: LogSources) -> Corpus:
 
 
 @dataclass
-class Judged:
+class JudgedCorpus:
     """Findings, comparisons per rule, steps that fit, and the number of sequences."""
 
     findings: list[Finding] = field(default_factory=list)
@@ -76,5 +76,5 @@ class Engine(Protocol):
     def load(self, folder: str) -> Corpus:
         """Read what `save` (of any engine) and `store.keep` have written."""
 
-    def judge(self, corpus: Corpus) -> Judged:
+    def judge(self, corpus: Corpus) -> JudgedCorpus:
         """Apply every rule to every cluster."""

@@ -11,7 +11,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def few_cycles(work: Callable[P, T]) -> Callable[P, T]:
+def without_cycle_collector(work: Callable[P, T]) -> Callable[P, T]:
     """Runs a function without Python's cycle collector, which visits every row again and again.
 
     The collector took a third of a check's time; rows hold only texts and numbers. Cycles are freed

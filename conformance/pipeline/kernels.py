@@ -11,8 +11,8 @@ import pyarrow as pa
 from conformance.ingest.schema import Event, events_of
 from conformance.pipeline.check_rules import judge
 from conformance.pipeline.clocks import Clock, clocks
-from conformance.pipeline.corpus import Judged
-from conformance.pipeline.cycles import few_cycles
+from conformance.pipeline.corpus import JudgedCorpus
+from conformance.pipeline.cycles import without_cycle_collector
 from conformance.pipeline.places import Place
 from conformance.pipeline.rules import FINDINGS, Finding
 
@@ -30,7 +30,7 @@ def judge_cluster(
     return judge_events(events_of(events), places, reduced, marked)
 
 
-@few_cycles
+@without_cycle_collector
 def judge_events(
     inside: Sequence[Event],
     places: Mapping[str, Place],
@@ -66,9 +66,9 @@ def judge_events(
     return pa.Table.from_pylist(rows, schema=FINDINGS)
 
 
-def judged_of(rows: Iterable[Mapping[str, Any]]) -> Judged:
+def judged_of(rows: Iterable[Mapping[str, Any]]) -> JudgedCorpus:
     """Combines the rows of `judge_cluster` of all clusters, in a fixed order."""
-    judged = Judged()
+    judged = JudgedCorpus()
     for row in rows:
         if row["what"] == _FINDING:
             judged.findings.append(

@@ -32,12 +32,12 @@ from conformance.pipeline.cluster_evidence import (
     for_parts,
     kept_of_file,
 )
-from conformance.pipeline.cycles import few_cycles
+from conformance.pipeline.cycles import without_cycle_collector
 from conformance.pipeline.history import History
 from conformance.pipeline.places import Place
 from conformance.pipeline.rules import FINDINGS, OF_CLUSTERS, ONE_CLUSTER
 from conformance.pipeline.session import spark_schema
-from conformance.pipeline.suspect_lines import Screened, screen
+from conformance.pipeline.suspect_lines import ScreenedLines, screen
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -109,7 +109,7 @@ def screened(
     return step
 
 
-@few_cycles
+@without_cycle_collector
 def screen_part(
     table: pa.Table,
     places: Mapping[str, Place],
@@ -127,7 +127,7 @@ def screen_part(
     for number, event in enumerate(events_of(table)):
         partitions[event.tp].append(event)
         rows[id(event)] = number
-    found = Screened()
+    found = ScreenedLines()
     for _, inside in sorted(partitions.items(), key=lambda item: str(item[0])):
         named = releases.get(cluster) or (None,)
         found.add(screen(inside, places, named, ends=cut, cluster=known))
@@ -214,7 +214,7 @@ def before_kraft(rows: Iterable[Mapping[str, Any]]) -> Step:
 
 
 def of_clusters(events: DataFrame) -> DataFrame:
-    """Selects the lines that the rules of a whole cluster need (`sightings`)."""
+    """Selects the lines that the rules of a whole cluster need (`cluster_evidence`)."""
     from pyspark.sql import functions as f
 
     def needed(table: pa.Table) -> pa.Table:
@@ -277,7 +277,7 @@ def without_mixed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [row for row in rows if row["cluster"] not in mixed or row["what"] == "finding"]
 
 
-def _handed(table: pa.Table, found: Screened, rows: Mapping[int, int]) -> pa.Table:
+def _handed(table: pa.Table, found: ScreenedLines, rows: Mapping[int, int]) -> pa.Table:
     """The lines that are handed on, of the table that they are in."""
     size = len(found.evidence)
     lines = table.select(MERGED.names).take(
@@ -293,7 +293,7 @@ def _handed(table: pa.Table, found: Screened, rows: Mapping[int, int]) -> pa.Tab
     return lines.cast(SCREENED)
 
 
-def _counts(cluster: str, found: Screened) -> pa.Table:
+def _counts(cluster: str, found: ScreenedLines) -> pa.Table:
     rows: list[dict[str, Any]] = []
     for what, counted in ((_CHECKED, found.checked), (_FIRED, found.fired)):
         rows += [

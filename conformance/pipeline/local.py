@@ -31,8 +31,8 @@ from conformance.ingest.schema import (
     REJECTS,
 )
 from conformance.pipeline import large, store
-from conformance.pipeline.corpus import Corpus, Figures, Judged, UnknownShape
-from conformance.pipeline.cycles import few_cycles
+from conformance.pipeline.corpus import Corpus, Figures, JudgedCorpus, UnknownShape
+from conformance.pipeline.cycles import without_cycle_collector
 from conformance.pipeline.kernels import judge_cluster, judged_of
 from conformance.pipeline.large_local import judge_large
 from conformance.pipeline.places import owners_of, places_of
@@ -83,7 +83,7 @@ class LocalEngine:
         self._progress = progress or (lambda what, share: None)
         self.whole, self.part = whole, part
 
-    @few_cycles
+    @without_cycle_collector
     def ingest(self, found: LogSources, release: str | None, layout: str | None = None) -> Corpus:
         """Read and merge the lines of the logs that were found."""
         rows = [asdict(log) for log in found.logs]
@@ -158,7 +158,7 @@ class LocalEngine:
         corpus.events = events if events.num_rows > self.whole else events.whole()
         return corpus
 
-    def judge(self, corpus: Corpus) -> Judged:
+    def judge(self, corpus: Corpus) -> JudgedCorpus:
         """Apply every rule to every cluster."""
         places = places_of(corpus.logs, corpus.files)
         events = corpus.events

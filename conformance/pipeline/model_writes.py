@@ -96,7 +96,7 @@ def fit(shape: Shape, presets: tuple[str, ...]) -> Fit:
         found = _asked(shape, preset, None)
         if found.step or found.unknown:
             return found
-    for switch in thrown_back(presets[-1]):
+    for switch in reverted_switches(presets[-1]):
         found = _asked(shape, presets[-1], switch)
         if found.step:
             return Fit(found.step, switch)
@@ -104,7 +104,7 @@ def fit(shape: Shape, presets: tuple[str, ...]) -> Fit:
 
 
 @lru_cache
-def thrown_back(preset: str) -> tuple[str, ...]:
+def reverted_switches(preset: str) -> tuple[str, ...]:
     """The switches of `replication` that have their later value in a release."""
     from model.systems import system
     from model.versions import SWITCHES

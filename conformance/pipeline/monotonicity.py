@@ -26,7 +26,7 @@ class ValueSeen:
 
 
 @dataclass(frozen=True)
-class Fall:
+class Decrease:
     """`step` is lower than `last`, the value before it."""
 
     kind: FindingKind
@@ -46,11 +46,11 @@ def _too_soon(step: ValueSeen, after: ValueSeen) -> bool:
     return 0 <= other.at - one.at < QUICK * (after.value - step.value)
 
 
-def falls(
+def decreases(
     steps: Sequence[ValueSeen],
     excuse: Callable[[Event, Event], str | None],
     joined: Callable[[Event, Event], bool],
-) -> Iterator[Fall]:
+) -> Iterator[Decrease]:
     """Every fall in a sequence, in order; a fall that another line order explains is incomplete.
 
     Lines of one millisecond may have been written in any order, by several threads or by a log
@@ -65,7 +65,7 @@ def falls(
             alone = len({id(event) for event in beside}) == 1
             if fall.kind is FindingKind.VIOLATION and not alone and id(fall.step.event) not in sure:
                 why = "lines of one millisecond may stand in another order"
-                found[number] = Fall(FindingKind.INCOMPLETE, fall.last, fall.step, why)
+                found[number] = Decrease(FindingKind.INCOMPLETE, fall.last, fall.step, why)
     yield from found
 
 
@@ -85,7 +85,7 @@ def _falls(
     steps: Sequence[ValueSeen],
     excuse: Callable[[Event, Event], str | None],
     joined: Callable[[Event, Event], bool],
-) -> Iterator[Fall]:
+) -> Iterator[Decrease]:
     """Every fall in a sequence, in order.
 
     `excuse` finds the line that explains a fall, `joined` says that no line can be missing between
@@ -102,13 +102,13 @@ def _falls(
             continue
         why = excuse(last.event, step.event)
         if why is not None:
-            yield Fall(FindingKind.EXPLAINED, last, step, why)
+            yield Decrease(FindingKind.EXPLAINED, last, step, why)
             last = step
             continue
         after = steps[index + 1] if index + 1 < len(steps) else None
         returns = after is not None and not after.fresh and after.value >= last.value
         if joined(last.event, step.event):
-            yield Fall(FindingKind.VIOLATION, last, step, "no line between them says why")
+            yield Decrease(FindingKind.VIOLATION, last, step, "no line between them says why")
         elif (
             after is not None
             and returns
@@ -118,9 +118,9 @@ def _falls(
             and excuse(step.event, after.event) is None
         ):
             why = f"the next value is {after.value} again, at {after.event.where}"
-            yield Fall(FindingKind.VIOLATION, last, step, why)
+            yield Decrease(FindingKind.VIOLATION, last, step, why)
         else:
-            yield Fall(FindingKind.INCOMPLETE, last, step, "lines between them may be missing")
+            yield Decrease(FindingKind.INCOMPLETE, last, step, "lines between them may be missing")
             last = step
             continue
         if not returns:

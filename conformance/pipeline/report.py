@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.ingest.parse import UNKNOWN_TEMPLATE, is_harmless_skip
 from conformance.pipeline.causes import causes
-from conformance.pipeline.corpus import Corpus, Judged
+from conformance.pipeline.corpus import Corpus, JudgedCorpus
 from conformance.pipeline.coverage import as_rows, coverage_of
 from conformance.pipeline.judgement import judgement, rule_rows
 from conformance.pipeline.places import file_order_by_log
@@ -67,7 +67,7 @@ def _reasons(files: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
 
 def check_result(
     corpora: Sequence[Corpus],
-    judged: Judged,
+    judged: JudgedCorpus,
     traces: Sequence[TraceReport] = (),
     *,
     unread_too: bool = True,

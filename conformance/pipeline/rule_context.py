@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.history import History
-from conformance.pipeline.monotonicity import Fall, ValueSeen, falls
+from conformance.pipeline.monotonicity import Decrease, ValueSeen, decreases
 from conformance.pipeline.rules import BREAKS, Finding, FindingKind, Rule
 
 _AT_ONCE = 2000  # milliseconds in which a state is written, sent and applied
@@ -90,14 +90,14 @@ class RuleContext:
         excuse: Callable[[Event, Event], str | None],
         joined: Callable[[Event, Event], bool],
         column: str = "",
-    ) -> list[Fall]:
-        """Judges a sequence of values and reports its falls; `what` names the value in words.
+    ) -> list[Decrease]:
+        """Judges a sequence of values and reports its decreases; `what` names the value in words.
 
         `column`: the column of the value, so that a value that only one line has can be blamed.
         """
         self.sequences += bool(steps)
         self.looked(rule, max(0, len(steps) - 1))
-        found = list(falls(steps, excuse, joined))
+        found = list(decreases(steps, excuse, joined))
         for fall in found:
             if fall.kind is FindingKind.EXPLAINED:
                 continue  # reported once for the whole cluster, not once a value
@@ -136,7 +136,7 @@ class RuleContext:
             )
         return found
 
-    def _others_have(self, fall: Fall, column: str) -> bool:
+    def _others_have(self, fall: Decrease, column: str) -> bool:
         """Whether other lines have the higher value: for a partition, whose values grow, lines up
         to that moment; otherwise, lines of about that time with the controller epoch."""
         high = fall.last.event
@@ -154,7 +154,7 @@ class RuleContext:
             if event.tp is None and abs(event.at - high.at) <= _OF_THAT_TIME
         )
 
-    def _logged_nowhere_else(self, fall: Fall, column: str) -> bool:
+    def _logged_nowhere_else(self, fall: Decrease, column: str) -> bool:
         """Whether no other line has the higher value, while several lines have the lower."""
         high, low = fall.last.event, fall.step.event
         if high is low or getattr(high, column) != fall.last.value:
@@ -164,7 +164,7 @@ class RuleContext:
         return alone and (low.tp is None or self.lacks(high, "alone"))
 
 
-def _goes_on_without(fall: Fall, steps: list[ValueSeen]) -> bool:
+def _goes_on_without(fall: Decrease, steps: list[ValueSeen]) -> bool:
     """Whether nothing falls without the higher value: the value before it is no higher."""
     last = next(n for n, step in enumerate(steps) if step is fall.last)
     return last == 0 or steps[last - 1].value <= fall.step.value
@@ -177,7 +177,7 @@ def _was_elected_first(event: Event) -> bool:
 
 
 def _alone(
-    fall: Fall, steps: list[ValueSeen], excuse: Callable[[Event, Event], str | None]
+    fall: Decrease, steps: list[ValueSeen], excuse: Callable[[Event, Event], str | None]
 ) -> bool:
     """Whether the higher value is the wrong one: without it the other values are in order.
 

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.controllership_lines import Sight, What, gather
+from conformance.pipeline.controllership_lines import ControllershipEvent, What, gather
 from conformance.pipeline.controllership_run import ControllershipReplay, Refusal
 from conformance.pipeline.history import History
 from conformance.pipeline.model_writes import presets_for
@@ -37,7 +37,7 @@ def check(context: RuleContext, release: str | None) -> None:
     found = gather(history, history.events, context.blamed, _segments(context), _overtaken(history))
     for _, lines in sorted(found.items()):
         context.sequences += 1
-        context.looked(CONTROLLERSHIP_FITS, lines.sighted)
+        context.looked(CONTROLLERSHIP_FITS, lines.events)
         run = ControllershipReplay(history, lines, preset)
         for head, refusal in run.misfits():
             kind = _report(context, run, head, refusal)
@@ -105,7 +105,7 @@ def _overtaken(history: History) -> dict[int, tuple[int, Event]]:
 
 
 def _report(
-    context: RuleContext, run: ControllershipReplay, head: Sight, refusal: Refusal
+    context: RuleContext, run: ControllershipReplay, head: ControllershipEvent, refusal: Refusal
 ) -> FindingKind:
     why, allowed = _words(run, head, refusal)
     if refusal.switch is not None:
@@ -132,7 +132,7 @@ def _report(
     return kind
 
 
-def _in_one_world(history: History, head: Sight, refusal: Refusal) -> bool:
+def _in_one_world(history: History, head: ControllershipEvent, refusal: Refusal) -> bool:
     """Whether a line that would reconcile two contradictory lines would be in these logs."""
     near, event = refusal.near, head.event
     if near is None:
@@ -168,7 +168,9 @@ def _would_show_a_start(history: History, near: Event, event: Event) -> bool:
     )
 
 
-def _words(run: ControllershipReplay, head: Sight, refusal: Refusal) -> tuple[str, str]:
+def _words(
+    run: ControllershipReplay, head: ControllershipEvent, refusal: Refusal
+) -> tuple[str, str]:
     """The error in words, and what would have been allowed."""
     broker, epoch, other = head.broker, head.epoch, head.other
     at = "" if refusal.near is None else f", at {refusal.near.where}"

@@ -84,7 +84,7 @@ class LoggedPair:
 
 
 @dataclass
-class Lack:
+class MissingCounterpart:
     """A line without its counterpart: the place where this shows, and what is missing."""
 
     at: Event
@@ -99,7 +99,7 @@ class PairCount:
     sure: bool = False
     whole: int = 0
     since: int | None = None
-    torn: list[Lack] = field(default_factory=list)
+    torn: list[MissingCounterpart] = field(default_factory=list)
 
     def goes_together(self, event: Event) -> None:
         """Notes a whole pair."""
@@ -107,7 +107,7 @@ class PairCount:
         self.since = event.at if self.since is None else min(self.since, event.at)
 
     @property
-    def missing(self) -> list[Lack]:
+    def missing(self) -> list[MissingCounterpart]:
         """The torn pairs, if they are so few that their lines must be lost.
 
         After an upgrade, the new release may be the first that logs both.
@@ -390,7 +390,7 @@ def _note(tallies: PairCounts, about: object, at: Event, is_whole: bool, why: st
     if is_whole:
         tallies[about].goes_together(at)
     else:
-        tallies[about].torn.append(Lack(at, why))
+        tallies[about].torn.append(MissingCounterpart(at, why))
 
 
 # -- pairs ----------------------------------------------------------------------------------------
@@ -479,7 +479,7 @@ def _lacks_second(
     same = before and before[-1].correlation == begun.correlation is not None
     same = same and before[-1].controller_epoch == begun.controller_epoch
     tally.torn.append(
-        Lack(
+        MissingCounterpart(
             at or (before[-1] if same else begun),
             f"{_about_of(begun)}broker {begun.broker} logs {pair.what} at {begun.where}, and "
             f"nowhere up to {later.where} {pair.other}",
@@ -503,7 +503,7 @@ def _lacks_first(
     since = _whole_since(history, events, then, min(pair.within, _SETTLED))
     if since is not None:
         tally.torn.append(
-            Lack(
+            MissingCounterpart(
                 then,
                 f"{_about_of(then)}broker {then.broker} logs {pair.other} here, and nowhere "
                 f"before, from {since.where} on, {pair.what}",
@@ -603,13 +603,15 @@ def _counts(events: list[Event], begun: int, done: int, tallies: PairCounts) -> 
         tallies["of one request"].torn.append(wrong)
 
 
-def _wrong_in(request: Event, inside: list[Event], moments: tuple[int, int]) -> Iterator[Lack]:
+def _wrong_in(
+    request: Event, inside: list[Event], moments: tuple[int, int]
+) -> Iterator[MissingCounterpart]:
     """The lines of one request that a broker's log lacks, or has in another order."""
     name = f"request {request.correlation} of controller {request.controller}"
     for event in inside:
         same = event.correlation in (None, request.correlation)
         if not same and event.controller == request.controller and event.at not in moments:
-            yield Lack(
+            yield MissingCounterpart(
                 event,
                 f"broker {event.broker} logs request {event.correlation} of controller "
                 f"{event.controller} here, before it has finished {name}: its controller sends it "
@@ -621,7 +623,7 @@ def _wrong_in(request: Event, inside: list[Event], moments: tuple[int, int]) -> 
         counted = [each for each in inside if each.template == template]
         stated = sum(min(numbers(each.detail), default=0) for each in counted)
         if abs(len(starts) - stated) > skipped:
-            yield Lack(
+            yield MissingCounterpart(
                 (counted or starts)[-1],
                 f"broker {request.broker} stops fetchers of {stated} partitions for {name}, and "
                 f"{len(starts)} of them start, by their lines",
@@ -630,7 +632,7 @@ def _wrong_in(request: Event, inside: list[Event], moments: tuple[int, int]) -> 
         for line in counted:
             early = [each for each in starts if (each.at < line.at) is leads and each.at != line.at]
             if early:
-                yield Lack(
+                yield MissingCounterpart(
                     line,
                     f"broker {request.broker} stops fetchers for {name} here, "
                     f"{'before' if leads else 'after'} a partition starts, at {early[0].where}, by "
@@ -639,7 +641,7 @@ def _wrong_in(request: Event, inside: list[Event], moments: tuple[int, int]) -> 
     asked = min(numbers(request.detail), default=0)
     named = {each.tp for each in inside if each.kind in _OF_ONE or _skips(each)} - {None}
     if len(named) != asked:
-        yield Lack(
+        yield MissingCounterpart(
             inside[-1] if inside else request,
             f"broker {request.broker} handles {name} for {asked} partitions, at {request.where}, "
             f"and tells what becomes of {len(named)} of them",

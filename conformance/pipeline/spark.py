@@ -15,7 +15,7 @@ from conformance.ingest.files import LogSources
 from conformance.ingest.schema import EVENT
 from conformance.pipeline import large as large_
 from conformance.pipeline import spark_steps, store
-from conformance.pipeline.corpus import Corpus, Figures, Judged, UnknownShape
+from conformance.pipeline.corpus import Corpus, Figures, JudgedCorpus, UnknownShape
 from conformance.pipeline.kernels import judged_of
 from conformance.pipeline.places import Place, owners_of, places_of
 from conformance.pipeline.session import SHUFFLED, in_brief, spark_session
@@ -94,7 +94,7 @@ class SparkEngine:
         corpus.rejected = read(os.path.join(os.path.abspath(folder), "rejected"))
         return corpus
 
-    def judge(self, corpus: Corpus) -> Judged:
+    def judge(self, corpus: Corpus) -> JudgedCorpus:
         """Applies every rule to every cluster; judges clusters too large for one task in parts."""
         context = self._session.sparkContext
         context.setJobDescription("check: sizes")

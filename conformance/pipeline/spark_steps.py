@@ -42,7 +42,7 @@ def read_lines(release: str | None, layout: str | None = None) -> Step:
     """Converts files (one row each, as `LogFile`) to the rows of their lines."""
 
     def parse(files: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        gc.disable()  # as in `few_cycles`; a worker goes when its session ends
+        gc.disable()  # as in `without_cycle_collector`; a worker goes when its session ends
         return batches(
             row
             for batch in files

@@ -25,7 +25,7 @@ from conformance.ingest.pieces import ParsedChunk
 from conformance.pipeline.partitions import KeptPartition
 from conformance.pipeline.session import spark_session
 from conformance.pipeline.streaming_state import StreamingState
-from conformance.pipeline.watch_store import Tell, WatchStore, said_from_row
+from conformance.pipeline.watch_store import ReportFinding, WatchStore, said_from_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ SAID = "cluster string, said string, book string"
 def watch(
     logs: str,
     store: WatchStore,
-    tell: Tell,
+    tell: ReportFinding,
     *,
     seconds: float = 2.0,
     final: bool = False,

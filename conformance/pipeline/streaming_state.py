@@ -22,7 +22,7 @@ from conformance.ingest.pieces import ParsedChunk, pack, unpack
 from conformance.ingest.schema import EVENTS, events_of
 from conformance.pipeline.clocks import Clock, clocks
 from conformance.pipeline.cluster_evidence import for_clocks
-from conformance.pipeline.corpus import Corpus, Figures, Judged, UnknownShape
+from conformance.pipeline.corpus import Corpus, Figures, JudgedCorpus, UnknownShape
 from conformance.pipeline.history import PROCESS
 from conformance.pipeline.kernels import judge_cluster, judged_of
 from conformance.pipeline.places import owners_of, places_of
@@ -43,7 +43,7 @@ FINDING, WITHDRAWN = "finding", "withdrawn"
 
 
 @dataclass(frozen=True)
-class Said:
+class ReportedFinding:
     """A finding that is reported, or withdrawn."""
 
     what: str
@@ -106,7 +106,7 @@ class StreamingState:
 
     # -- a trigger ------------------------------------------------------------------------------
 
-    def advance(self, pieces: Iterable[ParsedChunk]) -> list[Said]:
+    def advance(self, pieces: Iterable[ParsedChunk]) -> list[ReportedFinding]:
         """Adds new lines, judges, and reports what stood in two judgements or no longer stands."""
         pieces = list(pieces)
         new = sorted(
@@ -154,7 +154,7 @@ class StreamingState:
             kept = table.filter(pa.array(fresh, pa.bool_()))
             self.events = pa.concat_tables([self.events, kept])
 
-    def _thin(self) -> list[Said]:
+    def _thin(self) -> list[ReportedFinding]:
         """Drops old lines. A finding that can no longer be judged again stays as it is."""
         self.events = thinned(self.events, _NEWEST)
         waiting = {key: row for key, row in self.found.items() if key not in self.reported}
@@ -164,7 +164,7 @@ class StreamingState:
         self.settled = sorted({*self.settled, *(set(self.found) ^ again)})
         said = {f"{waiting[key]['kind']} {key}" for key in lost}
         self.pending = [each for each in self.pending if each not in said]
-        return [Said(FINDING, _finding(waiting[key])) for key in lost]
+        return [ReportedFinding(FINDING, _finding(waiting[key])) for key in lost]
 
     def corpus(self) -> Corpus:
         """The figures, as `insync check` reports them."""
@@ -174,7 +174,7 @@ class StreamingState:
         files = [row | {"reason": self._wrong(row)} for row in self.files.values()]
         return Corpus(list(self.logs.values()), files, None, None, figures)
 
-    def judged(self) -> Judged:
+    def judged(self) -> JudgedCorpus:
         """The current findings, and the number of comparisons.
 
         The comparisons are those of the last judgement of the cluster and of all its partitions.
@@ -184,7 +184,7 @@ class StreamingState:
         looked = {name: Counter(self.looked.get(name, {})) for name in ("checked", "fired")}
         if not self.checked and any(each.kind == FindingKind.NOT_JUDGED.value for each in findings):
             looked = {name: Counter() for name in looked}  # all of it was KRaft's
-        return Judged(
+        return JudgedCorpus(
             findings,
             looked["checked"] + Counter(self.checked),
             looked["fired"] + Counter(self.fired),
@@ -224,7 +224,7 @@ class StreamingState:
         corpus = self.corpus()
         return [*judged.findings, *unread([corpus]), *disordered([corpus])]
 
-    def _compare(self, findings: list[Finding]) -> list[Said]:
+    def _compare(self, findings: list[Finding]) -> list[ReportedFinding]:
         stand = {_key(finding): finding for finding in findings}
         self.found = {key: asdict(finding) for key, finding in stand.items()}
         for key in self.settled:
@@ -236,9 +236,9 @@ class StreamingState:
                 self.reported[key] = asdict(finding)  # its words may have changed
             elif f"{finding.kind} {key}" in self.pending:
                 self.reported[key] = asdict(finding)
-                said.append(Said(FINDING, finding))
+                said.append(ReportedFinding(FINDING, finding))
         for key in [key for key in self.reported if key not in stand and key not in self.settled]:
-            said.append(Said(WITHDRAWN, _finding(self.reported.pop(key))))
+            said.append(ReportedFinding(WITHDRAWN, _finding(self.reported.pop(key))))
         reported = {f"{each['kind']} {key}" for key, each in self.reported.items()}
         pending = {f"{finding.kind} {key}" for key, finding in stand.items()}
         self.pending = sorted(pending - reported)

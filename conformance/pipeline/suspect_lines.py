@@ -2,9 +2,9 @@
 
 Every rule is applied to the partition's lines, with what is known of the whole cluster (`Within`):
 restarts, new ZooKeepers, deleted topics. Where that is not known yet, as while logs grow, no line
-is excused by what only other lines could show (`Doubting`). A selected line is no finding: it is
-handed on with its neighbours, and judged where the lines of all partitions are together. Every line
-that can be reported there is among the selected ones.
+is excused by what only other lines could show (`LinesAssumedComplete`). A selected line is no
+finding: it is handed on with its neighbours, and judged where the lines of all partitions are
+together. Every line that can be reported there is among the selected ones.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _BEGINS = frozenset(("log_created", "log_removed", "stop_replica_handled"))
 
 
 @dataclass
-class Screened:
+class ScreenedLines:
     """Lines to look at more closely, and how often each rule compared."""
 
     evidence: list[Event] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Screened:
     fired: Counter[str] = field(default_factory=Counter)
     sequences: int = 0
 
-    def add(self, other: Screened) -> None:
+    def add(self, other: ScreenedLines) -> None:
         """Adds those of another partition."""
         self.evidence += other.evidence
         self.checked += other.checked
@@ -58,7 +58,7 @@ class Screened:
         self.sequences += other.sequences
 
 
-class Doubting(History):
+class LinesAssumedComplete(History):
     """A partition's lines, none of which is excused by what only other lines can show."""
 
     def suspects(self, event: Event, other: str) -> bool:
@@ -137,7 +137,7 @@ def screen(
     ends: bool = False,
     suspects: AbstractSet[tuple[str, int]] = frozenset(),
     cluster: History | None = None,
-) -> Screened:
+) -> ScreenedLines:
     """Applies every rule to lines of one partition, beside what is known of the cluster.
 
     If nothing is known of the cluster, every doubt counts against the lines. `releases`: what the
@@ -146,7 +146,7 @@ def screen(
     files and lines that are always handed on.
     """
     if cluster is None:
-        context = RuleContext(Doubting(events, places))
+        context = RuleContext(LinesAssumedComplete(events, places))
         rules_controllers.check(context)
     else:
         context = RuleContext(Within(events, places, cluster))
@@ -177,7 +177,7 @@ def screen(
         if event.beside is None and (event.file, event.line) in suspects:
             event.beside = ""  # what it does not go with, nobody asks
     found = _evidence(context.history, suspects, ends)
-    return Screened(found, checked, context.fired, sequences)
+    return ScreenedLines(found, checked, context.fired, sequences)
 
 
 def _overtaken(history: History) -> set[tuple[str, int]]:

@@ -13,17 +13,17 @@ from typing import Any
 
 from conformance.ingest.files import LogSources
 from conformance.ingest.growing import closed, discover_now, logs_by_name
-from conformance.pipeline.corpus import Judged, corpus_without_logs
+from conformance.pipeline.corpus import JudgedCorpus, corpus_without_logs
 from conformance.pipeline.report import check_result
 from conformance.pipeline.rules import Finding
 from conformance.pipeline.store import NotOursError
-from conformance.pipeline.streaming_state import Said, StreamingState
+from conformance.pipeline.streaming_state import ReportedFinding, StreamingState
 
 FORMAT = "insync.watch/4"
 _INDEX, _REPORTED, _STATE, _LOCK = "watch.json", "told", "standing.json", "in-use"
 _GONE = re.compile(r"@[0-9a-f]{8}(?:\+\d+)?(?=:\d|$)")  # what `growing.logs_by_name` has added
 
-Tell = Callable[[Said], None]
+ReportFinding = Callable[[ReportedFinding], None]
 
 
 class WatchStore:
@@ -60,11 +60,13 @@ class WatchStore:
             return []
         return [StreamingState.of_book(book) for _, book in sorted(known.items())]
 
-    def every_word(self) -> list[Said]:
+    def every_word(self) -> list[ReportedFinding]:
         """Everything that was reported so far, in order."""
         return [each for path in self._files() for each in _read(path)]
 
-    def keep(self, number: int, said: list[Said], books: dict[str, str], tell: Tell) -> None:
+    def keep(
+        self, number: int, said: list[ReportedFinding], books: dict[str, str], tell: ReportFinding
+    ) -> None:
         """Keeps a trigger's report, and reports it; does nothing if it was reported before."""
         file = self.folder / _REPORTED / f"{number:09d}.json"
         mark = file.with_suffix(".told")
@@ -82,9 +84,9 @@ class WatchStore:
     def _files(self) -> list[Path]:
         return sorted((self.folder / _REPORTED).glob("*.json"))
 
-    def shown(self, said: Said) -> Said:
+    def shown(self, said: ReportedFinding) -> ReportedFinding:
         """Replaces the names that files keep by the names that they have now."""
-        return Said(said.what, _renamed(said.finding, self._paths_by_log_name()))
+        return ReportedFinding(said.what, _renamed(said.finding, self._paths_by_log_name()))
 
     def close(self) -> None:
         """Releases the checkpoint, so that another watch can continue with it."""
@@ -93,7 +95,7 @@ class WatchStore:
     def result(self) -> dict[str, Any]:
         """The result of `insync check` for everything that was read so far."""
         names, states = self._paths_by_log_name(), self.states()
-        corpora, judged = [], Judged()
+        corpora, judged = [], JudgedCorpus()
         for state in states:
             corpus = state.corpus()
             corpus.files = [row | {"file": _now(row["file"], names)} for row in corpus.files]
@@ -148,13 +150,13 @@ def _renamed(finding: Finding, names: Mapping[str, str]) -> Finding:
     )
 
 
-def said_from_row(row: dict[str, Any]) -> Said:
-    """Restores the result of `Said.as_row`."""
+def said_from_row(row: dict[str, Any]) -> ReportedFinding:
+    """Restores the result of `ReportedFinding.as_row`."""
     finding = {name: value for name, value in row.items() if name != "what"}
-    return Said(row["what"], Finding(**finding | {"positions": tuple(row["positions"])}))
+    return ReportedFinding(row["what"], Finding(**finding | {"positions": tuple(row["positions"])}))
 
 
-def _read(path: Path) -> list[Said]:
+def _read(path: Path) -> list[ReportedFinding]:
     return [said_from_row(row) for row in json.loads(path.read_text(encoding="utf-8"))]
 
 

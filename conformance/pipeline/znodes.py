@@ -65,7 +65,7 @@ class Operation:
             return None
 
 
-class Stretches:
+class GaplessRanges:
     """The runs of zxids without a missing transaction."""
 
     def __init__(self, transactions: Iterable[Event]) -> None:
@@ -101,7 +101,7 @@ class ZnodeHistory:
 
     def __init__(self, transactions: Sequence[Event]) -> None:
         self.transactions = transactions
-        self.stretches = Stretches(transactions)
+        self.stretches = GaplessRanges(transactions)
 
     def mixed(self) -> tuple[Event, Event] | None:
         """Two transactions under one zxid: the logs of two ZooKeepers are in one folder."""

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from conformance.ingest.files import discover
-from conformance.pipeline.corpus import Corpus, Judged
+from conformance.pipeline.corpus import Corpus, JudgedCorpus
 from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.rules import BREAKS, Finding, FindingKind
 from impl.core.journal import ControllerJournal
@@ -226,7 +226,7 @@ def judge_logs(folder: Path, steps: int = 0, broken_claim: str = "") -> LogsRepo
     """Judges the logs of one cluster by every rule."""
     engine = LocalEngine()
     corpus: Corpus = engine.ingest(discover([str(folder)]), None)
-    judged: Judged = engine.judge(corpus)
+    judged: JudgedCorpus = engine.judge(corpus)
     rejected = sum(one.count for one in corpus.figures.unknown)
     wrong = [one for one in judged.findings if one.kind in WRONG]
     return LogsReport(

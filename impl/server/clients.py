@@ -351,7 +351,7 @@ class Producer(Client):
             topic_data=(Fields(name=topic, partition_data=(part,)),),
         )  # fmt: skip
         if self.acks == 0:
-            leader.ask_nobody("Produce", version, body)
+            leader.request_without_response("Produce", version, body)
             return "NONE", None
         answer = leader.ask("Produce", version, body, self.request_ms / 1000 + 2)
         row = answer.responses[0].partition_responses[0]

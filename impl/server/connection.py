@@ -88,7 +88,7 @@ class FrameConnection:
             except OSError as error:
                 raise self._broken(error) from error
 
-    def tell(self, frame: bytes) -> None:
+    def send_without_response(self, frame: bytes) -> None:
         """Send a frame that has no response. Disconnected."""
         with self._turn:
             self._send(frame, self.timeout_s)
@@ -168,10 +168,10 @@ class Connection(FrameConnection):
             raise self._broken(Disconnected(text))
         return answer.body
 
-    def ask_nobody(self, api: str, version: int, body: Any) -> None:
+    def request_without_response(self, api: str, version: int, body: Any) -> None:
         """Send a request that has no response (Produce with acks=0). Disconnected."""
         header = Header(api_key(api), version, self._number(None), self.client_id)
-        self.tell(encode_request(header, body))
+        self.send_without_response(encode_request(header, body))
 
     def _number(self, given: int | None) -> int:
         if given is not None:

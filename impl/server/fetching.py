@@ -250,11 +250,11 @@ class RemoteLeader:
         release = self.manager.release
         if not release.since("1.1"):
             name = self.manager.files.name(partition)
-            self.tell(f"Error for partition {name} to broker {self.leader}:{error}", "ERROR")
+            self.log_line(f"Error for partition {name} to broker {self.leader}:{error}", "ERROR")
         elif not error.startswith("NOT_LEADER"):
-            self.tell(f"Error for partition {partition} at offset {offset}", "ERROR")
+            self.log_line(f"Error for partition {partition} at offset {offset}", "ERROR")
         elif not release.since("2.1"):
-            self.tell(
+            self.log_line(
                 f"Remote broker is not the leader for partition {partition}, which could indicate "
                 "that the partition is being moved", "INFO",
             )  # fmt: skip
@@ -299,9 +299,9 @@ class RemoteLeader:
                 asked = ", ".join(epoch_question_texts(body, release))
                 text = f"Error when sending leader epoch request for Map({asked})"
         lost = f"Connection to {self.leader} was disconnected before the response was read"
-        self.tell(text, level, f"java.io.IOException: {lost}", once=api)
+        self.log_line(text, level, f"java.io.IOException: {lost}", once=api)
 
-    def tell(self, text: str, level: str, thrown: str = "", once: str = "") -> None:
+    def log_line(self, text: str, level: str, thrown: str = "", once: str = "") -> None:
         """Log a line of the fetcher, unless it repeats the last one, or the last about `once`."""
         if (once or text) != self.trouble:  # once, not every second that it lasts
             self.trouble = once or text

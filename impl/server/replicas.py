@@ -37,8 +37,8 @@ class HostedReplicas:
     """``core`` has the replicas; every caller of it holds ``lock``.
 
     ``changed`` is a condition on ``lock`` that is notified whenever a high watermark or a role
-    changed (``tell``), ``readable`` one that is notified of appends as well. ``client`` returns the
-    ZooKeeper client of the broker's current session.
+    changed (``notify_waiters``), ``readable`` one that is notified of appends as well. ``client``
+    returns the ZooKeeper client of the broker's current session.
     """
 
     def __init__(
@@ -94,9 +94,9 @@ class HostedReplicas:
         self.traced(event)
         self.lines(event)
         if isinstance(event, IsrUpdated | IsrUpdateRefused | IsrUpdateFailed):
-            self.tell()  # whoever waited until the write is over goes on
+            self.notify_waiters()  # whoever waited until the write is over goes on
 
-    def tell(self) -> None:
+    def notify_waiters(self) -> None:
         """Wake all waiting threads; the caller holds the lock."""
         self.changed.notify_all()
         self.readable.notify_all()
@@ -140,7 +140,7 @@ class HostedReplicas:
                     self.racks = live.racks
                 return answered
             finally:
-                self.tell()
+                self.notify_waiters()
 
     # What happens by itself
 
@@ -148,7 +148,7 @@ class HostedReplicas:
         """Shrink ISRs; called every half of replica.lag.time.max.ms."""
         with self.lock:
             wait(self.core.maybe_shrink_isrs(now_ms()))
-            self.tell()
+            self.notify_waiters()
 
     def maybe_propagate_isr_changes(self) -> None:
         """Notify the controller of changed ISRs, once they have settled; called every 2.5 s."""
@@ -159,7 +159,7 @@ class HostedReplicas:
         """Forget replicas whose log went offline."""
         with self.lock:
             self.core.log_dir_failed()
-            self.tell()
+            self.notify_waiters()
 
 
 class ConfiguredLogs(StoredLogs):

@@ -48,7 +48,7 @@ class Serving:
             if self._watermarks(records) == before:
                 self.replicas.readable.notify_all()  # who waits for acknowledgements need not look
             else:
-                self.replicas.tell()
+                self.replicas.notify_waiters()
             for partition, one in done.items():
                 error = one.error
                 if error == NONE:
@@ -94,7 +94,7 @@ class Serving:
         before, readable = self._watermarks(asked), self._readable(replica, asked)
         replies = wait(self.core.fetch(replica, asked, most, now_ms(), self._held_back, limits))
         if follows and (self.replicas.deletes_waiting or self._watermarks(asked) != before):
-            self.replicas.tell()
+            self.replicas.notify_waiters()
         shown, first = _watermarks(replies), replies
         while _too_little(replies, minimum):
             left = deadline - time.monotonic()

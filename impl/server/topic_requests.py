@@ -44,7 +44,7 @@ Changed = dict[str, tuple[str, str]]
 Topic = TypeVar("Topic")
 
 
-class TopicToMake(NamedTuple):
+class TopicToCreate(NamedTuple):
     """A topic to create: numbers (None: the default) or the text of ``--replica-assignment``."""
 
     name: str
@@ -54,7 +54,7 @@ class TopicToMake(NamedTuple):
     configs: Mapping[str, str]
 
 
-class TopicToGrow(NamedTuple):
+class PartitionsToCreate(NamedTuple):
     """The new number of partitions of a topic, and optionally the replicas of all of them."""
 
     name: str
@@ -62,7 +62,7 @@ class TopicToGrow(NamedTuple):
     by_hand: str | None
 
 
-def _refuse_unknown(command: TopicCommand, topic: TopicToGrow, count: int) -> None:
+def _refuse_unknown(command: TopicCommand, topic: PartitionsToCreate, count: int) -> None:
     """Brokers that are not there, of partitions that are added to the ``count`` that there are."""
     by_hand = parse_replica_assignment(topic.by_hand) if topic.by_hand is not None else {}
     named = {one for number, ids in by_hand.items() if number >= count for one in ids}
@@ -103,11 +103,13 @@ class TopicRequests:
             return "UNKNOWN_SERVER_ERROR", f"{type(error).__name__}: {error}"
         return NONE, ""
 
-    def create(self, topics: Iterable[TopicToMake], validate_only: bool = False) -> Changed | None:
+    def create(
+        self, topics: Iterable[TopicToCreate], validate_only: bool = False
+    ) -> Changed | None:
         """CreateTopics."""
         config = self.control().config
 
-        def create(command: TopicCommand, topic: TopicToMake) -> None:
+        def create(command: TopicCommand, topic: TopicToCreate) -> None:
             command.create(
                 topic.name,
                 topic.partitions or config.whole_number("num.partitions"),
@@ -120,10 +122,12 @@ class TopicRequests:
 
         return self._changed(((one.name, one) for one in topics), create)
 
-    def grow(self, topics: Iterable[TopicToGrow], validate_only: bool = False) -> Changed | None:
+    def grow(
+        self, topics: Iterable[PartitionsToCreate], validate_only: bool = False
+    ) -> Changed | None:
         """CreatePartitions."""
 
-        def grow(command: TopicCommand, topic: TopicToGrow) -> None:
+        def grow(command: TopicCommand, topic: PartitionsToCreate) -> None:
             registered = wait(command.client.topic(topic.name))
             if registered is None:
                 raise UnknownTopicOrPartition(f"The topic '{topic.name}' does not exist.")

@@ -16,7 +16,7 @@ import pytest
 from conformance.ingest.pieces import ParsedChunk
 from conformance.pipeline import streaming_state
 from conformance.pipeline.partitions import KeptPartition, rows_of
-from conformance.pipeline.streaming_state import FINDING, Said, StreamingState
+from conformance.pipeline.streaming_state import FINDING, ReportedFinding, StreamingState
 from tests.bench.pipeline import generated
 from tests.bench.pipeline.generated import LogSize
 from tests.pipeline.test_growing import FolderReader
@@ -71,7 +71,7 @@ class DayWatch:
     def __init__(self, folder: Path) -> None:
         self.reader, self.state = FolderReader(folder), StreamingState("logs")
         self.partitions: dict[tuple[str, int], KeptPartition] = defaultdict(KeptPartition)
-        self.said: list[Said] = []
+        self.said: list[ReportedFinding] = []
 
     def trigger(self, final: bool = False) -> int:
         """Read what is new, judge; how many bytes of state are kept until the next."""

@@ -16,8 +16,8 @@ from conformance.pipeline.model_writes import (
     fit,
     is_configured,
     presets_for,
+    reverted_switches,
     shape_of,
-    thrown_back,
 )
 from model.systems import system
 from specs.bounded.bits import Bits, Frame
@@ -167,5 +167,5 @@ def test_without_a_release_every_release_may_have_written():
 
 
 def test_an_unconditional_write_is_the_last_that_is_thought_of():
-    assert thrown_back("2.3")[-1] == "isr_write_conditional"
-    assert "zk_writes_fenced" not in thrown_back("2.0")
+    assert reverted_switches("2.3")[-1] == "isr_write_conditional"
+    assert "zk_writes_fenced" not in reverted_switches("2.0")

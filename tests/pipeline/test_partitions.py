@@ -8,7 +8,7 @@ from conformance.ingest.growing import ReadOffsets, chunks, next_offset
 from conformance.ingest.pieces import ParsedChunk, piece_of
 from conformance.pipeline import streaming_state
 from conformance.pipeline.partitions import NEWEST, KeptPartition, rows_of
-from conformance.pipeline.streaming_state import FINDING, Said, StreamingState
+from conformance.pipeline.streaming_state import FINDING, ReportedFinding, StreamingState
 from tests.pipeline.written import changed, elected, line, write
 
 
@@ -82,7 +82,7 @@ def test_what_was_found_stays_found_when_its_lines_are_let_go(tmp_path: Path, mo
     monkeypatch.setattr(streaming_state, "MOST_KEPT", 60)
     monkeypatch.setattr(streaming_state, "_NEWEST", 30)
     monkeypatch.setattr(streaming_state, "_OF_EACH", 0)
-    cluster, offset, said = StreamingState("logs"), ReadOffsets(), list[Said]()
+    cluster, offset, said = StreamingState("logs"), ReadOffsets(), list[ReportedFinding]()
 
     for final in (False, True, True):
         end = next_offset(str(tmp_path), offset, final)
@@ -102,7 +102,7 @@ def test_a_state_that_does_not_follow_is_reported_while_the_logs_grow(tmp_path: 
     lines.append(changed(40, (1, 4), 1, 0, "1,2", frm="NewPartition"))
     lines += [changed(n, (1, 4), 1, n, "1,2") for n in range(41, 60)]
     whole, partition, offset = StreamingState("c"), KeptPartition(), ReadOffsets()
-    said: list[Said] = []
+    said: list[ReportedFinding] = []
 
     for end in (10, 45, 60, 60, 60):
         write(tmp_path, {"state-change.log": lines[:end]})

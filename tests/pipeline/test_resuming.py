@@ -16,7 +16,7 @@ import pytest
 from conformance.ingest.growing import ReadOffsets, chunks, next_offset
 from conformance.ingest.pieces import ParsedChunk, piece_of
 from conformance.pipeline.partitions import KeptPartition, rows_of
-from conformance.pipeline.streaming_state import Said, StreamingState
+from conformance.pipeline.streaming_state import ReportedFinding, StreamingState
 from conformance.pipeline.watch_store import WatchStore
 from tests.pipeline.written import changed, checked, elected, obeys
 
@@ -46,7 +46,7 @@ class KilledWatch:
         self.done = 0
         self.state: tuple[bytes, bytes] = StreamingState("logs").packed()
         self.partitions: dict[tuple[str, int], str] = {}
-        self.heard: list[Said] = []
+        self.heard: list[ReportedFinding] = []
 
     def trigger(self, final: bool, killed: str = "") -> None:
         """One trigger; `killed` before it keeps what it says, or before it is done."""

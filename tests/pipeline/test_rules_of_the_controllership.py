@@ -9,8 +9,8 @@ import pytest
 
 from conformance.pipeline.controllership_model import (
     ControllershipModel,
+    reverted_switches,
     steps_and_reasons,
-    thrown_back,
 )
 from conformance.pipeline.streaming_state import FINDING, StreamingState
 from tests.pipeline.test_growing import FolderReader
@@ -345,8 +345,8 @@ def test_an_epoch_that_is_read_may_be_one_of_which_no_other_line_tells(tmp_path:
 
 def test_every_step_of_election_is_known_and_every_switch_can_be_thrown_back():
     assert len(steps_and_reasons()) == 13
-    assert thrown_back("2.3") == ("broker_epoch", "requests_fenced", "zk_writes_fenced")
-    assert thrown_back("2.1") == ("requests_fenced", "zk_writes_fenced")
+    assert reverted_switches("2.3") == ("broker_epoch", "requests_fenced", "zk_writes_fenced")
+    assert reverted_switches("2.1") == ("requests_fenced", "zk_writes_fenced")
 
 
 def test_epochs_of_a_run_are_as_large_as_they_come():

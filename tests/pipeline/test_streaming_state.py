@@ -10,7 +10,13 @@ from typing import Any
 
 import pytest
 
-from conformance.pipeline.streaming_state import FINDING, WITHDRAWN, Said, StreamingState, thinned
+from conformance.pipeline.streaming_state import (
+    FINDING,
+    WITHDRAWN,
+    ReportedFinding,
+    StreamingState,
+    thinned,
+)
 from tests.pipeline.test_growing import FolderReader
 from tests.pipeline.written import REALLOGS, changed, checked, elected, leads, line, starting, write
 
@@ -19,7 +25,7 @@ SHIPPED = Path(__file__).parents[1] / "data" / "logs"
 
 def followed(
     folder: Path, seed: int, into: Path, cuts: int = 5
-) -> tuple[StreamingState, list[Said]]:
+) -> tuple[StreamingState, list[ReportedFinding]]:
     """Copy a folder's logs bit by bit, and judge after each bit."""
     random_cuts = random.Random(seed)
     texts = {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*.log*"))}

@@ -18,7 +18,7 @@ from conformance.cli.watch import watch as command
 from conformance.pipeline import stream
 from conformance.pipeline.spark import SparkEngine
 from conformance.pipeline.store import NotOursError
-from conformance.pipeline.streaming_state import FINDING, Said
+from conformance.pipeline.streaming_state import FINDING, ReportedFinding
 from conformance.pipeline.watch_store import WatchStore
 from tests.pipeline.test_streaming_state import places
 from tests.pipeline.written import changed, checked, elected, obeys, write
@@ -26,9 +26,9 @@ from tests.pipeline.written import changed, checked, elected, obeys, write
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
 
 
-def read_all(folder: Path, reported: WatchStore, final: bool = False) -> list[Said]:
+def read_all(folder: Path, reported: WatchStore, final: bool = False) -> list[ReportedFinding]:
     """Follow a folder until nothing is new in it; what was reported meanwhile."""
-    said: list[Said] = []
+    said: list[ReportedFinding] = []
     query = stream.watch(str(folder), reported, said.append, seconds=0, final=final)
     try:
         query.processAllAvailable()
@@ -73,10 +73,10 @@ def test_a_watch_that_goes_on_says_what_a_check_says_and_nothing_twice(
 def test_what_was_kept_and_not_reported_is_reported_when_a_trigger_is_repeated(tmp_path: Path):
     (tmp_path / "logs").mkdir()
     reported = WatchStore(str(tmp_path / "kept"), str(tmp_path / "logs"))
-    words: list[Said] = []
-    said = [Said(FINDING, finding) for finding in _findings(tmp_path)]
+    words: list[ReportedFinding] = []
+    said = [ReportedFinding(FINDING, finding) for finding in _findings(tmp_path)]
 
-    def is_killed(_each: Said) -> None:
+    def is_killed(_each: ReportedFinding) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -53,7 +53,7 @@ class _Calls(ControllerJournal):
         self.calls[key] = self.calls.get(key, 0) + 1
 
 
-class Rehearsal:
+class DeletionScenario:
     """Topics on brokers, a deletion manager, and its calls to the state machines."""
 
     def __init__(self, question: Question) -> None:
@@ -159,7 +159,7 @@ class Rehearsal:
 
 def scenario(question: Question) -> dict[str, Any]:
     """A deletion step by step."""
-    rehearsal = Rehearsal(question)
+    rehearsal = DeletionScenario(question)
     seen = []
     for step in given(question)["steps"]:
         rehearsal.do(step)

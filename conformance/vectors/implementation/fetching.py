@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.vectors.implementation.batch_log import BatchLog
-from conformance.vectors.implementation.played import (
+from conformance.vectors.implementation.simulated_fetcher import (
     PARTITION,
-    PlayedFetcher,
-    PlayedLeader,
+    SimulatedFetcher,
+    SimulatedLeader,
     log_of,
-    said_pair,
+    scripted_pair,
 )
 from conformance.vectors.questions import Answer, Question, given, release, under
 from conformance.vectors.releases import bounds
@@ -44,10 +44,10 @@ class FetchScene:
         self.leader_log = log_of(said)
         self.release = release(question)
         self.epoch = said.get("epoch", asked.get("leaderEpoch", follower.get("epoch", 0)))
-        self.leader = PlayedLeader({PARTITION: self.leader_log}, self.epoch)
+        self.leader = SimulatedLeader({PARTITION: self.leader_log}, self.epoch)
         self.leads_in(self.epoch)
         self.on_fetch = _on_fetch(question) if on_fetch is None else on_fetch
-        self.fetcher = PlayedFetcher(
+        self.fetcher = SimulatedFetcher(
             self.leader, {PARTITION: self.log}, self.release, self.on_fetch
         )
         if "latestEpoch" in asked:
@@ -275,8 +275,8 @@ def _one_of_several_fails(question: Question) -> dict[str, Any]:
     cuts = str(asked["phase"]).startswith("truncat")
     mine, theirs = (long, short) if cuts else (short, long)
     logs = {key: log_of({"log": mine, "hw": 1}) for key in keys}
-    leader = PlayedLeader({key: log_of({"log": theirs, "hw": 1}) for key in keys}, 4)
-    fetcher = PlayedFetcher(leader, logs, release(question), _on_fetch(question))
+    leader = SimulatedLeader({key: log_of({"log": theirs, "hw": 1}) for key in keys}, 4)
+    fetcher = SimulatedFetcher(leader, logs, release(question), _on_fetch(question))
     failing = frozenset({f"t-{asked['failing']}"})
     if cuts:
         fetcher.failing = failing
@@ -320,7 +320,7 @@ def loops(question: Question) -> dict[str, Any]:
     """How often epochs and records are requested, round by round."""
     asked = given(question)
     said = {key: EpochEnd(*reply) for key, reply in asked["reply"].items()}
-    leader, fetcher = said_pair(release(question), asked["partitionsLatestEpoch"], said, 0)
+    leader, fetcher = scripted_pair(release(question), asked["partitionsLatestEpoch"], said, 0)
     leader.errors = {key: FetchErrorCode(error) for key, error in asked["errors"].items()}
     leader.meanwhile = lambda: fetcher.remove(asked["left"])
     epoch_fetches, fetches = [], []
@@ -340,7 +340,7 @@ def fetch_state(question: Question) -> dict[str, Any]:
     asked = given(question)
     said = {PARTITION: EpochEnd(*asked["reply"])}
     epochs: dict[str, int | None] = {PARTITION: asked["latestEpoch"]}
-    leader, fetcher = said_pair(release(question), epochs, said, asked["followerLeo"])
+    leader, fetcher = scripted_pair(release(question), epochs, said, asked["followerLeo"])
     leader.error = FetchErrorCode(asked.get("error", "NONE"))
     before = fetcher.states[PARTITION].phase.value
     wait(fetcher.maybe_truncate())
@@ -359,9 +359,9 @@ def fetch_offset_out_of_range(question: Question) -> dict[str, Any]:
     mine = [[offset, 0, 1] for offset in range(end)]
     theirs = [[offset, 0, 1] for offset in range(start, leader_end)]
     log = log_of({"log": mine, "hw": end})
-    leader = PlayedLeader({PARTITION: log_of({"log": theirs, "hw": leader_end})}, 0)
+    leader = SimulatedLeader({PARTITION: log_of({"log": theirs, "hw": leader_end})}, 0)
     leader.logs[PARTITION].log_start = start
-    fetcher = PlayedFetcher(leader, {PARTITION: log}, release(question), on_fetch=False)
+    fetcher = SimulatedFetcher(leader, {PARTITION: log}, release(question), on_fetch=False)
     fetcher.epochs = {PARTITION: None}  # so that its first fetch is what finds out
     fetcher.add({PARTITION: (end, 0)})
     wait(fetcher.do_work())
@@ -381,8 +381,8 @@ def epoch_fetches(question: Question) -> dict[str, Any]:
     if "ibp" in given(question):  # the protocol alone does not say it of followers of 2.7
         on_fetch = on_fetch and bounds(question["versions"])[1] >= (2, 8)
     log = log_of({"log": [[0, 4, 1]], "hw": 1})
-    leader = PlayedLeader({PARTITION: log_of({"log": [[0, 4, 1]], "hw": 1})}, 5)
-    fetcher = PlayedFetcher(leader, {PARTITION: log}, release(question), on_fetch)
+    leader = SimulatedLeader({PARTITION: log_of({"log": [[0, 4, 1]], "hw": 1})}, 5)
+    fetcher = SimulatedFetcher(leader, {PARTITION: log}, release(question), on_fetch)
     if not given(question).get("epochRequestSupported", True):
         fetcher.epochs = {PARTITION: None}
     fetcher.add({PARTITION: (1, 5)})

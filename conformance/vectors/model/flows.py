@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.vectors.model import topics
-from conformance.vectors.model.machines import Scene
+from conformance.vectors.model.machines import ControllerScenario
 from impl.releases import Release
 
 Question = Mapping[str, Any]
@@ -18,7 +18,7 @@ NOBODY = -1
 CONTROLLER_EPOCH = 1
 
 
-class Flow:
+class PartitionScenario:
     """A partition, live brokers, brokers in controlled shutdown, and the registered state."""
 
     def __init__(self, question: Question) -> None:
@@ -33,9 +33,11 @@ class Flow:
         self.epoch = first.get("leaderEpoch", 0)
         self.remaining: list[int] = []
 
-    def _scene(self) -> Scene:
+    def _scene(self) -> ControllerScenario:
         live = sorted(self.live)
-        scene = Scene(self.question, self.assignment, self.isr, live, self.unclean, self.going)
+        scene = ControllerScenario(
+            self.question, self.assignment, self.isr, live, self.unclean, self.going
+        )
         scene.registered(self.leader)
         return scene
 
@@ -117,7 +119,7 @@ def _created(question: Question, number: int, replicas: list[int]) -> dict[str, 
 
 def leaders(question: Question) -> dict[str, Any]:
     """The state of a partition after brokers stop and start, and after elections."""
-    flow, seen = Flow(question), []
+    flow, seen = PartitionScenario(question), []
     for step in question["input"]["steps"]:
         flow.do(step)
         seen.append(flow.observe())

@@ -89,7 +89,7 @@ def offline_count(question: Question) -> dict[str, Any]:
     return {"counts": counts}
 
 
-class Scene:
+class ControllerScenario:
     """One partition, its brokers under the model's ids, and a controller that handles it."""
 
     def __init__(
@@ -323,7 +323,9 @@ def _elect_by_steps(question: Question) -> Election:
         return None, []
     going = asked["shuttingDown"] if strategy == "ControlledShutdown" else ()
     unclean = asked["uncleanEnabled"]
-    scene = Scene(question, asked["assignment"], asked["isr"], asked["live"], unclean, going)
+    scene = ControllerScenario(
+        question, asked["assignment"], asked["isr"], asked["live"], unclean, going
+    )
     scene.registered(asked.get("leader"))
     written, sent = scene.elect(strategy)
     if strategy == "Preferred":

@@ -63,7 +63,7 @@ CAUGHT_UP = {
 }
 
 
-class Move:
+class ReassignmentScenario:
     """One partition and a controller that has read it; ids are the model's own, in order."""
 
     def __init__(
@@ -196,7 +196,7 @@ class Move:
 
 def _trace(question: Question, names: Mapping[str, str], caught_up: str) -> dict[str, Any]:
     asked = question["input"]
-    move = Move(question, asked["oar"], asked["rar"])
+    move = ReassignmentScenario(question, asked["oar"], asked["rar"])
     rows = [move.row("initial")]
     for _ in range(MOST_STEPS):
         taken = move.advance()
@@ -223,7 +223,7 @@ def flow(question: Question) -> dict[str, Any]:
     """A partition is moved; live replicas of its target join the ISR."""
     asked = question["input"]
     dead = [one for one in asked["to"] if one not in asked["live"]]
-    move = Move(question, asked["from"], asked["to"], dead=dead)
+    move = ReassignmentScenario(question, asked["from"], asked["to"], dead=dead)
     move.settle()
     came = [int(word) for word in str(asked.get("then", "")).split() if word.isdecimal()]
     for broker in came:
@@ -243,18 +243,20 @@ def guard(question: Question) -> dict[str, Any]:
     """Whether an entry of the request is started, and what it then waits for."""
     asked = question["input"]
     if "entriesLeft" in asked:  # one is done with; of all others the model has one entry
-        move = Move(question, [1], [2], other="moving" if asked["entriesLeft"] else "none")
+        move = ReassignmentScenario(
+            question, [1], [2], other="moving" if asked["entriesLeft"] else "none"
+        )
         while move.is_left() and move.advance() not in (CLOSES, None):
             move.catch_up()
         return {"reassignZnode": "present" if move.is_left() else "deleted"}
     if not asked.get("exists", True):
-        move = Move(question, asked["current"], asked["target"], other="unknown")
+        move = ReassignmentScenario(question, asked["current"], asked["target"], other="unknown")
         begins = move.advance()
         return {"started": begins not in DROPS, "removedFromZk": not move.is_left()}
     deleting = bool(asked.get("queuedForDeletion"))
     live = asked.get("live", [*asked["current"], *asked["target"]])
     dead = [one for one in asked["target"] if one not in live]
-    move = Move(question, asked["current"], asked["target"], deleting, dead)
+    move = ReassignmentScenario(question, asked["current"], asked["target"], deleting, dead)
     before = move.row("")["leaderEpoch"]
     begins = move.advance()
     while begins not in DROPS and move.advance() is not None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance.vectors.model import machines, topics
-from conformance.vectors.model.machines import CONTROLLER, Scene
+from conformance.vectors.model.machines import CONTROLLER, ControllerScenario
 from conformance.vectors.model.stage import ModelStage, Place
 from impl.releases import Release
 from model.topics.tables import PARTITION_TABLE
@@ -93,7 +93,9 @@ def _elected(question: Question) -> dict[str, Any]:
         strategy, _, argument = name.partition("(")
         going = asked.get("shuttingDown", ())
         unclean = argument.startswith("true") or bool(asked.get("unclean"))
-        scene = Scene(question, asked["assignment"], state["isr"], asked["live"], unclean, going)
+        scene = ControllerScenario(
+            question, asked["assignment"], state["isr"], asked["live"], unclean, going
+        )
         newer = state.get("controllerEpoch", 0) > asked["controllerEpoch"]
         scene.registered(state["leader"], 2 if newer else 1)
         written, receivers = scene.elect(strategy, answers)

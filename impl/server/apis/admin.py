@@ -16,7 +16,7 @@ from impl.server.apis import resources
 from impl.server.apis.api_request import NO_OPERATIONS, ApiRequest, no_throttle
 from impl.server.control_messages import by_topic
 from impl.server.controller_api import wait_for_leaders
-from impl.server.topic_requests import Changed, TopicToGrow, TopicToMake
+from impl.server.topic_requests import Changed, PartitionsToCreate, TopicToCreate
 from impl.wire import Fields, error_code
 from impl.znodes import TopicPartition
 
@@ -48,7 +48,7 @@ def create_topics(request: ApiRequest) -> Fields:
 
 
 def _created(
-    request: ApiRequest, name: str, error: str, text: str, topic: TopicToMake | None
+    request: ApiRequest, name: str, error: str, text: str, topic: TopicToCreate | None
 ) -> Fields:
     """Create or validate one topic; since version 5 (KIP-525) the answer has its counts and
     configs.
@@ -96,9 +96,9 @@ def _wrong_assignment(topic: Any) -> str:
     return ""
 
 
-def _creatable(topic: Any) -> TopicToMake:
+def _creatable(topic: Any) -> TopicToCreate:
     by_hand = {one.partition_index: list(one.broker_ids) for one in topic.assignments}
-    return TopicToMake(
+    return TopicToCreate(
         topic.name,
         topic.num_partitions if topic.num_partitions != -1 else None,
         topic.replication_factor if topic.replication_factor != -1 else None,
@@ -116,7 +116,7 @@ def create_partitions(request: ApiRequest) -> Fields:
     """Add partitions to topics; assignments cover the new partitions only."""
     validate = bool(request.body.validate_only)
     rows, twice = _without_duplicates(request.body.topics)
-    topics: list[TopicToGrow] = []
+    topics: list[PartitionsToCreate] = []
     wrong: Changed = {}
     for one in rows:
         by_hand = None
@@ -131,7 +131,7 @@ def create_partitions(request: ApiRequest) -> Fields:
                 continue
             old = [list(metadata.replicas) for metadata in known.values()]
             by_hand = _text([*old, *(list(new.broker_ids) for new in one.assignments)])
-        topics.append(TopicToGrow(one.name, one.count, by_hand))
+        topics.append(PartitionsToCreate(one.name, one.count, by_hand))
     found = _or_not_controller(
         request.shared.topics.grow(topics, validate), (one.name for one in topics)
     )

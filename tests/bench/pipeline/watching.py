@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def watched(size: LogSize, rate: int, every: float, folder: Path) -> dict[str, Any]:
     """The figures of one watch."""
     from conformance.pipeline import stream
-    from conformance.pipeline.streaming_state import FINDING, Said
+    from conformance.pipeline.streaming_state import FINDING, ReportedFinding
     from conformance.pipeline.watch_store import WatchStore
 
     written = generated.write(size, folder / "whole")
@@ -57,7 +57,7 @@ def watched(size: LogSize, rate: int, every: float, folder: Path) -> dict[str, A
     reported = WatchStore(str(folder / "kept"), str(folder / "logs"))
     heard: dict[tuple[str, int], float] = {}
 
-    def tell(said: Said) -> None:
+    def tell(said: ReportedFinding) -> None:
         if said.what == FINDING:
             # A file that has not been rolled yet goes by the name of its log.
             file = os.path.relpath(said.finding.file.split("@")[0], folder / "logs")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from conformance.vectors.implementation.batch_log import BatchLog, LogBatch, LogEnds
 from conformance.vectors.implementation.leaders import Requests
-from conformance.vectors.implementation.played import PlayedLeader
+from conformance.vectors.implementation.simulated_fetcher import SimulatedLeader
 from impl.core import answers
 from impl.core.fetcher_thread import (
     FetchErrorCode,
@@ -223,7 +223,7 @@ def test_what_came_corrupt_is_fetched_again_and_other_failures_wait_for_the_cont
 
     log = BatchLog()
     monkeypatch.setattr(log, "append", refuses)
-    fetcher = FetcherThread[str](PlayedLeader({}, 0), {"t": log}, R23, on_fetch=False)
+    fetcher = FetcherThread[str](SimulatedLeader({}, 0), {"t": log}, R23, on_fetch=False)
     fetcher.follow({"t": 0})
     fetcher.states["t"] = asked = replace(fetcher.states["t"], phase=Phase.FETCHING)
 
@@ -236,7 +236,7 @@ def test_what_came_corrupt_is_fetched_again_and_other_failures_wait_for_the_cont
 
 def test_a_follower_that_begins_anew_at_its_leaders_start_names_no_epoch_that_it_has_forgotten():
     """fetchOffsetAndTruncate: ``lastFetchedEpoch = latestEpoch(topicPartition)`` (2.8)."""
-    leader = PlayedLeader({"t": BatchLog((LogBatch(9, 3, 3),))}, 3)
+    leader = SimulatedLeader({"t": BatchLog((LogBatch(9, 3, 3),))}, 3)
     fetcher = FetcherThread[str](leader, {"t": a_log([0, 0])}, Release.of("2.8"), on_fetch=True)
     fetcher.follow({"t": 3})
 

@@ -141,7 +141,9 @@ def test_a_leader_that_does_not_answer_is_reported_with_what_was_asked(
     files = Log4jFiles(tmp_path, 3, Release.of(version))
     manager = SimpleNamespace(release=files.release, files=files)
     remote = SimpleNamespace(manager=manager, leader=1, fetcher=0, trouble="")
-    remote.tell = lambda *given, **named: RemoteLeader.tell(cast(Any, remote), *given, **named)
+    remote.log_line = lambda *given, **named: RemoteLeader.log_line(
+        cast(Any, remote), *given, **named
+    )
     asked = ["Fetch", "Fetch", "ListOffsets", "OffsetForLeaderEpoch"]
     for api in asked[: len(said) + 1]:
         RemoteLeader._tell_of_no_answer(cast(Any, remote), api, BODY, [T0])

@@ -146,7 +146,7 @@ def test_who_waits_reads_again_only_where_something_came_for_him(
     for _ in range(20):  # something came elsewhere
         time.sleep(0.005)
         with replicas.lock:
-            replicas.tell()
+            replicas.notify_waiters()
     with replicas.lock:
         before = len(reads)
         log.append_as_leader(batch(b"two"), 0)
@@ -155,7 +155,7 @@ def test_who_waits_reads_again_only_where_something_came_for_him(
     with replicas.lock:
         uncommitted = len(reads)
         log.high_watermark = 2
-        replicas.tell()
+        replicas.notify_waiters()
     waiting.join(PATIENCE_S)
 
     assert (before, uncommitted, len(reads)) == (1, 1, 2)

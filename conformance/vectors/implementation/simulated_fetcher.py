@@ -25,7 +25,7 @@ PARTITION = "t-0"
 _UNKNOWN = EpochEnd(-1, -1)
 
 
-class PlayedLeader:
+class SimulatedLeader:
     """A leader with a log for each partition; it can be set to fail in a given way."""
 
     def __init__(self, logs: Mapping[str, BatchLog], epoch: int) -> None:
@@ -105,7 +105,7 @@ class PlayedLeader:
         return log.log_start if question.timestamp == EARLIEST else log.log_end
 
 
-class PlayedFetcher(FetcherThread[str]):
+class SimulatedFetcher(FetcherThread[str]):
     """A fetcher whose epochs can be set, and whose truncations can fail or be observed.
 
     An empty log counts as one of epoch 0, so it asks its leader, as in Kafka's own mock.
@@ -145,7 +145,7 @@ class PlayedFetcher(FetcherThread[str]):
         await super().truncate(key, offset)
 
 
-class SaidLeader(PlayedLeader):
+class ScriptedLeader(SimulatedLeader):
     """A leader with given answers about epochs."""
 
     said: Mapping[str, EpochEnd] = {}
@@ -162,14 +162,14 @@ class SaidLeader(PlayedLeader):
         return FetchReply(FetchErrorCode.NONE, None, 0, 0)
 
 
-def said_pair(
+def scripted_pair(
     under: Release, epochs: dict[str, int | None], said: Mapping[str, EpochEnd], end: int
-) -> tuple[SaidLeader, PlayedFetcher]:
+) -> tuple[ScriptedLeader, SimulatedFetcher]:
     """A fetcher with empty logs with given ends, and with given epochs and answers."""
     logs = {key: BatchLog(start=end) for key in epochs}
-    leader = SaidLeader(logs, 5)
+    leader = ScriptedLeader(logs, 5)
     leader.said = said
-    fetcher = PlayedFetcher(leader, logs, under, on_fetch=False)
+    fetcher = SimulatedFetcher(leader, logs, under, on_fetch=False)
     fetcher.epochs = epochs
     fetcher.add(dict.fromkeys(epochs, (end, 5)))
     return leader, fetcher
