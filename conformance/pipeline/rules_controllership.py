@@ -12,7 +12,11 @@ from bisect import bisect_right
 from collections.abc import Callable
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.controllership_lines import ControllershipEvent, What, gather
+from conformance.pipeline.controllership_lines import (
+    ControllershipEvent,
+    ControllershipEventKind,
+    gather,
+)
 from conformance.pipeline.controllership_run import ControllershipReplay, Refusal
 from conformance.pipeline.history import History
 from conformance.pipeline.model_writes import presets_for
@@ -41,7 +45,7 @@ def check(context: RuleContext, release: str | None) -> None:
         run = ControllershipReplay(history, lines, preset)
         for head, refusal in run.misfits():
             kind = _report(context, run, head, refusal)
-            if kind is FindingKind.INCOMPLETE and head.what is What.WINS:
+            if kind is FindingKind.INCOMPLETE and head.what is ControllershipEventKind.WINS:
                 break  # what follows may be of another ZooKeeper
         for head, heard, mark in run.forgotten:
             context.report(
@@ -136,16 +140,18 @@ def _in_one_world(history: History, head: ControllershipEvent, refusal: Refusal)
     """Whether a line that would reconcile two contradictory lines would be in these logs."""
     near, event = refusal.near, head.event
     if near is None:
-        return head.what is What.REFUSES  # the line by itself, whatever else is missing
+        return (
+            head.what is ControllershipEventKind.REFUSES
+        )  # the line by itself, whatever else is missing
     if near.file != event.file and history.clock_was_set(near, event):
         return False
     if history.out_of_step(event.broker) or history.out_of_step(near.broker):
         return False
-    if head.what is What.OBEYS and refusal.switch is not None:
+    if head.what is ControllershipEventKind.OBEYS and refusal.switch is not None:
         return history.contiguous(near, event) and history.same_process(near, event)
-    if head.what is What.ACTS and head.after:
+    if head.what is ControllershipEventKind.ACTS and head.after:
         return same_life(history, near, event)
-    if head.what is What.SEES:
+    if head.what is ControllershipEventKind.SEES:
         return history.complete(near) and history.complete(event)
     if any(history.places[each.file].jumps for each in (near, event)):
         return False  # the order of a broker's logs is by its clock
@@ -175,7 +181,7 @@ def _words(
     broker, epoch, other = head.broker, head.epoch, head.other
     at = "" if refusal.near is None else f", at {refusal.near.where}"
     more = f" and in {head.lines - 1} lines after it" if head.lines > 1 else ""
-    if head.what is What.WINS:
+    if head.what is ControllershipEventKind.WINS:
         if refusal.step == "broker_reads_epoch":
             return (
                 f"broker {broker} is elected with controller epoch {epoch} here, and has not "
@@ -190,7 +196,7 @@ def _words(
             f"broker {broker} is elected with controller epoch {epoch} here, and {held}{at}",
             f"controller epoch {now + 1}, the next one",
         )
-    if head.what is What.ACTS:
+    if head.what is ControllershipEventKind.ACTS:
         if refusal.step == "write_is_applied":
             return (
                 f"broker {broker} writes {head.event.tp_name} under controller epoch {epoch} "
@@ -208,7 +214,7 @@ def _words(
             f"that it was elected with it{_holder_note(run, epoch, at)}",
             f"an act of the broker that won controller epoch {epoch}",
         )
-    if head.what is What.OBEYS:
+    if head.what is ControllershipEventKind.OBEYS:
         if refusal.switch is not None:
             return (
                 f"broker {broker} obeys controller {other} of epoch {epoch} here{more}, and knew "
@@ -220,7 +226,7 @@ def _words(
             f"says that broker {other} won it{_holder_note(run, epoch, at)}",
             f"a request of the broker that won controller epoch {epoch}",
         )
-    if head.what is What.REFUSES:
+    if head.what is ControllershipEventKind.REFUSES:
         known = head.event.known_epoch
         return (
             f"broker {broker} refuses controller {other} of epoch {epoch}, and knows {known}",
