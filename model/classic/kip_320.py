@@ -23,18 +23,15 @@ def fenced_leader_shrinks_isr(now, new, leader, follower):
     """The true leader drops a follower of another epoch, or one that is behind."""
     isr = now.view[leader].isr
     # redundant because a leader follows itself in its own epoch, and is not behind itself.
-    require(leader != follower, "a leader never drops itself")
+    require(leader != follower,                "a leader never drops itself")
     # redundant because the step would change nothing.
-    require(isr.has(follower), "the follower is in the leader's ISR")
-    require(is_true_leader(now, leader), "the leader is the registered one")
+    require(isr.has(follower),                 "the follower is in the leader's ISR")
+    require(is_true_leader(now, leader),       "the leader is the registered one")
     # redundant because a smaller ISR is always safe: to drop who keeps up is only unkind.
-    require(
-        any_of(
-            not_(follows_the_epoch(now, leader, follower)),
-            now.log[follower].end < now.log[leader].end,
-        ),
-        "the follower is in another epoch, or behind",
-    )
+    require(any_of(
+        not_(follows_the_epoch(now, leader, follower)),
+        now.log[follower].end < now.log[leader].end),
+                                               "the follower is in another epoch, or behind")
 
     write_isr(now, new, leader, isr.without(follower))
 
@@ -44,17 +41,14 @@ def fenced_leader_expands_isr(now, new, leader, follower):
     """The true leader takes back a follower of its own epoch that reaches the high watermark."""
     isr, hw = now.view[leader].isr, now.view[leader].hw
     # redundant because the step would change nothing.
-    require(not_(isr.has(follower)), "the follower is not in the leader's ISR")
-    require(is_true_leader(now, leader), "the leader is the registered one")
-    require(follows_the_epoch(now, leader, follower), "the follower follows in the leader's epoch")
-    require(
-        any_of(hw == 0, has_record_at(now, follower, hw - 1)),
-        "the follower has all below the high watermark",
-    )
-    require(
-        leads_an_epoch_that_reaches_the_hw(now, leader),
-        "the high watermark is in the leader's own epoch",
-    )
+    require(not_(isr.has(follower)),           "the follower is not in the leader's ISR")
+    require(is_true_leader(now, leader),       "the leader is the registered one")
+    require(follows_the_epoch(now, leader, follower),
+                                               "the follower follows in the leader's epoch")
+    require(any_of(hw == 0, has_record_at(now, follower, hw - 1)),
+                                               "the follower has all below the high watermark")
+    require(leads_an_epoch_that_reaches_the_hw(now, leader),
+                                               "the high watermark is in the leader's own epoch")
 
     write_isr(now, new, leader, isr.including(follower))
 
@@ -63,17 +57,11 @@ def fenced_leader_expands_isr(now, new, leader, follower):
 def fenced_leader_raises_hw(now, new, leader):
     """The leader raises its high watermark by one record that every ISR member of its epoch has."""
     hw = now.view[leader].hw
-    require(has_record_at(now, leader, hw), "the leader has the record")
-    require(
-        every(
-            REPLICAS,
-            lambda member: implies(
-                now.view[leader].isr.has(member),
-                all_of(follows_the_epoch(now, leader, member), has_record_at(now, member, hw)),
-            ),
-        ),
-        "every ISR member follows the epoch and has it",
-    )
+    require(has_record_at(now, leader, hw),    "the leader has the record")
+    require(every(REPLICAS, lambda member: implies(
+        now.view[leader].isr.has(member),
+        all_of(follows_the_epoch(now, leader, member), has_record_at(now, member, hw)))),
+                                               "every ISR member follows the epoch and has it")
 
     new.view[leader].hw = hw + 1
 
@@ -81,7 +69,8 @@ def fenced_leader_raises_hw(now, new, leader):
 @transition(shows="fetch", only=this, leader=REPLICAS, follower=REPLICAS)
 def fenced_follower_fetches(now, new, leader, follower):
     """A follower appends the next record of a leader that leads in the follower's epoch."""
-    require(follows_the_epoch(now, leader, follower), "the follower follows in the leader's epoch")
+    require(follows_the_epoch(now, leader, follower),
+                                               "the follower follows in the leader's epoch")
 
     replicate(now, new, leader, follower)
 
@@ -95,27 +84,22 @@ def fenced_becomes_follower(now, new, follower, leader, epoch):
     """
     mine, view = now.log[follower], now.view[follower]
     # redundant because a replica that leads in this epoch knows the request already.
-    require(leader != follower, "the leader is another replica")
+    require(leader != follower,                "the leader is another replica")
     # redundant because nobody leads in an epoch of which no request was sent.
-    require(epoch < now.next_epoch, "a request of this epoch was sent")
+    require(epoch < now.next_epoch,            "a request of this epoch was sent")
     # redundant because nobody leads in an epoch but the replica that its request names.
-    require(now.request[epoch].leader == leader, "the request names this leader")
-    require(view.epoch < epoch, "the request is newer than what it knows")
+    require(now.request[epoch].leader == leader,   "the request names this leader")
+    require(view.epoch < epoch,                "the request is newer than what it knows")
     # redundant because whom the request names, and who has taken it up, presumes leadership.
-    require(presumes_leadership(now, leader), "the leader presumes leadership")
-    require(now.view[leader].epoch == epoch, "the leader leads in the request's epoch")
+    require(presumes_leadership(now, leader),  "the leader presumes leadership")
+    require(now.view[leader].epoch == epoch,   "the leader leads in the request's epoch")
 
     cut = common_end(now, follower, leader)
-    new.log[follower] = mine.cut(cut)
+    new.log[follower]  = mine.cut(cut)
     new.view[follower] = view.but(
-        hw=smaller(cut, view.hw), epoch=epoch, leader=leader, isr=now.request[epoch].isr
-    )
+        hw=smaller(cut, view.hw), epoch=epoch, leader=leader, isr=now.request[epoch].isr)
 
 
 FENCED = (
-    fenced_leader_shrinks_isr,
-    fenced_leader_expands_isr,
-    fenced_leader_raises_hw,
-    fenced_follower_fetches,
-    fenced_becomes_follower,
-)
+    fenced_leader_shrinks_isr, fenced_leader_expands_isr, fenced_leader_raises_hw,
+    fenced_follower_fetches, fenced_becomes_follower)

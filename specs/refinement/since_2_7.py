@@ -70,175 +70,117 @@ LINES = (
 # -- what the two sides have in common ------------------------------------------------------------
 
 
-@invariant(
-    "who has asked for an ISR leads, or its process has died and its AlterIsr is under way",
-    over=(BROKERS,),
-    triggers=lambda now, b: [now.isr_write[b].state],
-    why="what becomes of it is kept with the leader of its epoch",
-)
+@invariant("who has asked for an ISR leads, or its process has died and its AlterIsr is under way",
+           over=(BROKERS,), triggers=lambda now, b: [now.isr_write[b].state],
+           why="what becomes of it is kept with the leader of its epoch")
 def only_leaders_send_alter_isr(now, b):
     state = now.isr_write[b].state
-    return any_of(
-        state == "none", leads(now, b), all_of(state == "asked", now.replica[b].role == "none")
-    )
+    return any_of(state == "none", leads(now, b),
+                  all_of(state == "asked", now.replica[b].role == "none"))
 
 
-@invariant(
-    "what is asked for is asked in the broker's own epoch, which names it",
-    over=(BROKERS,),
-    triggers=lambda now, b: [now.isr_write[b].state],
-    why="its write leaves the registered leader and epoch as they are",
-)
+@invariant("what is asked for is asked in the broker's own epoch, which names it",
+           over=(BROKERS,), triggers=lambda now, b: [now.isr_write[b].state],
+           why="its write leaves the registered leader and epoch as they are")
 def isr_requests_are_of_their_leaders(now, b):
     epoch = now.isr_write[b].epoch
     request = now.there.request[epoch]
-    return implies(
-        now.isr_write[b].state != "none",
-        all_of(
-            not_(is_none(epoch)),
-            epoch == now.there.replica[b].epoch,
-            now.there.began[epoch],
-            request.named,
-            request.leader == b,
-        ),
-    )
+    return implies(now.isr_write[b].state != "none", all_of(
+        not_(is_none(epoch)), epoch == now.there.replica[b].epoch,
+        now.there.began[epoch], request.named, request.leader == b))
 
 
-@invariant(
-    "a request for an ISR is under way on both sides: asked is sent there, by the same "
-    "version, or executed, if an answer was lost; applied is executed",
-    over=(BROKERS,),
-    triggers=lambda now, b: [now.isr_write[b].state],
-    why="what its leader makes of the answer is the same",
-)
+@invariant("a request for an ISR is under way on both sides: asked is sent there, by the same "
+           "version, or executed, if an answer was lost; applied is executed",
+           over=(BROKERS,), triggers=lambda now, b: [now.isr_write[b].state],
+           why="what its leader makes of the answer is the same")
 def isr_requests_are_in_the_same_phase(now, b):
     asked = now.isr_write[b]
     leader = now.there.leader[asked.epoch]
     return all_of(
         implies(all_of(leads(now, b), asked.state == "none"), leader_of(now, b).write == "none"),
         implies(asked.state != "none", any_of(leader.write == "sent", leader.write == "executed")),
-        implies(
-            asked.state == "asked",
-            all_of(
-                implies(leader.write == "sent", asked.version == leader.zk_version),
-                implies(leader.write == "executed", asked.version == leader.version_before),
-            ),
-        ),
-        implies(
-            asked.state == "applied",
-            all_of(leader.write == "executed", asked.version == leader.zk_version),
-        ),
-    )
+        implies(asked.state == "asked", all_of(
+            implies(leader.write == "sent", asked.version == leader.zk_version),
+            implies(leader.write == "executed", asked.version == leader.version_before))),
+        implies(asked.state == "applied", all_of(
+            leader.write == "executed", asked.version == leader.zk_version)))
 
 
-@invariant(
-    "and it is for the same ISR",
-    over=(BROKERS, BROKERS),
-    triggers=lambda now, b, m: [
-        now.isr_write[b].isr.has(m),
-        now.there.leader[now.isr_write[b].epoch].written_isr.has(m),
-    ],
-    why="what its leader makes of the answer is the same",
-)
+@invariant("and it is for the same ISR",
+           over=(BROKERS, BROKERS),
+           triggers=lambda now, b, m: [
+               now.isr_write[b].isr.has(m),
+               now.there.leader[now.isr_write[b].epoch].written_isr.has(m)],
+           why="what its leader makes of the answer is the same")
 def isr_requests_are_for_the_same_isr(now, b, m):
     asked = now.isr_write[b]
     leader = now.there.leader[asked.epoch]
-    return implies(
-        asked.state != "none",
-        all_of(
-            asked.isr.has(m) == leader.written_isr.has(m),
-            implies(
-                is_executed_but_unknown(leader), leader.isr.has(m) == leader.written_isr.has(m)
-            ),
-        ),
-    )
+    return implies(asked.state != "none", all_of(
+        asked.isr.has(m) == leader.written_isr.has(m),
+        implies(is_executed_but_unknown(leader), leader.isr.has(m) == leader.written_isr.has(m))))
 
 
-@invariant(
-    "a leader of the registered epoch has the registered version, unless its own write is unheard",
-    over=(BROKERS,),
-    triggers=lambda now, b: [now.replica[b].role],
-    why="what is registered as it asks, and by another version, is its own write",
-)
+@invariant("a leader of the registered epoch has the registered version, unless its own write is "
+           "unheard",
+           over=(BROKERS,), triggers=lambda now, b: [now.replica[b].role],
+           why="what is registered as it asks, and by another version, is its own write")
 def leaders_of_the_registered_epoch_are_current(now, b):
     mine = now.replica[b]
     return implies(
-        all_of(
-            leads(now, b),
-            mine.epoch == now.zk.leader_epoch,
-            not_(is_executed_but_unknown(leader_of(now, b))),
-        ),
-        mine.zk_version == now.zk.version,
-    )
+        all_of(leads(now, b), mine.epoch == now.zk.leader_epoch,
+               not_(is_executed_but_unknown(leader_of(now, b)))),
+        mine.zk_version == now.zk.version)
 
 
-@invariant(
-    "to a process that has started while an AlterIsr of the one before is under way no "
-    "request of that epoch is in flight",
-    over=(ELECTED, CONTROLLERS, BROKERS),
-    triggers=lambda now, e, c, b: [now.request[e][c][b].in_flight],
-    why="whoever sends one refuses what was asked under the older registration",
-)
+@invariant("to a process that has started while an AlterIsr of the one before is under way no "
+           "request of that epoch is in flight",
+           over=(ELECTED, CONTROLLERS, BROKERS),
+           triggers=lambda now, e, c, b: [now.request[e][c][b].in_flight],
+           why="whoever sends one refuses what was asked under the older registration")
 def leader_and_isr_to_a_restarted_process_is_of_a_newer_epoch(now, e, c, b):
-    return not_(
-        all_of(
-            now.isr_write[b].state == "asked",
-            now.replica[b].role == "none",
-            now.up.has(b),
-            now.there.replica[b].epoch == e,
-            now.request[e][c][b].in_flight,
-        )
-    )
+    return not_(all_of(
+        now.isr_write[b].state == "asked", now.replica[b].role == "none", now.up.has(b),
+        now.there.replica[b].epoch == e, now.request[e][c][b].in_flight))
 
 
 def is_for_a_new_process(now, e, b):
     return all_of(is_sent_again(now, e, b), now.up.has(b))
 
 
-@invariant(
-    "one that makes a leader has the version that its epoch was elected with, or, if it led "
-    "before and has started again, the one of its epoch's leader, which is the registered "
-    "one in the registered epoch",
-    over=(ELECTED, CONTROLLERS, BROKERS),
-    triggers=lambda now, e, c, b: [now.request[e][c][b].in_flight, now.request[e][c][b].version],
-    why="that version is in force when it becomes leader",
-)
+@invariant("one that makes a leader has the version that its epoch was elected with, or, if it led "
+           "before and has started again, the one of its epoch's leader, which is the registered "
+           "one in the registered epoch",
+           over=(ELECTED, CONTROLLERS, BROKERS),
+           triggers=lambda now, e, c, b: [now.request[e][c][b].in_flight,
+                                          now.request[e][c][b].version],
+           why="that version is in force when it becomes leader")
 def requests_have_the_version(now, e, c, b):
     return has_the_version(now, e, c, b, is_for_a_new_process(now, e, b))
 
 
-@invariant(
-    "and the ISR",
-    over=(ELECTED, CONTROLLERS, BROKERS, BROKERS),
-    triggers=lambda now, e, c, b, m: [now.request[e][c][b].isr.has(m)],
-    why="that ISR is the one it counts on when it becomes leader",
-)
+@invariant("and the ISR",
+           over=(ELECTED, CONTROLLERS, BROKERS, BROKERS),
+           triggers=lambda now, e, c, b, m: [now.request[e][c][b].isr.has(m)],
+           why="that ISR is the one it counts on when it becomes leader")
 def requests_have_the_isr(now, e, c, b, m):
     return has_the_isr(now, e, c, b, m, is_for_a_new_process(now, e, b))
 
 
 ELSE_THAN_BEFORE = (
-    "only_leaders_write",
-    "isr_writes_are_in_the_same_phase",
-    "isr_writes_are_the_same",
-    "isr_writes_add_or_remove_members",
-    "refused_writes_name_old_versions",
+    "only_leaders_write", "isr_writes_are_in_the_same_phase", "isr_writes_are_the_same",
+    "isr_writes_add_or_remove_members", "refused_writes_name_old_versions",
     "requests_have_the_version",
-    "requests_have_the_isr",
-)
+    "requests_have_the_isr")
 """What is so of a write that ZooKeeper answers at once."""
 
 INVARIANTS = (
     *(one for one in BEFORE if one.name not in ELSE_THAN_BEFORE),
-    only_leaders_send_alter_isr,
-    isr_requests_are_of_their_leaders,
-    isr_requests_are_in_the_same_phase,
-    isr_requests_are_for_the_same_isr,
+    only_leaders_send_alter_isr, isr_requests_are_of_their_leaders,
+    isr_requests_are_in_the_same_phase, isr_requests_are_for_the_same_isr,
     leaders_of_the_registered_epoch_are_current,
-    leader_and_isr_to_a_restarted_process_is_of_a_newer_epoch,
-    requests_have_the_version,
-    requests_have_the_isr,
-)
+    leader_and_isr_to_a_restarted_process_is_of_a_newer_epoch, requests_have_the_version,
+    requests_have_the_isr)
 
 
 ITS_REQUEST = SolverHint(lambda now, broker, **_: [now.isr_write[broker].state])
@@ -270,5 +212,4 @@ def refinement_since_2_7(composed: ComposedSystem) -> Proof:
             "a leader that drops several replicas from its ISR asks for it one by one",
             "guards that count members of the ISR (min.insync.replicas above 1) are left out, so "
             "that more is possible",
-        ),
-    )
+        ))

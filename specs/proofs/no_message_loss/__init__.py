@@ -29,9 +29,8 @@ GROUPS: dict[str, tuple[Invariant, ...]] = {
 
 CUT = (
     SolverHint(lambda now, end, follower: [at(now.log[follower], end - 1)], over=ENDS),
-    SolverHint(
-        lambda now, e, follower: [at(now.log[follower], now.asked[follower][e] - 1)], over=EPOCHS
-    ),
+    SolverHint(lambda now, e, follower: [at(now.log[follower], now.asked[follower][e] - 1)],
+         over=EPOCHS),
 )
 """Is a log still long enough after a cut? The last record that it must have is what to look at."""
 
@@ -46,11 +45,8 @@ PROOF = Proof(
     hints={
         "follower_truncates": CUT,
         "follower_truncates_and_asks_again": CUT,
-        "leader_advances_hw": (
-            SolverHint(
-                lambda now, broker, end: [may_be_committed(now, now.replica[broker].epoch, end)]
-            ),
-        ),
+        "leader_advances_hw": (SolverHint(lambda now, broker, end: [
+            may_be_committed(now, now.replica[broker].epoch, end)]),),
     },
     assumes=(
         "an election is what its conditional write leaves behind: the next leader epoch and a part "

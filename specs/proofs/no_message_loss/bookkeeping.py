@@ -3,7 +3,12 @@
 from model.language import all_of, any_of, implies, not_
 from model.replication.history.state import BROKERS, EPOCHS
 from specs.invariants import given, invariant
-from specs.proofs.no_message_loss.definitions import follows, is_elected_in_its_epoch, leads, truncates
+from specs.proofs.no_message_loss.definitions import (
+    follows,
+    is_elected_in_its_epoch,
+    leads,
+    truncates,
+)
 
 
 @invariant("a LeaderAndIsr that was sent is of an epoch from 1 to the registered one",
