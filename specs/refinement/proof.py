@@ -540,7 +540,8 @@ PREMISES: tuple[Invariant, ...] = tuple(
 """The invariants that `no_message_loss` proves of the proof's form, as far as they are needed."""
 
 
-def refinement_proof(composed: ComposedSystem, invariants: Sequence[Invariant] = INVARIANTS) -> Proof:
+def refinement_proof(composed: ComposedSystem,
+                     invariants: Sequence[Invariant] = INVARIANTS) -> Proof:
     """The proof that `replication` refines the proof's form, over the two as one system.
 
     `invariants`: what the two have in common, but for answers about epochs.
