@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import impl.core
-from conformance.line_notes import LineNotes, lines_of
+from conformance.line_recorder import LineRecorder, lines_of
 from specs.rendering import at, parts, rounded
 
 FORMAT = "insync.coverage/1"
@@ -38,7 +38,7 @@ class Missing:
     why: str
 
 
-class CoreCoverage(LineNotes):
+class CoreCoverage(LineRecorder):
     """Records the lines of `impl.core` that run inside of ``with``.
 
     `read` reads a report of it back.

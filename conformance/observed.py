@@ -17,7 +17,7 @@ Place = tuple[str, tuple[int, ...]]
 LOG = ".log"
 
 
-class Observed:
+class ObservedFacts:
     """An observation that grows with the lines of its trace."""
 
     def __init__(self, initial: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, StepRow, model_arguments
-from conformance.observed import Observed, Place
+from conformance.observed import ObservedFacts, Place
 from conformance.trace_report import TraceReport, UnknownLeaf, finding, unreadable
 from impl.world.trace import Trace, TraceError, TraceEvent, TraceHeader, events_in, opened
 from model.language.explain import place_and_value
@@ -137,7 +137,7 @@ class Replay:
     def begins(self) -> bool:
         """Whether the run starts in the model's initial state; if not, the report says why."""
         try:
-            self.observed = Observed(self.header.initial)
+            self.observed = ObservedFacts(self.header.initial)
         except UnknownLeaf as error:
             self._misfit(1, "a run starts with all that is seen of it", str(error),
                          "the leaves of an observation, all of them")  # fmt: skip

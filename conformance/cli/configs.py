@@ -14,7 +14,7 @@ from conformance.cli.kafka_tool import (
     zookeeper,
 )
 from impl.admin.config_command import KINDS, ConfigCommand, parse_added
-from impl.admin.endings import CONFIGS
+from impl.admin.failure_output import CONFIGS
 from impl.admin.port import RequestFailed
 from impl.releases import Release
 from impl.server.admin_client import AdminClient

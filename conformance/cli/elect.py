@@ -19,8 +19,8 @@ from conformance.cli.kafka_tool import (
     zookeeper,
 )
 from impl.admin.elect_command import elect_by_brokers, elect_preferred, parse_partitions
-from impl.admin.endings import of_elections, unrecognized
 from impl.admin.errors import AdminCommandFailed
+from impl.admin.failure_output import of_elections, unrecognized
 from impl.releases import Release
 from impl.znodes import TopicPartition
 

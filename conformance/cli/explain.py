@@ -54,7 +54,7 @@ def explain(
     from conformance.web.board import board
     from conformance.web.cards import cards
     from conformance.web.explain import embedded, frames_of, markdown, page
-    from conformance.web.paper import svg
+    from conformance.web.printed_run import svg
     from conformance.web.run_exports import mermaid, pytest_of
     from conformance.web.run_files import NoRunError, read_run
     from model.language import ProtocolError

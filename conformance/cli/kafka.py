@@ -557,7 +557,7 @@ def mixed(
       insync kafka mixed DIR --version 2.3.1
       insync kafka mixed DIR --version 1.1.1 --brokers 1 --insync-brokers 2 --json -
     """
-    from conformance.kafka.mixed import NoClient, go_through
+    from conformance.kafka.mixed import NoClient, run_mixed_cluster
 
     if brokers + ours > MOST_BROKERS or brokers + ours < LEAST_MIXED:
         raise WrongUse(
@@ -575,7 +575,7 @@ def mixed(
         release = release_of(version)
         progress = stack.enter_context(Progress())
         try:
-            report = go_through(folder, release, brokers, ours, home, progress)
+            report = run_mixed_cluster(folder, release, brokers, ours, home, progress)
         except NoClient as error:
             raise WrongUse(str(error)) from error
     for step in report.steps:

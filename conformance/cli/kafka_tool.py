@@ -11,8 +11,8 @@ from typing import IO, Any
 import click
 
 from conformance.cli.common import STDOUT, WrongUse, emit_json, say
-from impl.admin.endings import USAGE, FailureOutput, nobody_answers
 from impl.admin.errors import AdminError, BrokerRefused, NumberFormat, ZooKeeperRefused
+from impl.admin.failure_output import USAGE, FailureOutput, no_zookeeper_answers
 from impl.admin.port import RequestFailed
 from impl.releases import DEFAULT, PRESETS, Release
 from impl.server.admin_client import AdminClient
@@ -150,7 +150,7 @@ def zookeeper(where: str | None, version: str | None) -> Iterator[ZnodeClient]:
     try:
         port = open_session(connect, 6000, answer_ms=5000)
     except ConnectionLoss as error:
-        raise ToolRefused(nobody_answers(release)) from error
+        raise ToolRefused(no_zookeeper_answers(release)) from error
     except (ValueError, ImportError) as error:
         raise WrongUse(f"--zookeeper {where}: {error}") from error
     try:

@@ -21,7 +21,7 @@ from conformance.cli.kafka_tool import (
     release_at,
     zookeeper,
 )
-from impl.admin.endings import of_reassignments, unrecognized
+from impl.admin.failure_output import of_reassignments, unrecognized
 from impl.admin.port import Admin
 from impl.admin.reassign_by_brokers import ReassignByBrokers
 from impl.admin.reassign_command import ReassignCommand

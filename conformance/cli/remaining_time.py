@@ -27,7 +27,7 @@ def left_of(began: float, done: int, of: int) -> str:
 
 
 @dataclass
-class Pace:
+class DurationEstimate:
     """A command of so many parts, and how long it took before (None: never)."""
 
     file: Path
@@ -36,7 +36,7 @@ class Pace:
     _began: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def of(cls, command: str, parts: int = 1) -> Pace:
+    def of(cls, command: str, parts: int = 1) -> DurationEstimate:
         """The pace of a command; what it is given is part of its name."""
         from specs.native.jit import cache_folder
 

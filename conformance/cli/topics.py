@@ -18,7 +18,7 @@ from conformance.cli.kafka_tool import (
     release_at,
     zookeeper,
 )
-from impl.admin.endings import of_topics, unrecognized
+from impl.admin.failure_output import of_topics, unrecognized
 from impl.admin.topic_command import Filters, TopicCommand, parse_configs
 from impl.admin.topics_by_brokers import TopicsByBrokers
 from impl.releases import Release

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from conformance.cli.common import Progress, emit_json, finish, json_option, say
-from conformance.cli.remaining_time import Pace
+from conformance.cli.remaining_time import DurationEstimate
 from specs.rendering import TableLayout, as_data
 from specs.verdict import Verdict
 
@@ -35,7 +35,7 @@ def verify(deep: bool, json_target: str | None) -> None:
     started = time.perf_counter()
     rows: list[ClaimRow] = []
     shown = _Shown(planned(deep), json_target)
-    pace = Pace.of(f"verify{' --deep' if deep else ''}", len(shown.planned))
+    pace = DurationEstimate.of(f"verify{' --deep' if deep else ''}", len(shown.planned))
     say(pace.first_time(_SET_UP), json_target)
     shown.begin()
     with Progress() as progress:

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.kafka.controller_trace import ControllerTraceOf, History, by_place
+from conformance.kafka.controller_trace import ControllerTraceReader, History, by_place
 from conformance.kafka.protocol_log import LogLine, ids_in
-from conformance.kafka.questions import SAME_MS, Questions, SeenRequest
+from conformance.kafka.proxied_requests import SAME_MS, ProxiedRequests, SeenRequest
 
 UNSEEN = (
     "state_written: whom a controller takes for alive when it writes",
@@ -112,7 +112,7 @@ _Again = tuple[str, _Read]
 """A partition that is read again."""
 
 
-class BrokerTraceOf:
+class BrokerTraceReader:
     """Reads the lines of one start. ``sessions``: zxid of a registration -> its session.
 
     ``caches_epochs``: a leader knows the leader epochs of fetches within a session (KAFKA-9338).
@@ -120,7 +120,7 @@ class BrokerTraceOf:
     """
 
     def __init__(
-        self, broker: int, questions: Questions, sessions: Registrations,
+        self, broker: int, questions: ProxiedRequests, sessions: Registrations,
         caches_epochs: bool = True, history: History | None = None,
     ) -> None:  # fmt: skip
         self.history = history
@@ -184,7 +184,7 @@ class BrokerTraceOf:
         self.at_once = set(self._answered_at_once(log_lines))
         before = by_place(())
         if self.history is not None:
-            controller = ControllerTraceOf(self.broker, self.history, self.questions)
+            controller = ControllerTraceReader(self.broker, self.history, self.questions)
             before = by_place(controller.run(log_lines))
         for line in log_lines:
             self.events += before(line.number)
@@ -988,7 +988,7 @@ _ISR = re.compile(r'"isr":\[([\d,]*)\]')
 _PENDING = re.compile(r"PendingExpandIsr\(isr=Set\(([\d, ]*)\), newInSyncReplicaId=(\d+)")
 _REPLICA = re.compile(r"[rR]eplicaId(?:=|: )(\d+)")
 _OFFSET = r"(?:\(offset=)?(\d+) (?:segment|\[)"
-Take = Callable[[BrokerTraceOf, re.Match[str], LogLine], None]
+Take = Callable[[BrokerTraceReader, re.Match[str], LogLine], None]
 
 
 def _line(pattern: str, take: Take) -> tuple[re.Pattern[str], Take]:
@@ -1000,81 +1000,83 @@ _LOG = r"^\[Log partition=(\S+-\d+), dir="
 _SENT_BY = r"controller (\d+) epoch (\d+)"
 _LINES = [
     _line(r"^\[KafkaApi-\d+\] Handling request:RequestHeader\(apiKey=(\w+),",
-          BrokerTraceOf._handles_request),
+          BrokerTraceReader._handles_request),
     _line(r"^\[ReplicaManager broker=\d+\] Fetching log segment for partition (\S+-\d+), "
-          r"offset (\d+),", BrokerTraceOf._reads),
+          r"offset (\d+),", BrokerTraceReader._reads),
     _line(_LOG + r".*\] Reading (?:maximum )?\d+ bytes (?:from|at) offset (\d+)",
-          BrokerTraceOf._reads_log),
+          BrokerTraceReader._reads_log),
     _line(r"^Completed request:.*?(?:FETCH|PRODUCE|OFFSET_FOR_LEADER_EPOCH|"
-          r"LEADER_AND_ISR|UPDATE_METADATA|STOP_REPLICA)", BrokerTraceOf._completes),
+          r"LEADER_AND_ISR|UPDATE_METADATA|STOP_REPLICA)", BrokerTraceReader._completes),
     _line(r"^\[LeaderEpochCache (\S+-\d+)\] Processed end offset request|"
           r"^Processed offset for epoch request for partition (\S+-\d+) ",
-          BrokerTraceOf._looks_up),
+          BrokerTraceReader._looks_up),
     _line(_OF + r"Recorded replica \d+ log end offset \(LEO\) position (-?\d+)",
-          BrokerTraceOf._recorded),
+          BrokerTraceReader._recorded),
     _line(_OF + f"High watermark updated (?:from .* )?to {_OFFSET}",
-          BrokerTraceOf._high_watermark_raised),
-    _line(_OF + r"Shrinking ISR from ([\d,]+) to ([\d,]+)", BrokerTraceOf._shrinks),
-    _line(_OF + r"Expanding ISR from ([\d,]+) to ([\d,]+)", BrokerTraceOf._expands),
+          BrokerTraceReader._high_watermark_raised),
+    _line(_OF + r"Shrinking ISR from ([\d,]+) to ([\d,]+)", BrokerTraceReader._shrinks),
+    _line(_OF + r"Expanding ISR from ([\d,]+) to ([\d,]+)", BrokerTraceReader._expands),
     _line(_OF + r"ISR updated to (.*) and (?:zkV|v)ersion updated to \[(\d+)\]",
-          BrokerTraceOf._isr_updated),
+          BrokerTraceReader._isr_updated),
     _line(_OF + "(?:Cached zkVersion .* not equal|"
           "(?:Controller f|F)ailed to update ISR .* due to invalid (?:zk )?version)",
-          BrokerTraceOf._isr_refused),
+          BrokerTraceReader._isr_refused),
     _line(r"^Conditional update of path /brokers/topics/([^/]+)/partitions/(\d+)/state with data "
           r"(.*) and expected version (\d+) failed due to KeeperErrorCode = (?!BadVersion|NoNode)",
-          BrokerTraceOf._isr_write_failed),
-    _line(_LOG + r".*\] Appended message set with .* next offset: (\d+),", BrokerTraceOf._appends),
-    _line(_LOG + r".*\] Truncating to (?:offset )?(\d+)", BrokerTraceOf._truncates),
-    _line(r"^Loading log '?(\S+?)'?$", BrokerTraceOf._loads),
+          BrokerTraceReader._isr_write_failed),
+    _line(_LOG + r".*\] Appended message set with .* next offset: (\d+),",
+          BrokerTraceReader._appends),
+    _line(_LOG + r".*\] Truncating to (?:offset )?(\d+)", BrokerTraceReader._truncates),
+    _line(r"^Loading log '?(\S+?)'?$", BrokerTraceReader._loads),
     _line(_LOG + r".*\] Completed load of log with .* log end offset (\d+)",
-          BrokerTraceOf._log_ends),
+          BrokerTraceReader._log_ends),
     _line(r"Completed load of Log\(dir=.* topic=(\S+), partition=(\d+),.* logEndOffset=(\d+)\)",
-          BrokerTraceOf._log_loaded),
-    _line(r"Created log for partition (\S+-\d+) in (\S+) with", BrokerTraceOf._log_created),
+          BrokerTraceReader._log_loaded),
+    _line(r"Created log for partition (\S+-\d+) in (\S+) with", BrokerTraceReader._log_created),
     _line(r"(?:Replica|Log) loaded for partition (\S+-\d+) with initial high watermark (\d+)",
-          BrokerTraceOf._loaded),
+          BrokerTraceReader._loaded),
     _line(r"Received LeaderAndIsr request .* correlation id (\d+) from " + _SENT_BY
-          + r"(?: for partition (\S+-\d+))?", BrokerTraceOf._received),
-    _line(r"Follower (\S+-\d+) starts at leader epoch", BrokerTraceOf._follows),
+          + r"(?: for partition (\S+-\d+))?", BrokerTraceReader._received),
+    _line(r"Follower (\S+-\d+) starts at leader epoch", BrokerTraceReader._follows),
     _line(r"(\S+-\d+) starts at [Ll]eader [Ee]poch (\d+) from offset (\d+).* "
-          r"Previous [Ll]eader [Ee]poch was:? (-?\d+)", BrokerTraceOf._leads),
+          r"Previous [Ll]eader [Ee]poch was:? (-?\d+)", BrokerTraceReader._leads),
     _line(r"Stopped fetchers as part of become-follower request from .* for partition (\S+-\d+)"
-          r"(?: with|$)", BrokerTraceOf._follows),
+          r"(?: with|$)", BrokerTraceReader._follows),
     _line(r"Stopped fetchers as part of become-follower request from .* for \d+ partitions",
-          BrokerTraceOf._stops_fetchers),
+          BrokerTraceReader._stops_fetchers),
     _line(r"Skipped the become-follower state change after marking .* for partition (\S+-\d+) ",
-          BrokerTraceOf._follows),
+          BrokerTraceReader._follows),
     _line(r"Handling LeaderAndIsr request .* starting the become-follower transition for partition "
-          r"(\S+-\d+) ", BrokerTraceOf._begins_to_follow),
+          r"(\S+-\d+) ", BrokerTraceReader._begins_to_follow),
     _line(r"Error while processing LeaderAndIsr request (?:with )?correlationId (\d+) received "
-          r"from " + _SENT_BY + r"(?: for partition (\S+-\d+))?", BrokerTraceOf._fails),
+          r"from " + _SENT_BY + r"(?: for partition (\S+-\d+))?", BrokerTraceReader._fails),
     _line(r"Ignoring LeaderAndIsr request from .* for partition (\S+-\d+) since its associated",
-          BrokerTraceOf._ignored),
+          BrokerTraceReader._ignored),
     _line(r"Received LeaderAndIsrRequest .* for partition (\S+-\d+) .*but cannot become follower",
-          BrokerTraceOf._unavailable),
+          BrokerTraceReader._unavailable),
     _line(r"(?:Ignoring|old controller).* Latest known controller epoch is (\d+)",
-          BrokerTraceOf._refused),
+          BrokerTraceReader._refused),
     _line(r"Cached leader info .* for partition (\S+-\d+) in response to UpdateMetadata request "
-          r"sent by controller (\d+) epoch (\d+) with correlation id (\d+)", BrokerTraceOf._cached),
+          r"sent by controller (\d+) epoch (\d+) with correlation id (\d+)",
+          BrokerTraceReader._cached),
     _line(r"Finished handling stop replica \(delete=(\w+)\) for partition (\S+-\d+)",
-          BrokerTraceOf._stopped),
+          BrokerTraceReader._stopped),
     _line(r"fetcherId=\d+\] Sending (fetch|offset for leader epoch) request ",
-          BrokerTraceOf._builds),
-    (_ASKS, BrokerTraceOf._asks),
+          BrokerTraceReader._builds),
+    (_ASKS, BrokerTraceReader._asks),
     _line(r"leaderId=(\d+), fetcherId=\d+\] (?:Completed receive from node \d+ for "
           r"(FETCH|OFFSET_FOR_LEADER_EPOCH) |Received (FETCH|OFFSET_FOR_LEADER_EPOCH) response )",
-          BrokerTraceOf._answer_received),
+          BrokerTraceReader._answer_received),
     _line(r"Follower has replica log end offset (\d+) for partition (\S+-\d+)\. Received",
-          BrokerTraceOf._truncation_asked),
+          BrokerTraceReader._truncation_asked),
     _line(r"Follower has replica log end offset (\d+) after appending \d+ bytes of messages for "
-          r"partition (\S+-\d+)", BrokerTraceOf._truncation_done),
+          r"partition (\S+-\d+)", BrokerTraceReader._truncation_done),
     _line(r"Follower set replica high watermark for partition (\S+-\d+) to (\d+)",
-          BrokerTraceOf._follower_hw),
+          BrokerTraceReader._follower_hw),
     _line(r"^Registered broker \d+ at path (?:.* czxid \(broker epoch\): (\d+))?",
-          BrokerTraceOf._registered),
+          BrokerTraceReader._registered),
     _line(r"successfully elected as the controller\. Epoch incremented to (\d+) and epoch zk "
           r"version is now (\d+)|^\[Controller id=\d+\] Epoch incremented to (\d+)$",
-          BrokerTraceOf._elected),
-    _line(r"^\[Controller id=\d+\] Resigned$", BrokerTraceOf._resigned),
+          BrokerTraceReader._elected),
+    _line(r"^\[Controller id=\d+\] Resigned$", BrokerTraceReader._resigned),
 ]  # fmt: skip

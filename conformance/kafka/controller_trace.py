@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.kafka.protocol_log import LogLine, ids_in
-from conformance.kafka.questions import Questions
+from conformance.kafka.proxied_requests import ProxiedRequests
 from impl.znodes import paths
 
 UNSEEN_OF_CONTROLLERS = (
@@ -130,11 +130,11 @@ class _BrokerChannel:
     answered: set[int] = field(default_factory=set)
 
 
-class ControllerTraceOf:
+class ControllerTraceReader:
     """Reads the lines of one start; ``history`` has all registrations, ``questions`` the requests
     that passed the proxies."""
 
-    def __init__(self, broker: int, history: History, questions: Questions) -> None:
+    def __init__(self, broker: int, history: History, questions: ProxiedRequests) -> None:
         self.questions = questions
         self.broker, self.history = broker, history
         self.placed: list[Placed] = []

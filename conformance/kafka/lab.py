@@ -441,7 +441,7 @@ def _ours_know(release: KafkaRelease, ours: Sequence[int]) -> None:
 
 
 @contextlib.contextmanager
-def ended_at_last(lab: Lab) -> Iterator[Lab]:
+def processes_ended_at_last(lab: Lab) -> Iterator[Lab]:
     """Ends all processes of the lab at the end of the block, whatever happens."""
     try:
         yield lab

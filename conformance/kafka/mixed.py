@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 from conformance.kafka import zookeeper_client
 from conformance.kafka.carry_out_schedule import do_line, move_controller
-from conformance.kafka.lab import LOOPBACK, SHORT_TIMES, Lab, ended_at_last
+from conformance.kafka.lab import LOOPBACK, SHORT_TIMES, Lab, processes_ended_at_last
 from conformance.kafka.releases import KafkaRelease
 from impl.log.record_batch import batches_in, records_of
 from impl.server.processes import ClusterError
@@ -370,7 +370,7 @@ def servers(lab: Lab) -> list[str]:
     return [f"{LOOPBACK}:{ports[1]}" for ports in lab.state.ports.values()]
 
 
-def go_through(
+def run_mixed_cluster(
     folder: Path, release: KafkaRelease, kafka: int, ours: int, home: Path | None = None,
     progress: Callable[[str], None] = lambda _text: None,
 ) -> MixedReport:  # fmt: skip
@@ -382,7 +382,7 @@ def go_through(
     lab = Lab.create(folder, release, ids, home, SETTINGS | replicas, ids[kafka:])
     report = MixedReport(release.text, list(ids[:kafka]), list(ids[kafka:]))
     progress(f"{kafka} brokers of Kafka {release.text} and {ours} of ours start")
-    with ended_at_last(lab):
+    with processes_ended_at_last(lab):
         lab.start()
         writers = [RecordWriter(servers(lab), number, release.since("0.11"))
                    for number in range(len(ids))]  # fmt: skip

@@ -15,7 +15,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from conformance.kafka.questions import Questions, SeenRequest
+from conformance.kafka.proxied_requests import ProxiedRequests, SeenRequest
 from impl.server.trace import SUFFIX
 
 OWN = ".own"
@@ -40,7 +40,7 @@ def _start(path: Path) -> int:
 
 
 def write_own(
-    folder: Path, own: Collection[Path], questions: Questions, protocol: str
+    folder: Path, own: Collection[Path], questions: ProxiedRequests, protocol: str
 ) -> None:  # fmt: skip
     """Writes each file beside the other brokers', with their request numbers; ``protocol`` is the
     inter-broker protocol of all brokers."""
@@ -64,7 +64,7 @@ def _headed(raw: str, protocol: str) -> str:
 class _Asked:
     """Requests of Kafka's fetchers to our brokers; each is found once, when its line is read."""
 
-    def __init__(self, questions: Questions) -> None:
+    def __init__(self, questions: ProxiedRequests) -> None:
         self.of = questions.requests_to_our_brokers()
         self.ours = questions.ours
         self.at: dict[tuple[int, int], int] = defaultdict(int)

@@ -15,7 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from conformance.kafka.lab import ZOOKEEPER, Lab, ended_at_last
+from conformance.kafka.lab import ZOOKEEPER, Lab, processes_ended_at_last
 from conformance.kafka.messages import Message
 from conformance.kafka.proxy import Heard, Proxies
 from conformance.kafka.releases import KafkaRelease
@@ -115,7 +115,7 @@ def lab_of_a_run(
         if message.api not in ("Ping", "Metadata"):
             messages.write(f"{time.monotonic() - began:9.3f} {what} {message.in_words()}\n")
 
-    with messages, ended_at_last(lab):
+    with messages, processes_ended_at_last(lab):
         lab.start_process(ZOOKEEPER)
         lab.await_zookeeper()
         proxies = Proxies(lab.proxied(), lab.state.zookeeper, written)

@@ -31,7 +31,7 @@ from conformance.chaos.history import ClientHistory
 from conformance.chaos.run import OF_GROUPS
 from conformance.kafka import requests, zookeeper_client
 from conformance.kafka.carry_out_schedule import do_line
-from conformance.kafka.lab import LOOPBACK, SHORT_TIMES, STATE, Lab, ended_at_last
+from conformance.kafka.lab import LOOPBACK, SHORT_TIMES, STATE, Lab, processes_ended_at_last
 from conformance.kafka.random_faults import faults
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.trace import write_trace
@@ -182,7 +182,7 @@ def _round(folder: Path, plan: SoakPlan, number: int, progress: Callable[[str], 
     lab = Lab.create(folder, plan.release, BROKERS, plan.home, settings)
     finished = False
     try:
-        with ended_at_last(lab):
+        with processes_ended_at_last(lab):
             lab.start()
             topic = chaos.TOPIC if plan.clients else TOPIC
             _make_topic(lab, topic)

@@ -14,14 +14,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from conformance.kafka.broker_trace import UNSEEN, BrokerTraceOf, Registrations
+from conformance.kafka.broker_trace import UNSEEN, BrokerTraceReader, Registrations
 from conformance.kafka.controller_trace import UNSEEN_OF_CONTROLLERS
 from conformance.kafka.daemon import MESSAGES
 from conformance.kafka.lab import TRACE, ZOOKEEPER, Lab
 from conformance.kafka.log4j import starts_in
 from conformance.kafka.own_trace import keep_own, write_own
 from conformance.kafka.protocol_log import lines_in
-from conformance.kafka.questions import Questions
+from conformance.kafka.proxied_requests import ProxiedRequests
 from conformance.kafka.transactions import Znodes, transactions_in
 from impl.server.processes import ClusterError
 from impl.server.trace import SUFFIX, TraceFile
@@ -72,7 +72,7 @@ def write_trace(lab: Lab) -> list[Path]:
             if op["path"] == CLUSTER and "data" in op:
                 cluster = str(json.loads(op["data"]).get("id", ""))
     _write(folder, ZOOKEEPER, ZOOKEEPER, {"cluster": cluster, "of": "ZooKeeper"}, lines)
-    questions = Questions(messages, lab.state.ours)
+    questions = ProxiedRequests(messages, lab.state.ours)
     write_own(folder, own, questions, lab.release.protocol)
     protocol = lab.release.protocol
     names_them = lab.release.since("2.2")
@@ -86,7 +86,7 @@ def write_trace(lab: Lab) -> list[Path]:
     }  # fmt: skip
     for broker in theirs:
         for path in starts_in(lab.logs(broker)):
-            reader = BrokerTraceOf(
+            reader = BrokerTraceReader(
                 broker, questions, sessions, lab.release.caches_epochs,
                 history if names_them else None,
             )  # fmt: skip

@@ -16,7 +16,7 @@ from importlib import import_module
 from types import CodeType
 from typing import Any
 
-from conformance.line_notes import NOTED, Function, LineNotes, codes_in, module_text
+from conformance.line_recorder import NOTED, Function, LineRecorder, codes_in, module_text
 from conformance.mutants.mutate import NEGATED, SWAPPED, changes_of
 
 ORDERS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
@@ -30,7 +30,7 @@ WITHOUT_EFFECT = ("all", "any", "bool", "get", "len", "set", "since", "sorted")
 """Calls that change nothing."""
 
 
-class ChangeNotes(LineNotes):
+class DifferenceRecorder(LineRecorder):
     """The mutants of some modules that differ from the original inside of ``with``.
 
     `walked` and `take` give their numbers, in the order of `mutants_of`.

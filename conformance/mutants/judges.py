@@ -21,7 +21,7 @@ from conformance.effects_of_cluster import EffectsOfCluster
 from conformance.lockstep import Mismatch
 from conformance.mapping import MAPPED, map_of
 from conformance.mapping.rows import Family
-from conformance.mutants.changes import ChangeNotes, forget
+from conformance.mutants.changes import DifferenceRecorder, forget
 from conformance.mutants.kept_reach import KeptReach
 from conformance.mutants.mutate import MODULES, Mutant, mutants_of
 from conformance.plain_rules.compare import RulesDiffer, compare_rules
@@ -395,7 +395,7 @@ def reach(
     kinds = set()
     if any(one.kind.startswith("cases") for one in JUDGES.values()):
         _answered_by_the_model()  # before changes are noted
-    with ChangeNotes(MODULES) as notes:
+    with DifferenceRecorder(MODULES) as notes:
         for number, one in enumerate(JUDGES.values(), 1):
             progress(f"{number} of {len(JUDGES)} judges look at what is there: {one.name}")
             known = kept.measured.get(one.name)

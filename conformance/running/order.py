@@ -427,7 +427,7 @@ class _Ordering:
             case step if step in ATTEMPTS:
                 attempts[line.broker, partition].append(line)
 
-    # Questions and answers
+    # ProxiedRequests and answers
 
     def _requests(self, chain: list[TraceLine]) -> None:
         """A follower's questions, their answers, and what it made of them."""

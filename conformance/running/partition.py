@@ -872,7 +872,7 @@ class PartitionReplay(ModelDriver):
                 f"{'leads' if leads else 'does not lead'}", "the leader that there is",
             )  # fmt: skip
 
-    # Questions of followers
+    # ProxiedRequests of followers
 
     def _leader_asked(self, line: TraceLine, b: int) -> int:
         if b in self.unfetched:

@@ -15,7 +15,7 @@ from typing import Any
 from conformance.vectors.cases import Case
 from conformance.vectors.meanings import meaning, meant
 from conformance.vectors.releases import NoRange, bounds
-from conformance.vectors.words import Left
+from conformance.vectors.remaining import Remaining
 from impl.releases import Release
 
 FOR_READERS = frozenset({"note", "why", "events"})
@@ -56,7 +56,7 @@ def agrees(expected: Any, got: Any, case: Case, name: str = "") -> bool:
     """The answer is what a case expects; ``name`` is the field that both stand in."""
     if isinstance(expected, str) and expected in ANYTHING:
         return True
-    if isinstance(expected, str) and isinstance(got, Left):
+    if isinstance(expected, str) and isinstance(got, Remaining):
         return got.agrees(expected)
     if isinstance(expected, dict) and isinstance(got, list):
         return _epoch_and_offset(expected) == got
@@ -137,7 +137,7 @@ def _field_agrees(key: str, value: Any, got: Mapping[str, Any], case: Case) -> b
     said = meant(key, got) if key not in got else key
     if said is None and isinstance(value, str):  # a time, and what is left then in words
         when = "before" if key.lower().startswith(("before", "while", "until")) else "eventually"
-        return isinstance(got.get(when), Left) and agrees(value, got[when], case, key)
+        return isinstance(got.get(when), Remaining) and agrees(value, got[when], case, key)
     if said is None and key == "final" and got.get("rows"):
         return agrees(value, got["rows"][-1], case)
     if said is None and isinstance(value, dict) and value:

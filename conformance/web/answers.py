@@ -15,8 +15,8 @@ from conformance.web.board import Board, RunFrame, board
 from conformance.web.compare import NoComparisonError, compared, packed, under
 from conformance.web.explain import frames_of, markdown, page
 from conformance.web.goals import EXAMPLES, READY, possible, prepare, reads, shortest
-from conformance.web.paper import svg
 from conformance.web.phrases import phrase
+from conformance.web.printed_run import svg
 from conformance.web.run_exports import mermaid, pytest_of
 from conformance.web.run_files import ReplayedRun, line_of_step
 from model.bugs.known import known_for

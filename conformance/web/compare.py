@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from conformance.web.board import Board, RunFrame, board
-from conformance.web.frozen import PageTable, one_file
 from conformance.web.run_files import ReplayedRun
 from conformance.web.run_tree import RunNode
+from conformance.web.self_contained import PageTable, one_file
 from model.language import ProtocolError
 from specs.rendering import HIDDEN, only_attribute, parts
 from specs.story.heading import heading_line, read_heading

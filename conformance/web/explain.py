@@ -7,8 +7,8 @@ from typing import Any
 
 from conformance.web.board import Board, RunFrame
 from conformance.web.claims_of_state import ClaimStatus
-from conformance.web.frozen import PageTable, one_file
 from conformance.web.run_files import ReplayedRun
+from conformance.web.self_contained import PageTable, one_file
 
 MOST_FRAMES = 2000
 

@@ -135,7 +135,8 @@ def _brokers(recorded: RecordedSystem, leaves: dict[str, Any]) -> int:
 
 
 def of_answers(wrong: Sequence[tuple[str, str, str]]) -> Comparison:
-    """Questions that were answered wrongly: which, the expected answer, and the actual one."""
+    """ProxiedRequests that were answered wrongly: which, the expected answer, and the actual
+    one."""
     rows = [
         ComparedRow(
             ComparedSide(f"expected: {wanted}", None, None),

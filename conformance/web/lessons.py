@@ -30,8 +30,8 @@ from typing import Any
 from conformance.web.board import board
 from conformance.web.diagram import DiagramError, diagram
 from conformance.web.explain import frames_of
-from conformance.web.frozen import PageTable, data_block
 from conformance.web.run_files import NoRunError, read_run
+from conformance.web.self_contained import PageTable, data_block
 from conformance.web.story_frames import run_of, run_of_story
 from specs.story.play import play
 from specs.story.read import Story, StoryError, parse

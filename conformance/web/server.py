@@ -32,10 +32,10 @@ from conformance.web.answers import ANSWERS, way
 from conformance.web.board import board
 from conformance.web.dropped_files import DroppedFiles, RefusedError
 from conformance.web.explain import frames_of
-from conformance.web.frozen import PageTable
 from conformance.web.lessons import index_page, lesson_page, lessons
 from conformance.web.run_files import read_run
 from conformance.web.searches import Searches
+from conformance.web.self_contained import PageTable
 from conformance.web.story_frames import run_of
 from model.language import ProtocolError
 

@@ -17,10 +17,10 @@ import click
 from conformance.web.board import board
 from conformance.web.diagram import on_paper
 from conformance.web.explain import frames_of, packed
-from conformance.web.frozen import STATIC, beside_files
 from conformance.web.lessons import STATIC_SITE, index_page, lesson_page, lessons
 from conformance.web.pictures import MOMENTS
 from conformance.web.run_files import read_run
+from conformance.web.self_contained import STATIC, beside_files
 from model.systems import SYSTEMS
 from specs.reference import markdown, pages
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from conformance.web.address import address
 from conformance.web.board import Board, RunFrame, board
-from conformance.web.frozen import PageTable
 from conformance.web.phrases import phrase
 from conformance.web.run_files import ReplayedRun, line_of
+from conformance.web.self_contained import PageTable
 from model.language import ProtocolError
 from specs.story.commands import StoryCommand
 from specs.story.heading import heading_line

@@ -132,7 +132,7 @@ class RequestSlots:
             self._free.release()
 
 
-def give_up_after(connection: socket.socket, seconds: float) -> None:
+def set_timeout(connection: socket.socket, seconds: float) -> None:
     """Make reads and writes that wait for longer raise OSError; 0 means no timeout."""
     packed = struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000))
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, packed)

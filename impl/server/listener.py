@@ -31,7 +31,7 @@ from impl.server.limits import (
     MemoryPool,
     RequestSlots,
     TooManyConnections,
-    give_up_after,
+    set_timeout,
 )
 
 Answer = Callable[[bytes, str], list[Any] | None]
@@ -122,13 +122,13 @@ class Listener:
         trouble: Callable[[BaseException], None],
     ) -> bool:  # fmt: skip
         """One frame, and its answer; False where the connection is over."""
-        give_up_after(connection, self.limits.idle_s)
+        set_timeout(connection, self.limits.idle_s)
         size = read_size(connection, self.limits.request_bytes)
         if size is None:
             return False
         with self._memory.room(size):
             if self.limits.idle_s:
-                give_up_after(connection, min(STALL_S, self.limits.idle_s))
+                set_timeout(connection, min(STALL_S, self.limits.idle_s))
             frame = read_exactly(connection, size)
             with self.slots.taken():
                 try:

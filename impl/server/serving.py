@@ -148,7 +148,7 @@ class Serving:
         in_sync = follower in replica.isr
         return quota.is_throttled(replica.partition) and not in_sync and quota.exceeded
 
-    # Questions about offsets
+    # ProxiedRequests about offsets
 
     def offsets_before(
         self, partition: TopicPartition, timestamp: int, most: int, consumer: bool

@@ -50,7 +50,7 @@ def each_connection(world: PartitionCluster) -> Arguments:
     ]
 
 
-def each_question(world: PartitionCluster) -> Arguments:
+def each_pending_request(world: PartitionCluster) -> Arguments:
     """(leader, follower) of every connection on which a request waits for its response."""
     return sorted(
         (to, one)

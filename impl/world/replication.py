@@ -10,7 +10,7 @@ from impl.world.candidates import (
     LEADS,
     each_connection,
     each_leader,
-    each_question,
+    each_pending_request,
     leads_unmet,
 )
 from impl.world.cluster import PartitionCluster
@@ -193,14 +193,14 @@ def broker_checkpoints_hw(world: PartitionCluster, broker: int) -> None:
 KINDS = (
     refusable(broker_checkpoints_hw, each_broker, _checkpoint_unmet),
     refusable(follower_asks, each_broker, _asks_epoch_unmet, name="follower_sends_epoch_request"),
-    refusable(leader_answers, each_question, _answers_epoch_unmet, "leader follower",
+    refusable(leader_answers, each_pending_request, _answers_epoch_unmet, "leader follower",
               name="leader_answers_epoch"),
     refusable(follower_applies, each_connection, _truncates_unmet, "follower leader",
               name="follower_truncates"),
     refusable(follower_asks, each_broker, _asks_records_unmet, name="follower_sends_fetch"),
-    refusable(leader_answers, each_question, _answers_fetch_unmet, "leader follower",
+    refusable(leader_answers, each_pending_request, _answers_fetch_unmet, "leader follower",
               name="leader_answers_fetch"),
-    refusable(leader_answers_in_session, each_question, _answers_in_session_unmet,
+    refusable(leader_answers_in_session, each_pending_request, _answers_in_session_unmet,
               "leader follower", name="leader_answers_fetch_in_session"),
     refusable(follower_applies, each_connection, _appends_unmet, "follower leader",
               name="follower_appends"),

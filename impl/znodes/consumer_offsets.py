@@ -12,7 +12,7 @@ from impl.znodes.retrying_client import RetryingZnodeClient
 from impl.zookeeper.errors import BadArguments, NoNode
 
 
-async def keep_offset(
+async def store_offset(
     client: RetryingZnodeClient, group: str, partition: TopicPartition, offset: int
 ) -> None:
     """Create or overwrite an offset. ZooKeeperError; BadArguments for an empty group name."""
@@ -23,7 +23,7 @@ async def keep_offset(
         await client.make_path(path, str(offset))
 
 
-async def kept_offset(
+async def read_stored_offset(
     client: RetryingZnodeClient, group: str, partition: TopicPartition
 ) -> int | None:
     """The offset, None if there is none. ZooKeeperError; ValueError if it is not a number."""

@@ -31,11 +31,11 @@ from model.language import (
 )
 
 
-def these(v):
+def is_one_of_the_first_three(v):
     return v.design in ("hw_truncation", "kip_101", "kip_279")
 
 
-@transition(only=these, leader=REPLICAS, follower=REPLICAS)
+@transition(only=is_one_of_the_first_three, leader=REPLICAS, follower=REPLICAS)
 def leader_shrinks_isr(now, new, leader, follower):
     """The true leader drops a follower that is not caught up to the end of its log."""
     isr = now.view[leader].isr
@@ -48,7 +48,7 @@ def leader_shrinks_isr(now, new, leader, follower):
     write_isr(now, new, leader, isr.without(follower))
 
 
-@transition(only=these, leader=REPLICAS, follower=REPLICAS)
+@transition(only=is_one_of_the_first_three, leader=REPLICAS, follower=REPLICAS)
 def leader_expands_isr(now, new, leader, follower):
     """The true leader takes back a follower that is caught up to the high watermark."""
     isr = now.view[leader].isr
@@ -60,7 +60,7 @@ def leader_expands_isr(now, new, leader, follower):
     write_isr(now, new, leader, isr.including(follower))
 
 
-@transition(only=these, leader=REPLICAS)
+@transition(only=is_one_of_the_first_three, leader=REPLICAS)
 def leader_advances_hw(now, new, leader):
     """The leader raises its high watermark by one record that every ISR member has."""
     hw = now.view[leader].hw
@@ -74,7 +74,7 @@ def leader_advances_hw(now, new, leader):
     new.view[leader].hw = hw + 1
 
 
-@transition(shows="fetch", only=these, leader=REPLICAS, follower=REPLICAS)
+@transition(shows="fetch", only=is_one_of_the_first_three, leader=REPLICAS, follower=REPLICAS)
 def follower_replicates(now, new, leader, follower):
     """A follower appends the next record of the leader that it follows, whatever their epochs."""
     require(presumes_leadership(now, leader),  "the leader presumes leadership")
@@ -99,7 +99,7 @@ def truncation_offset(now, follower, leader):
            when(next_epoch_starts < theirs.end, next_epoch_starts, hw))))
 
 
-@transition(only=these, follower=REPLICAS, leader=REPLICAS, epoch=EPOCHS)
+@transition(only=is_one_of_the_first_three, follower=REPLICAS, leader=REPLICAS, epoch=EPOCHS)
 def becomes_follower(now, new, follower, leader, epoch):
     """A replica takes up a request for another leader and cuts its log at once.
 

@@ -14,11 +14,11 @@ from model.classic.state import EPOCHS, REPLICAS
 from model.language import all_of, any_of, every, implies, not_, require, smaller, transition
 
 
-def this(v):
+def is_kip_320(v):
     return v.design == "kip_320"
 
 
-@transition(only=this, leader=REPLICAS, follower=REPLICAS)
+@transition(only=is_kip_320, leader=REPLICAS, follower=REPLICAS)
 def fenced_leader_shrinks_isr(now, new, leader, follower):
     """The true leader drops a follower of another epoch, or one that is behind."""
     isr = now.view[leader].isr
@@ -36,7 +36,7 @@ def fenced_leader_shrinks_isr(now, new, leader, follower):
     write_isr(now, new, leader, isr.without(follower))
 
 
-@transition(only=this, leader=REPLICAS, follower=REPLICAS)
+@transition(only=is_kip_320, leader=REPLICAS, follower=REPLICAS)
 def fenced_leader_expands_isr(now, new, leader, follower):
     """The true leader takes back a follower of its own epoch that reaches the high watermark."""
     isr, hw = now.view[leader].isr, now.view[leader].hw
@@ -53,7 +53,7 @@ def fenced_leader_expands_isr(now, new, leader, follower):
     write_isr(now, new, leader, isr.including(follower))
 
 
-@transition(only=this, leader=REPLICAS)
+@transition(only=is_kip_320, leader=REPLICAS)
 def fenced_leader_raises_hw(now, new, leader):
     """The leader raises its high watermark by one record that every ISR member of its epoch has."""
     hw = now.view[leader].hw
@@ -66,7 +66,7 @@ def fenced_leader_raises_hw(now, new, leader):
     new.view[leader].hw = hw + 1
 
 
-@transition(shows="fetch", only=this, leader=REPLICAS, follower=REPLICAS)
+@transition(shows="fetch", only=is_kip_320, leader=REPLICAS, follower=REPLICAS)
 def fenced_follower_fetches(now, new, leader, follower):
     """A follower appends the next record of a leader that leads in the follower's epoch."""
     require(follows_the_epoch(now, leader, follower),
@@ -75,7 +75,7 @@ def fenced_follower_fetches(now, new, leader, follower):
     replicate(now, new, leader, follower)
 
 
-@transition(only=this, follower=REPLICAS, leader=REPLICAS, epoch=EPOCHS)
+@transition(only=is_kip_320, follower=REPLICAS, leader=REPLICAS, epoch=EPOCHS)
 def fenced_becomes_follower(now, new, follower, leader, epoch):
     """A replica follows a leader that has itself taken up the request, and cuts its log to fit.
 

@@ -19,11 +19,11 @@ from model.classic.state import EPOCHS, REPLICAS
 from model.language import all_of, any_of, every, implies, not_, require, smaller, transition
 
 
-def this(v):
+def is_first_try(v):
     return v.design == "kip_320_first_try"
 
 
-@transition(only=this, leader=REPLICAS, follower=REPLICAS)
+@transition(only=is_first_try, leader=REPLICAS, follower=REPLICAS)
 def first_try_leader_shrinks_isr(now, new, leader, follower):
     """The true leader drops a follower that is not caught up, by epoch, to the end of its log."""
     isr = now.view[leader].isr
@@ -36,7 +36,7 @@ def first_try_leader_shrinks_isr(now, new, leader, follower):
     write_isr(now, new, leader, isr.without(follower))
 
 
-@transition(only=this, leader=REPLICAS, follower=REPLICAS)
+@transition(only=is_first_try, leader=REPLICAS, follower=REPLICAS)
 def first_try_leader_expands_isr(now, new, leader, follower):
     """The true leader takes back a follower that is caught up, by epoch, to the high watermark."""
     isr = now.view[leader].isr
@@ -50,7 +50,7 @@ def first_try_leader_expands_isr(now, new, leader, follower):
     write_isr(now, new, leader, isr.including(follower))
 
 
-@transition(only=this, leader=REPLICAS)
+@transition(only=is_first_try, leader=REPLICAS)
 def first_try_leader_raises_hw(now, new, leader):
     """The leader raises its high watermark by one record that every ISR member has, by epoch."""
     hw = now.view[leader].hw
@@ -63,7 +63,7 @@ def first_try_leader_raises_hw(now, new, leader):
     new.view[leader].hw = hw + 1
 
 
-@transition(shows="fetch", only=this, leader=REPLICAS, follower=REPLICAS)
+@transition(shows="fetch", only=is_first_try, leader=REPLICAS, follower=REPLICAS)
 def first_try_follower_fetches(now, new, leader, follower):
     """A follower whose last record has the leader's epoch at that offset appends the next one."""
     require(caught_up_by_epoch(now, leader, follower, now.log[follower].end),
@@ -72,7 +72,7 @@ def first_try_follower_fetches(now, new, leader, follower):
     replicate(now, new, leader, follower)
 
 
-@transition(only=this, leader=REPLICAS, follower=REPLICAS)
+@transition(only=is_first_try, leader=REPLICAS, follower=REPLICAS)
 def first_try_follower_truncates(now, new, leader, follower):
     """A follower whose log diverges from the leader's cuts it to the end of what they share."""
     mine, theirs, view = now.log[follower], now.log[leader], now.view[follower]
@@ -91,7 +91,7 @@ def first_try_follower_truncates(now, new, leader, follower):
     new.view[follower].hw = smaller(cut, view.hw)
 
 
-@transition(only=this, follower=REPLICAS, leader=REPLICAS, epoch=EPOCHS)
+@transition(only=is_first_try, follower=REPLICAS, leader=REPLICAS, epoch=EPOCHS)
 def first_try_becomes_follower(now, new, follower, leader, epoch):
     """A replica takes up a request for another leader; its log is left alone until it fetches."""
     require(leader != follower,                "the leader is another replica")

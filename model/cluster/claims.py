@@ -205,11 +205,11 @@ def leader_epoch_never_falls(now, after):
 @always_step("a leader takes nobody into the ISR whom it knows to be dead",
              companion="a_dead_broker_still_fetches")
 def dead_brokers_do_not_join_the_isr(now, after):
-    return every(PARTITIONS, lambda partition: takes_the_living(
+    return every(PARTITIONS, lambda partition: adds_only_live_brokers(
         now, focus(now, "partition", partition), focus(after, "partition", partition)))
 
 
-def takes_the_living(now, before, after):
+def adds_only_live_brokers(now, before, after):
     by_the_leader = current(before).epoch == current(after).epoch
     return implies(by_the_leader, every(BROKERS, lambda one: every(BROKERS, lambda leader: implies(
         all_of(not_(current(before).isr.has(one)), current(after).isr.has(one),

@@ -14,7 +14,7 @@ from model.cluster.preferred import PREFERRED, is_wanted
 from model.cluster.replicas import require_removal, takes_offline
 from model.cluster.shutdown import MOVES
 from model.cluster.state import PARTITIONS
-from model.cluster.thread import leave_context, require_acting, require_writing
+from model.cluster.thread import clear_context, require_acting, require_writing
 from model.language import all_of, any_of, focus, is_none, not_, require, some, transition
 from model.protocol.controllership import require_controllership, require_deposed
 from model.protocol.state import BROKERS
@@ -37,8 +37,8 @@ def has_pending_state_write(now, broker):
 
 
 def would_write(now, broker):
-    """By the state that it read, there is a leader to write, or a replica to remove from the ISR.
-    """
+    """By the state that it read, there is a leader to write, or a replica to remove from the
+    ISR."""
     stage, mine = now.cache[broker].stage, now.context[broker]
     return any_of(
         *(all_of(mine.due, kind.is_on(stage), kind.choice(now, broker).exists) for kind in KINDS),
@@ -138,4 +138,4 @@ def controller_write_is_fenced(now, new, broker):
                                                     "it is about to write")
 
     new.belief[broker] = 0
-    leave_context(now, new, broker)
+    clear_context(now, new, broker)

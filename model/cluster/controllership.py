@@ -4,7 +4,7 @@ Source: KafkaController.maybeResign, onControllerResignation
 """
 
 from model.cluster.events import dequeued, require_next, with_event
-from model.cluster.thread import leave_context
+from model.cluster.thread import clear_context
 from model.language import CLIENTS, all_of, lam, require, transition, version, when
 from model.protocol.controllership import (
     delete_controller_node,
@@ -62,7 +62,7 @@ def controller_resigns(now, new, broker):
 
     new.belief[broker] = 0
     new.resigned       = now.resigned.without(broker)
-    leave_context(now, new, broker)
+    clear_context(now, new, broker)
 
 
 @transition(broker=BROKERS)

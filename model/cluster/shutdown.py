@@ -49,7 +49,7 @@ MOVES = Election(
 QUEUED = "a ControlledShutdown of the broker is next in its queue"
 
 
-def is_asking(now, broker):
+def is_requesting_shutdown(now, broker):
     """A ControlledShutdown of the broker is in flight, or waits in a controller's event queue."""
     return any_of(now.asked.has(broker), some(BROKERS, lambda one: is_queued(
         now.cache[one].events, "controlled_shutdown", broker)))
@@ -61,7 +61,7 @@ def broker_asks_for_controlled_shutdown(now, new, broker):
     require(now.up.has(broker),                     "the process runs")
     require(now.zk.registered.has(broker),          "it is registered")
     require(now.leaving[broker] == "stays",         "it was not to be stopped")
-    require(not_(is_asking(now, broker)),           "no earlier request of it is under way")
+    require(not_(is_requesting_shutdown(now, broker)),           "no earlier request of it is under way")
 
     new.spent.shutdowns = now.spent.shutdowns + 1
     new.leaving[broker] = "asks"
@@ -189,8 +189,8 @@ def controller_stops_follower(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_answers_shutdown(now, new, broker):
-    """The broker may stop if it leads nothing any more; otherwise it would send the request again.
-    """
+    """The broker may stop if it leads nothing any more; otherwise it would send the request
+    again."""
     cache = now.cache[broker]
     require_acting(now, broker)
     require(cache.stage == "answering",             "all is done for the leaving broker")

@@ -94,7 +94,7 @@ def with_one(context, broker, mine):
     return lam(BROKERS, lambda one: when(one == broker, mine, context[one]))
 
 
-def leave_context(now, new, broker):
+def clear_context(now, new, broker):
     """The broker's memory as a controller is cleared, with its queues."""
     new.cache[broker] = BLANK
     write_contexts(now, new, broker, lambda partition: BLANK)

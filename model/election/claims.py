@@ -22,7 +22,7 @@ from model.language import (
 )
 
 
-def one_holder_an_epoch(now):
+def at_most_one_holder_per_epoch(now):
     return every(EPOCHS, lambda epoch: every(BROKERS, lambda one: every(BROKERS, lambda other:
         implies(all_of(now.won.has(one, epoch), now.won.has(other, epoch)), one == other))))
 
@@ -32,7 +32,7 @@ def one_holder_an_epoch(now):
         companion="two_brokers_believe_they_are_controller")
 def single_controller(now):
     return all_of(
-        one_holder_an_epoch(now), not_(now.stale_write), not_(now.stale_obedience))
+        at_most_one_holder_per_epoch(now), not_(now.stale_write), not_(now.stale_obedience))
 
 
 @always("ZooKeeper accepts no controller write from an older controller epoch",

@@ -224,7 +224,7 @@ def controller_finds_no_target_to_lead(now, new, broker):
     new.cache[broker] = cache.but(task="leaving")
 
 
-def require_leaver(now, broker, replica):
+def require_old_replica(now, broker, replica):
     # redundant "the broker believes it is the controller", because nobody else has a task.
     require_controllership(now, broker)
     require(is_at(now, broker, "leaving", "replacing"), "old replicas are to go offline")
@@ -241,7 +241,7 @@ def controller_takes_old_replica_offline(now, new, broker, replica):
     Kafka: ZkReplicaStateMachine.handleStateChanges, removeReplicasFromIsr
     """
     cache = now.cache[broker]
-    require_leaver(now, broker, replica)
+    require_old_replica(now, broker, replica)
     require(cache.isr.has(replica),                 "it is in the ISR that the controller read")
     require_current(now, broker)
 
@@ -278,7 +278,7 @@ def controller_loses_response_to_isr_removal(now, new, broker, replica):
 def controller_skips_old_replica_outside_isr(now, new, broker, replica):
     """Step 8, and the replica is not in the ISR: nothing is written. The last one sends."""
     cache = now.cache[broker]
-    require_leaver(now, broker, replica)
+    require_old_replica(now, broker, replica)
     require(not_(now.zk.isr.has(replica)),          "it is not in the registered ISR")
 
     # LeaderAndIsr to the others has an epoch that they know, and is refused; UpdateMetadata is not.

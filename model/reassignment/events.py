@@ -120,7 +120,7 @@ def takes_up(now, isr, target, other):
             when(zk.other == "unknown", zk.other, other))
 
 
-def is_about_dead(then):
+def is_about_dead_brokers(then):
     return any_of(then == "electing", then == "removing")
 
 
@@ -128,7 +128,7 @@ def next_work(now, cache, isr, first):
     """If the `first` task is about dead brokers it is next; otherwise a failover continues, and any
     other event is done."""
     then, target, other = takes_up(now, isr, cache.target, cache.other)
-    waits   = is_about_dead(first)
+    waits   = is_about_dead_brokers(first)
     goes_on = all_of(cache.resumes, not_(waits))
     return {
         "task": when(waits, first, when(goes_on, then, task("idle"))),
@@ -180,7 +180,7 @@ def controller_reads_context(now, new, broker):
         cache = cache.but(other=zk.other)
     then, target, other = takes_up(now, zk.isr, cache.target, cache.other)
     begins, first = writes_again(now, broker, first_task(zk, then))
-    waits = is_about_dead(first)
+    waits = is_about_dead_brokers(first)
     new.cache[broker] = cache.but(
         task=first, deleting=zk.deleting, begins=begins, resumes=waits,
         other=when(waits, cache.other, other),

@@ -131,7 +131,7 @@ def is_target_of_one_who_leaves(now, replica):
         is_at(now, b, "adopting", "leading", "leaving", "deleting")))
 
 
-def note_drop(now, new, replica):
+def note_isr_removal(now, new, replica):
     new.dropped       = now.dropped.including(replica)
     new.slipped       = any_of(now.slipped, is_target_of_one_who_leaves(now, replica))
 
@@ -168,7 +168,7 @@ def leader_shrinks_isr(now, new, leader, replica):
     isr = now.replica[leader].isr.without(replica)
     register_isr(now, new, leader, isr)
     adopt(now, new, leader, isr, now.zk.version + 1)
-    note_drop(now, new, replica)
+    note_isr_removal(now, new, replica)
     new.spent.expiries = now.spent.expiries + 1
 
 
@@ -182,7 +182,7 @@ def leader_loses_response_to_isr_shrink(now, new, leader, replica):
     register_isr(now, new, leader, now.replica[leader].isr.without(replica))
     new.replica[leader].isr_write_unanswered = True
     new.spent.expiries = now.spent.expiries + 1
-    note_drop(now, new, replica)
+    note_isr_removal(now, new, replica)
 
 
 @transition(ends="refused", shows="refused_write", leader=BROKERS, replica=BROKERS)

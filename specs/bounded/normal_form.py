@@ -42,7 +42,7 @@ def _reads(instance: Instance) -> frozenset[int]:
     return frozenset().union(*(cells_of(part) for part in parts))
 
 
-class Introductions:
+class FirstOccurrences:
     """Rules that interchangeable brokers first occur in a run in the order of their ids.
 
     `all` has every broker, or is empty if the system distinguishes brokers.

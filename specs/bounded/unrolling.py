@@ -13,7 +13,7 @@ import z3
 from model.language.properties import DEADLOCK
 from model.language.terms import FALSE, Term
 from specs.bounded.bits import Bits, Frame
-from specs.bounded.normal_form import Introductions, exchangeable
+from specs.bounded.normal_form import FirstOccurrences, exchangeable
 from specs.lowering.grounding import Grounded
 from specs.lowering.instances import Instance
 
@@ -74,7 +74,7 @@ class Unrolling:
         ]  # fmt: skip
         self._about_steps = claim != DEADLOCK and grounded.is_about_steps(claim)
         self._exchangeable = exchangeable(self.instances)
-        self._introductions = Introductions(grounded, claim)
+        self._introductions = FirstOccurrences(grounded, claim)
         self._spoken: dict[int, Any] = {
             b: self.bits.literal(False) for b in self._introductions.all
         }

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from model.election.claims import one_holder_an_epoch
+from model.election.claims import at_most_one_holder_per_epoch
 from model.language import (
     Record,
     Relation,
@@ -133,7 +133,7 @@ PREMISES = (the_registered_leader_is_in_the_isr,)
 def controllers_hold_their_epochs(now: Any) -> Scalar:
     """single_controller, of the controllership in `replication`."""
     return all_of(
-        one_holder_an_epoch(now),
+        at_most_one_holder_per_epoch(now),
         every(BROKERS, lambda b: implies(now.belief[b] > 0, now.won.has(b, now.belief[b]))),
     )
 

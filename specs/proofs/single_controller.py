@@ -4,7 +4,7 @@ Bookkeeping comes first, then the two fences: the multi that creates /controller
 a new epoch, and the version check in every write of a controller.
 """
 
-from model.election.claims import one_holder_an_epoch
+from model.election.claims import at_most_one_holder_per_epoch
 from model.election.state import BROKERS, EPOCHS
 from model.language import all_of, every, implies, is_none, not_
 from specs.invariants import Proof, invariant
@@ -13,7 +13,7 @@ from specs.invariants import Proof, invariant
 @invariant("per controller epoch at most one broker ever held it",
            why="the first part of the claim")
 def one_broker_per_epoch(now):
-    return one_holder_an_epoch(now)
+    return at_most_one_holder_per_epoch(now)
 
 
 @invariant("no stale write was taken and no older controller obeyed",

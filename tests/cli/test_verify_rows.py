@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.cli.remaining_time import Pace
+from conformance.cli.remaining_time import DurationEstimate
 from conformance.verify import EXPLORATIONS, FINDINGS, PROGRESS, planned
 
 
@@ -16,9 +16,9 @@ def test_the_rows_to_come_are_as_many_as_claims_are_asked():
 def test_a_later_run_says_how_long_the_last_one_took(tmp_path, monkeypatch):
     monkeypatch.setenv("INSYNC_CACHE", str(tmp_path))
 
-    first = Pace.of("verify --deep", 3)
+    first = DurationEstimate.of("verify --deep", 3)
     first.keep()
-    second = Pace.of("verify --deep", 3)
+    second = DurationEstimate.of("verify --deep", 3)
 
     assert first.first_time("two minutes") == "two minutes"
     assert first.left() == ""
@@ -28,7 +28,7 @@ def test_a_later_run_says_how_long_the_last_one_took(tmp_path, monkeypatch):
 
 def test_a_file_of_the_pace_that_is_damaged_means_no_estimate(tmp_path, monkeypatch):
     monkeypatch.setenv("INSYNC_CACHE", str(tmp_path))
-    Pace.of("verify").keep()
+    DurationEstimate.of("verify").keep()
     next(tmp_path.rglob("*.json")).write_text("{")
 
-    assert Pace.of("verify").before_s is None
+    assert DurationEstimate.of("verify").before_s is None

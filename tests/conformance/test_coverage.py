@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from conformance import coverage, line_notes
+from conformance import coverage, line_recorder
 from conformance.cli.edges import edges
 from conformance.cli.lockstep import lockstep
 from conformance.cli.vectors import vectors
@@ -82,8 +82,8 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleTy
     monkeypatch.syspath_prepend(tmp_path)
     yield importlib.import_module("noted_sample")
     del sys.modules["noted_sample"]
-    line_notes.lines_of.cache_clear()
-    line_notes._instrumented.cache_clear()
+    line_recorder.lines_of.cache_clear()
+    line_recorder._instrumented.cache_clear()
 
 
 SAMPLE = """
@@ -174,7 +174,7 @@ def run():
 
 
 def test_lines_that_are_noted_are_those_that_a_trace_function_sees(sample: ModuleType) -> None:
-    counted = {line for _, lines in line_notes.lines_of(sample.__name__) for line in lines}
+    counted = {line for _, lines in line_recorder.lines_of(sample.__name__) for line in lines}
     traced: set[int] = set()
 
     def called(frame: FrameType, event: str, argument: object) -> Any:
@@ -188,7 +188,7 @@ def test_lines_that_are_noted_are_those_that_a_trace_function_sees(sample: Modul
     sample.run()
     sys.settrace(None)
     sample.chosen.cache_clear()
-    with line_notes.LineNotes([sample.__name__]) as noted:
+    with line_recorder.LineRecorder([sample.__name__]) as noted:
         sample.run()
 
     (walked,) = noted.walked.values()
@@ -202,8 +202,8 @@ def test_lines_that_are_noted_are_those_that_a_trace_function_sees(sample: Modul
 
 
 def test_functions_are_as_they_were_afterwards(sample: ModuleType) -> None:
-    before = {one: one.__code__ for one in line_notes.functions_in(sample)}
-    with line_notes.LineNotes([sample.__name__]) as noted:
+    before = {one: one.__code__ for one in line_recorder.functions_in(sample)}
+    with line_recorder.LineRecorder([sample.__name__]) as noted:
         sample.Sample().hears(2)
         first = noted.take()
         second = noted.take()
@@ -230,7 +230,7 @@ def test_every_function_that_has_a_reason_is_there() -> None:
     there = {
         f"{module} {function.replace('.<locals>', '')}"
         for module in coverage.modules()
-        for function, _ in line_notes.lines_of(module)
+        for function, _ in line_recorder.lines_of(module)
     }
 
     assert set(reasons()) <= there
@@ -251,7 +251,7 @@ def test_a_reason_that_nothing_needs_is_reported_and_a_line_without_one_too() ->
     assert explained == set(reasons())
     assert found.needless() == []
     for module, function in (one.split(" ", 1) for one in sorted(reasons())[:1]):
-        lines = dict(line_notes.lines_of(module))
+        lines = dict(line_recorder.lines_of(module))
         name = next(one for one in lines if one.replace(".<locals>", "") == function)
         found.walked[module] |= lines[name]
         assert found.needless() == [f"{module} {function}"]

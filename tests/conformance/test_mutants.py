@@ -30,7 +30,7 @@ from conformance.mutants import (
     try_planted,
     try_sample,
 )
-from conformance.mutants.changes import ChangeNotes
+from conformance.mutants.changes import DifferenceRecorder
 from conformance.mutants.judges import (
     JUDGES,
     OF_ONE_PARTITION,
@@ -334,7 +334,7 @@ def test_a_mutant_differs_where_what_it_changes_has_another_value() -> None:
     keys = [one.key.removeprefix(f"{module} LeaderEpochFileCache.") for one in mutants_of(module)]
 
     def differ(end: int) -> set[str]:
-        with ChangeNotes([module]) as notes:
+        with DifferenceRecorder([module]) as notes:
             LeaderEpochFileCache(((0, 0), (1, 5))).truncate_from_end(end)
             return {keys[number] for number in notes.take()[module]}
 

@@ -11,7 +11,7 @@ import pytest
 from impl.core.partition import RemoteReplica
 from impl.sim.simulation import Step
 from impl.sim.simulator import SWARM
-from impl.world.candidates import each_question
+from impl.world.candidates import each_pending_request
 from impl.world.cluster import PartitionCluster
 from impl.world.faults import PROFILES
 from impl.world.observation import ChangeTracker, leaves, observe
@@ -42,7 +42,7 @@ def test_the_candidates_leave_out_no_step_that_may_be_taken(faults: str, brokers
 
 
 def test_wrong_candidates_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    narrowed = replace(KINDS["follower_appends"], candidates=each_question)
+    narrowed = replace(KINDS["follower_appends"], candidates=each_pending_request)
     monkeypatch.setitem(KINDS, "follower_appends", narrowed)
 
     with pytest.raises(AssertionError):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from conformance.kafka.controller_trace import ControllerTraceOf, states_in, stops_in
+from conformance.kafka.controller_trace import ControllerTraceReader, states_in, stops_in
 from conformance.kafka.protocol_log import LogLine
-from conformance.kafka.questions import Questions
+from conformance.kafka.proxied_requests import ProxiedRequests
 
 EVENTS = "controller-event-thread"
 HISTORY = [(5, {1: 5}), (9, {1: 5, 2: 9}), (20, {1: 5}), (30, {1: 5, 2: 30})]
@@ -47,7 +47,10 @@ def events_of(folder: Path, *reported: tuple[str, str]) -> list[tuple[str, dict[
     lines = [
         LogLine(at, float(at), thread, text, "") for at, (thread, text) in enumerate(reported, 1)
     ]
-    return [event for _, event in ControllerTraceOf(1, HISTORY, Questions(messages)).run(lines)]
+    return [
+        event
+        for _, event in ControllerTraceReader(1, HISTORY, ProxiedRequests(messages)).run(lines)
+    ]
 
 
 def test_a_request_that_only_its_sending_tells_of_stands_where_such_are_made(

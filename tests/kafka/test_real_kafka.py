@@ -17,8 +17,8 @@ from conformance.kafka import requests
 from conformance.kafka.carry_out_schedule import do_line, move_controller
 from conformance.kafka.download import NotDownloaded, cache_folder, libs_of
 from conformance.kafka.java import NoJava, java_for
-from conformance.kafka.lab import Lab, ended_at_last
-from conformance.kafka.mixed import MixedClusterSteps, MixedReport, go_through
+from conformance.kafka.lab import Lab, processes_ended_at_last
+from conformance.kafka.mixed import MixedClusterSteps, MixedReport, run_mixed_cluster
 from conformance.kafka.releases import release_of
 from conformance.kafka.replay import ReplayedOnKafka, ReplayOutcome, replay
 from conformance.kafka.run import run_of
@@ -126,7 +126,7 @@ def test_brokers_of_kafka_and_ours_are_one_cluster(
 ) -> None:
     needs(version)
 
-    report = go_through(tmp_path / "lab", release_of(version), kafka, ours)
+    report = run_mixed_cluster(tmp_path / "lab", release_of(version), kafka, ours)
 
     assert report.wrong == []
     assert report.verdict is Verdict.HOLDS
@@ -143,7 +143,7 @@ def led_by_broker_1(version: str, folder: Path, **settings: str) -> Iterator[Mix
     needs(version)
     release = release_of(version)
     lab = Lab.create(folder, release, (1, 2, 3), None, SCHEDULED | settings)
-    with ended_at_last(lab):
+    with processes_ended_at_last(lab):
         lab.start()
         move_controller(lab, 3)
         course = MixedClusterSteps(lab, MixedReport(version, [1, 2, 3], []), lambda _text: None, [])

@@ -16,10 +16,10 @@ import pytest
 
 from conformance.chaos.clients import OURS
 from conformance.chaos.history import ClientHistory, ProduceAttempt, ReadRecords
-from conformance.kafka.broker_trace import BrokerTraceOf, Registrations
+from conformance.kafka.broker_trace import BrokerTraceReader, Registrations
 from conformance.kafka.lab import Lab
 from conformance.kafka.protocol_log import lines_in
-from conformance.kafka.questions import Questions
+from conformance.kafka.proxied_requests import ProxiedRequests
 from conformance.kafka.random_faults import KINDS, faults
 from conformance.kafka.releases import release_of
 from conformance.kafka.schedule import parse_line
@@ -339,7 +339,7 @@ def events_of(
     )  # fmt: skip
     frames.write_text("".join(json.dumps(one) + "\n" for one in messages))
     known = registrations or Registrations()
-    return BrokerTraceOf(1, Questions(frames), known).run(lines_in(log))
+    return BrokerTraceReader(1, ProxiedRequests(frames), known).run(lines_in(log))
 
 
 FROM = "from connection 127.0.0.1:9092-127.0.0.1:{}-0"

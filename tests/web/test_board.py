@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from conformance.web.board import Board, board
-from conformance.web.frozen import STATIC
 from conformance.web.phrases import heading_of, phrase
 from conformance.web.run_files import line_of_step, read_run
+from conformance.web.self_contained import STATIC
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 from specs.explorer import explore, find

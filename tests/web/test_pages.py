@@ -14,10 +14,10 @@ import pytest
 from conformance.web.address import address
 from conformance.web.board import board
 from conformance.web.explain import embedded, frames_of
-from conformance.web.frozen import STATIC
 from conformance.web.lessons import STATIC_SITE, lesson_page, lessons
 from conformance.web.run_files import ReplayedRun, read_run
 from conformance.web.searches import Searches
+from conformance.web.self_contained import STATIC
 from conformance.web.site import BOARD
 
 ROOT = Path(__file__).resolve().parents[2]

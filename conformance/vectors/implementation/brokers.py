@@ -6,7 +6,13 @@ from typing import Any
 
 from conformance.vectors.implementation.batch_log import LogEnds, no_client
 from conformance.vectors.implementation.fetching import fetch_state
-from conformance.vectors.implementation.hosted import DIRECTORY, ME, OTHER, PARTITION, HostedBroker
+from conformance.vectors.implementation.hosted_broker import (
+    DIRECTORY,
+    ME,
+    OTHER,
+    PARTITION,
+    HostedBroker,
+)
 from conformance.vectors.implementation.stage import shown_state, state_of
 from conformance.vectors.questions import (
     Answer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conformance.vectors.implementation.hosted import HostedBroker
+from conformance.vectors.implementation.hosted_broker import HostedBroker
 from conformance.vectors.implementation.reassigns import MoveByStep
 from conformance.vectors.implementation.stage import (
     NOW_MS,

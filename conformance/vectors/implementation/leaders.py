@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.vectors.implementation.batch_log import LogEnds, no_client
-from conformance.vectors.implementation.hosted import ME, PARTITION, HostedBroker
+from conformance.vectors.implementation.hosted_broker import ME, PARTITION, HostedBroker
 from conformance.vectors.implementation.stage import ControllerStage
 from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.admin.topic_lines import is_under_replicated

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.vectors import words
+from conformance.vectors import remaining
 from conformance.vectors.questions import Answer, Question, given, release, under
-from conformance.vectors.words import Left
+from conformance.vectors.remaining import Remaining
 from impl.core.controller_parts import ControllerConfig
 from impl.sim.simulation import Step
 from impl.world.whole_cluster.steps import whole_cluster
@@ -63,16 +63,16 @@ def settle(world: WholeCluster) -> None:
                     world.do(step)
 
 
-def left(world: WholeCluster) -> Left:
+def left(world: WholeCluster) -> Remaining:
     """What is left of the topic."""
     nodes = world.zookeeper.nodes
     held = {one for node in world.nodes.values() for one in node.logs.partitions}
     logs = {number for topic, number in held if topic == TOPIC}
-    return Left({
-        words.TOPIC: paths.topic(TOPIC) in nodes,
-        words.REQUEST: paths.deletion(TOPIC) in nodes,
-        words.LOGS: bool(logs),
-        words.ADDED_LOGS: any(number >= world.partitions for number in logs),
+    return Remaining({
+        remaining.TOPIC: paths.topic(TOPIC) in nodes,
+        remaining.REQUEST: paths.deletion(TOPIC) in nodes,
+        remaining.LOGS: bool(logs),
+        remaining.ADDED_LOGS: any(number >= world.partitions for number in logs),
     })  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def _created_again(world: WholeCluster, place: Mapping[int, int]) -> dict[str, A
     broker = {number: one for one, number in place.items()}
     return {
         "recreated": True,
-        "logsCreated": left(world)[words.LOGS],
+        "logsCreated": left(world)[remaining.LOGS],
         "leader": broker[state.leader],
         "isr": [broker[number] for number in state.isr],
         "leaderEpoch": state.leader_epoch,

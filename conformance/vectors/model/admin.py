@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.plain_rules import topic_names
-from conformance.vectors import words
+from conformance.vectors import remaining
 from conformance.vectors.compare import ByRule
 from conformance.vectors.model.stage import ModelStage, Place, Ranks
 from conformance.vectors.model.topics import CONTROLLER, DELETION, HEARS, TASKS, Topic
 from conformance.vectors.model.topics import create as first_state
 from conformance.vectors.placements import brokers_of
 from conformance.vectors.questions import NotInModel
-from conformance.vectors.words import Left
+from conformance.vectors.remaining import Remaining
 from impl.releases import Release
 from model.protocol.assignment import AssignmentRefused, assign_replicas
 
@@ -175,14 +175,14 @@ class TopicDeletion:
             read(state, "replica.directory", at, number) != "none" for at in self.topic.ids.values()
         )
 
-    def left(self) -> Left:
+    def left(self) -> Remaining:
         """The things that still exist."""
         held = [self.holds(number) for number in range(self.partitions)]
-        return Left({
-            words.TOPIC: self.topic.has("zk.assignment", 0, 0),
-            words.REQUEST: self.topic.has("zk.requested"),
-            words.LOGS: any(held),
-            words.ADDED_LOGS: any(held[self.existing :]),
+        return Remaining({
+            remaining.TOPIC: self.topic.has("zk.assignment", 0, 0),
+            remaining.REQUEST: self.topic.has("zk.requested"),
+            remaining.LOGS: any(held),
+            remaining.ADDED_LOGS: any(held[self.existing :]),
         })  # fmt: skip
 
 

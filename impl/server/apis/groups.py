@@ -15,7 +15,7 @@ from impl.server.groups.group import Group, GroupState, JoiningMember, JoinRespo
 from impl.server.groups.records import CommittedOffset
 from impl.wire import Fields, error_code
 from impl.znodes import TopicPartition
-from impl.znodes.consumer_offsets import keep_offset, kept_offset
+from impl.znodes.consumer_offsets import read_stored_offset, store_offset
 from impl.zookeeper.errors import ZooKeeperError
 from impl.zookeeper.port import wait
 
@@ -186,7 +186,7 @@ def _keep_in_zookeeper(request: ApiRequest, wanted: dict[TopicPartition, Committ
     client, group = request.shared.client, request.body.group_id
     try:
         for partition, committed in wanted.items():
-            wait(keep_offset(client, group, partition, committed.offset))
+            wait(store_offset(client, group, partition, committed.offset))
     except ZooKeeperError:
         return "UNKNOWN_SERVER_ERROR"
     return NONE
@@ -198,7 +198,7 @@ def _offset_in_zookeeper(request: ApiRequest, partition: TopicPartition) -> tupl
     if partition not in request.shared.metadata.partitions:
         return unknown
     try:
-        found = wait(kept_offset(request.shared.client, request.body.group_id, partition))
+        found = wait(read_stored_offset(request.shared.client, request.body.group_id, partition))
     except (ZooKeeperError, ValueError):
         return "UNKNOWN_SERVER_ERROR", -1
     return unknown if found is None else (NONE, found)

@@ -45,7 +45,7 @@ FAULTS = {
 # -- the claim ------------------------------------------------------------------------------------
 
 
-def is_heard_by_all(now):
+def is_known_to_all(now):
     """Somebody owns /controller, knows it, and every broker knows its epoch."""
     return some(BROKERS, lambda one: all_of(
         now.zk.controller == one, now.belief[one].held, now.belief[one].epoch == now.zk.epoch,
@@ -62,7 +62,7 @@ FAIR = (
                    "broker knows its epoch",
                    fair=FAIR)
 def all_brokers_know_the_controller(now):
-    return any_of(not_(now.faults_ended), is_heard_by_all(now))
+    return any_of(not_(now.faults_ended), is_known_to_all(now))
 
 
 SYSTEM = after_faults(ELECTION, FAULTS, (all_brokers_know_the_controller,))
@@ -164,7 +164,7 @@ def can_win(now, b):
                   now.read[b].version == now.zk.epoch_version)
 
 
-def has_run_in_vain(now, b):
+def ran_without_winning(now, b):
     return all_of(now.read[b].done, any_of(
         not_(now.session[b]), now.read[b].version != now.zk.epoch_version))
 
@@ -188,7 +188,7 @@ RANKS = (
          (BROKERS,), lambda now, b: all_of(nobody_is_registered(now), not_(now.session[b])),
          {"broker_connects": its_broker}),
     Rank("runs_in_vain", "brokers whose session or turn is over, while nobody is registered",
-         (BROKERS,), lambda now, b: all_of(nobody_is_registered(now), has_run_in_vain(now, b)),
+         (BROKERS,), lambda now, b: all_of(nobody_is_registered(now), ran_without_winning(now, b)),
          {"broker_loses_controller_election": its_broker}),
     Rank("no_candidates", "brokers that cannot win yet, while nobody is registered",
          (BROKERS,), lambda now, b: all_of(nobody_is_registered(now), not_(can_win(now, b))),
@@ -220,7 +220,7 @@ AWAITED = (
         now.pending[b].any, is_current(now, b))), the_broker, (BROKERS,)),
     AwaitedStep("controller_resigns_and_deletes_znode", while_no_controller(lambda now, b: all_of(
         now.belief[b].held, not_(now.pending[b].any))), the_broker, (BROKERS,)),
-    AwaitedStep("broker_loses_controller_election", while_no_controller(has_run_in_vain),
+    AwaitedStep("broker_loses_controller_election", while_no_controller(ran_without_winning),
                 the_broker, (BROKERS,)),
     AwaitedStep("broker_connects", while_no_controller(lambda now, b: all_of(
         not_(now.session[b]), not_(now.read[b].done))), the_broker, (BROKERS,)),
@@ -242,7 +242,7 @@ AWAITED = (
 
 RANKING = Ranking(
     RANKS, AWAITED,
-    stays=lambda now: all_of(now.faults_ended, is_heard_by_all(now)),
+    stays=lambda now: all_of(now.faults_ended, is_known_to_all(now)),
     explored=EXPLORED, bounds={"brokers": 2, "epoch": 3, "writes": 3})
 
 PROOF = Proof(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conformance.vectors.implementation.batch_log import LogEnds
-from conformance.vectors.implementation.hosted import ME, OTHER, PARTITION, HostedBroker
+from conformance.vectors.implementation.hosted_broker import ME, OTHER, PARTITION, HostedBroker
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
 from impl.core.cluster_context import ClusterContext
 from impl.core.fetcher_thread import FetchQuestion

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from conformance.vectors.case_results import SIDES, answers_of
+from conformance.vectors.remaining import ADDED_LOGS, LOGS, REQUEST, TOPIC, Remaining
 from conformance.vectors.shapes import NotUnderstood
-from conformance.vectors.words import ADDED_LOGS, LOGS, REQUEST, TOPIC, Left
 
 CHANGED = {"now": 9_000, "lastChange": 1_000, "lastPropagation": 0, "leaderFailed": True}
 BEGINS = {"epochCache": [[0, 5]], "leo": 9, "logBegin": 5, "lastFetchedEpoch": 0, "fetchOffset": 4}
@@ -51,6 +51,6 @@ def _question(given: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_what_a_case_says_in_words_is_compared_thing_by_thing(words, agrees):
-    found = Left({TOPIC: False, REQUEST: True, LOGS: False, ADDED_LOGS: False})
+    found = Remaining({TOPIC: False, REQUEST: True, LOGS: False, ADDED_LOGS: False})
 
     assert found.agrees(words) is agrees

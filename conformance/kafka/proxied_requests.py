@@ -63,7 +63,7 @@ class SeenRequest:
         return asked == sorted(int(one) for one in _OFFSET.findall(text))
 
 
-class Questions:
+class ProxiedRequests:
     """All requests in a file that the proxies wrote. ``ours``: brokers of ours, whose fetchers
     number their requests themselves, each with another number."""
 

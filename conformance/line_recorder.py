@@ -32,7 +32,7 @@ _BEFORE_A_PART = re.compile(r"(?:\b(?:and|or|if|else|not|await|lambda)\b|[(\[{:\
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-class LineNotes:
+class LineRecorder:
     """Records the lines of some modules that run inside of ``with``, in any thread."""
 
     def __init__(self, modules: Iterable[str]) -> None:

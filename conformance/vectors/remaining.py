@@ -38,7 +38,7 @@ _WORD = re.compile(
 )
 
 
-class Left(dict[str, bool]):
+class Remaining(dict[str, bool]):
     """By thing (``TOPIC`` and its like) whether it still exists."""
 
     def agrees(self, text: str) -> bool:

@@ -81,7 +81,7 @@ def unrecognized(option: str) -> str:
     return f'Exception in thread "main" joptsimple.UnrecognizedOptionException: {what}'
 
 
-def nobody_answers(release: Release) -> str:
+def no_zookeeper_answers(release: Release) -> str:
     """The tool's failure if no ZooKeeper answers, by its ZooKeeper client (1.1)."""
     if release.since("1.1"):
         why = "Timed out waiting for connection while in state: CONNECTING"
