@@ -15,9 +15,9 @@ from impl.world.trace import TraceError
 from model.language.explain import place_and_value
 from model.systems import system
 from specs.partial.compiled_steps import CompiledSteps, TransitionMove
-from specs.partial.guided import Choice
 from specs.partial.search import MOST_TRIED, PartialSearch, find_run
 from specs.partial.ways import FittingRun, PartialLine, mismatches
+from specs.partial.writers import Choice
 from specs.verdict import FindingKind, Verdict
 
 
@@ -137,7 +137,7 @@ class _Judge:
         texts: list[str] = []
         nearest: tuple[int, str] | None = None
         for move, known in line.steps:
-            for arguments in search.guide.candidate_arguments(move, known):
+            for arguments in search.planner.writers.arguments_of_line(move, known):
                 values = dict(zip(move.parameters, arguments, strict=True))
                 lacking = move.refusal(*arguments)
                 if lacking >= 0:

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 
 from model.language.sparse import SparseState
 from specs.partial.compiled_steps import CompiledSteps
-from specs.partial.guided import Changes, OutOfBudget, SearchBudget, Step
 from specs.partial.plan_cache import PlanCache
-from specs.partial.plans import Planner
+from specs.partial.plans import OutOfBudget, Planner, SearchBudget
 from specs.partial.ways import FittingRun, PartialLine, fits
-from specs.partial.writers import Place
+from specs.partial.writers import Changes, Place, Step
 from specs.verdict import Verdict
 
 MOST_PLANNED = 12

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 
 from model.language.sorts import Numbers, Sort
 from specs.partial.compiled_steps import CompiledSteps, TransitionMove
-from specs.partial.guided import Step
 from specs.partial.plans import Goal
+from specs.partial.writers import Step
 
 MOST_KEPT = 16
 """Plans of one kind; the one that worked last is tried first."""

@@ -9,13 +9,13 @@ nothing.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from specs.partial.compiled_steps import CompiledSteps
-from specs.partial.guided import Changes, SearchBudget, Step
 from specs.partial.ledger import Change
-from specs.partial.writers import Place, WriterIndex
+from specs.partial.writers import Changes, Place, Step, WriterIndex
 
 Goal = Mapping[Place, int]
 """What cells shall be."""
@@ -36,11 +36,30 @@ MOST_OPTIONS = 8
 MOST_LAST = 16
 """Steps that are tried as the last step of a plan."""
 
+MOST_HELPERS = 40
+"""Steps that may change one cell."""
+
 FUEL_OF_ONE = 150
 """Turns that one of them may cost."""
 
 FEEDS = 2
 """The number of consecutive steps that may only change the values that the next step writes."""
+
+
+class SearchBudget:
+    """A limit on the attempts for one way; optionally a part of a larger budget."""
+
+    def __init__(self, units: int, of: SearchBudget | None = None) -> None:
+        self.units, self.of = units, of
+
+    def burn(self) -> bool:
+        """Spends one unit; is the budget not exhausted?"""
+        self.units -= 1
+        return self.units >= 0 and (self.of is None or self.of.burn())
+
+
+class OutOfBudget(Exception):
+    """Raised if more was tried than the limit allows: the answer is then unknown."""
 
 
 class Option(NamedTuple):
@@ -68,18 +87,24 @@ class Planner:
     """Makes plans from the ledger's current state.
 
     Each way is one item of a generator: the ledger and `path` show it until the next is requested.
+    `most_tried`: the number of steps after which OutOfBudget is raised.
     """
 
-    def __init__(self, moves: CompiledSteps, changes: Changes) -> None:
+    def __init__(
+        self, moves: CompiledSteps, changes: Changes, most_tried: float = math.inf
+    ) -> None:
         self.moves, self.ledger = moves, moves.ledger
         self.writers = WriterIndex(moves, changes)
         self.path: list[Step] = []
         self.tried = 0
         """The number of steps tried so far."""
-        self._goal: dict[Place, int] = {}
-        self._wanted: set[Step] = set()
-        self._in_vain: dict[tuple[Step, int], int] = {}
-        self._options: dict[Hashable, PlanOptions] = {}
+        self.most_tried = most_tried
+
+    def spend(self) -> None:
+        """Counts one more step that is tried. Raises OutOfBudget."""
+        self.tried += 1
+        if self.tried > self.most_tried:
+            raise OutOfBudget
 
     def ways(
         self, goal: Goal, most: int, fuel: SearchBudget, last: frozenset[Step] | None = None,
@@ -90,10 +115,43 @@ class Planner:
         `last` has the steps that may be the last one; None: any. Each last step is first tried with
         one way, so that the last step varies before the way to it; `is_brief` stops after that.
         """
+        yield from _GoalSearch(self, goal).ways(most, fuel, last, is_brief)
+
+    def ways_to_step(self, step: Step, most: int, fuel: SearchBudget) -> Iterator[None]:
+        """Ways to take a step after the steps that it needs, in at most `most` steps together."""
+        yield from _GoalSearch(self, {}).achieve(step, most, fuel)
+
+    def helpers(self, place: Place, wanted: int | None = None) -> list[Step]:
+        """Steps that may change a cell, to what is wanted, those that lack least first."""
+        return sorted(self.writers.of(place, wanted), key=lacks)[:MOST_HELPERS]
+
+    def helpers_of(self, step: Step) -> list[Step]:
+        """Steps that write what the first failing requirement of a step looks at."""
+        move, arguments = step
+        lacking = move.refusal(*arguments)
+        if lacking < 0:
+            return []
+        found: dict[Step, None] = {}
+        for place in self.writers.read_by(move, lacking, arguments):
+            found.update(dict.fromkeys(self.helpers(place)))
+        return list(found)
+
+
+class _GoalSearch:
+    """The search for plans to one goal."""
+
+    def __init__(self, planner: Planner, goal: Goal) -> None:
+        self.moves, self.ledger = planner.moves, planner.ledger
+        self.writers, self.path, self.spend = planner.writers, planner.path, planner.spend
         self._goal = dict(goal)
-        self._wanted.clear()
-        self._in_vain.clear()
-        self._options.clear()
+        self._wanted: set[Step] = set()
+        self._in_vain: dict[tuple[Step, int], int] = {}
+        self._options: dict[Hashable, PlanOptions] = {}
+
+    def ways(
+        self, most: int, fuel: SearchBudget, last: frozenset[Step] | None, is_brief: bool
+    ) -> Iterator[None]:
+        """Ways to the goal, as `Planner.ways`."""
         if not most or (last is None and not self.distance()):
             if not self.distance():
                 yield
@@ -149,7 +207,7 @@ class Planner:
             changes = step[0].changes(*step[1])
             if not self._overshoots(changes):
                 ends = self._as_if(changes, self.distance)
-                ranked.append(Option(ends, self.lacks(step), step[0].name, step[1], step, ()))
+                ranked.append(Option(ends, lacks(step), step[0].name, step[1], step, ()))
         return sorted(ranked, key=lambda option: option[:4])[:MOST_LAST]
 
     # -- one step ---------------------------------------------------------------------------------
@@ -163,7 +221,7 @@ class Planner:
         """
         if most < 1 or not fuel.burn():
             return
-        self.tried += 1
+        self.spend()
         move, arguments = step
         lacking = move.refusal(*arguments)
         if lacking < 0:
@@ -297,12 +355,12 @@ class Planner:
     def _ranked(self, holds: Holds, places: list[Place], target: Step) -> PlanOptions:
         """Steps by what they would do for a condition, which a step to come asks for."""
         options, ledger, steps = PlanOptions([], [], []), self.ledger, dict[Step, list[Place]]()
-        keyed, lacking = ledger.is_keyed, self.lacks(target)
+        keyed, lacking = ledger.is_keyed, lacks(target)
         for place in places:
             for step in self.writers.of(place):
                 steps.setdefault(step, []).append(place)
         for step, there in steps.items():
-            self.tried += 1
+            self.spend()
             changes = step[0].changes(*step[1])
             if self._overshoots(changes):
                 continue
@@ -312,11 +370,11 @@ class Planner:
             size = ledger.mark() - mark
             helps = size > 0 and holds()
             spoilt = self._mismatches() if helps else 0
-            harms = helps and self.lacks(target) > max(0, lacking - 1)
+            harms = helps and lacks(target) > max(0, lacking - 1)
             ledger.undo(mark)
             ledger.is_keyed = keyed
-            lacks = spoilt + self.lacks(step)
-            found = Option(lacks, size, step[0].name, step[1], step, tuple(there))
+            missing = spoilt + lacks(step)
+            found = Option(missing, size, step[0].name, step[1], step, tuple(there))
             if harms:
                 options.harmful.append(found)
             else:
@@ -347,7 +405,7 @@ class Planner:
         read = self.ledger.read
         return sum(read(*place) != code for place, code in self._goal.items())
 
-    @staticmethod
-    def lacks(step: Step) -> int:
-        """The number of requirements of a step that do not hold."""
-        return sum(not holds(*step[1]) for holds in step[0].requires)
+
+def lacks(step: Step) -> int:
+    """The number of requirements of a step that do not hold."""
+    return sum(not holds(*step[1]) for holds in step[0].requires)

@@ -14,8 +14,9 @@ from typing import NamedTuple
 from model.language.sparse import SparseState
 from specs.partial.backjump import Backjumping
 from specs.partial.compiled_steps import CompiledSteps
-from specs.partial.guided import Changes, OutOfBudget, PathSearch, SearchBudget, Step
+from specs.partial.plans import OutOfBudget, Planner, SearchBudget
 from specs.partial.ways import MOST_HIDDEN, FittingRun, LineExplanations, PartialLine
+from specs.partial.writers import Changes, Step
 from specs.verdict import Verdict
 
 MOST_TRIED = 50_000
@@ -54,10 +55,10 @@ class PartialSearch:
         changes: Changes = MappingProxyType({}), more_a_line: int = 0,
     ) -> None:  # fmt: skip
         self.moves, self.ledger, self.hidden = moves, moves.ledger, hidden
-        self.guide = PathSearch(moves, tried, changes)
-        self.explanations = LineExplanations(moves, hidden, self.guide)
+        self.planner = Planner(moves, changes, tried)
+        self.explanations = LineExplanations(moves, hidden, self.planner)
         self._lines: list[PartialLine] = []
-        self._budget, self._more_a_line = tried, more_a_line
+        self._more_a_line = more_a_line
         self._dead: dict[int, set[int]] = {}
         self._open: list[OpenLine] = []
         self.furthest: tuple[int, SparseState] | None = None
@@ -66,7 +67,7 @@ class PartialSearch:
         """Searches a run over all lines. Leaves the ledger in the last state of the search."""
         self._lines = lines
         self.explanations.begin(lines)
-        path = self.guide.path
+        path = self.planner.path
         spans: list[tuple[int, int]] = []
         self._open.clear()
         verdict, why = Verdict.HOLDS, ""
@@ -77,7 +78,7 @@ class PartialSearch:
         except OutOfBudget:
             self.ledger.undo(self._open[-1].mark)
             self._keep_furthest(len(spans))
-            verdict, why = Verdict.UNKNOWN, f"{self._budget:,} steps were tried"
+            verdict, why = Verdict.UNKNOWN, f"{self.planner.most_tried:,} steps were tried"
         steps: list[tuple[int, Step, bool]] = []
         if verdict is Verdict.HOLDS:
             ends = [start for start, _ in spans[1:]] + [len(path)]
@@ -87,7 +88,7 @@ class PartialSearch:
                     for place in range(start, end)
                 ]
         reached = self.furthest[0] if self.furthest else 0
-        return FittingRun(verdict, reached, steps, self._budget - self.guide.budget, why)
+        return FittingRun(verdict, reached, steps, self.planner.tried, why)
 
     def _keep_furthest(self, at: int) -> None:
         if self.furthest is None or at > self.furthest[0]:
@@ -95,7 +96,7 @@ class PartialSearch:
 
     def _search_lines(self, lines: list[PartialLine], spans: list[tuple[int, int]]) -> Verdict:
         """Line after line; where a line has no way left, the one before it takes another."""
-        path = self.guide.path
+        path = self.planner.path
         open_ways, tried = self._open, -1
         while len(spans) < len(lines):
             at = len(spans)
@@ -110,8 +111,7 @@ class PartialSearch:
                 spans.append((start, hidden))
                 if at > tried:
                     tried = at
-                    self._budget += self._more_a_line
-                    self.guide.budget += self._more_a_line
+                    self.planner.most_tried += self._more_a_line
                 continue
             self._keep_furthest(at)
             if at > tried and self.hidden:
@@ -123,7 +123,7 @@ class PartialSearch:
             if not spans:
                 return Verdict.UNKNOWN if self.explanations.cut else Verdict.BROKEN
             spans.pop()
-            self.guide.spend()
+            self.planner.spend()
         self.furthest = len(lines), {}
         return Verdict.HOLDS
 
@@ -132,7 +132,7 @@ class PartialSearch:
     def _repair(self, at: int, spans: list[tuple[int, int]]) -> bool:
         """A line lacks what only an earlier moment allows: put hidden steps in there, and take
         again what came since. What was still open since then is given up."""
-        path, ledger = self.guide.path, self.ledger
+        path, ledger = self.planner.path, self.ledger
         wishes = self._wanted_steps(self._lines[at])
         starts = [*(start for start, _ in spans), len(path)]
         taken = [path[starts[i] : starts[i + 1]] for i in range(at)]
@@ -145,8 +145,8 @@ class PartialSearch:
             ledger.undo(mark)
             del path[starts[first] :]
             fuel = SearchBudget(MOST_FOR_A_REPAIR)
-            for move, arguments in wishes:
-                for _ in self.guide.achieve(move, arguments, min(room, 3), fuel):
+            for step in wishes:
+                for _ in self.planner.ways_to_step(step, min(room, 3), fuel):
                     more = len(path) - starts[first]
                     marks = self._retake_lines(first, at, taken)
                     if marks is not None:
@@ -162,14 +162,13 @@ class PartialSearch:
 
     def _wanted_steps(self, line: PartialLine) -> list[Step]:
         """Steps that write what the line lacks."""
-        guide, found = self.guide, dict[Step, None]()
+        planner, found = self.planner, dict[Step, None]()
         for move, known in line.steps:
-            for arguments in guide.candidate_arguments(move, known):
-                found.update(dict.fromkeys(guide.helpers_of(move, arguments)[:8]))
+            for arguments in planner.writers.arguments_of_line(move, known):
+                found.update(dict.fromkeys(planner.helpers_of((move, arguments))[:8]))
         if not line.steps:
             for number, index, code in self.explanations.mismatches(line):
-                names = self.ledger.names
-                found.update(dict.fromkeys(guide.helpers(names[number], index, code)[:8]))
+                found.update(dict.fromkeys(planner.helpers((number, index), code)[:8]))
         return list(found)[:16]
 
     def _retake_lines(
@@ -180,7 +179,7 @@ class PartialSearch:
         Returns the key and where the journal stood before each line. None if it cannot be done;
         then the ledger and the path are as they were.
         """
-        mark, length = self.ledger.mark(), len(self.guide.path)
+        mark, length = self.ledger.mark(), len(self.planner.path)
         marks: list[tuple[int, int]] = []
         for number in range(first, at + 1):
             marks.append((self.ledger.key, self.ledger.mark()))
@@ -193,7 +192,7 @@ class PartialSearch:
             if not self.explanations.fits(self._lines[number]):
                 break
         self.ledger.undo(mark)
-        del self.guide.path[length:]
+        del self.planner.path[length:]
         return None
 
     def _retake(self, step: Step) -> bool:
@@ -201,7 +200,7 @@ class PartialSearch:
         if move.refusal(*arguments) >= 0:
             return False
         self.moves.take(move, arguments)
-        self.guide.path.append(step)
+        self.planner.path.append(step)
         return True
 
     def _commit(
@@ -228,7 +227,7 @@ class PartialSearch:
     def _other_ways(self, at: int, mark: int, place: int) -> Iterator[int]:
         """The ways over a line that was taken again, should they be asked for."""
         self.ledger.undo(mark)
-        del self.guide.path[place:]
+        del self.planner.path[place:]
         yield from self.explanations.ways(at)
 
 

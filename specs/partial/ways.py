@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from model.language.sparse import Index
 from specs.partial.compiled_steps import CompiledSteps, TransitionMove
-from specs.partial.guided import Choice, PathSearch, SearchBudget, Step, Targets
 from specs.partial.ledger import Ledger
+from specs.partial.plans import Planner, SearchBudget
+from specs.partial.writers import Choice, Step
 from specs.verdict import Verdict
 
 MOST_HIDDEN = 8
 """Steps that may be missing before a line by default."""
-
-MOST_FOR_A_STEP = 90
-"""Steps that may be tried to bring one step about in one state."""
 
 MOST_FOR_A_LINE = 700
 """Steps that may be tried for one line in one state."""
@@ -92,13 +89,13 @@ def fits(ledger: Ledger, line: PartialLine) -> bool:
 class LineExplanations:
     """The possible explanations of a line in the ledger's current state.
 
-    Each way is one item of a generator: the ledger and the guide's path show it until the next is
+    Each way is one item of a generator: the ledger and the planner's path show it until the next is
     requested. `cut`: were choices left out that might have been right?
     """
 
-    def __init__(self, moves: CompiledSteps, hidden: int, guide: PathSearch) -> None:
+    def __init__(self, moves: CompiledSteps, hidden: int, planner: Planner) -> None:
         self.moves, self.ledger, self.hidden = moves, moves.ledger, hidden
-        self.guide = guide
+        self.planner = planner
         self.cut = False
         self._lines: list[PartialLine] = []
         self._slacks: list[int] = []
@@ -134,11 +131,11 @@ class LineExplanations:
 
     def without_hidden_steps(self, line: PartialLine) -> Iterator[int]:
         """Ways over a line by its own step alone."""
-        ledger, path = self.ledger, self.guide.path
+        ledger, path = self.ledger, self.planner.path
         if line.silent and not line.steps and self.fits(line):
             yield 0
         for move, known in line.steps:
-            for arguments in self.guide.candidate_arguments(move, known):
+            for arguments in self.planner.writers.arguments_of_line(move, known):
                 if move.refusal(*arguments) < 0:
                     mark = ledger.mark()
                     self.moves.take(move, arguments)
@@ -158,17 +155,19 @@ class LineExplanations:
         if not wrong:
             return
         number, index, code = wrong[0]
-        for move, arguments in self.guide.ready(self.ledger.names[number], index, code):
+        for move, arguments in self.planner.writers.of((number, index), code):
+            if move.refusal(*arguments) >= 0:
+                continue
             mark = self.ledger.mark()
             self.moves.take(move, arguments)
             if self.fits(line):
-                self.guide.path.append((move, arguments))
+                self.planner.path.append((move, arguments))
                 yield 0
-                self.guide.path.pop()
+                self.planner.path.pop()
             self.ledger.undo(mark)
 
     def _hidden_ways(self, at: int, most: int) -> Iterator[int]:
-        line, path = self._lines[at], self.guide.path
+        line, path = self._lines[at], self.planner.path
         seen: set[int] = set()
         before, mark = len(path), self.ledger.mark()
         for _ in self._purposeful(line, most):
@@ -186,7 +185,7 @@ class LineExplanations:
 
     def _fits_earlier_gaps(self, at: int, before: int, mark: int, hidden: int) -> bool:
         """More steps than one gap may hide: do they fit into the gaps that were passed over?"""
-        steps = self.guide.path[before:]
+        steps = self.planner.path[before:]
         self.ledger.undo(mark)
         fine = True
         for taken, (move, arguments) in enumerate(steps, 1):
@@ -198,56 +197,18 @@ class LineExplanations:
     def _purposeful(self, line: PartialLine, most: int) -> Iterator[None]:
         """Hidden steps that bring the line's step about, or what it shows."""
         most = min(most, MOST_WITH_A_PURPOSE)
-        targets = {(number, index): code for number, index, code in line.cells}
-        guide, fuel = self.guide, SearchBudget(MOST_FOR_A_LINE)
+        goal = {(number, index): code for number, index, code in line.cells}
+        planner, fuel = self.planner, SearchBudget(MOST_FOR_A_LINE)
         if line.steps:
-            ready = [
-                (guide.lacks(move, arguments), number, arguments, move)
-                for number, (move, known) in enumerate(line.steps)
-                for arguments in guide.candidate_arguments(move, known)
-            ]
-            for _, _, arguments, move in sorted(ready, key=lambda one: one[:3]):
-                yield from guide.achieve(
-                    move, arguments, most + 1, SearchBudget(MOST_FOR_A_STEP, fuel), targets
-                )
+            steps = frozenset(
+                (move, arguments)
+                for move, known in line.steps
+                for arguments in planner.writers.arguments_of_line(move, known)
+            )
+            yield from planner.ways(goal, most + 1, fuel, steps)
         if line.silent:
-            yield from self._to_cells(line, targets, most, fuel)
+            yield from planner.ways(goal, most, fuel)
         self.cut = self.cut or fuel.units < 0
-
-    def _to_cells(
-        self, line: PartialLine, targets: Targets, most: int, fuel: SearchBudget
-    ) -> Iterator[None]:
-        """Hidden steps until the line's cells are as seen, one wrong cell after the other."""
-        wrong = self.mismatches(line)
-        if not wrong:
-            yield
-            return
-        if most < 1:
-            return
-        # The step that writes most of what is wrong says most about what has happened.
-        options: dict[Step, int] = {}
-        for number, index, code in wrong:
-            for step in self.guide.helpers(self.ledger.names[number], index, code):
-                options[step] = options.get(step, 0) + 1
-        ranked = sorted(
-            options, key=lambda step: (-options[step], self.guide.lacks(*step), step[0].name,
-                                       step[1]),
-        )  # fmt: skip
-        before, mark = len(self.guide.path), self.ledger.mark()
-        # At first one way for each option, so that a wrong guess of who it was costs little.
-        for wish, ways in ((targets, 1), (None, 1), (targets, None)):
-            for move, arguments in ranked:
-                achieved = self.guide.achieve(
-                    move, arguments, most, SearchBudget(MOST_FOR_A_STEP, fuel), wish
-                )
-                for _ in itertools.islice(achieved, ways):
-                    left = self.mismatches(line)
-                    if len(left) < len(wrong):
-                        more = most - (len(self.guide.path) - before)
-                        yield from self._to_cells(line, targets, more, fuel)
-                # Ways that are not asked for do not take themselves back.
-                self.ledger.undo(mark)
-                del self.guide.path[before:]
 
     def _by_hidden_steps(self, line: PartialLine, deep: int, seen: set[int]) -> Iterator[int]:
         """Exactly so many hidden steps, whatever they are, and then the line."""
@@ -260,17 +221,19 @@ class LineExplanations:
         for move in self.moves.by_name.values():
             if not move.writes:
                 continue
-            for arguments in self.guide.candidate_arguments(move, (None,) * len(move.parameters)):
+            for arguments in self.planner.writers.arguments_of_line(
+                move, (None,) * len(move.parameters)
+            ):
                 if move.refusal(*arguments) >= 0:
                     continue
-                self.guide.spend()
+                self.planner.spend()
                 mark = self.ledger.mark()
                 self.moves.take(move, arguments)
                 if self.ledger.mark() != mark:
-                    self.guide.path.append((move, arguments))
+                    self.planner.path.append((move, arguments))
                     for more in self._by_hidden_steps(line, deep - 1, seen):
                         yield more + 1
-                    self.guide.path.pop()
+                    self.planner.path.pop()
                 self.ledger.undo(mark)
 
 

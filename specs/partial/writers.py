@@ -14,17 +14,24 @@ from model.language.sparse import Index
 from model.language.terms import Term
 from specs.lowering.python_terms import limited
 from specs.partial.compiled_steps import CompiledSteps, TransitionMove
-from specs.partial.guided import Changes, Step, cells_read
 from specs.partial.written import could_write, same_cell
+
+Step = tuple[TransitionMove, tuple[int, ...]]
+Choice = tuple[int | None, ...]
+"""Arguments, None where any will do."""
 
 Place = tuple[int, Index]
 """(number of the field, index)."""
 
+Changes = Mapping[str, Mapping[str, tuple[int, ...]]]
+"""Transition -> field -> the codes that it may change a cell of the field to."""
+
 PlacesOf = Callable[..., dict[Place, None]]
 """Arguments of a step -> places, in the order of the text."""
 
-FEW = 3
-"""Numbers that are tried for one argument: the greatest that the state mentions."""
+FEW, MANY = 3, 6
+"""Numbers that are tried for one argument of a hidden step, and of a step that a line names: the
+greatest that the state mentions."""
 
 MOST_SCANNED = 32
 """Fields with more cells than this are not looked through for numbers."""
@@ -35,6 +42,7 @@ class WriterIndex:
 
     def __init__(self, moves: CompiledSteps, changes: Changes) -> None:
         self.moves, self.cells = moves, moves.ledger.cells
+        self._changes = changes
         self._of_field: dict[int, list[tuple[TransitionMove, list[Write]]]] = {}
         falling: set[int] = set()
         for move in moves.by_name.values():
@@ -124,14 +132,19 @@ class WriterIndex:
 
     # -- steps ------------------------------------------------------------------------------------
 
-    def of(self, place: Place) -> list[Step]:
-        """Every step that may change a cell, with arguments that the state suggests."""
+    def of(self, place: Place, wanted: int | None = None) -> list[Step]:
+        """Every step that may change a cell, to what is wanted, with arguments that the state
+        suggests.
+        """
         found: dict[Step, None] = {}
         number, index = place
-        other = None
-        if self.moves.fields[number].sort is BOOL:
+        other = wanted
+        if other is None and self.moves.fields[number].sort is BOOL:
             other = 1 - int(self.moves.ledger.read(number, index))
         for move, writes in self._of_field.get(number, ()):
+            codes = self._changes.get(move.name, {}).get(self.moves.fields[number].name)
+            if codes is not None and wanted is not None and wanted not in codes:
+                continue
             for write in writes:
                 if other is not None and not could_write(write, other):
                     continue
@@ -141,23 +154,69 @@ class WriterIndex:
                     found.update(((move, chosen), None) for chosen in self.arguments(move, given))
         return list(found)
 
-    def arguments(self, move: TransitionMove, known: Iterable[int | None]) -> list[tuple[int, ...]]:
+    def arguments(
+        self, move: TransitionMove, known: Iterable[int | None], few: int = FEW
+    ) -> list[tuple[int, ...]]:
         """The choices of values for the unknown arguments."""
         options = [
-            self._choices(sort) if value is None else [value]
+            self._choices(sort, few) if value is None else [value]
             for sort, value in zip(move.sorts, known, strict=True)
         ]
         return list(itertools.product(*options))
 
-    def _choices(self, sort: Sort) -> list[int]:
+    def arguments_of_line(self, move: TransitionMove, known: Choice) -> list[tuple[int, ...]]:
+        """The choices for a step that a line names, or that may be any: of a message in flight
+        only those that are.
+        """
+        in_flight = self._in_flight(move, known)
+        return self.arguments(move, known, MANY) if in_flight is None else in_flight
+
+    def _in_flight(self, move: TransitionMove, known: Choice) -> list[tuple[int, ...]] | None:
+        """The arguments for which `something[arguments].in_flight` holds, where it is required."""
+        if None not in known or not any(isinstance(sort, Numbers) for sort in move.sorts):
+            return None
+        names = {f"${name}": place for place, name in enumerate(move.parameters)}
+        for requirement in move.recorded.requires:
+            term = requirement.condition
+            if term.op != "get" or any(part.op != "var" for part in term.args[1:]):
+                continue
+            places = [names.get(part.args[0]) for part in term.args[1:]]
+            if set(places) != set(range(len(move.parameters))):
+                continue
+            found = []
+            for index in sorted(self.cells[self.moves.numbers[term.args[0]]]):
+                values = [0] * len(places)
+                for place, part in zip(places, index, strict=True):
+                    values[place or 0] = part
+                if all(k is None or k == v for k, v in zip(known, values, strict=True)):
+                    found.append(tuple(values))
+            return found
+        return None
+
+    def _choices(self, sort: Sort, few: int) -> list[int]:
         if not isinstance(sort, Numbers):
             return self._domains[sort]
         values: set[int] = set()
         for number in self._numbered.get(_limit(sort), ()):
             cells = self.cells[number]
-            if len(cells) <= MOST_SCANNED:
+            if len(cells) <= MOST_SCANNED or few == MANY:
                 values.update(cells.values())
-        return sorted((one for one in values if one >= sort.bottom), reverse=True)[:FEW]
+        return sorted((one for one in values if one >= sort.bottom), reverse=True)[:few]
+
+
+def cells_read(term: Term) -> list[tuple[str, tuple[Term, ...]]]:
+    """The cells that a term looks at, each once, in the order of the text: (field, index)."""
+    found: dict[tuple[str, tuple[Term, ...]], None] = {}
+
+    def walk(part: Term) -> None:
+        if part.op == "get":
+            found[part.args[0], part.args[1:]] = None
+        for inner in part.args:
+            if isinstance(inner, Term):
+                walk(inner)
+
+    walk(term)
+    return list(found)
 
 
 def _limit(sort: Numbers) -> str | None:
