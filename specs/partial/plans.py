@@ -9,7 +9,6 @@ nothing.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
@@ -90,9 +89,7 @@ class Planner:
     `most_tried`: the number of steps after which OutOfBudget is raised.
     """
 
-    def __init__(
-        self, moves: CompiledSteps, changes: Changes, most_tried: float = math.inf
-    ) -> None:
+    def __init__(self, moves: CompiledSteps, changes: Changes, most_tried: int) -> None:
         self.moves, self.ledger = moves, moves.ledger
         self.writers = WriterIndex(moves, changes)
         self.path: list[Step] = []
@@ -107,15 +104,14 @@ class Planner:
             raise OutOfBudget
 
     def ways(
-        self, goal: Goal, most: int, fuel: SearchBudget, last: frozenset[Step] | None = None,
-        is_brief: bool = False,
-    ) -> Iterator[None]:  # fmt: skip
+        self, goal: Goal, most: int, fuel: SearchBudget, last: frozenset[Step] | None = None
+    ) -> Iterator[None]:
         """Ways to a goal in at most `most` steps, short ones first; some come more than once.
 
         `last` has the steps that may be the last one; None: any. Each last step is first tried with
-        one way, so that the last step varies before the way to it; `is_brief` stops after that.
+        one way, so that the last step varies before the way to it.
         """
-        yield from _GoalSearch(self, goal).ways(most, fuel, last, is_brief)
+        yield from _GoalSearch(self, goal).ways(most, fuel, last)
 
     def ways_to_step(self, step: Step, most: int, fuel: SearchBudget) -> Iterator[None]:
         """Ways to take a step after the steps that it needs, in at most `most` steps together."""
@@ -148,15 +144,13 @@ class _GoalSearch:
         self._in_vain: dict[tuple[Step, int], int] = {}
         self._options: dict[Hashable, PlanOptions] = {}
 
-    def ways(
-        self, most: int, fuel: SearchBudget, last: frozenset[Step] | None, is_brief: bool
-    ) -> Iterator[None]:
+    def ways(self, most: int, fuel: SearchBudget, last: frozenset[Step] | None) -> Iterator[None]:
         """Ways to the goal, as `Planner.ways`."""
         if not most or (last is None and not self.distance()):
             if not self.distance():
                 yield
             return
-        for ways in (1,) if is_brief else (1, None):
+        for ways in (1, None):
             for depth in sorted({min(depth, most) for depth in DEPTHS}):
                 yield from self._to_goal(depth, fuel, last, ways)
 

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from model.language.sparse import SparseState
-from specs.partial.backjump import Backjumping
 from specs.partial.compiled_steps import CompiledSteps
 from specs.partial.plans import OutOfBudget, Planner, SearchBudget
 from specs.partial.ways import MOST_HIDDEN, FittingRun, LineExplanations, PartialLine
@@ -237,8 +236,7 @@ def find_run(
     """Searches a run that fits; returns the answer, and the search with its furthest state.
 
     If lines do not name steps, mostly each line is still one step: the search first tries this,
-    as long as it advances, because that leaves much less to guess than hidden steps. If no line
-    names a step, the run is then planned from change to change.
+    as long as it advances, because that leaves much less to guess than hidden steps.
     """
     before = 0
     if hidden and any(not line.steps for line in lines):
@@ -248,19 +246,7 @@ def find_run(
             return first, found
         before = found.tried
         moves.ledger.load(moves.twin.initial())
-    planned: Backjumping | None = None
-    if hidden and not any(line.steps for line in lines):
-        planned = Backjumping(moves, hidden, tried, changes)
-        found = planned.find(lines)
-        found.tried += before
-        if found.verdict is Verdict.HOLDS:
-            return PartialSearch(moves, hidden, tried, changes), found
-        before = found.tried
-        moves.ledger.load(moves.twin.initial())
     search = PartialSearch(moves, hidden, tried, changes)
-    other = search.find(lines)
-    other.tried += before
-    if other.verdict is Verdict.UNKNOWN and planned is not None and found.reached > other.reached:
-        search.furthest, found.tried = planned.furthest, other.tried
-        return search, found
-    return search, other
+    found = search.find(lines)
+    found.tried += before
+    return search, found
