@@ -1,45 +1,18 @@
 """Excludes runs from the search for which an equivalent run in normal form is searched instead.
 
 Of all runs of one length that settle a claim, the search wants the first in the order of the
-instances. That run never has two adjacent exchangeable steps in the wrong order, and never mentions
-a broker while an interchangeable broker with a smaller id is unmentioned: otherwise an exchange
-would give an earlier run. Both may therefore be forbidden.
+instances. That run never mentions a broker while an interchangeable broker with a smaller id is
+unmentioned: otherwise an exchange would give an earlier run. So this may be forbidden. (That of two
+adjacent independent steps the lower-numbered comes first may be asked as well; it saved no work.)
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from model.language.properties import DEADLOCK
 from model.language.schema import SetOf
 from model.language.symmetry import is_broker_like, why_not_symmetric
 from specs.lowering.grounding import Grounded
-from specs.lowering.instances import Instance, cells_of
-
-
-def exchangeable(instances: Sequence[Instance]) -> list[list[int]]:
-    """By position: the later instances that can be exchanged with this one.
-
-    Neither writes what the other reads or writes, so that both orders lead to the same state.
-    """
-    reads = [_reads(one) for one in instances]
-    writes = [frozenset(one.writes) for one in instances]
-    touches = [r | w for r, w in zip(reads, writes, strict=True)]
-    return [
-        [
-            later
-            for later in range(first + 1, len(instances))
-            if not (writes[first] & touches[later] or writes[later] & reads[first])
-        ]
-        for first in range(len(instances))
-    ]
-
-
-def _reads(instance: Instance) -> frozenset[int]:
-    parts = [condition for condition, _ in instance.requires]
-    parts += [check.fine for check in instance.checks]
-    parts += instance.writes.values()
-    return frozenset().union(*(cells_of(part) for part in parts))
+from specs.lowering.instances import Instance
 
 
 class FirstOccurrences:

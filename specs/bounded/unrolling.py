@@ -13,7 +13,7 @@ import z3
 from model.language.properties import DEADLOCK
 from model.language.terms import FALSE, Term
 from specs.bounded.bits import Bits, Frame
-from specs.bounded.normal_form import FirstOccurrences, exchangeable
+from specs.bounded.normal_form import FirstOccurrences
 from specs.lowering.grounding import Grounded
 from specs.lowering.instances import Instance
 
@@ -73,7 +73,6 @@ class Unrolling:
             if all(condition is not FALSE for condition, _ in one.requires)
         ]  # fmt: skip
         self._about_steps = claim != DEADLOCK and grounded.is_about_steps(claim)
-        self._exchangeable = exchangeable(self.instances)
         self._introductions = FirstOccurrences(grounded, claim)
         self._spoken: dict[int, Any] = {
             b: self.bits.literal(False) for b in self._introductions.all
@@ -120,18 +119,6 @@ class Unrolling:
         self._track_named_brokers(chosen)
         self.chosen.append(chosen)
         self.frames.append(after)
-        # The last step of a run that breaks a claim about steps must stay the last.
-        self._order(number - 1 if self._about_steps else number)
-
-    def _order(self, second: int) -> None:
-        """Rules that of two neighbouring independent steps the lower-numbered comes first."""
-        if second < 1:
-            return
-        first = self.chosen[second - 1]
-        for lower, others in enumerate(self._exchangeable):
-            if others:
-                before = any_of([first[higher] for higher in others])
-                self._solver.add(z3.Implies(self.chosen[second][lower], z3.Not(before)))
 
     def _track_named_brokers(self, chosen: list[Any]) -> None:
         names = self._introductions
