@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
+from typing import Any
 
-from impl.zookeeper.port import OpOutcome, Port
-from impl.zookeeper.znode import ANY_VERSION, Created, Op, WatchEvent, Znode
+from impl.zookeeper.port import ForwardingPort, Port
 
 LOOK_S = 1.0
 """How long a request waits before it is asked for the first time whether its client is there."""
@@ -108,69 +108,14 @@ class AskedCondition(threading.Condition):
         return super().wait(left)
 
 
-class PatientPort:
+class PatientPort(ForwardingPort):
     """A ``Port`` whose operations release a lock while they wait for ZooKeeper."""
 
     def __init__(self, port: Port, lock: BrokerLock) -> None:
-        self.port = port
+        super().__init__(port)
         self.lock = lock
 
-    @property
-    def session(self) -> int:
-        """The id of the session."""
-        return self.port.session
-
-    @property
-    def alive(self) -> bool:
-        """False once the client knows that its session has expired."""
-        return self.port.alive
-
-    @property
-    def zxid(self) -> int:
-        """See `Port`."""
-        return self.port.zxid
-
-    async def create(
-        self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
-    ) -> Created:
-        """See `Port`."""
+    async def operate(self, operation: str, *arguments: Any) -> Any:
+        """Carry out an operation, without the lock."""
         with self.lock.released():
-            return await self.port.create(path, data, ephemeral, sequential)
-
-    async def get(self, path: str, watch: bool = False) -> Znode:
-        """See `Port`."""
-        with self.lock.released():
-            return await self.port.get(path, watch)
-
-    async def exists(self, path: str, watch: bool = False) -> Znode | None:
-        """See `Port`."""
-        with self.lock.released():
-            return await self.port.exists(path, watch)
-
-    async def children(self, path: str, watch: bool = False) -> list[str]:
-        """See `Port`."""
-        with self.lock.released():
-            return await self.port.children(path, watch)
-
-    async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
-        """See `Port`."""
-        with self.lock.released():
-            return await self.port.set_data(path, data, version)
-
-    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
-        """See `Port`."""
-        with self.lock.released():
-            await self.port.delete(path, version)
-
-    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
-        """See `Port`."""
-        with self.lock.released():
-            return await self.port.multi(ops)
-
-    def events(self) -> list[WatchEvent]:
-        """See `Port`."""
-        return self.port.events()
-
-    def close(self) -> None:
-        """See `Port`."""
-        self.port.close()
+            return await getattr(self.port, operation)(*arguments)

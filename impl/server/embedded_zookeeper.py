@@ -17,7 +17,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,11 @@ from impl.server.listener import Listener
 from impl.server.traced_zookeeper import ZooKeeperTrace, operations
 from impl.zookeeper import znode
 from impl.zookeeper.errors import BY_CODE, ConnectionLoss, SessionExpired, ZooKeeperError
-from impl.zookeeper.port import OpOutcome, wait
+from impl.zookeeper.port import OpOutcome, PortOperations, wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
 from impl.zookeeper.transaction_log import TransactionLog, WrittenOperation
-from impl.zookeeper.znode import ANY_VERSION, NO_SESSION, Created, EventType, Op, WatchEvent, Znode
+from impl.zookeeper.znode import NO_SESSION, Created, EventType, Op, WatchEvent, Znode
 
 _OPS: dict[str, Callable[..., Op]] = {
     kind.__name__: kind for kind in (znode.Check, znode.Create, znode.SetData, znode.Delete)
@@ -174,7 +174,7 @@ class EmbeddedZooKeeperServer:
         return pending
 
 
-class EmbeddedClient:
+class EmbeddedClient(PortOperations):
     """A ``Port`` to such a server. ConnectionLoss if it does not answer."""
 
     def __init__(self, address: Address, timeout_ms: int, answer_ms: int = 10_000) -> None:
@@ -204,39 +204,20 @@ class EmbeddedClient:
             if json.loads(answer).get("code") == SessionExpired.code:
                 self._over.set()
 
-    async def create(
-        self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
-    ) -> Created:
-        """Create a znode, owned by this session if it is ephemeral."""
-        made, fields = self._op("create", path, data, ephemeral, sequential)
-        return Created(made, Znode(*fields))
-
-    async def get(self, path: str, watch: bool = False) -> Znode:
-        """The znode; a watch is left if there is one."""
-        return Znode(*self._op("get", path, watch))
-
-    async def exists(self, path: str, watch: bool = False) -> Znode | None:
-        """The znode without its data, or None; a watch is left either way."""
-        found = self._op("exists", path, watch)
-        return None if found is None else Znode(*found)
-
-    async def children(self, path: str, watch: bool = False) -> list[str]:
-        """The children's names, sorted; a watch is left if the znode exists."""
-        return [str(name) for name in self._op("children", path, watch)]
-
-    async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
-        """Write the data if the version is as expected."""
-        return Znode(*self._op("set_data", path, data, version))
-
-    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
-        """Delete the znode if the version is as expected."""
-        self._op("delete", path, version)
-
-    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
-        """All of the operations or none."""
-        fields = [[type(op).__name__, {name: getattr(op, name) for name in op.__slots__}]
-                  for op in ops]  # fmt: skip
-        return [_read_outcome(one) for one in self._op("multi", *fields)]
+    async def operate(self, operation: str, *arguments: Any) -> Any:
+        """Ask the server to carry out an operation."""
+        if operation == "multi":
+            ops = [[type(op).__name__, {name: getattr(op, name) for name in op.__slots__}]
+                   for op in arguments[0]]  # fmt: skip
+            return [_read_outcome(one) for one in self._op(operation, *ops)]
+        found = self._op(operation, *arguments)
+        match operation:
+            case "create":
+                return Created(found[0], Znode(*found[1]))
+            case "get" | "set_data" | "exists":
+                return None if found is None else Znode(*found)
+            case _:
+                return found
 
     def events(self) -> list[WatchEvent]:
         """The notifications since the last call."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from typing import Any
 
 from impl.server.embedded_zookeeper import EmbeddedClient
-from impl.zookeeper.port import OpOutcome, Port
-from impl.zookeeper.znode import ANY_VERSION, Created, Op, WatchEvent, Znode
+from impl.zookeeper.port import ForwardingPort, Port
+from impl.zookeeper.znode import WatchEvent
 
 EMBEDDED = "embedded@"
 
@@ -30,71 +30,24 @@ def open_session(connect: str, timeout_ms: int, answer_ms: int = 10_000) -> Port
     return SharedPort(RealSession(connect, timeout_ms, answer_ms))
 
 
-class SharedPort:
+class SharedPort(ForwardingPort):
     """A ``Port`` for several threads: one operation at a time."""
 
     def __init__(self, port: Port) -> None:
-        self._port = port
+        super().__init__(port)
         self._lock = threading.RLock()
 
-    @property
-    def session(self) -> int:
-        """The id of the session."""
-        return self._port.session
-
-    @property
-    def alive(self) -> bool:
-        """False once the client knows that its session has expired."""
-        return self._port.alive
-
-    @property
-    def zxid(self) -> int:
-        """See `Port`."""
-        return self._port.zxid
-
-    async def create(
-        self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
-    ) -> Created:
-        """See `Port`."""
+    async def operate(self, operation: str, *arguments: Any) -> Any:
+        """Carry out an operation, alone."""
         with self._lock:
-            return await self._port.create(path, data, ephemeral, sequential)
-
-    async def get(self, path: str, watch: bool = False) -> Znode:
-        """See `Port`."""
-        with self._lock:
-            return await self._port.get(path, watch)
-
-    async def exists(self, path: str, watch: bool = False) -> Znode | None:
-        """See `Port`."""
-        with self._lock:
-            return await self._port.exists(path, watch)
-
-    async def children(self, path: str, watch: bool = False) -> list[str]:
-        """See `Port`."""
-        with self._lock:
-            return await self._port.children(path, watch)
-
-    async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
-        """See `Port`."""
-        with self._lock:
-            return await self._port.set_data(path, data, version)
-
-    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
-        """See `Port`."""
-        with self._lock:
-            await self._port.delete(path, version)
-
-    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
-        """See `Port`."""
-        with self._lock:
-            return await self._port.multi(ops)
+            return await getattr(self.port, operation)(*arguments)
 
     def events(self) -> list[WatchEvent]:
         """See `Port`."""
         with self._lock:
-            return self._port.events()
+            return super().events()
 
     def close(self) -> None:
         """See `Port`."""
         with self._lock:
-            self._port.close()
+            super().close()

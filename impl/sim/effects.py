@@ -7,7 +7,7 @@ once or later, and returns the result, or lets it be lost.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +24,9 @@ from impl.core.journal import ControllerJournal
 from impl.core.replica_manager import OffsetFound
 from impl.core.request_batch import Round
 from impl.znodes import TopicPartition
-from impl.zookeeper.port import OpOutcome
+from impl.zookeeper.port import ForwardingPort
 from impl.zookeeper.session import EmbeddedSession
-from impl.zookeeper.znode import ANY_VERSION, Created, Op, WatchEvent, Znode
+from impl.zookeeper.znode import Op
 
 
 class Effect:
@@ -71,73 +71,23 @@ class JournalReport(Effect):
     arguments: tuple[Any, ...]
 
 
-class EffectPort:
+class EffectPort(ForwardingPort):
     """A session with ZooKeeper whose operations are effects.
 
-    ``session`` may be replaced when the broker has a new session.
+    ``embedded`` may be replaced when the broker has a new session.
     """
 
     def __init__(self, session: EmbeddedSession) -> None:
         self.embedded = session
 
     @property
-    def session(self) -> int:
-        """The id of the session."""
-        return self.embedded.session
+    def port(self) -> EmbeddedSession:  # type: ignore[override]
+        """The session."""
+        return self.embedded
 
-    @property
-    def alive(self) -> bool:
-        """Whether the session has not expired."""
-        return self.embedded.alive
-
-    @property
-    def zxid(self) -> int:
-        """The newest transaction."""
-        return self.embedded.zxid
-
-    async def create(
-        self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
-    ) -> Created:
-        """Create a znode."""
-        made: Created = await ZkOperation("create", (path, data, ephemeral, sequential))
-        return made
-
-    async def get(self, path: str, watch: bool = False) -> Znode:
-        """The znode and its data."""
-        node: Znode = await ZkOperation("get", (path, watch))
-        return node
-
-    async def exists(self, path: str, watch: bool = False) -> Znode | None:
-        """The znode without its data, or None."""
-        node: Znode | None = await ZkOperation("exists", (path, watch))
-        return node
-
-    async def children(self, path: str, watch: bool = False) -> list[str]:
-        """The names of the children, sorted."""
-        names: list[str] = await ZkOperation("children", (path, watch))
-        return list(names)
-
-    async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
-        """Write the data if the version is as expected."""
-        node: Znode = await ZkOperation("set_data", (path, data, version))
-        return node
-
-    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
-        """Delete the znode if the version is as expected."""
-        await ZkOperation("delete", (path, version))
-
-    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
-        """All of the operations or none."""
-        outcomes: list[OpOutcome] = await ZkOperation("multi", (tuple(ops),))
-        return list(outcomes)
-
-    def events(self) -> list[WatchEvent]:
-        """The notifications that have come since the last call, in order."""
-        return self.embedded.events()
-
-    def close(self) -> None:
-        """End the session."""
-        self.embedded.close()
+    def operate(self, operation: str, *arguments: Any) -> ZkOperation:
+        """The operation, to be carried out by the driver."""
+        return ZkOperation(operation, arguments)
 
 
 async def send_as_effect(requests: Round) -> None:

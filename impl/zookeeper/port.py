@@ -6,7 +6,8 @@ cannot distinguish them; a test checks this operation by operation.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Coroutine, Sequence
 from typing import Any, Protocol, TypeVar
 
 from impl.zookeeper.errors import ZooKeeperError
@@ -69,6 +70,78 @@ class Port(Protocol):
 
     def close(self) -> None:
         """End the session: its ephemeral znodes are removed at once. A second call does nothing."""
+
+
+class PortOperations(ABC):
+    """The operations of a ``Port``, by one function of a method's name and its arguments."""
+
+    @abstractmethod
+    def operate(self, operation: str, *arguments: Any) -> Awaitable[Any]:
+        """Carry out an operation; its arguments are in order, and complete."""
+
+    async def create(
+        self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
+    ) -> Created:
+        """See `Port`."""
+        made: Created = await self.operate("create", path, data, ephemeral, sequential)
+        return made
+
+    async def get(self, path: str, watch: bool = False) -> Znode:
+        """See `Port`."""
+        node: Znode = await self.operate("get", path, watch)
+        return node
+
+    async def exists(self, path: str, watch: bool = False) -> Znode | None:
+        """See `Port`."""
+        node: Znode | None = await self.operate("exists", path, watch)
+        return node
+
+    async def children(self, path: str, watch: bool = False) -> list[str]:
+        """See `Port`."""
+        return list(await self.operate("children", path, watch))
+
+    async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:
+        """See `Port`."""
+        node: Znode = await self.operate("set_data", path, data, version)
+        return node
+
+    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
+        """See `Port`."""
+        await self.operate("delete", path, version)
+
+    async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
+        """See `Port`."""
+        return list(await self.operate("multi", tuple(ops)))
+
+
+class ForwardingPort(PortOperations):
+    """A ``Port`` to the session of another one, ``port``."""
+
+    def __init__(self, port: Port) -> None:
+        self.port = port
+
+    @property
+    def session(self) -> int:
+        """The id of the session."""
+        return self.port.session
+
+    @property
+    def alive(self) -> bool:
+        """False once the client knows that its session has expired."""
+        return self.port.alive
+
+    @property
+    def zxid(self) -> int:
+        """See `Port`."""
+        return self.port.zxid
+
+    def events(self) -> list[WatchEvent]:
+        """See `Port`."""
+        return self.port.events()
+
+    def close(self) -> None:
+        """See `Port`."""
+        self.port.close()
 
 
 def wait(work: Coroutine[Any, Any, T]) -> T:
