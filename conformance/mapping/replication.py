@@ -14,7 +14,7 @@ from impl.core.partition import UNKNOWN_END
 from impl.releases import DEFAULT, Release
 from impl.sim.simulation import Step
 from impl.world.cluster import PartitionCluster
-from impl.world.disk_failures import failing_disk_cluster
+from impl.world.disk_failures import FAILING_DISKS
 from impl.world.observation import observe
 from impl.world.partition_steps import partition_cluster
 
@@ -372,6 +372,12 @@ def _world(bounds: Mapping[str, int], version: str | None) -> PartitionCluster:
     return partition_cluster(brokers=bounds["brokers"], version=version or DEFAULT)
 
 
+class StoryCluster(PartitionCluster):
+    """A world in which disks fail, with what a story assumes of them: the switch ``disk_lost``."""
+
+    disk_lost = "never"
+
+
 def _story_world(
     bounds: Mapping[str, int], version: str | None, switches: Mapping[str, object]
 ) -> PartitionCluster:
@@ -381,10 +387,10 @@ def _story_world(
         if release not in ("2.1", "2.1.0"):
             raise ValueError(f"2.1.0 alone takes late answers (KAFKA-7786), not {release}")
         release = "2.1.0"
-    world = failing_disk_cluster(bounds["brokers"], version=release)
+    world = StoryCluster(FAILING_DISKS, bounds["brokers"], version=release)
     for host in world.hosts.values():
         host.min_isr = int(cast("int", switches.get("min_insync_replicas", 1)))
-    world.assumes = str(switches.get("disk_lost", "never"))
+    world.disk_lost = str(switches.get("disk_lost", "never"))
     return world
 
 
@@ -423,13 +429,13 @@ FAMILIES = {
 """Two epochs, and all that is not about them left out; and one fault of each kind, whole."""
 
 
-def _may_be_empty(world: PartitionCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+def _may_be_empty(world: StoryCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
     """Which brokers lose their disks a story assumes; the world loses any."""
     is_member = broker in world.registered_state.isr
     others = [one.partition for one in world.hosts.values() if one.broker != broker]
     is_known = any(one.leads and one.follower_state(broker).end != UNKNOWN_END for one in others)
-    ruled_out = world.assumes != "by_any" and (
-        is_member or (is_known and world.assumes == "when_forgotten")
+    ruled_out = world.disk_lost != "by_any" and (
+        is_member or (is_known and world.disk_lost == "when_forgotten")
     )
     return (() if ruled_out else ("broker_starts_empty",)), {}
 

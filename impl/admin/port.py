@@ -70,11 +70,8 @@ class TopicAdmin(Protocol):
     def describe_topics(self) -> dict[str, list[DescribedPartition]]:
         """All topics that brokers know, by name, with their partitions in order."""
 
-    def topic_configs(self, topics: Collection[str]) -> dict[str, dict[str, str]]:
-        """The configs that are set on the topics themselves."""
-
-    def min_isrs(self, topics: Collection[str]) -> dict[str, int]:
-        """``min.insync.replicas`` of topics, whether set on the topic or not."""
+    def topic_configs(self, topics: Collection[str]) -> dict[str, tuple[dict[str, str], int]]:
+        """The configs that are set on the topics themselves, and their ``min.insync.replicas``."""
 
     def create_topic(self, topic: NewTopic) -> None:
         """CreateTopics."""

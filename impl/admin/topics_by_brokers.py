@@ -81,13 +81,12 @@ class TopicsByBrokers:
         topics = self._matching_topics(pattern, exclude_internal, if_exists)
         configs, live = self.admin.topic_configs(topics), set(self.admin.brokers())
         moving = self.admin.list_reassignments() if self.release.since("2.5") else {}
-        least = self.admin.min_isrs(topics) if only.by_min_isr else {}
         lines: list[str] = []
         for topic, partitions in topics.items():
             rows = [
                 PartitionLine(one.number, one.leader, one.replicas, one.isr) for one in partitions
             ]
-            own = configs.get(topic, {})
+            own, least = configs[topic]
             if only.headed and (own or not only.with_overrides):
                 lines.append(topic_lines.header(topic, rows, own, self.release))
             if only.with_overrides:
@@ -96,7 +95,7 @@ class TopicsByBrokers:
                 adding = next(
                     (found.adding for part, found in moving.items()
                      if part == (topic, row.partition)), ())  # fmt: skip
-                if only.keeps(row, live, self.release, adding, least.get(topic, 0)):
+                if only.keeps(row, live, self.release, adding, least):
                     lines.append(topic_lines.row(topic, row, self.release))
         return lines
 

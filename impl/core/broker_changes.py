@@ -7,18 +7,18 @@ from collections.abc import Awaitable, Callable, Iterable
 from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerParts
 from impl.core.partition_machine import CONTROLLED_SHUTDOWN
+from impl.core.request_batch import NO_BROKER_EPOCH
 from impl.core.states import PartitionState, ReplicaState
+from impl.error_codes import UNKNOWN_SERVER_ERROR
 from impl.znodes import TopicPartition
 
 
-class BrokerNotAvailable(Exception):
-    """``BrokerNotAvailableException``: the broker that requests a controlled shutdown is not
-    registered."""
+class ShutdownRefused(Exception):
+    """The controller does not take up a controlled shutdown; ``error`` is Kafka's code."""
 
-
-class StaleBrokerEpoch(Exception):
-    """``StaleBrokerEpochException``: an earlier registration of the broker requested the shutdown
-    (2.2)."""
+    def __init__(self, error: str, why: str) -> None:
+        super().__init__(why)
+        self.error = error
 
 
 class BrokerChanges:
@@ -146,19 +146,28 @@ class BrokerChanges:
         if not leaderless:
             await core.update_metadata(context.live_or_shutting_down, [])
 
-    async def shut_down(self, broker: int, epoch: int = -1) -> list[TopicPartition]:
+    async def shut_down(self, broker: int, epoch: int = NO_BROKER_EPOCH) -> list[TopicPartition]:
         """Controlled shutdown: move leadership away from the broker, and remove it from ISRs.
 
         Returns the partitions that it still leads; partitions of one replica do not count.
-        ``epoch`` is that of the registration which asks (2.2), -1 if it names none.
-        StaleBrokerEpoch, BrokerNotAvailable.
+        ``epoch`` is that of the registration that asks (2.2), -1 if it names none. ShutdownRefused:
+        an unknown broker that names an epoch meets a lookup that fails (``doControlledShutdown``).
         """
         core, context = self.core, self.core.context
-        if broker not in context.live_or_shutting_down:
-            raise BrokerNotAvailable(f"Broker id {broker} does not exist.")
-        if core.release.since("2.2") and -1 < epoch < context.broker_epochs[broker]:
-            raise StaleBrokerEpoch(f"Broker {broker} has registered anew since epoch {epoch}.")
+        known = context.broker_epochs.get(broker)
+        if core.release.since("2.2") and epoch != NO_BROKER_EPOCH:
+            if known is None:
+                raise ShutdownRefused(UNKNOWN_SERVER_ERROR, f"key not found: {broker}")
+            if epoch < known:
+                why = (
+                    f"Received controlled shutdown request from an old broker epoch {epoch} for "
+                    f"broker {broker}. Current broker epoch is {known}."
+                )
+                await context.journal.log_line(why)
+                raise ShutdownRefused("STALE_BROKER_EPOCH", why)
         await context.journal.log_line(f"Shutting down broker {broker}")
+        if known is None:
+            raise ShutdownRefused("BROKER_NOT_AVAILABLE", f"Broker id {broker} does not exist.")
         await context.journal.shutdown_begun(broker)
         context.shutting_down.add(broker)
         hosted = [

@@ -69,11 +69,7 @@ class ControllerParts:
             self.context, self.batch, self.client, release, self._unclean_allowed
         )
         self.replicas = ReplicaMachine(
-            self.context,
-            self.batch,
-            self.client,
-            release,
-            self.config.unclean_allowed("", release),
+            self.context, self.batch, self.client, release, self._unclean_allowed
         )
         self.deletion = DeletionManager(
             self.context,

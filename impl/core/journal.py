@@ -39,7 +39,8 @@ class ChangeFailure:
     ``newer``: the controller epoch that the partition's state names, where that is above ours;
     ``is_missing``: the partition has no state; ``is_invalid``: no such transition;
     ``assigned_and_live``: of a new partition none of whose replicas is on a live broker;
-    ``no_leader``: nobody could be elected; ``refused``: ZooKeeper's error.
+    ``no_leader``: nobody could be elected; ``refused``: ZooKeeper's error; ``is_silent``: Kafka
+    logs nothing of it.
     """
 
     text: str
@@ -49,6 +50,7 @@ class ChangeFailure:
     assigned_and_live: tuple[Collection[int], Collection[int]] | None = None
     no_leader: NoLeader | None = None
     refused: str = ""
+    is_silent: bool = False
 
 
 class ControllerJournal:

@@ -117,13 +117,14 @@ class Reassigner:
     ) -> bool:
         """Do a reassignment's work; what fails is logged, and then the answer is False.
 
-        That another controller is the controller, or the session over, goes through.
+        So does a leader that is looked up and not known. That another controller is the controller,
+        or the session over, goes through.
         """
         try:
             await work()
         except SessionExpired:
             raise
-        except (StateChangeFailed, ZooKeeperError) as error:
+        except (StateChangeFailed, ZooKeeperError, LookupError) as error:
             await self.core.context.journal.reassignment_failed(partition, str(error))
             return False
         return True

@@ -21,8 +21,8 @@ _State = LeaderIsrAndControllerEpoch
 class ReplicaMachine:
     """Moves replicas of a context; its journal receives what fails.
 
-    ``unclean_by_default``: whether unclean elections are allowed, which up to 1.0 decides whether
-    the last member of an ISR may leave it.
+    ``unclean_allowed``: whether a topic's config allows unclean elections, which up to 1.0 decides
+    whether the last member of an ISR may leave it.
     """
 
     def __init__(
@@ -31,13 +31,13 @@ class ReplicaMachine:
         batch: RequestBatch,
         client: ZnodeClient,
         release: Release,
-        unclean_by_default: bool = False,
+        unclean_allowed: Callable[[str], bool],
     ) -> None:
         self.context = context
         self.batch = batch
         self.client = client
         self.release = release
-        self.unclean_by_default = unclean_by_default
+        self.unclean_allowed = unclean_allowed
         # Kafka goes by a hash map's order, so that nothing may depend on it; a test may choose.
         self.in_turn: Callable[[Iterable[int]], list[int]] = sorted
 
@@ -163,10 +163,8 @@ class ReplicaMachine:
         for partition in partitions:
             if partition in led:
                 continue
-            if not self.release.since("2.0"):
-                text = f"no leadership is known of partition {partition}"
-                failure = ChangeFailure(text, is_missing=True)
-                await self._journal_failure(broker, partition, ReplicaState.OFFLINE, failure)
+            if not self.release.since("2.0"):  # so that a topic which is to go is never deleted
+                await self._without_state(broker, partition)
                 continue
             if self.release.since("2.3"):
                 everybody = self.context.live_or_shutting_down
@@ -178,8 +176,8 @@ class ReplicaMachine:
     ) -> dict[TopicPartition, _State]:
         """Take a replica out of ISRs in ZooKeeper; the states after that, by partition.
 
-        Where it was not a member nothing is written, and the state is as it was read. A failure
-        leaves its partition out.
+        Where it was not a member nothing is written, and the state is as it was read, with this
+        controller's epoch. A failure leaves its partition out.
         """
         done: dict[TopicPartition, _State] = {}
         remaining = partitions
@@ -196,15 +194,14 @@ class ReplicaMachine:
             if state is None:
                 continue
             if broker in state.isr:
-                writes[partition] = self.without(broker, state)
+                writes[partition] = self.without(broker, state, partition.topic)
             else:
                 await self.context.journal.not_in_isr(broker, partition, state)
-                done[partition] = state
-                self.context.leadership[partition] = state
+                own = replace(state, controller_epoch=self.context.epoch)
+                done[partition] = self.context.leadership[partition] = own
         updated = await self.client.update_states(writes, self.context.epoch_version)
         for partition, state in updated.done.items():
-            done[partition] = state
-            self.context.leadership[partition] = state
+            done[partition] = self.context.leadership[partition] = state
             await self.context.journal.isr_removed(broker, partition, state)
         for partition, error in updated.failed.items():
             text = f"the ISR of {partition} could not be written: {error}"
@@ -221,8 +218,7 @@ class ReplicaMachine:
             await self._journal_failure(broker, partition, ReplicaState.OFFLINE, failure)
             return None
         if state is None:
-            failure = ChangeFailure(f"there is no state of partition {partition}", is_missing=True)
-            await self._journal_failure(broker, partition, ReplicaState.OFFLINE, failure)
+            await self._without_state(broker, partition)
         elif state.controller_epoch > self.context.epoch:
             await self.context.journal.newer_controller(partition, state.controller_epoch)
             text = (
@@ -234,13 +230,26 @@ class ReplicaMachine:
             return None
         return state
 
-    def without(self, broker: int, state: _State) -> _State:
+    async def _without_state(self, broker: int, partition: TopicPartition) -> None:
+        """It cannot go offline, which is no error where its topic is to be deleted, nor (1.1) where
+        its state was not known before."""
+        text = f"there is no state of partition {partition}"
+        await self._journal_failure(
+            broker, partition, ReplicaState.OFFLINE,
+            ChangeFailure(
+                text, is_missing=True,
+                is_silent=partition.topic in self.context.queued_for_deletion
+                or (partition not in self.context.leadership and self.release.since("1.1")),
+            ),
+        )  # fmt: skip
+
+    def without(self, broker: int, state: _State, topic: str) -> _State:
         """The state after a member of the ISR left: nobody leads if it did, and a new epoch.
 
         The last member stays (up to 1.0 only where unclean elections are not allowed).
         """
         fewer = tuple(member for member in state.isr if member != broker)
-        keeps_last = self.release.since("1.1") or not self.unclean_by_default
+        keeps_last = self.release.since("1.1") or not self.unclean_allowed(topic)
         return replace(
             state,
             leader=NO_LEADER if state.leader == broker else state.leader,

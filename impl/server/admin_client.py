@@ -110,21 +110,17 @@ class AdminClient(Client):
             for topic in sorted(self._known().topics, key=lambda topic: topic.name)
         }  # fmt: skip
 
-    def topic_configs(self, topics: Collection[str]) -> dict[str, dict[str, str]]:
-        """The configs that are set on the topics themselves."""
-        return {
-            topic: {
-                key: value or ""
-                for key, (value, _) in self.describe_configs("topics", topic).items()
+    def topic_configs(self, topics: Collection[str]) -> dict[str, tuple[dict[str, str], int]]:
+        """The configs that are set on the topics themselves, and their ``min.insync.replicas``."""
+        found = {}
+        for answer in self._described("topics", sorted(topics)) if topics else ():
+            name = answer.resource_name
+            own = {
+                one.name: one.value or "" for one in answer.configs if _is_of("topics", name, one)
             }
-            for topic in sorted(topics)
-        }
-
-    def min_isrs(self, topics: Collection[str]) -> dict[str, int]:
-        """``min.insync.replicas`` of topics, whether set on the topic or not."""
-        key = "min.insync.replicas"
-        found = {one: self.describe_configs("topics", one, every=True)[key] for one in topics}
-        return {one: int(value or 1) for one, (value, _) in found.items()}
+            [least] = [one.value for one in answer.configs if one.name == "min.insync.replicas"]
+            found[name] = own, int(least or 1)
+        return found
 
     # Topics
 
@@ -279,14 +275,7 @@ class AdminClient(Client):
         ``every``: include the configs that are not set. A synonym is a source, the name of the
         config in that source, and the value there. The value of a sensitive config is None.
         """
-        broker = int(name) if kind == "brokers" and name.isdecimal() else None
-        wanted = Fields(
-            resource_type=KINDS[kind], resource_name=_resource(kind, name), configuration_keys=None
-        )
-        body = Fields(resources=(wanted,), include_synonyms=True, include_documentation=False)
-        [answer] = self._broker(broker, "DescribeConfigs", 3, body).results
-        if error_in(answer) != NONE:
-            raise RequestFailed(error_in(answer), answer.error_message or error_in(answer))
+        [answer] = self._described(kind, [name])
         return {
             one.name: (_plain(one, one.value), [
                 (SOURCES[synonym.source], synonym.name, _plain(one, synonym.value))
@@ -295,6 +284,21 @@ class AdminClient(Client):
             for one in answer.configs
             if every or _is_of(kind, name, one)
         }  # fmt: skip
+
+    def _described(self, kind: str, names: Sequence[str]) -> Any:
+        """What one DescribeConfigs answers, for each resource."""
+        broker = int(names[0]) if kind == "brokers" and names[0].isdecimal() else None
+        wanted = tuple(
+            Fields(
+                resource_type=KINDS[kind], resource_name=_resource(kind, name),
+                configuration_keys=None,
+            )
+            for name in names
+        )  # fmt: skip
+        body = Fields(resources=wanted, include_synonyms=True, include_documentation=False)
+        results = self._broker(broker, "DescribeConfigs", 3, body).results
+        _refused(results)
+        return results
 
     def alter_configs(self, settings: Settings, incremental: bool = True) -> None:
         """Set and unset configs of topics and brokers (2.3); AlterConfigs before 2.3 names all."""

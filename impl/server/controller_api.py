@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from impl.core.api import AlteredIsrs, ControllerApi
-from impl.core.broker_changes import BrokerNotAvailable, StaleBrokerEpoch
+from impl.core.broker_changes import ShutdownRefused
 from impl.core.event_controller import EventController
 from impl.core.metadata_cache import MetadataCache
 from impl.error_codes import NONE, NOT_CONTROLLER
@@ -73,10 +73,8 @@ class ControllerRequests:
             try:
                 wait(controller.guarded(shut_down))
                 answer((NONE, kept))
-            except StaleBrokerEpoch:
-                answer(("STALE_BROKER_EPOCH", []))
-            except BrokerNotAvailable:
-                answer(("BROKER_NOT_AVAILABLE", []))
+            except ShutdownRefused as refused:
+                answer((refused.error, []))
 
         return self._answer(work, lambda error: (error, []))
 

@@ -616,6 +616,8 @@ class ControllerLines(ControllerJournal):
         target: ReplicaState,
         failure: ChangeFailure,
     ) -> None:
+        if failure.is_silent:
+            return
         name, why = self.files.name(partition), failure.text
         if failure.newer is not None:
             blank = " " if self.release.since("2.4") else ""  # Kafka's own slip, till then

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 
@@ -98,8 +98,12 @@ def refusable(
 
 
 def by_name(*kinds: Iterable[StepKind]) -> dict[str, StepKind]:
-    """Steps by name, sorted."""
-    return {one.name: one for one in sorted(chain(*kinds), key=lambda one: one.name)}
+    """Steps by name, sorted. ValueError if two have one name."""
+    found = sorted(chain(*kinds), key=lambda one: one.name)
+    for one, other in pairwise(found):
+        if one.name == other.name:
+            raise ValueError(f"two steps are named {one.name}")
+    return {one.name: one for one in found}
 
 
 BROKERS = frozenset({"broker", "leader", "follower", "replica"})

@@ -36,11 +36,9 @@ class PartitionCluster(InMemoryCluster[PartitionController, PartitionBroker]):
     """Brokers 1..N with one partition, assigned to all of them in that order.
 
     An election may choose any eligible replica. ``on_request_sent`` is called with the controller,
-    the target and the request. ``version`` is the release. ``assumes`` is the caller's assumption
-    about failed disks; this class does not use it. ValueError for an impossible number of brokers.
+    the target and the request. ``version`` is the release. ValueError for an impossible number of
+    brokers.
     """
-
-    assumes = ""
 
     def __init__(
         self,

@@ -7,7 +7,6 @@ ZooKeeper does not distinguish a broker with a new disk from the one before (KRa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from impl.sim.simulation import by_name, refusable
 from impl.world.cluster import PartitionCluster
@@ -49,5 +48,5 @@ DISK_FAILURES = (
     refusable(broker_starts_empty, each_broker, start_unmet),
 )
 
-failing_disk_cluster = partial(PartitionCluster, by_name(KINDS.values(), DISK_FAILURES))
-"""A world in which disks fail."""
+FAILING_DISKS = by_name(KINDS.values(), DISK_FAILURES)
+"""The steps of a world in which disks fail."""

@@ -249,8 +249,10 @@ class PartitionController:
         """Remove a dead replica from the ISR; returns the requests to the other replicas."""
         cached = self._cached()
         context, batch = self._context(cached, self.assignment)
-        machine = ReplicaMachine(context, batch, self.client, self.release, self.unclean)
-        state = machine.without(replica, cached.state)
+        machine = ReplicaMachine(
+            context, batch, self.client, self.release, lambda topic: self.unclean
+        )
+        state = machine.without(replica, cached.state, FIRST.topic)
         others = [one for one in cached.live_ids if one != replica]
         return self._write(cached, state, others)
 

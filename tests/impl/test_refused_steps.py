@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from impl.sim.simulation import Step, StepNotPossible
+from impl.sim.simulation import Step, StepNotPossible, by_name
 from impl.world.candidates import LEADS
 from impl.world.partition_simulator import PartitionSimulator
 from impl.world.partition_steps import KINDS, partition_cluster
@@ -96,3 +96,10 @@ def test_a_step_that_makes_no_sense_is_refused_with_what_would(step: Step, reaso
 def test_a_world_of_a_senseless_size_is_refused(brokers: int) -> None:
     with pytest.raises(ValueError, match="1 to 9 brokers"):
         partition_cluster(brokers)
+
+
+def test_two_steps_of_one_name_are_refused() -> None:
+    [one, *_] = KINDS.values()
+
+    with pytest.raises(ValueError, match=f"two steps are named {one.name}"):
+        by_name(KINDS.values(), [one])

@@ -15,7 +15,7 @@ from conformance.vectors.implementation.stage import (
 )
 from conformance.vectors.questions import Answer, Question, given, release
 from impl.core.api import AlteredIsrs, ControllerApi
-from impl.core.broker_changes import BrokerNotAvailable, StaleBrokerEpoch
+from impl.core.broker_changes import ShutdownRefused
 from impl.core.cluster_context import ClusterContext
 from impl.core.controller_parts import ControllerConfig
 from impl.core.imbalance import candidates
@@ -288,8 +288,8 @@ def controlled_shutdown(question: Question) -> dict[str, Any]:
     asks = controller.brokers.shut_down(asked["broker"], asked["requestBrokerEpoch"])
     try:
         return {"error": None, "remaining": list(map(str, wait(asks)))}
-    except (BrokerNotAvailable, StaleBrokerEpoch) as refused:
-        return {"error": type(refused).__name__, "message": str(refused)}
+    except ShutdownRefused as refused:
+        return {"error": refused.error, "message": str(refused)}
 
 
 class AskedController:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import product
 
 from impl.core.answers import NONE
-from impl.core.broker_changes import BrokerNotAvailable, StaleBrokerEpoch
+from impl.core.broker_changes import ShutdownRefused
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
 from impl.sim.simulation import Arguments, Candidates, by_name, offered
@@ -218,7 +218,7 @@ def shutdown_request_arrives(world: StagedCluster, broker: int, subject: int) ->
     epoch = world.asked.pop(subject)
 
     async def shut_down(controller: EventController) -> None:
-        with contextlib.suppress(BrokerNotAvailable, StaleBrokerEpoch):
+        with contextlib.suppress(ShutdownRefused):
             await controller.guarded(lambda: controller.brokers.shut_down(subject, epoch))
 
     world.nodes[broker].put(SHUTDOWN, shut_down, subject)

@@ -125,7 +125,10 @@ def is_never_finished(world: WholeCluster, partition: TopicPartition) -> bool:
 
 
 def _waits_for_a_broker(world: WholeCluster, topic: str) -> bool:
-    """The topic's deletion goes on when a broker starts, and not before.
+    """The topic's deletion goes on when a broker starts, and not before, or never.
+
+    Up to 1.1 a replica without a known state of its partition cannot go offline, so that the
+    topic of a new controller that finds none is never deleted (KAFKA-6650).
 
     A failover counts a topic that is moved as ineligible for deletion. Up to 2.3 its move is
     refused, as it is being deleted; since 2.4 the move is taken up, but of a partition without
@@ -136,6 +139,9 @@ def _waits_for_a_broker(world: WholeCluster, topic: str) -> bool:
     if active is None:
         return False
     context = active.controller.core.context
+    stateless = any(one not in context.leadership for one in context.partitions_of(topic))
+    if topic in context.queued_for_deletion and stateless and not world.release.since("2.0"):
+        return True
     if topic not in context.queued_for_deletion & context.ineligible_for_deletion:
         return False
     moving = active.controller.reassigner.in_progress()

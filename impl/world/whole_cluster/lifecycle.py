@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from impl.core.broker_changes import BrokerNotAvailable
+from impl.core.broker_changes import ShutdownRefused
 from impl.core.partition import NotAssignedReplica, RemoteReplica
 from impl.core.replica_events import IsrShrinking
 from impl.core.replica_manager import Replica
@@ -90,11 +90,11 @@ def broker_shuts_down(world: WholeCluster, broker: int) -> None:
     controller = world.nodes[active].controller
 
     async def go() -> None:
-        left = await controller.brokers.shut_down(broker)
+        left = await controller.brokers.shut_down(broker, world.nodes[broker].epoch)
         known = {one: controller.core.context.replicas(one) for one in left}
         world.happened.append((active, ShutdownAnswered(known)))
 
-    with contextlib.suppress(BrokerNotAvailable, SessionExpired, ZooKeeperError):
+    with contextlib.suppress(ShutdownRefused, SessionExpired, ZooKeeperError):
         # If the controller has not heard of the broker yet it goes all the same.
         wait(controller.guarded(go))
     world.nodes[active].events.close_channels()

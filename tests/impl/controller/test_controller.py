@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
-from impl.core.broker_changes import BrokerNotAvailable
-from impl.core.cluster_context import ClusterContext
+from impl.core.broker_changes import ShutdownRefused
+from impl.core.cluster_context import ClusterContext, Replica
 from impl.core.controller_parts import ControllerConfig, StateChangeFailed
 from impl.core.event_controller import EventController
 from impl.core.journal import ControllerJournal
 from impl.core.request_batch import RequestBatch, Round
 from impl.core.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata
+from impl.core.states import ReplicaState
 from impl.releases import PRESETS, Release
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
@@ -178,11 +179,61 @@ def test_a_batch_that_was_left_unsent_moves_the_controllership_to_another_broker
 # Brokers
 
 
-def test_a_broker_that_is_not_registered_is_not_shut_down():
-    _, controller = a_cluster()
+@pytest.mark.parametrize(
+    ("release", "epoch", "error", "level"),
+    [
+        ("2.3", -1, "BROKER_NOT_AVAILABLE", ["Shutting down broker 9"]),
+        ("2.3", 7, "UNKNOWN_SERVER_ERROR", []),
+        ("2.1", 7, "BROKER_NOT_AVAILABLE", ["Shutting down broker 9"]),
+    ],
+)
+def test_a_broker_that_is_not_registered_is_not_shut_down(
+    release: str, epoch: int, error: str, level: list[str]
+):
+    """``doControlledShutdown``: since 2.2 the epoch is looked up before anything is logged."""
+    _, controller = a_cluster(release)
+    lines: list[str] = []
 
-    with pytest.raises(BrokerNotAvailable):
-        wait(controller.brokers.shut_down(9))
+    async def log_line(text: str, level: str = "INFO") -> None:
+        lines.append(text)
+
+    controller.journal.log_line = log_line  # type: ignore[method-assign]
+    with pytest.raises(ShutdownRefused) as refused:
+        wait(controller.brokers.shut_down(9, epoch))
+
+    assert (refused.value.error, lines) == (error, level)
+
+
+def test_up_to_1_0_the_topics_own_config_says_whether_the_last_may_leave_the_isr():
+    """``removeReplicaFromIsr`` asks ``LogConfig.fromProps`` of the topic."""
+    allows = ControllerConfig(unclean_leader_election=False, unclean_topics={"t": True})
+    stage, controller = a_cluster("1.0", config=allows)
+    a_topic(stage, controller, 2)
+
+    stage.stop_broker(2)
+    stage.run(controller)
+
+    left = stage.state(T0)
+    assert left is not None
+    assert (left.leader, left.isr) == (-1, ())
+
+
+def test_whose_replica_has_left_the_isr_already_gets_the_state_under_this_controllers_epoch():
+    """``doRemoveReplicasFromIsr`` makes it of what was read and of its own epoch."""
+    stage, controller = a_cluster()
+    a_topic(stage, controller, 2, 3)
+    stage.leader_writes_isr(T0, (2,))
+    wait(controller.trigger_move())
+    wait(controller.elect(NOW_MS))
+    stage.take_sent()
+
+    wait(controller.core.replicas.handle([Replica(T0, 3)], ReplicaState.OFFLINE))
+
+    [order] = [one.partitions[T0] for _, one in stage.take_sent() if isinstance(one, LeaderAndIsr)]
+    read = stage.state(T0)
+    assert read is not None
+    assert (read.controller_epoch, order.state.controller_epoch) == (1, 2)
+    assert order.state.zk_version == read.zk_version
 
 
 # Topics

@@ -182,6 +182,21 @@ def test_a_move_whose_work_fails_leaves_the_request_and_the_others_go_on(release
 
 
 @pytest.mark.parametrize("release", PRESETS)
+def test_a_move_of_a_partition_whose_leader_is_not_known_leaves_the_request(release: str) -> None:
+    """Its state is there, and every target in the ISR: the lookup of its leader fails
+    (``moveReassignedPartitionLeaderIfRequired``)."""
+    moving = Moving(release)
+    moving.ask({T0: (1, 2)})
+    moving.catch_up(T0)
+    del moving.controller.core.context.leadership[T0]
+
+    moving.ask({T0: (2, 1), T1: (2,)})
+
+    assert moving.requested() == {T1: (2,)}
+    assert moving.controller.active
+
+
+@pytest.mark.parametrize("release", PRESETS)
 def test_a_move_that_fails_while_a_controller_begins_leaves_the_request(release: str) -> None:
     moving = Moving(release)
     text = encode_reassignment({T0: (2,), T1: (3,)})

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Sequence
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +14,8 @@ from impl.admin.reassign_command import ReassignCommand
 from impl.admin.topic_command import Filters, TopicCommand
 from impl.admin.topics_by_brokers import TopicsByBrokers
 from impl.releases import Release
+from impl.server.admin_client import AdminClient
+from impl.wire import Fields
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import NoNode
@@ -135,11 +138,8 @@ class _ThreePartitions:
     def brokers(self) -> dict[int, str | None]:
         return {1: None, 2: None}
 
-    def topic_configs(self, topics: Collection[str]) -> dict[str, dict[str, str]]:
-        return {}
-
-    def min_isrs(self, topics: Collection[str]) -> dict[str, int]:
-        return {"t": 2}
+    def topic_configs(self, topics: Collection[str]) -> dict[str, tuple[dict[str, str], int]]:
+        return {"t": ({}, 2)}
 
 
 @pytest.mark.parametrize(
@@ -205,3 +205,27 @@ def test_an_election_of_no_partition_is_none_and_an_entry_that_is_none_is_named(
     assert parse_partitions('{"partitions":[]}') == []
     with pytest.raises(AdminOperation, match="has an entry that is not such as"):
         parse_partitions('{"partitions":[{}]}')
+
+
+def test_the_configs_of_many_topics_are_asked_for_in_one_request(monkeypatch: pytest.MonkeyPatch):
+    """``TopicCommand.describeTopics`` hands all resources to ``describeConfigs`` at once."""
+    asked: list[list[str]] = []
+
+    def answers(_: AdminClient, broker: int | None, api: str, known: int, body: Fields) -> Any:
+        names = [one.resource_name for one in body.resources]
+        asked.append(names)
+        least = SimpleNamespace(
+            name="min.insync.replicas", value="2", config_source=1, is_sensitive=False
+        )
+        return SimpleNamespace(results=[
+            SimpleNamespace(resource_name=one, configs=[least], error_code=0) for one in names
+        ])  # fmt: skip
+
+    monkeypatch.setattr(AdminClient, "_broker", answers)
+    admin = AdminClient.__new__(AdminClient)
+
+    assert admin.topic_configs(["b", "a"]) == {
+        one: ({"min.insync.replicas": "2"}, 2) for one in ("a", "b")
+    }
+    assert admin.topic_configs([]) == {}
+    assert asked == [["a", "b"]]
