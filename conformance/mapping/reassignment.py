@@ -329,7 +329,7 @@ def task_of_controller(thread: ControllerThread) -> str | None:
         return "settling" if finishing(thread) else "assigning"
     if rewriting(thread):
         return "rewriting"
-    if thread.frame_of(Reassigner._drop) is not None:
+    if thread.frame_of(Reassigner.drop) is not None:
         return "closing"
     return _about_state(thread, isinstance(effect, SendRequests))
 
@@ -364,7 +364,8 @@ def _goal(thread: ControllerThread, task: str) -> tuple[int, ...]:
         return goal  # it is in memory when the znode is written
     fails_over = thread.frame_of(EventController.fail_over)
     if fails_over is not None and task in ("beginning", "electing", "removing"):
-        found: Mapping[TopicPartition, tuple[int, ...]] = fails_over.f_locals["found"]
+        reads = thread.frame_of(Reassigner.begin_all) or fails_over
+        found: Mapping[TopicPartition, tuple[int, ...]] = reads.f_locals["found"]
         recorded_goal = thread.controller.core.context.assignment(FIRST)
         moves = recorded_goal.is_being_reassigned
         return tuple(found.get(FIRST, recorded_goal.target if moves else ()))
@@ -685,6 +686,9 @@ FAMILIES: dict[str, Family] = {
         "a move from two replicas: both leave in one round, and brokers get requests at its end",
         {"brokers": 3, "replicas": 2}, start=(Step("topic_is_created", (1, 2, 0)),),
         is_large=True, only_alike=True),
+    "one_leaves": Family(
+        "a move after which one of two replicas is left, or both in another order",
+        {"replicas": 2}, start=(Step("topic_is_created", (1, 2, 0)),)),
     "leader_writes": _family(
         "leader_writes", "a leader shrinks its ISR, or hears nothing of an ISR that it wrote"),
     "controller_writes": _family(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from impl.core.event_controller import EventController
 from impl.core.partition_machine import PREFERRED, Strategy, StrategyKind
@@ -78,11 +79,10 @@ class ControllerApi:
             return
         [found] = answered
         answer(NONE, found)
-        moving = controller.reassigner.in_progress()
-        done = [one for one, came in found.items() if came.error == NONE and one in moving]
+        done = [one for one, came in found.items() if came.error == NONE]
 
         async def isrs_altered() -> None:
-            await controller.isrs_altered(sorted(done))
+            await controller.isrs_altered(done)
 
         await controller.guarded(isrs_altered)
 
@@ -129,21 +129,19 @@ class ControllerApi:
         controller, errors = self.controller, dict[TopicPartition, str]()
 
         async def alter_reassignments() -> None:
+            steps = controller.reassigner
             for partition, target in sorted(targets.items()):
-                error = controller.reassigner.validate(partition, target)
-                errors[partition] = error
-                if error == NONE and not await self._altered_reassignment(partition, target):
+                errors[partition] = steps.validate(partition, target)
+            goals = {one: steps.goal(one, targets[one]) for one in errors if errors[one] == NONE}
+            await steps.drop([*goals])
+            for partition, goal in goals.items():
+                work = partial(steps.reassign_recorded, partition, goal)
+                if not await steps.attempt(partition, work):
                     errors[partition] = UNKNOWN_SERVER_ERROR
 
         await controller.guarded(alter_reassignments)
         whole = NONE if len(errors) == len(targets) and controller.active else NOT_CONTROLLER
         return whole, errors
-
-    async def _altered_reassignment(
-        self, partition: TopicPartition, target: Sequence[int] | None
-    ) -> bool:
-        steps = self.controller.reassigner
-        return await steps.attempt(partition, lambda: steps.alter(partition, target))
 
     def list_reassignments(
         self, partitions: Iterable[TopicPartition] | None = None

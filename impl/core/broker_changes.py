@@ -47,8 +47,7 @@ class BrokerChanges:
             for broker in sorted(set(epochs) & set(known))
             if epochs[broker] > known[broker] and self.core.release.since("2.2")
         ]
-        if new or dead or bounced:
-            await self.core.context.journal.brokers(new, dead, bounced, sorted(epochs))
+        await self.core.context.journal.brokers(new, dead, bounced, sorted(epochs))
         if self.core.release.since("2.2"):
             self.core.context.broker_infos |= {one: infos[one] for one in (*new, *bounced)}
             # Channels to the dead are removed first: until it is their turn, nothing goes to them.
@@ -104,7 +103,9 @@ class BrokerChanges:
             context.offline_directories.pop(broker, None)
         if core.release.since("2.2"):
             await core.update_metadata(context.live_or_shutting_down - set(brokers), [])
-            await core.update_metadata(brokers, context.partitions())
+            going = context.queued_for_deletion if core.release.since("2.7") else ()
+            known = [one for one in context.partitions() if one.topic not in going]
+            await core.update_metadata(brokers, known)
         else:
             await core.update_metadata(context.live_or_shutting_down, [])
         await core.replicas.handle(context.replicas_on(brokers), ReplicaState.ONLINE)

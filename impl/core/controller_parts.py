@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from impl.core.cluster_context import ClusterContext
@@ -13,7 +13,7 @@ from impl.core.partition_machine import PartitionMachine
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.request_batch import RequestBatch, Send
 from impl.releases import Release
-from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 from impl.zookeeper.port import Port
 
 
@@ -140,18 +140,20 @@ class ControllerParts:
                 raise updated.failed[partition]
 
     async def update_leader_epoch_and_send(
-        self, partition: TopicPartition, brokers: Iterable[int], replicas: Sequence[int]
+        self, partition: TopicPartition, assignment: ReplicaAssignment, others: Iterable[int] = ()
     ) -> None:
-        """The next leader epoch, sent to brokers with a list of replicas.
+        """The next leader epoch, sent to the replicas of an assignment and to some others.
 
-        StateChangeFailed, ZooKeeperError.
+        Replicas that it adds are new since 2.7 (KAFKA-10314). StateChangeFailed, ZooKeeperError.
         """
-        state = await self.update_leader_epoch(partition)
+        state, replicas = await self.update_leader_epoch(partition), assignment.replicas
+        new = assignment.adding if self.release.since("2.7") else ()
         self.batch.begin()
-        self.batch.add_leader_and_isr(brokers, partition, state, replicas, is_new=False)
+        for broker in (*replicas, *others):
+            self.batch.add_leader_and_isr([broker], partition, state, replicas, broker in new)
         await self.batch.send_requests(self.context.epoch)
-        assignment = self.context.assignment(partition)
-        await self.context.journal.sent_for_move(partition, state, replicas, assignment)
+        known = self.context.assignment(partition)
+        await self.context.journal.sent_for_move(partition, state, replicas, known)
 
     async def read_states(self, partitions: Iterable[TopicPartition]) -> None:
         """Read the registered states into the cache; those without one are left as they are."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from impl.core import imbalance
 from impl.core.broker_changes import BrokerChanges
@@ -23,7 +24,7 @@ from impl.core.request_batch import BatchNotSent, Send
 from impl.core.requests import LeaderAndIsr, Request, StopReplica
 from impl.core.states import PartitionState, ReplicaState
 from impl.releases import Release
-from impl.znodes import ReplicaAssignment, TopicPartition, paths
+from impl.znodes import TopicPartition, paths
 from impl.znodes.client import EpochNotCounted
 from impl.znodes.retrying_client import ControllerMoved
 from impl.zookeeper.errors import SessionExpired
@@ -107,18 +108,23 @@ class EventController:
         await self._initialize_context()
         await self.journal.step("Fetching topic deletions in progress")
         queued = await core.client.deletions(watch=True)
-        await self._await(paths.REASSIGN_PARTITIONS)
-        found = {**self.reassigner.targets, **await core.client.reassignments()}
+        found: Mapping[TopicPartition, tuple[int, ...]] = {}
+        if not self.reassigner.recorded:
+            await self._await(paths.REASSIGN_PARTITIONS)
+            found = {**self.reassigner.targets, **await core.client.reassignments()}
         await core.deletion.init(queued, self._must_wait(queued, found))
         if self.release.since("0.10.2"):  # brokers follow nobody whom they do not know (KAFKA-4443)
             await self._tell_all()
         await core.replicas.startup()
         await core.partitions.startup()
         await self.journal.ready(context.epoch)
-        await self.reassigner.begin_all(found)
-        for partition, assignment in context.being_reassigned().items():
+        if self.reassigner.recorded:  # what is asked for now comes before what was recorded
+            await self.reassignment_requested()
+        else:
+            await self.reassigner.begin_all(found)
+        for partition in context.being_reassigned():
             if partition not in self.reassigner.targets:
-                await self._resume_recorded(partition, assignment)
+                await self.reassigner.attempt(partition, partial(self.reassigner.go_on, partition))
         await core.deletion.resume()
         await self.preferred_election(at_failover=True)
         if not self.release.since("0.10.2"):
@@ -127,12 +133,6 @@ class EventController:
     async def _tell_all(self) -> None:
         await self.journal.step("Sending update metadata request")
         await self.core.update_metadata(self.core.context.live_or_shutting_down, [])
-
-    async def _resume_recorded(
-        self, partition: TopicPartition, assignment: ReplicaAssignment
-    ) -> None:
-        steps = self.reassigner
-        await steps.attempt(partition, lambda: steps.reassign_recorded(partition, assignment))
 
     async def _drop_old_notifications(self) -> None:
         client, version = self.core.client, self.core.context.epoch_version
@@ -289,23 +289,17 @@ class EventController:
         gone = [one for one in self.core.context.assignments if one not in registered]
         for topic in gone:
             self.core.context.forget_topic(topic)
-        known = set(self.core.context.assignments)
-        fresh = [
-            partition
-            for topic in registered
-            if topic not in known
-            for partition in await self._read_topic(topic)
-        ]
-        new = sorted({one.topic for one in fresh})
-        if new or gone:
-            assigned = {one: self.core.context.replicas(one) for one in fresh}
-            await self.journal.topics(new, gone, assigned)
+        new = [one for one in registered if one not in self.core.context.assignments]
+        fresh = [partition for topic in new for partition in await self._read_topic(topic)]
+        assigned = {one: self.core.context.replicas(one) for one in fresh}
+        await self.journal.topics(new, gone, assigned)
         await self.create_partitions(fresh)
 
     async def partitions_changed(self, topic: str) -> None:
         """``PartitionModifications``: partitions that were added to a topic.
 
-        Of a topic that is to be deleted they are not created, and since 2.0 taken back.
+        Of a topic that is to be deleted they are not created, and since 2.0 taken back, together
+        with known ones that have no znode (``restorePartitionReplicaAssignment``).
         """
         if topic not in self.core.context.queued_for_deletion:
             fresh = await self._read_topic(topic)
@@ -313,10 +307,12 @@ class EventController:
                 await self.journal.adding({one: self.core.context.assignment(one) for one in fresh})
             await self.create_partitions(fresh)
             return
-        kept = self.core.context.assignments.get(topic, {})
-        registered = await self.core.client.topic(topic, watch=True)
-        if self.release.since("2.0") and registered and set(registered.partitions) - set(kept):
-            await self.core.client.set_topic(topic, kept, self.core.context.epoch_version)
+        client, known = self.core.client, self.core.context.assignments.get(topic, {})
+        registered = await client.topic(topic, watch=True)
+        if self.release.since("2.0") and registered and set(registered.partitions) - set(known):
+            there = set(map(int, await client.names(paths.partitions(topic))))
+            kept = {number: known[number] for number in sorted(there & set(known))}
+            await client.set_topic(topic, kept, self.core.context.epoch_version)
 
     async def create_partitions(self, partitions: list[TopicPartition]) -> None:
         """``onNewPartitionCreation``: to New, replicas to New, then both online."""
@@ -360,13 +356,18 @@ class EventController:
             await core.deletion.enqueue(known)
 
     async def isrs_changed(self) -> None:
-        """``IsrChangeNotification``: read the states, tell everybody, remove the notifications."""
+        """``IsrChangeNotification``: read the states, tell everybody, remove the notifications.
+
+        Leaders with an older inter.broker.protocol.version announce so what they changed: it may
+        complete a move (KAFKA-10521, 2.7).
+        """
         found = await self.core.client.isr_changes(watch=True)
-        known = set(self.core.context.partitions())
-        partitions = sorted({one for group in found.values() for one in group} & known)
+        partitions = sorted({one for group in found.values() for one in group})
         if partitions:
             await self.core.read_states(partitions)
             await self.core.update_metadata_for(partitions)
+            if self.release.since("2.7"):
+                await self.isrs_altered(partitions)
         await self.core.client.delete_notifications(
             paths.ISR_CHANGES, found, self.core.context.epoch_version
         )
@@ -395,9 +396,8 @@ class EventController:
                 await steps.go_on(partition)
 
     async def isrs_altered(self, partitions: Iterable[TopicPartition]) -> None:
-        """Leaders have asked for other ISRs of partitions that are moved: finish what has caught
-        up (AlterIsr)."""
-        for partition in partitions:
+        """Leaders have other ISRs: of partitions that move, finish what has caught up."""
+        for partition in sorted(self.reassigner.in_progress().intersection(partitions)):
             if await self.reassigner.caught_up(partition, self._target(partition)):
                 await self.reassigner.go_on(partition)
 
@@ -517,11 +517,14 @@ class EventController:
         return failed
 
     async def rebalance(self) -> None:
-        """``checkAndTriggerAutoLeaderRebalance``."""
+        """``checkAndTriggerAutoLeaderRebalance``; up to 1.1 one partition after the other."""
         due = imbalance.candidates(
             self.core.context,
             self.core.config.imbalance_percentage,
             self.reassigner.in_progress(),
+            self.release,
         )
         for partitions in due.values():
-            await self.elect_preferred(partitions, "AutoTriggered")
+            together = [partitions] if self.release.since("2.0") else [[one] for one in partitions]
+            for group in together:
+                await self.elect_preferred(group, "AutoTriggered")

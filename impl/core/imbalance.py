@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from impl.core.cluster_context import ClusterContext
+from impl.releases import Release
 from impl.znodes import TopicPartition
 
 
@@ -41,20 +42,23 @@ def candidates(
     context: ClusterContext,
     percentage: int,
     reassigning: Collection[TopicPartition],
+    release: Release,
 ) -> Mapping[int, list[TopicPartition]]:
-    """By broker, the partitions for which a preferred election is due.
+    """By imbalanced broker, the partitions for which a preferred election is due.
 
     None at all while anything is reassigned anywhere. A partition without a known leader counts
-    among those that a broker should lead, and not among those that it does not lead.
+    among those that a broker should lead, and not among those that it does not lead. Since 2.6 who
+    is not in the known ISR is not asked for (KAFKA-9866).
     """
-    if reassigning:
-        return {}
     due: dict[int, list[TopicPartition]] = {}
     for broker, partitions in by_preferred_leader(context).items():
         elsewhere = led_by_others(broker, partitions, context)
-        if not is_imbalanced(len(elsewhere), len(partitions), percentage):
-            continue
-        ready = [one for one in elsewhere if context.is_replica_online(broker, one)]
-        if ready:
-            due[broker] = ready
+        if is_imbalanced(len(elsewhere), len(partitions), percentage):
+            due[broker] = [
+                one
+                for one in elsewhere
+                if not reassigning
+                and context.is_replica_online(broker, one)
+                and (broker in context.leadership[one].isr or not release.since("2.6"))
+            ]
     return due

@@ -94,7 +94,7 @@ class Reassigner:
             await self._leave(refused)
 
     async def _leave(self, refused: Sequence[TopicPartition]) -> None:
-        await self._drop(refused)
+        await self.drop(refused)
         for partition in refused:
             self.targets.pop(partition, None)
 
@@ -188,7 +188,7 @@ class Reassigner:
     async def go_on(self, partition: TopicPartition) -> None:
         """Take the next steps of a reassignment; called whenever it may be able to continue."""
         if self.recorded:
-            await self._phases(partition, self.core.context.assignment(partition))
+            await self.reassign_recorded(partition, self.core.context.assignment(partition))
         elif await self.caught_up(partition, self.targets[partition]):
             await self._finish(partition, self.targets[partition])
         else:
@@ -216,12 +216,11 @@ class Reassigner:
             f"New replicas {_ids(target)} for partition {partition} being reassigned not yet "
             "caught up with the leader",
         )
-        both = tuple(dict.fromkeys((*target, *old)))
-        await self._write_assignment(partition, ReplicaAssignment(both))  # 1
-        await self.core.update_leader_epoch_and_send(partition, both, both)  # 2
+        both = ReplicaAssignment(tuple(dict.fromkeys((*target, *old))))
+        await self._write_assignment(partition, both)  # 1
+        await self.core.update_leader_epoch_and_send(partition, both)  # 2
         fresh = [one for one in target if one not in old]
         await self._move(partition, fresh, ReplicaState.NEW)  # 3
-        assert context.replicas(partition) == both
 
     async def _finish(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
         context, both = self.core.context, self.core.context.replicas(partition)
@@ -232,20 +231,21 @@ class Reassigner:
         await self._move_leader(partition, target, both)  # 7
         await self._stop(partition, out)  # 8, 9
         await self._write_assignment(partition, ReplicaAssignment(target))  # 10
-        await self._drop([partition])  # 11
+        await self.drop([partition])  # 11
         await context.journal.reassignment_removed(partition)
         self.targets.pop(partition, None)
         await self.core.update_metadata_for([partition])  # 12
         await self.core.deletion.resume_for([partition.topic])
 
     async def _move_leader(
-        self, partition: TopicPartition, target: Sequence[int], both: Sequence[int]
+        self, partition: TopicPartition, target: Sequence[int], others: Sequence[int] = ()
     ) -> None:
+        """Since 2.4 a request without a new leader goes to the targets alone, not to ``others``."""
         context = self.core.context
         leader = context.leadership[partition].leader
         if leader in target and context.is_replica_online(leader, partition):
-            everybody = tuple(dict.fromkeys((*both, *target)))
-            await self.core.update_leader_epoch_and_send(partition, everybody, target)
+            assigned = ReplicaAssignment(tuple(target))
+            await self.core.update_leader_epoch_and_send(partition, assigned, others)
         else:
             await self.core.partitions.handle([partition], PartitionState.ONLINE, REASSIGN)
 
@@ -276,7 +276,7 @@ class Reassigner:
         )
         context.set_assignment(partition, assignment)
 
-    async def _drop(
+    async def drop(
         self, partitions: Sequence[TopicPartition], target: Sequence[int] | None = None
     ) -> None:
         """Remove the entries of partitions from the znode; with a target, only entries with that
@@ -302,18 +302,16 @@ class Reassigner:
 
     # KIP-455
 
-    async def alter(self, partition: TopicPartition, target: Sequence[int] | None) -> None:
-        """AlterPartitionReassignments, found valid: to a target, or back (None).
-
-        The newest request counts: an entry for the partition in the znode is dropped.
-        """
+    def goal(self, partition: TopicPartition, target: Sequence[int] | None) -> ReplicaAssignment:
+        """What AlterPartitionReassignments, found valid, moves to: a target, or back (None)."""
         current = self.core.context.assignment(partition)
-        goal = current.origin if target is None else tuple(target)
-        await self._drop([partition])
-        await self.reassign_recorded(partition, current.reassign_to(goal))
+        return current.reassign_to(current.origin if target is None else target)
 
     async def reassign_recorded(self, partition: TopicPartition, goal: ReplicaAssignment) -> None:
-        """Begin, turn or cancel a reassignment that the topic's znode records."""
+        """Begin, turn, cancel or go on with a reassignment that the topic's znode records.
+
+        A mere change of order is completed whoever is in the ISR (``isReassignmentComplete``).
+        """
         context = self.core.context
         old = context.assignment(partition)
         await self.core.deletion.mark_ineligible([partition.topic], MOVING)
@@ -326,25 +324,21 @@ class Reassigner:
             await self.core.client.retry(
                 lambda: self.core.client.port.exists(paths.state(*partition), watch=True)
             )
-        await self._phases(partition, goal)
-
-    async def _phases(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
-        if await self.caught_up(partition, assignment.target):
-            await self._complete(partition, assignment)
+        if not goal.is_being_reassigned or await self.caught_up(partition, goal.target):
+            await self._complete(partition, goal)
         else:
-            everybody = assignment.replicas
-            await self.core.update_leader_epoch_and_send(partition, everybody, everybody)  # A1
-            await self._move(partition, assignment.adding, ReplicaState.NEW)  # A2
+            await self.core.update_leader_epoch_and_send(partition, goal)  # A1
+            await self._move(partition, goal.adding, ReplicaState.NEW)  # A2
 
     async def _complete(self, partition: TopicPartition, assignment: ReplicaAssignment) -> None:
         context, target = self.core.context, assignment.target
         await context.journal.reassignment_caught_up(partition, target)
         await self._move(partition, assignment.adding, ReplicaState.ONLINE)  # B1
         context.assign(partition, target)  # B2, in memory alone
-        await self._move_leader(partition, target, assignment.replicas)  # B3
+        await self._move_leader(partition, target)  # B3
         await self._stop(partition, assignment.removing)  # B4, B5
         await self._write_assignment(partition, ReplicaAssignment(target))  # B6
-        await self._drop([partition], target)  # B7
+        await self.drop([partition], target)  # B7
         self.targets.pop(partition, None)
         await self.core.update_metadata_for([partition])  # B8
         await self.core.deletion.resume_for([partition.topic])

@@ -194,7 +194,7 @@ def _is_about_to_write(thread: ControllerThread, effect: ZkOperation) -> bool:
         return False
     if effect.path == STATE:
         return is_before_write(thread) and not in_change(thread) and not _changes_nothing(thread)
-    if effect.path != paths.REASSIGN_PARTITIONS or thread.frame_of(Reassigner._drop) is None:
+    if effect.path != paths.REASSIGN_PARTITIONS or thread.frame_of(Reassigner.drop) is None:
         return False
     return finishing(thread) or (rewriting(thread) and is_to_be_fenced(thread))
 
