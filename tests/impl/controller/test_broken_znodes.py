@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
+from impl.core.api import ControllerApi
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.journal import ControllerJournal
@@ -132,7 +133,7 @@ def test_an_assignment_that_became_unreadable_is_written_anew_from_what_is_known
     stage, controller, _ = a_cluster("2.4")
     broken(stage, paths.topic("t"))
 
-    wait(controller.reassigner.alter(T0, (2, 1)))
+    wait(ControllerApi(controller).alter_reassignments({T0: (2, 1)}))
 
     topic = wait(stage.admin.topic("t"))
     assert topic is not None

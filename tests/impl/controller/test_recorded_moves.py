@@ -1,0 +1,175 @@
+"""Moves that a topic's znode records (KIP-455): whom they ask, how they go on, when they end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.vectors.implementation.stage import NOW_MS
+from impl.core.api import ControllerApi
+from impl.core.requests import LeaderAndIsr, UpdateMetadata
+from impl.znodes import TopicPartition, paths
+from impl.znodes.partitions import encode_partition_set, encode_reassignment
+from impl.zookeeper.port import wait
+from tests.impl.controller.test_moves import T0, T1, Moving
+
+SINCE_2_4 = ("2.4", "2.6", "2.7", "2.8")
+
+
+def alter(moving: Moving, *target: int, partition: TopicPartition = T0) -> None:
+    api = ControllerApi(moving.controller)
+    wait(api.alter_reassignments({partition: target}))
+    moving.run()
+
+
+@pytest.mark.parametrize("release", ["2.3", *SINCE_2_4])
+def test_where_the_leader_stays_the_targets_alone_are_asked_since_2_4(release: str) -> None:
+    """``updateLeaderEpochAndSendRequest`` gets the completed assignment."""
+    moving = Moving(release, partitions=1)
+    moving.ask({T0: (1, 2)})
+    moving.catch_up(T0)
+    moving.stage.take_sent()
+    before = moving.epoch(T0)
+
+    moving.ask({T0: (1,)})
+
+    asked = {
+        broker
+        for broker, one in moving.stage.take_sent()
+        if isinstance(one, LeaderAndIsr) and one.partitions[T0].state.leader_epoch == before + 1
+    }
+    assert asked == ({1, 2} if release == "2.3" else {1})
+
+
+@pytest.mark.parametrize("release", SINCE_2_4)
+def test_added_replicas_are_new_ones_since_2_7(release: str) -> None:
+    """KAFKA-10314: else a broker with an offline log directory does not make them."""
+    moving = Moving(release, partitions=1)
+    moving.stage.take_sent()
+
+    alter(moving, 1, 2)
+
+    first = moving.stage.take_sent()
+    said = [one.partitions[T0].is_new for broker, one in first
+            if broker == 2 and isinstance(one, LeaderAndIsr)]  # fmt: skip
+    assert said[0] is (release in ("2.7", "2.8"))
+    assert said[-1]
+
+
+@pytest.mark.parametrize("release", SINCE_2_4)
+def test_another_order_is_complete_whoever_is_in_the_isr(release: str) -> None:
+    """``isReassignmentComplete`` does not look at the ISR then."""
+    moving = Moving(release, partitions=1)
+    alter(moving, 1, 2)
+    moving.catch_up(T0)
+    moving.stage.leader_writes_isr(T0, (1,))
+
+    alter(moving, 2, 1)
+
+    assert moving.replicas(T0) == (2, 1)
+    assert not moving.controller.reassigner.in_progress()
+
+
+@pytest.mark.parametrize("release", SINCE_2_4)
+def test_a_move_that_is_asked_for_by_the_znode_does_not_keep_a_deletion_at_a_failover(
+    release: str,
+) -> None:
+    """``fetchTopicDeletionsInProgress`` knows what topics record; the znode is read later."""
+    moving = Moving(release, partitions=1)
+    wait(moving.controller.resign())
+    node = wait(moving.stage.admin.port.get(paths.CONTROLLER))
+    wait(moving.stage.admin.port.delete(paths.CONTROLLER, node.version))
+    wait(moving.stage.admin.request_deletion("t"))
+    text = encode_reassignment({T0: (1, 2)})
+    wait(moving.stage.admin.port.create(paths.REASSIGN_PARTITIONS, text))
+
+    wait(moving.controller.elect(NOW_MS))
+
+    assert moving.controller.core.context.is_being_deleted("t")
+    assert moving.requested() == {}
+
+
+@pytest.mark.parametrize("release", SINCE_2_4)
+def test_a_move_that_goes_on_makes_its_topic_wait_again(release: str) -> None:
+    """``onPartitionReassignment`` marks the topic each time."""
+    moving = Moving(release, partitions=1)
+    alter(moving, 1, 2)
+    context = moving.controller.core.context
+    context.queued_for_deletion.add("t")
+
+    wait(moving.controller.reassigner.go_on(T0))
+
+    assert context.ineligible_for_deletion == {"t"}
+
+
+@pytest.mark.parametrize("release", ["2.6", "2.7"])
+def test_an_announced_isr_completes_a_move_since_2_7(release: str) -> None:
+    """KAFKA-10521: the controller may expect AlterIsr, and the leader not know it yet."""
+    moving = Moving(release, partitions=1)
+    moving.controller.core.leaders_ask = True  # so that no state is watched
+    alter(moving, 1, 2)
+    moving.stage.leader_writes_isr(T0, (1, 2))
+    wait(moving.stage.admin.make_path(f"{paths.ISR_CHANGES}/x1", encode_partition_set([T0])))
+
+    moving.run()
+
+    assert bool(moving.controller.reassigner.in_progress()) is (release == "2.6")
+
+
+@pytest.mark.parametrize("release", ["2.1", "2.2", "2.7"])
+def test_an_announcement_of_a_partition_that_is_not_there_is_told_all_the_same(
+    release: str,
+) -> None:
+    moving = Moving(release, partitions=1)
+    moving.stage.take_sent()
+    gone = encode_partition_set([TopicPartition("gone", 0)])
+    wait(moving.stage.admin.make_path(f"{paths.ISR_CHANGES}/x1", gone))
+
+    moving.run()
+
+    told = [broker for broker, one in moving.stage.take_sent() if isinstance(one, UpdateMetadata)]
+    assert told == [1, 2, 3]
+
+
+@pytest.mark.parametrize("release", SINCE_2_4)
+def test_what_is_asked_for_of_many_leaves_the_znode_before_any_begins(release: str) -> None:
+    """``processApiPartitionReassignment``: the latest request takes precedence."""
+    moving = Moving(release)
+    moving.ask({T0: (1, 2), T1: (1, 2)})
+    written: list[int] = []
+    client = moving.controller.core.client
+    write, topic = client.set_reassignments, client.set_topic
+
+    async def set_reassignments(entries, version):  # type: ignore[no-untyped-def]
+        written.append(len(entries))
+        await write(entries, version)
+
+    async def set_topic(*given):  # type: ignore[no-untyped-def]
+        written.append(-1)
+        await topic(*given)
+
+    client.set_reassignments = set_reassignments  # type: ignore[method-assign]
+    client.set_topic = set_topic  # type: ignore[method-assign]
+    wait(ControllerApi(moving.controller).alter_reassignments({T0: (1, 3), T1: (1, 3)}))
+
+    assert written[:2] == [0, -1]
+
+
+@pytest.mark.parametrize("release", ["2.5", "2.6"])
+def test_who_is_not_in_the_known_isr_is_not_asked_to_lead_since_2_6(release: str) -> None:
+    """KAFKA-9866."""
+    moving = Moving(release, partitions=1)
+    alter(moving, 2, 1)
+    moving.catch_up(T0)
+    context = moving.controller.core.context
+    context.leadership[T0] = replace(context.leadership[T0], isr=(1,))
+    wanted: list[object] = []
+
+    async def leaders_wanted(kind, partitions, trigger):  # type: ignore[no-untyped-def]
+        wanted.append(list(partitions))
+
+    moving.controller.journal.leaders_wanted = leaders_wanted  # type: ignore[method-assign]
+    wait(moving.controller.guarded(moving.controller.rebalance))
+
+    assert wanted == [[T0] if release == "2.5" else []]
