@@ -20,6 +20,7 @@ from conformance.ingest import (
     templates_broker,
     templates_controller,
     templates_data_plane,
+    templates_details,
     templates_failures,
     templates_kraft,
     templates_losses,
@@ -132,6 +133,7 @@ KAFKA_2 = Dialect(
     + templates_requests.TEMPLATES
     + templates_broker.TEMPLATES
     + templates_data_plane.TEMPLATES
+    + templates_details.TEMPLATES
     + request_log.TEMPLATES
     + templates_kraft.TEMPLATES
     + templates_losses.TEMPLATES

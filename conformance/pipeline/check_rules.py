@@ -14,6 +14,7 @@ from conformance.pipeline import (
     rules_controllership,
     rules_data_plane,
     rules_deletion,
+    rules_details,
     rules_isr,
     rules_lines,
     rules_missing,
@@ -69,6 +70,7 @@ def judge(
     rules_model.check(context, release)
     rules_states.check(context)
     rules_isr.check(context)
+    rules_details.check(context)
     rules_requests.check(context)
     rules_channels.check(context)
     rules_order.check(context)

@@ -292,6 +292,21 @@ LINE_AGREES = Rule(
     "one value in both places",
     "lines that name their writer, a partition or a state twice (any of the three logs)",
 )
+LOGGED_TWICE = Rule(
+    "what_is_logged_twice_agrees",
+    "what a thread logs in two lines, one after another, or from a queue, agrees: the log that is "
+    "loaded and made, the partitions that a coordinator loads, numbers that rise one by one",
+    "LogManager.getOrCreateLog, GroupMetadataManager, KafkaController, RequestSendThread",
+    "the same in both lines",
+    "lines of one process that tell the same (server.log, controller.log, state-change.log)",
+)
+REPLICAS_KEPT = Rule(
+    "replicas_change_with_the_leader_epoch",
+    "while a controller keeps a partition's leader epoch it keeps its replicas",
+    "KafkaController.onPartitionReassignment, updateLeaderEpochAndSendRequest",
+    "the replicas of the other lines in this leader epoch",
+    "states with their replicas (state-change.log)",
+)
 OWN_LOG = Rule(
     "a_process_writes_its_own_log",
     "the lines of one logger of a process are in one log, its own",
@@ -411,6 +426,8 @@ RULES: tuple[Rule, ...] = (
     STEPS_FOLLOW,
     BEGINS_AS_ASSIGNED,
     LINE_AGREES,
+    LOGGED_TWICE,
+    REPLICAS_KEPT,
     OWN_LOG,
     REQUEST_AS_SENT,
     HOLDS_AS_RECEIVED,
@@ -437,6 +454,7 @@ OF_CLUSTERS = frozenset(
         EPOCH_AS_REGISTERED.name,
         REQUEST_SEEN.name,
         LINES_TOGETHER.name,
+        LOGGED_TWICE.name,
     )
 )
 """Rules that one partition's lines do not decide."""

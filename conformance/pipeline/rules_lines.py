@@ -29,8 +29,9 @@ from conformance.pipeline.rules import (
 from model.topics.tables import PARTITION_TABLE, REPLICA_TABLE
 
 _OF_ITS_OWN = frozenset(
-    ("controller_elected", "controller_ready", "change_failed", "channel_connected")
-)
+    ("controller_elected", "controller_won", "controller_ready", "change_failed",
+     "channel_connected")
+)  # fmt: skip
 """Kinds in which a controller logs of itself, with its own number in the text."""
 _NAMED_BY_OTHERS = frozenset(("process_starting", "cluster_id", "release", "session_expired"))
 """Kinds that name no writer: `History` takes it from the next line that does."""
@@ -54,6 +55,9 @@ _BROKERS = re.compile(
     r"([\d,]*), deleted brokers: *([\d,]*),(?: bounced brokers: *([\d,]*),)? "
     r"all live brokers: *([\d,]*)"
 )
+_FOLDER = re.compile(r".*[/\\](([^/\\]+-)\d+)")
+_LISTS = re.compile(r"\w*\(([^)]*)\)\], deleted topics: ")
+_PRODUCER_IDS = 1000  # in a block (ProducerIdManager.PidBlockSize)
 _HELD = re.compile(r"(\d+) -> \d+")
 _AT_ONCE = 1000  # milliseconds between two such lines
 _FEW = 5  # names that a finding shows
@@ -151,6 +155,24 @@ def _contradictions(context: RuleContext, event: Event) -> Iterator[str | None]:
     elif event.logger == FETCHER and event.leader is not None and event.broker is not None:
         text = f"{name}: broker {event.broker} fetches from broker {event.leader}, which is itself"
         seen.append(text if event.leader == event.broker else None)
+    elif kind == "log_created" and (folder := _FOLDER.fullmatch(event.detail or "")):
+        text = f"{name}: its log is made in the folder of {folder[1]}"
+        seen.append(text if folder[1] != name and name.startswith(folder[2]) else None)
+    elif kind == "log_completed" and event.offset is not None and event.detail is not None:
+        start, marks = int(event.detail), (event.high_watermark, event.offset)
+        text = f"{name}: the log begins at {start}, and its high watermark and end are {marks}"
+        seen.append(None if all(m is None or start <= m <= event.offset for m in marks) else text)
+    elif kind == "producer_ids" and event.offset is not None and event.version is not None:
+        first = (event.version - 1) * _PRODUCER_IDS
+        right = (event.replica, event.offset, int(event.detail or 0)) == (
+            event.broker, first, first + _PRODUCER_IDS - 1
+        )  # fmt: skip
+        text = f"block {event.version} of producer ids, each of {_PRODUCER_IDS}, begins at {first}"
+        seen.append(None if right else f"{text}, and is taken by broker {event.broker}")
+    elif kind == "topics_changed" and (lists := _LISTS.match(event.detail or "")):
+        new = set(_NAMES.findall(lists[1]))
+        others = {each.rpartition("-")[0] for each in _shown(event)[0]} - new
+        seen.append(f"replicas of {_some(others)} are read, which is not new" if others else None)
     elif kind == "broker_epochs" and event.detail:
         brokers = _HELD.findall(event.detail)
         twice = len(set(brokers)) < len(brokers)

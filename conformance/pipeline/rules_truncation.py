@@ -33,7 +33,8 @@ from conformance.pipeline.rules import (
 _SHRUNK = "isr_shrunk"
 _LOADED = frozenset(("high_watermark_loaded", "replica_loaded"))
 _TELLS = _LOADED | {"leader_started", "follower_started", RAISED, FOLLOWED, _SHRUNK}
-_LOG_LOADED = "log_loaded"
+_COMPLETED = "log_completed"
+_LOADS = frozenset(("log_loaded", _COMPLETED))
 _STARTS = frozenset(("leader_started", "follower_started"))
 _AFTER_LOADING = frozenset(("process_started", "process_controller_thread"))
 """Lines that a process writes once its logs are loaded, before its replicas start."""
@@ -125,7 +126,7 @@ def _starts_from_its_log(context: RuleContext) -> None:
     for event in context.innocent(context.history.events):
         if event.tp is None or event.broker is None:
             continue
-        if event.kind in _STARTS or event.kind in (_LOG_LOADED, *_CUTS):
+        if event.kind in _STARTS or event.kind in (*_LOADS, *_CUTS):
             replicas[event.broker, *event.tp].append(event)
     for _, events in sorted(replicas.items()):
         ordered = sorted(events, key=lambda each: (each.at, context.history.key(each)))
@@ -133,7 +134,7 @@ def _starts_from_its_log(context: RuleContext) -> None:
         loaded: list[Event] = []
         for one, other in pairwise(ordered):
             led = one if one.kind == "leader_started" else led
-            loaded = [*loaded, one] if one.kind == _LOG_LOADED else []
+            loaded = [*loaded, one] if one.kind in _LOADS else []
             first = other.kind in _STARTS and other.previous_epoch == -1
             if loaded and first:
                 _begins_where_loaded(context, loaded, other)
@@ -166,6 +167,13 @@ def _begins_where_loaded(context: RuleContext, loaded: Sequence[Event], start: E
     ):
         return
     ends = {each.offset for each in loaded}
+    if last.kind == _COMPLETED and len(ends) > 1 and loaded[-2].offset != last.offset:
+        # Its end is in three lines, of which one is wrong.
+        before = loaded[-2]
+        wrong = before if last.offset == start.offset else last
+        if start.offset in (before.offset, last.offset):
+            _compared(context, start, wrong, wrong.offset or 0, start.offset, "the start of it")
+            return
     expected = start.offset if start.offset in ends else last.offset
     _compared(context, last, start, start.offset, expected, "the log, as it was loaded,")
 

@@ -1,0 +1,531 @@
+"""Rules about lines in which one thread logs again what it has just logged, in other words.
+
+A broker's log is loaded with the end with which its replica starts; a coordinator loads partitions
+in the order in which it schedules them; requests of a channel are numbered one by one, and a broker
+handles one at a time; a group's generation rises by one. The model has each of these steps once,
+and not the lines that log its parts.
+
+If the lines could stand so because a line between them is missing, the finding is `incomplete`;
+it is `broken` if they could not stand so whatever is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.history import History, numbers
+from conformance.pipeline.monotonicity import ValueSeen
+from conformance.pipeline.rule_context import RuleContext, as_set
+from conformance.pipeline.rules import (
+    LOGGED_TWICE,
+    REPLICAS_KEPT,
+    STARTS_FROM_LOG,
+    FindingKind,
+)
+from conformance.pipeline.rules_model import another_life
+
+_AT_ONCE = 2000  # milliseconds in which a thread does what it does without a wait
+_OFFSETS, _TRANSACTIONS = "__consumer_offsets", "__transaction_state"
+_NUMBER = re.compile(r"\d+")
+_PARTITION = re.compile(r"[\w.-]+-\d+")
+_OLD_NAME = re.compile(r"\[([\w.-]+),(\d+)\]")
+_RETENTION = frozenset(("segments_deletable", "segment_rolled", "log_start_raised"))
+_CUT = frozenset(("log_truncated", "fetch_offset_reset", "truncation_chosen"))
+_OF_SEGMENTS = _RETENTION | _CUT
+_OF_REQUESTS = frozenset(
+    ("leader_and_isr_handling", "leader_and_isr_applied", "obeyed", "metadata_cached")
+)
+"""Kinds of lines that a broker logs while it holds the lock for one request."""
+
+Key = Hashable | None
+"""What a line is about; None if it is no such line."""
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two lines of a thread: the next `then` after a `first` line `agrees` with it.
+
+    With `back`, only a `then` line needs the other, the last one before it.
+    """
+
+    what: str
+    first: Callable[[Event], bool]
+    then: Callable[[Event], bool]
+    agrees: Callable[[Event, Event], bool]
+    back: bool = False
+
+
+def _kind(*kinds: str) -> Callable[[Event], bool]:
+    return lambda event: event.kind in kinds
+
+
+def _template(*templates: str) -> Callable[[Event], bool]:
+    return lambda event: event.template in templates
+
+
+def _of_one(a: Event, b: Event) -> bool:
+    return a.tp == b.tp
+
+
+def _ids(event: Event) -> set[int]:
+    """The brokers whose epochs a line shows."""
+    return {int(each.split("->")[0]) for each in (event.detail or "").split(",") if "->" in each}
+
+
+def _balanced(shown: Event, ratio: Event) -> bool:
+    none = (shown.detail or "").endswith("()")
+    text = ratio.detail or ""
+    zero = not text.strip("0.")
+    return shown.replica == ratio.replica and (none == zero or text == "NaN")
+
+
+def _leaves(leaving: Event, left: Event) -> bool:
+    return not set(leaving.replicas or ()) & set(left.replicas or ())
+
+
+NEIGHBOURS = (
+    Neighbours(
+        "a log is loaded before it is made", _kind("log_loaded"), _kind("log_created"), _of_one,
+        back=True,
+    ),
+    Neighbours(
+        "the high watermark of a log follows its making", _kind("log_created"),
+        _kind("high_watermark_loaded", "replica_loaded"), _of_one,
+    ),
+    Neighbours(
+        "a high watermark that no checkpoint has is 0", _kind("high_watermark_unknown"),
+        _kind("high_watermark_loaded", "replica_loaded"),
+        lambda unknown, loaded: _of_one(unknown, loaded) and not loaded.high_watermark,
+    ),
+    Neighbours(
+        "who leaves is among those that leave", _template("broker_leaves"),
+        _template("brokers_leaving"),
+        lambda one, every: one.replica in (every.replicas or ()),
+    ),
+    Neighbours(
+        "who leaves does not stay", _template("brokers_leaving"), _template("brokers_left"),
+        _leaves,
+    ),
+    Neighbours(
+        "active brokers are those whose epochs are known", _template("broker_epochs"),
+        _template("brokers_active"),
+        lambda epochs, active: _ids(epochs) == set(active.replicas or ()), back=True,
+    ),
+    Neighbours(
+        "a broker is out of balance if some of its topics are", _template("not_preferred"),
+        _template("imbalance_ratio"), _balanced,
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What a thread queues, and what becomes of it, are logged in the same order."""
+
+    what: str
+    first: Callable[[Event], Key]
+    then: Callable[[Event], Key]
+
+
+def _about(kind: str, topic: str | None = _OFFSETS) -> Callable[[Event], Key]:
+    def key(event: Event) -> Key:
+        right = event.kind == kind and event.topic == topic
+        return (event.partition, numbers(event.detail)) if right else None
+
+    return key
+
+
+def _to_itself(*templates: str) -> Callable[[Event], Key]:
+    """How many partitions a controller's request to its own broker is about."""
+
+    def key(event: Event) -> Key:
+        if event.template not in templates or event.controller != event.broker:
+            return None
+        to, _, counted = (event.detail or "").rpartition(" for ")
+        if event.kind == "metadata_batch" and event.broker not in numbers(to):
+            return None
+        if event.kind == "leader_and_isr_batch" and event.replica != event.broker:
+            return None
+        return sum(map(int, _NUMBER.findall(counted))) or None  # of none, not all releases log it
+
+    return key
+
+
+QUEUES = (
+    *(
+        Queue(
+            "a controller's own broker handles what it is sent",
+            _to_itself(sent), _to_itself(came),
+        )
+        for sent, came in (
+            ("leader_and_isr_batch", "handling_batch"), ("metadata_batch", "metadata_batch_cached")
+        )
+    ),
+    Queue(
+        "a coordinator loads what it has scheduled",
+        _about("coordinator_loads", _TRANSACTIONS), _about("coordinator_loaded", _TRANSACTIONS),
+    ),
+    Queue(
+        "a coordinator loads what it has scheduled",
+        _about("coordinator_loads"), _about("coordinator_loaded"),
+    ),
+    Queue(
+        "a coordinator unloads what it has scheduled",
+        _about("coordinator_unloads"), _about("coordinator_unloaded"),
+    ),
+    Queue(
+        "a broker loads a partition when it is elected as its coordinator",
+        _about("coordinator_elected", None), _about("coordinator_loads"),
+    ),
+)  # fmt: skip
+
+
+def check(context: RuleContext) -> None:
+    """Checks what one process logs twice, log by log."""
+    _replicas_are_kept(context)
+    _log_starts_rise(context)
+    if context.history.reduced:
+        return  # where lines are left out, others become neighbours
+    for (_, broker), events in sorted(
+        context.history.streams(lambda event: True).items(), key=lambda item: str(item[0])
+    ):
+        if broker is None and not all(context.history.places[each.file].sole for each in events):
+            continue  # several processes write here, and say not who they are
+        for pair in NEIGHBOURS:
+            _neighbours(context, pair, events)
+        for queue in QUEUES:
+            _queued(context, queue, events)
+        _fetches_no_more(context, events)
+        _begins_anew(context, events)
+        _generations(context, events)
+        _one_request_at_a_time(context, events)
+        _responses(context, events)
+
+
+def _report(
+    context: RuleContext, event: Event, other: Event, what: str, kind: FindingKind
+) -> None:
+    context.report(
+        kind,
+        LOGGED_TWICE,
+        event,
+        f"broker {event.broker}: {what}, and this line does not go with {other.where}"
+        + ("" if kind is FindingKind.VIOLATION else "; a line between them may be missing"),
+    )
+
+
+# -- neighbours -----------------------------------------------------------------------------------
+
+
+def _neighbours(context: RuleContext, pair: Neighbours, events: Sequence[Event]) -> None:
+    lines = [event for event in events if pair.first(event) or pair.then(event)]
+    for number, (a, b) in enumerate(pairwise(lines)):
+        if not (pair.first(a) and pair.then(b)):
+            continue
+        moment = lines[max(0, number - 1) : number + 3]
+        context.looked(LOGGED_TWICE)
+        if pair.agrees(a, b) or not _goes_on(context.history, a, b):
+            continue
+        # Lines of one millisecond may stand in any order.
+        firsts = [each for each in moment if each.at in (a.at, b.at) and pair.first(each)]
+        thens = [each for each in moment if each.at in (a.at, b.at) and pair.then(each)]
+        if any(pair.agrees(each, b) for each in firsts):
+            continue
+        if not pair.back and any(pair.agrees(a, each) for each in thens):
+            continue
+        for event, other in ((b, a), (a, b)):
+            _report(context, event, other, pair.what, FindingKind.INCOMPLETE)
+
+
+def _goes_on(history: History, a: Event, b: Event) -> bool:
+    return (
+        0 <= b.at - a.at <= _AT_ONCE
+        and history.contiguous(a, b)
+        and history.restart_between(a, b, but=("process_started",)) is None
+    )
+
+
+def _fetches_no_more(context: RuleContext, events: Sequence[Event]) -> None:
+    """A broker removes the fetchers of all partitions that a request makes it lead, then starts
+    as their leader (ReplicaManager.makeLeaders)."""
+    removed: Event | None = None
+    names: set[str] = set()
+    for event in events:
+        if event.kind == "fetchers_removed":
+            removed, detail = event, _OLD_NAME.sub(r"\1-\2", event.detail or "")
+            names = set(_PARTITION.findall(detail))
+        elif event.kind == "leader_started" and removed is not None:
+            context.looked(LOGGED_TWICE)
+            if event.tp_name in names or not _goes_on(context.history, removed, event):
+                continue
+            what = "it fetches a partition no more before it leads it"
+            for line, other in ((removed, event), (event, removed)):
+                _report(context, line, other, what, FindingKind.INCOMPLETE)
+
+
+def _begins_anew(context: RuleContext, events: Sequence[Event]) -> None:
+    """A replica whose log is assigned to it in the line before has led or followed in no epoch."""
+    for a, b in pairwise(events):
+        if (
+            a.kind in ("high_watermark_loaded", "replica_loaded")
+            and b.kind == "leader_started"
+            and a.tp == b.tp
+            and _goes_on(context.history, a, b)
+        ):
+            context.looked(LOGGED_TWICE)
+            if b.previous_epoch != -1:
+                what = "a replica that is new to its process starts after no leader epoch"
+                _report(context, b, a, what, FindingKind.INCOMPLETE)
+
+
+# -- queues ---------------------------------------------------------------------------------------
+
+
+def _queued(context: RuleContext, queue: Queue, events: Sequence[Event]) -> None:
+    """Walks along both sequences: where one line of each differs, and the next agree again, one of
+    the two is wrong; the one that stands twice in its sequence, or both."""
+    for part in _processes(context.history, events):
+        first = [(key, each) for each in part if (key := queue.first(each)) is not None]
+        then = [(key, each) for each in part if (key := queue.then(each)) is not None]
+        if not first or not then:
+            continue
+        for (key, a), (other, b) in _differences(first, then):
+            context.looked(LOGGED_TWICE)
+            if not context.history.contiguous(a, b):
+                continue
+            again = [each for each, _ in first].count(key) > 1
+            twice = [each for each, _ in then].count(other) > 1
+            for event, beside, wrong in ((a, b, again or not twice), (b, a, twice or not again)):
+                if wrong:
+                    _report(context, event, beside, queue.what, FindingKind.INCOMPLETE)
+
+
+def _differences(
+    first: Sequence[tuple[Key, Event]], then: Sequence[tuple[Key, Event]]
+) -> Iterator[tuple[tuple[Key, Event], tuple[Key, Event]]]:
+    one = other = 0
+    while one < len(first) and other < len(then):
+        if first[one][0] == then[other][0]:
+            one, other = one + 1, other + 1
+            continue
+        left, right = ([key for key, _ in some] for some in (first[one:], then[other:]))
+        close = abs(then[other][1].at - first[one][1].at) <= _AT_ONCE
+        if left[1:3] == right[1:3] and (left[1:] or close):
+            yield first[one], then[other]
+            one, other = one + 1, other + 1
+        elif left[1:2] and left[1] == right[0]:
+            one += 1
+        elif right[1:2] and left[0] == right[1]:
+            other += 1
+        elif left[:2] == right[1::-1] and len(left) > 1:
+            one, other = one + 2, other + 2  # two lines of one millisecond
+        else:
+            return
+
+
+def _processes(history: History, events: Sequence[Event]) -> Iterator[list[Event]]:
+    """The lines of one log by process, where they show when one begins or ends."""
+    part: list[Event] = []
+    for event in events:
+        if event.kind in ("process_starting", "process_stopped") or (
+            part and not history.contiguous(part[-1], event)
+        ):
+            yield part
+            part = []
+        part.append(event)
+    yield part
+
+
+# -- segments -------------------------------------------------------------------------------------
+
+
+def _log_starts_rise(context: RuleContext) -> None:
+    """The start of a log, and the offsets at which its segments begin, only rise, while a process
+    runs and nothing cuts the log."""
+    history = context.history
+    logs: dict[tuple[object, ...], list[Event]] = defaultdict(list)
+    for event in context.innocent(history.events):
+        if event.kind in _OF_SEGMENTS and event.tp is not None:
+            logs[history.places[event.file].stream, event.broker, event.tp].append(event)
+
+    def excuse(a: Event, b: Event) -> str | None:
+        anew = history.restart_between(a, b) or history.replica_began(a, b)
+        cut = any(a.at <= each.at <= b.at for each in cuts)
+        return "the log is cut, or made anew" if anew or cut else None
+
+    for _, events in sorted(logs.items(), key=lambda item: str(item[0])):
+        cuts = [event for event in events if event.kind in _CUT]
+        for what, kinds in (
+            ("the start", ("log_start_raised",)), ("a segment", ("segment_rolled",))
+        ):  # fmt: skip
+            steps = [ValueSeen(e.offset, e) for e in events if e.kind in kinds and e.offset]
+            first = events[0]
+            context.never_falls(
+                STARTS_FROM_LOG,
+                f"{first.topic}-{first.partition}: {what} of the log of broker {first.broker}",
+                steps, excuse, history.contiguous, "offset",
+            )  # fmt: skip
+        for a, b in pairwise(event for event in events if event.kind in _RETENTION):
+            if b.kind != "log_start_raised" or not _goes_on(history, a, b):
+                continue
+            context.looked(LOGGED_TWICE)
+            below = max(numbers(a.detail)) if a.kind == "segments_deletable" else -1
+            above = a.offset if a.kind == "segment_rolled" else None
+            if (b.offset or 0) <= below or (above is not None and (b.offset or 0) > above):
+                what = "a log starts behind the segments that are deleted, and not behind its last"
+                for line, other in ((b, a), (a, b)):
+                    _report(context, line, other, what, FindingKind.INCOMPLETE)
+
+
+# -- generations ----------------------------------------------------------------------------------
+
+
+def _generations(context: RuleContext, events: Sequence[Event]) -> None:
+    """A group's generation rises by one with each rebalance, until the group is forgotten; and one
+    partition has all that is known of it."""
+    groups: dict[str | None, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.kind == "group_generation":
+            groups[event.detail].append(event)
+    for lines in groups.values():
+        torn = [n for n, (a, b) in enumerate(pairwise(lines)) if _torn(context, a, b)]
+        context.looked(LOGGED_TWICE, len(lines) - 1)
+        for number in torn:
+            a, b = lines[number : number + 2]
+            if number - 1 in torn:
+                continue  # the line before it goes with neither
+            wrong = [b] if number + 1 in torn or (number and len(lines) > number + 2) else [a, b]
+            if number == 0 and number + 1 not in torn and len(lines) > 2:
+                wrong = [a]
+            for event in wrong:
+                _report(
+                    context, event, a if event is b else b,
+                    f"group {event.detail} has one partition, and its generation rises by one",
+                    FindingKind.INCOMPLETE,
+                )  # fmt: skip
+
+
+def _torn(context: RuleContext, a: Event, b: Event) -> bool:
+    if not context.history.contiguous(a, b) or a.offset is None or b.offset is None:
+        return False
+    if a.tp != b.tp:
+        return True
+    anew = b.template == "group_prepares" and not b.offset
+    if anew or context.history.restart_between(a, b) is not None:
+        return False  # it may be loaded from before
+    return b.offset != a.offset + (a.template == "group_prepares")
+
+
+# -- requests -------------------------------------------------------------------------------------
+
+
+def _one_request_at_a_time(context: RuleContext, events: Sequence[Event]) -> None:
+    """A line about another request in the midst of the lines about one names a wrong request."""
+    lines = [
+        event
+        for event in events
+        if event.kind in _OF_REQUESTS and event.correlation is not None
+    ]
+    runs = [
+        (request, list(some))
+        for request, some in groupby(
+            lines, key=lambda each: (each.controller, each.controller_epoch, each.correlation)
+        )
+    ]
+    for number, ((_, before), (_, wrong), (_, after)) in enumerate(
+        zip(runs, runs[1:], runs[2:], strict=False)
+    ):
+        context.looked(LOGGED_TWICE)
+        if len(wrong) > 1 or runs[number][0] != runs[number + 2][0]:
+            continue
+        (event,) = wrong
+        if any(request == runs[number + 1][0] for request, _ in runs[number + 3 : number + 4]):
+            continue  # the first line of the next request, or the last of the one before it,
+        if number and runs[number - 1][0] == runs[number + 1][0]:
+            continue  # within a millisecond
+        if event.controller_epoch is None or not context.history.contiguous(before[-1], after[0]):
+            continue
+        _report(
+            context, event, before[-1],
+            f"it handles request {before[-1].correlation} of controller {before[-1].controller} "
+            f"before and after request {event.correlation} of controller {event.controller}",
+            FindingKind.VIOLATION,
+        )  # fmt: skip
+
+
+def _responses(context: RuleContext, events: Sequence[Event]) -> None:
+    """The responses of one channel have the numbers of its requests, one after the other."""
+    channels: dict[tuple[int | None, int | None], list[Event]] = defaultdict(list)
+    for event in events:
+        if event.kind == "response_received" and event.correlation is not None:
+            channels[event.controller_epoch, event.replica].append(event)
+    for lines in channels.values():
+        for a, b, c in zip(lines, lines[1:], lines[2:], strict=False):
+            low, number, high = (each.correlation or 0 for each in (a, b, c))
+            context.looked(LOGGED_TWICE)
+            if a.at == b.at or b.at == c.at or not context.history.contiguous(a, c):
+                continue
+            if low < high <= low + 2 and not low < number < high and number + 1 != high:
+                _report(
+                    context, b, a,
+                    f"response {number} of broker {b.replica} stands between {low} and {high}",
+                    FindingKind.VIOLATION,
+                )  # fmt: skip
+
+
+# -- replicas -------------------------------------------------------------------------------------
+
+
+def _replicas_are_kept(context: RuleContext) -> None:
+    """A controller changes the replicas of a partition under a new leader epoch alone.
+
+    Up to 2.3 it may send the old leader epoch with the new replicas (KAFKA-9212); but never the
+    replicas that it had before once more.
+    """
+    history = context.history
+    told: dict[tuple[object, ...], list[Event]] = defaultdict(list)
+    for event in context.innocent(history.events):
+        if not event.replicas or event.tp is None:
+            continue
+        first = event.to_state == "NewPartition"
+        epoch = 0 if first else event.leader_epoch
+        age = history.age(event)
+        if epoch is None or event.controller_epoch is None or age is None or epoch < 0:
+            continue
+        told[age, event.tp, event.controller, event.controller_epoch, epoch].append(event)
+    for lines in told.values():
+        context.looked(REPLICAS_KEPT, len(lines) - 1)
+        sets = defaultdict(list)
+        for event in lines:
+            sets[tuple(event.replicas or ())].append(event)
+        if len(sets) < 2:
+            continue
+        right = max(sets, key=lambda each: len(sets[each]))
+        for replicas, some in sorted(sets.items()):
+            if replicas != right and len(some) == 1 < len(sets[right]):
+                _other_replicas(context, some[0], sets[right])
+
+
+def _other_replicas(context: RuleContext, event: Event, right: Iterable[Event]) -> None:
+    near = sorted(right, key=lambda each: abs(each.at - event.at))
+    beside = [each for each in near if abs(each.at - event.at) <= _AT_ONCE]
+    before = any(each.at < event.at for each in beside)
+    after = any(each.at > event.at for each in beside)
+    if another_life(context.history, near[0], event) or not context.lacks(event, near[0].where):
+        return
+    sure = (before and after) or (context.history.controllers_remember_writes and bool(beside))
+    more = "" if sure else "; lines that show a new topic or another leader epoch may be missing"
+    context.report(
+        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
+        REPLICAS_KEPT,
+        event,
+        f"{event.tp_name}: the replicas are {as_set(event.replicas)} here, and "
+        f"{as_set(near[0].replicas)} by the same controller and in the same leader epoch, at "
+        f"{near[0].where}{more}",
+        f"replicas {as_set(near[0].replicas)}",
+    )
