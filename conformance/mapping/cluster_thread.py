@@ -159,12 +159,13 @@ def _before_next_brokers(thread: ControllerThread) -> str:
 
 
 def _before_empty_batch(report: JournalReport, at: Frames) -> str:
-    """Brokers died, or started, that have no replica: their batch is empty."""
+    """Brokers died, or started, that have no replica: their batch is empty. After an election, to
+    which such a broker gave no cause, none is made."""
     replicas, target = report.arguments
     if replicas:
         return ""
     if OFFLINE in at and target is ReplicaState.OFFLINE:
-        return "tells"
+        return "" if at[OFFLINE].f_locals["leaderless"] else "tells"
     return "instates" if STARTED in at and target is ReplicaState.ONLINE else ""
 
 

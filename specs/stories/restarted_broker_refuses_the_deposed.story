@@ -1,5 +1,6 @@
 # A broker that started again knows the newest controller epoch, and refuses the deposed controller.
-# Shows: the design against restarted_broker_obeys_the_deposed; no release has it.
+# Shows: a design against restarted_broker_obeys_the_deposed; no release has it. It does not suffice, as
+# deposed_after_a_broker_started shows.
 system cluster version 2.3 with controller_epoch_kept=true brokers 3 replicas 3 versions 6 epoch 3
 
 # Broker 1 leads, and broker 3 is the controller.

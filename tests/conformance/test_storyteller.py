@@ -49,7 +49,7 @@ NOT_PLAYED: dict[ReasonKind, set[str]] = {
     ReasonKind.DESIGN: {
         "cluster_refused_around_nothing_to_write", "cluster_refused_before_events_were_dropped",
         "cluster_refused_on_walk_5",
-        "cluster_refused_before_winners_found_themselves",
+        "cluster_refused_before_winners_found_themselves", "deposed_after_a_broker_started",
         "first_try_at_kip_320", "isr_is_counted_before_written", "kip_320_fences_by_epoch",
         "lost_isr_answer_is_counted", "reassign_other_entry_is_lost", "resigned_controller_writes",
         "restarted_broker_refuses_the_deposed", "role_fails_half_way",
