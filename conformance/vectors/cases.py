@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance.vectors.meanings import meant
+from conformance.vectors.meanings import meaning, meant
 from conformance.vectors.releases import NoRange, release_of
 
 Input = Mapping[str, Any]
@@ -202,6 +202,9 @@ _SYNONYMS = {
     "partitionReassignmentStatesToString": "statesToString",
     "replicaMoveStatesToString": "moveStatesToString",
     "listReassignments": "list",
+    "getReplicaAssignmentForTopics": "replicaAssignments",
+    "getReplicaAssignmentForPartitions": "replicaAssignments",
+    "getReplicaAssignments": "replicaAssignments",
     "findPartitionReassignmentStates": "findStates",
     "currentPartitionReplicaAssignmentToString": "currentAssignmentToString",
     "calculateMoveMap": "moveMap",
@@ -246,6 +249,9 @@ _SYNONYMS = {
 
 _KINDS = {"encode": "encode", "decode": "decodeReassign"}
 """How the name of an operation begins, where it goes on with the znode -> the operation."""
+
+_LONG = 7
+"""Letters of a word that says what an operation is about."""
 
 UNKNOWN = "unknown: "
 """What the operation of a case begins with that follows no known schema."""
@@ -297,7 +303,18 @@ def _operation(file: str, given: Input) -> str | None:
                 return found
     except (KeyError, IndexError, TypeError):  # it is not shaped as any that is known
         pass
-    return None
+    return _nearest(str(op), known)
+
+
+def _nearest(op: str, known: list[str]) -> str | None:
+    """The operation that shares a long word with a name, and most of its words."""
+
+    def shared(one: str) -> int:
+        words = {*meaning(one).split()} & {*meaning(op).split()}
+        return sum(len(word) for word in words if len(word) >= _LONG)
+
+    best = max(known, key=shared, default=None)
+    return best if best is not None and shared(best) else None
 
 
 def _case(path: Path, number: int, entry: Any) -> Case:

@@ -35,6 +35,9 @@ NAMED_BY_DATA = SAME_KEYS | {"replicas"}
 ANYTHING = frozenset({"(first)", "depends on election"})
 """Values that a case leaves open."""
 
+RESULT = "result"
+"""What an answer calls its one value, where cases call it differently."""
+
 REST = "..."
 """In a list: any number of values."""
 
@@ -58,11 +61,15 @@ def agrees(expected: Any, got: Any, case: Case, name: str = "") -> bool:
         return True
     if isinstance(expected, str) and isinstance(got, Remaining):
         return got.agrees(expected)
+    if type(expected) is int and isinstance(got, list):
+        return expected == len(got)  # how many there are
     if isinstance(expected, dict) and isinstance(got, list):
         return _epoch_and_offset(expected) == got
     if isinstance(expected, dict):
         return isinstance(got, Mapping) and _object_agrees(expected, got, case, name)
     if isinstance(expected, list) and isinstance(got, Mapping):
+        if expected == [*got.values()]:
+            return True  # one for each name
         # Names alone are expected, in any order.
         expected, got = sorted(expected, key=str), sorted(got, key=str)
     if isinstance(expected, list):
@@ -135,6 +142,8 @@ def _field_agrees(key: str, value: Any, got: Mapping[str, Any], case: Case) -> b
             value, message = _QUOTED.sub("''", value), _QUOTED.sub("''", message)
         return message.startswith(value) if key.endswith("StartsWith") else value in message
     said = meant(key, got) if key not in got else key
+    if said is None and RESULT in got and agrees(value, got[RESULT], case, key):
+        return True
     if said is None and isinstance(value, str):  # a time, and what is left then in words
         when = "before" if key.lower().startswith(("before", "while", "until")) else "eventually"
         return isinstance(got.get(when), Remaining) and agrees(value, got[when], case, key)

@@ -151,6 +151,8 @@ def meaning(name: str) -> str:
     for long, short in _SAID_SHORTER.items():
         text = text.replace(f" {long} ", f" {short} ")
     words = text.split()
+    if "num" in words:  # of one thing or of several
+        words = [word.removesuffix("s") for word in words]
     for noise in (_SAYS_NOTHING, _OF_WHAT):
         words = [word for word in words if word not in noise] or words
     return " ".join(sorted(words))

@@ -15,10 +15,6 @@ Question = Mapping[str, Any]
 Answer = Callable[[Question], Any]
 
 
-IMBALANCE = ("count", "imbalance", "preferredReplicaImbalanceCount")
-"""What cases call the metric of partitions that their preferred replica does not lead."""
-
-
 class NotInModel(Exception):
     """The model has no step for the outcome of a case; the message is the reason."""
 

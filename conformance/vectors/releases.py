@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from impl.releases import PRESETS, Release
+from impl.releases import PRESETS, PUBLISHED, Release
 
 _NUMBER = r"\d+\.[\dx]+(?:\.\d+)*"
 _UNTIL = re.compile(rf"(?:<=|≤|up to|until)\s*({_NUMBER})")
@@ -58,6 +58,13 @@ def release_of(versions: str) -> str:
     newest = Release.of(PRESETS[-1]).parts
     bound = first if first > newest else tuple(part for part in last if part != _OPEN)
     return ".".join(map(str, bound))
+
+
+def newest_of(versions: str) -> Release:
+    """The newest published release in the range: tools differ where no preset does."""
+    first, last = bounds(versions)
+    inside = [one for one in map(Release.of, PUBLISHED) if first <= one.parts <= last]
+    return inside[-1] if inside else Release.of(release_of(versions))
 
 
 def spans(versions: str, release: str) -> bool:

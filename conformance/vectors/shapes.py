@@ -273,8 +273,6 @@ _follower = _filled("followerLeo<leo followerHw<hw=0")
 
 
 def _brokers(asked: Fields) -> None:
-    if isinstance(asked.get("brokers"), int):
-        asked["brokers"] = list(range(asked["brokers"]))
     listed = asked.rows("brokers")
     if listed:  # each with its id and rack
         asked["racks"] = {str(one["id"]): one.get("rack") for one in listed}
@@ -360,13 +358,18 @@ def _replica_online(asked: Fields) -> None:
     asked.fill("live", "brokers", default=_named(asked["broker"]))
     asked.fill("shuttingDown", default=list)
     _flag(asked, "shuttingDownToo", "includ", default=False)
-    off = [one for one in asked if "offline" in one.lower()]
-    asked.fill("offlineDirs", *off, default=list)
+    _offline_dirs(asked, [asked["broker"]])
+
+
+def _offline_dirs(asked: Fields, brokers: list[int]) -> None:
+    """The brokers whose log directory for the partition has failed; of these, if it is a fact."""
+    asked.fill("offlineDirs", *[one for one in asked if "offline" in one.lower()], default=list)
     found = asked["offlineDirs"]
     if found is True:
-        found = [asked["broker"]]
+        found = brokers
     elif isinstance(found, Mapping):  # by broker, the partitions in log directories that failed
-        found = [int(one) for one, names in found.items() if asked["partition"] in names]
+        place = asked.get("partition", "t-0")
+        found = [int(one) for one, names in found.items() if place in names]
     asked["offlineDirs"] = _named(found)
 
 
@@ -379,28 +382,33 @@ def _imbalance_count(asked: Fields) -> None:
         asked["assignments"] = {name: one["replicas"] for name, one in whole.items()}
         asked["leaders"] = {name: one["leader"] for name, one in whole.items() if "leader" in one}
     asked.fill("assignments", "assignment", "replicas").fill("leaders", "leadership", default=dict)
-    for name, one in asked["leaders"].items():
-        if isinstance(one, Fields):
-            asked["leaders"][name] = one["leader"]
     asked.fill("queuedForDeletion", default=list)
+    for moment in [*asked.get("moments", ()), asked]:
+        for kind, part in (("assignments", "replicas"), ("leaders", "leader")):
+            for name, one in moment[kind].items():
+                moment[kind][name] = one[part] if isinstance(one, Fields) else one
 
 
 def _moments(steps: list[Fields], where: str) -> Iterable[Fields]:
-    """What is known after each step, which assigns partitions, says who leads or deletes topics."""
+    """What is known after each step, which assigns partitions, says who leads or deletes topics.
+
+    A step says which by its name, else by the names of its fields. It is about one partition, or
+    has an object of several.
+    """
     assignments: dict[str, Any] = {}
     leaders: dict[str, Any] = {}
     queued: list[str] = []
     for step in steps:
         partition = str(step.get("partition"))
-        for name in [one for one in step if one not in ("do", "partition")]:
-            said, word = step[name], name.lower()
-            if "lead" in word:
-                said = said.get("leader", said) if isinstance(said, Fields) else said
-                leaders |= said if isinstance(said, Mapping) else {partition: said}
-            elif "replica" in word or "assign" in word:
-                assignments |= said if isinstance(said, Mapping) else {partition: said}
-            else:  # a topic is deleted
+        for name in [one for one in step if one not in ("do", "partition", "isr")]:
+            said, word = step[name], f"{step.get('do', '')} {name}".lower()
+            many = said if isinstance(said, Mapping) and "leader" not in said else {partition: said}
+            if "delet" in word or "remov" in word:
                 queued += [said] if isinstance(said, str) else said
+            elif "lead" in word:
+                leaders |= many
+            elif any(one in word for one in ("replica", "assign", "partition")):
+                assignments |= many
         now = {"assignments": assignments, "leaders": leaders, "queuedForDeletion": [*queued]}
         yield Fields(now, where)
 
@@ -453,10 +461,12 @@ def _flow_reassign(asked: Fields) -> None:
     came = [int(word) for word in str(asked.get("then", "")).split() if word.isdecimal()]
     everybody = [one for one in _named(asked["from"], asked["to"]) if one not in came]
     asked.fill("live", "brokers", default=everybody)
+    _offline_dirs(asked, [one for one in _named(asked["to"]) if one not in _named(asked["from"])])
 
 
 def _controlled_shutdown(asked: Fields) -> None:
-    asked.fill("broker", "id").fill("live", "brokers", default=_named(asked.get("broker")))
+    asked.fill("broker", "id", default=0)
+    asked.fill("live", "brokers", default=_named(asked["broker"]))
     asked.fill("requestBrokerEpoch", "brokerEpoch", default=-1)
     asked.fill("currentBrokerEpoch", default=asked["requestBrokerEpoch"])
 
@@ -521,9 +531,7 @@ def _register(asked: Fields) -> None:
 
 
 def _restarts(asked: Fields) -> None:
-    asked.fill("brokers", default=1)
-    if isinstance(asked["brokers"], list):
-        asked["brokers"] = len(asked["brokers"])
+    asked["brokers"] = len(asked.fill("brokers", default=[0])["brokers"])
 
 
 def _flag(asked: Fields, name: str, word: str, default: bool | None = None) -> None:
@@ -602,8 +610,29 @@ def _epoch_cache_call(op: Any, where: str) -> Any:
     )
 
 
+def _logged(asked: Fields) -> Fields | None:
+    """A log by its number of records, or by its batches: offset, leader epoch and records."""
+    log = asked.get("log")
+    if isinstance(log, int):
+        log = Fields({"records": log}, asked.where)
+    elif isinstance(log, list):
+        log = Fields({"batches": log}, asked.where)
+    if log is None:
+        return None
+    asked["log"] = log
+    held = log.fill("batches", "log", default=list)["batches"]
+    held = [[*one.values()] if isinstance(one, Mapping) else one for one in held]
+    log.fill("records", "leo", "count", default=sum(held[-1][::2]) if held else 0)
+    if held:
+        log.fill("epoch", default=held[-1][1])
+    elif log["records"]:
+        held = [[0, max(0, log.get("epoch", 0)), log["records"]]]
+    log["batches"] = held
+    return log
+
+
 def _leader(asked: Fields) -> None:
-    log = asked.part("log")
+    log = _logged(asked)
     steps = asked.rows("steps")
     fetching = _named(*[one.get("replica") for one in steps])
     asked.fill("replicas", "assignment")
@@ -641,8 +670,10 @@ def _leader(asked: Fields) -> None:
 
 def _old_format(asked: Fields) -> None:
     asked.fill("log", default={"records": 0, "format": "v1"})
-    asked["log"].fill("records", "leo", "count", default=0)
+    log = _logged(asked)
     asked.fill("becomeLeaderEpoch", "leaderEpoch", default=0)
+    for batch in log["batches"] if log is not None else ():  # of before it became leader
+        batch[1] = max(0, min(batch[1], asked["becomeLeaderEpoch"] - 1))
     asked.fill("query", default=asked["becomeLeaderEpoch"])
 
 
@@ -760,10 +791,8 @@ def _replica_effects(asked: Fields) -> None:
 def _replica_startup(asked: Fields) -> None:
     _place(asked)
     asked.fill("replica", "broker", default=_first(asked["assignment"]))
-    off = [one for one in asked if "offline" in one.lower()]
-    asked.fill("offlineDir", *off, default=False)
-    found = asked["offlineDir"]
-    asked["offlineDir"] = asked["replica"] in found if isinstance(found, list) else bool(found)
+    _offline_dirs(asked, [asked["replica"]])
+    asked["offlineDir"] = asked["replica"] in asked["offlineDirs"]
     asked.fill("live", "brokers", default=list(asked["assignment"]))
 
 
@@ -915,8 +944,8 @@ def _moved_while_deleted(asked: Fields) -> None:
 
 
 def _fetcher(asked: Fields) -> None:
-    topic, _, number = str(asked.get("topicPartition", "-0")).rpartition("-")
-    asked.fill("topic", default=topic or None).fill("partition", default=int(number))
+    topic, _, number = str(asked.get("partition", 0)).rpartition("-")
+    asked.fill("topic", default=topic or None)["partition"] = int(number)
     asked.fill("numFetchers", "numFetchersPerBroker", default=1)
 
 
@@ -1018,6 +1047,8 @@ def _described(asked: Fields) -> None:
     _topic(asked)
     asked.knows(*(name for name, value in asked.items() if value is True))  # options of the tool
     asked.fill("configs", "config", default=dict)
+    if asked.get("exists", True) is False:
+        asked.fill("partitions", default={})
     for one in asked.rows("partitions"):
         one.fill("replicas", "assignment", "isr").fill("isr", "replicas")
         one.null("leader") if not one.get("isr") else one.fill("leader", default=one["isr"][0])
@@ -1253,8 +1284,20 @@ def _update_states(asked: Fields) -> None:
     asked.fill("expectedVersions", default=dict(asked["znodes"]))
 
 
+def _znode_calls(asked: Fields) -> None:
+    """Calls are lists: a name, and what it is given."""
+    asked.fill("calls", "steps", "ops")
+    calls = asked["calls"]
+    asked["calls"] = [[*one.values()] if isinstance(one, Mapping) else one for one in calls]
+    op = str(asked.get("op")).lower()
+    asked["pairs"] = "conditional" in op or "version" in op
+
+
 def _created_states(asked: Fields) -> None:
     asked.fill("states", "partitions", default={"t-0": {"leader": 1, "isr": [1]}})
+    if isinstance(asked["states"], list):
+        asked["states"] = {one: Fields({"leader": 1, "isr": [1]}, one) for one in asked["states"]}
+        asked["states"] = Fields(asked["states"], asked.where)
     for state in asked.rows("states"):
         _state(state)
     asked.knows("twice")
@@ -1390,6 +1433,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("reassignment", "generate"): _generate,
     ("reassignment", "guard"): _guard,
     ("reassignment", "list"): _list,
+    ("reassignment", "replicaAssignments"): _filled("current topics=[] partitions=[]"),
     ("reassignment", "moveMap"): _move_map,
     ("reassignment", "parseExecute"): _plan,
     ("reassignment", "parseGenerate"): _generate,
@@ -1452,7 +1496,8 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("zk_store", "decodeReassign"): _filled("json<data,text,znode"),
     ("zk_store", "encodeReassign"): _filled("map<targets,target,reassignment"),
     ("zk_store", "setReassignment"): _filled("map<targets,target,reassignment"),
-    ("zk_store", "conditionalUpdate"): _filled("calls<steps"),
+    ("zk_store", "conditionalUpdate"): _znode_calls,
+    ("zk_store", "epochCalls"): _znode_calls,
     ("zk_store", "deleteNotifications"): _notifications,
     ("zk_store", "deleteTopicDeletions"): _filled('topics=["t"]'),
     ("zk_store", "createStates"): _created_states,
@@ -1478,6 +1523,8 @@ def completed(
     fields.release = None if release is None else Release.of(release)
     for name, others in ALIKE.items():
         fields.fill(name, *others)
+    if type(fields.get("brokers")) is int:  # how many, numbered from 0
+        fields["brokers"] = list(range(fields["brokers"]))
     for step in [one for name in STEPS for one in fields.rows(name)]:
         step.fill("do", "op", "call", "step", "action", "add")
         if "do" in step:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,7 @@ class ParsedReassignment:
 def parse_execute(fields: Mapping[str, Any] | str, release: Release) -> ParsedReassignment:
     """Read ``--reassignment-json-file``; AdminCommandFailed says what is wrong with it."""
     if isinstance(fields, str):
-        fields = _parsed(fields, release)
+        fields = _parsed(fields, release, since_2_8=release.since("2.8"))
     _check_version(fields, release)
     entries = _value(fields.get("partitions") or [], list)
     if not entries:
@@ -224,19 +225,38 @@ def throttled_replicas(
     return leaders, followers
 
 
-def _parsed(text: str, release: Release) -> dict[str, Any]:
-    """The file's object; up to 1.1 what is no JSON is taken for a file that asks for nothing."""
+def _parsed(text: str, release: Release, since_2_8: bool = False) -> dict[str, Any]:
+    """The file's object; up to 1.1 what is no JSON is taken for a file that asks for nothing.
+
+    ``since_2_8``: what is wrong is said in the parser's words (KAFKA-10525).
+    """
     try:
         fields = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         if not release.since("2.0"):
             return {}
-        place = ("nested too deep" if isinstance(error, RecursionError)
-                 else f"line {error.lineno} column {error.colno}")  # fmt: skip
+        if isinstance(error, RecursionError):
+            raise AdminOperation(
+                "The input string is not a valid JSON: it is nested too deep"
+            ) from error
+        place = f"line {error.lineno} column {error.colno}"
+        if since_2_8:
+            raise AdminOperation(f"{_unexpected(text, error)} at {place}") from error
         raise AdminOperation(f"The input string is not a valid JSON: {place}") from error
     if not isinstance(fields, dict):
         raise AdminOperation("The input string is not a valid JSON: it is no object")
     return fields
+
+
+def _unexpected(text: str, error: json.JSONDecodeError) -> str:
+    """What Jackson calls the place where a text stops being JSON."""
+    rest = text[error.pos :]
+    if not rest.strip():
+        return "Unexpected end-of-input"
+    token = re.match(r"[A-Za-z_$][\w$]*", rest)
+    if token is not None and error.msg == "Expecting value":
+        return f"Unrecognized token '{token[0]}'"
+    return f"Unexpected character ('{rest[0]}' (code {ord(rest[0])}))"
 
 
 _KINDS = {int: "`Int` value", str: "`String` value", list: "JSON array", dict: "JSON object"}

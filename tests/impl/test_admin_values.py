@@ -125,6 +125,21 @@ def test_replicas_by_hand_may_have_blanks_and_nothing_else_that_is_no_number() -
 
 
 @pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{invalid_json", "Unexpected character ('i' (code 105))"),
+        ("nonsense", "Unrecognized token 'nonsense'"),
+        ('{"version":1', "Unexpected end-of-input"),
+    ],
+)
+def test_a_file_of_moves_that_is_no_json_is_refused_since_2_8_as_the_parser_says(
+    text: str, why: str
+) -> None:
+    with pytest.raises(AdminOperation, match=re.escape(why)):
+        parse_execute(text, Release.of("2.8"))
+
+
+@pytest.mark.parametrize(
     "text", ["nonsense", pytest.param("[" * 100_000, id="nested too deep for the parser")]
 )
 def test_what_is_no_json_is_an_empty_file_up_to_1_1(text: str) -> None:

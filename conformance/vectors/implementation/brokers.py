@@ -148,6 +148,7 @@ def stop_replica(question: Question) -> dict[str, Any]:
     return {
         "topError": top,
         "partitionError": errors.get(PARTITION),
+        "knownControllerEpochAfter": broker.manager.controller_epoch,
         "partitionHosted": PARTITION in broker.manager.partitions,
         "logDeleted": gone,
         "logStillThere": broker.has_log,

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.vectors.questions import (
-    IMBALANCE,
     Answer,
     Question,
     given,
@@ -115,8 +114,10 @@ def is_replica_online(question: Question) -> dict[str, Any]:
 
 def imbalance(question: Question) -> dict[str, Any]:
     """How many partitions are not led by their preferred replica (a metric of the controller)."""
-    counts = [_imbalance(one) for one in given(question).get("moments", [given(question)])]
-    return dict.fromkeys(IMBALANCE, counts[-1]) | {"counts": counts}
+    asked = given(question)
+    counts = [_imbalance(one) for one in asked.get("moments", [asked])]
+    whole = counts if "moments" in asked else counts[-1]
+    return {"count": counts[-1], "counts": counts, "result": whole}
 
 
 def _imbalance(asked: Mapping[str, Any]) -> int:

@@ -98,6 +98,7 @@ class FetchScene:
             "tracked": state is not None,
             "failed": PARTITION in self.fetcher.failed,
             "truncations": self.fetcher.truncations,
+            "truncateTo": self.fetcher.truncated_to,
             "state": None if state is None else state.phase.value,
             "currentLeaderEpoch": None if state is None else state.leader_epoch,
             "fetchOffset": None if state is None else state.offset,
@@ -347,7 +348,8 @@ def fetch_state(question: Question) -> dict[str, Any]:
     after = fetcher.states.get(PARTITION)
     if after is None:
         return {"before": before, "after": None, "tracked": False, "failed": True}
-    return {"before": before, "after": after.phase.value, "truncateTo": after.offset}
+    cut = after.offset if fetcher.truncated_to is not None else None
+    return {"before": before, "after": after.phase.value, "truncateTo": cut}
 
 
 def fetch_offset_out_of_range(question: Question) -> dict[str, Any]:

@@ -184,9 +184,9 @@ def old_format(question: Question) -> dict[str, Any]:
     asked = given(question)
     log, epoch = asked["log"], asked["becomeLeaderEpoch"]
     broker = HostedBroker(release(question), int(log.get("format", "v2")[1:]))
-    if log["records"]:
-        broker.ordered(0, ME, max(0, min(log.get("epoch", 0), epoch - 1)))
-        broker.appends(log["records"])
+    for _, written_in, records in log["batches"]:
+        broker.ordered(0, ME, written_in)
+        broker.appends(records)
     broker.ordered(0, ME, epoch)  # refused where that is the epoch that the records are of
     log_end = broker.manager.partitions[PARTITION].log_end
     entered = broker.logs.log(PARTITION)

@@ -16,13 +16,13 @@ from conformance.vectors.questions import (
     release,
     under,
 )
+from conformance.vectors.releases import newest_of
 from impl.admin import reassign_json, reassign_lines
 from impl.admin.reassign_by_brokers import proposed_moves, throttled_by
 from impl.admin.reassign_lines import MoveState
 from impl.core.controller_parts import ControllerConfig, ControllerParts
 from impl.core.event_controller import EventController
 from impl.core.reassigner import Reassigner
-from impl.releases import Release
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
     ReplicaAssignment,
@@ -79,7 +79,7 @@ def move_map(question: Question) -> dict[str, Any]:
         moving,
         {one: tuple(ids) for one, ids in plan.items()},
         {one: tuple(ids) for one, ids in now.items()},
-        Release.of("2.8"),  # whose test the cases are
+        newest_of(question["versions"]),
     )
     shown: dict[str, Any] = {
         str(one): {"sources": sorted(old), "destinations": sorted(new)}
@@ -89,13 +89,13 @@ def move_map(question: Question) -> dict[str, Any]:
     for one in moves:
         by_topic.setdefault(one.topic, {})[str(one.partition)] = shown[str(one)]
     shown |= by_topic
+    brokers = {one for sides in moves.values() for side in sides for one in side}
     return {
         **shown,
-        "moves": shown,
-        "moveMap": shown,
+        "result": shown,
         "leaderThrottles": throttled_by(moves, 0),
         "followerThrottles": throttled_by(moves, 1),
-        "brokers": sorted({one for sides in moves.values() for side in sides for one in side}),
+        **dict.fromkeys(("brokers", "reassigningBrokers"), sorted(brokers)),
     }
 
 
@@ -105,6 +105,17 @@ def current_assignment_to_string(question: Question) -> dict[str, Any]:
     moved, now = _partitions(asked["proposed"]), _partitions(asked["current"])
     old = {one: replicas for one, replicas in now.items() if one in moved}
     return {"lines": reassign_json.rollback_lines(old, release(question))}
+
+
+def assignments(question: Question) -> dict[str, Any]:
+    """The replicas of the partitions, or of all partitions of the topics, that a tool asks for."""
+    asked = given(question)
+    named = {*asked["topics"], *asked["partitions"]}
+    chosen = {
+        name: ids for name, ids in asked["current"].items()
+        if not named.isdisjoint((name, TopicPartition.of(name).topic))
+    }  # fmt: skip
+    return {"result": chosen}
 
 
 def list_moves(question: Question) -> dict[str, Any]:
@@ -145,7 +156,8 @@ def parse_execute(question: Question) -> dict[str, Any]:
     """The file of ``--execute``."""
 
     def ask() -> dict[str, Any]:
-        proposal = reassign_json.parse_execute(given(question)["json"], release(question))
+        newest = newest_of(question["versions"])
+        proposal = reassign_json.parse_execute(given(question)["json"], newest)
         return {
             "assignment": {str(one): list(ids) for one, ids in proposal.replicas.items()},
             "logDirs": {
@@ -163,8 +175,9 @@ def execute(question: Question) -> dict[str, Any]:
     known = _partitions(asked["current"])
 
     def ask() -> dict[str, Any]:
-        plan = reassign_json.parse_execute(asked["json"], release(question)).replicas
-        reassign_json.check_execute(plan, known, asked["brokers"], release(question))
+        newest = newest_of(question["versions"])
+        plan = reassign_json.parse_execute(asked["json"], newest).replicas
+        reassign_json.check_execute(plan, known, asked["brokers"], newest)
         return {"error": None}
 
     return or_refusal(ask)
@@ -199,6 +212,7 @@ def generate(question: Question) -> dict[str, Any]:
         return {
             "assignment": {str(one): list(ids) for one, ids in plan.items()},
             "current": {str(one): list(current[one]) for one in plan},
+            "proposedBrokers": sorted({one for ids in plan.values() for one in ids}),
         }
 
     return or_refusal(ask)
@@ -276,7 +290,7 @@ class MoveByStep:
         """The leader adds live target replicas to the ISR by a write; no one is notified yet."""
         state = self.stage.state(PARTITION)
         assert state is not None, "the partition has a state"
-        alive = self.stage.sessions
+        alive = {*self.stage.sessions} - {*self.asked.get("offlineDirs", ())}
         joining = [one for one in self.target if one in alive and one not in state.isr]
         if joining:
             self.stage.leader_writes_isr(PARTITION, (*state.isr, *joining))
@@ -430,6 +444,7 @@ ANSWERS: dict[tuple[str, str], Answer] = {
     statesToString=states_to_string,
     moveStatesToString=move_states_to_string,
     list=list_moves,
+    replicaAssignments=assignments,
     findStates=find_states,
     verify=verify,
     parseExecute=parse_execute,

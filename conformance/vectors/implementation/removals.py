@@ -144,6 +144,7 @@ def _created_again(world: WholeCluster, place: Mapping[int, int]) -> dict[str, A
     broker = {number: one for one, number in place.items()}
     return {
         "recreated": True,
+        "result": True,
         "logsCreated": left(world)[remaining.LOGS],
         "leader": broker[state.leader],
         "isr": [broker[number] for number in state.isr],

@@ -115,6 +115,7 @@ class SimulatedFetcher(FetcherThread[str]):
     failing: frozenset[str] = frozenset()
     failing_appends: frozenset[str] = frozenset()
     before_truncating: Callable[[], None] | None = None
+    truncated_to: int | None = None
 
     def latest_epoch(self, key: str) -> int | None:
         """The epoch that is set, else the log's, else 0; there was none before KIP-101."""
@@ -143,6 +144,7 @@ class SimulatedFetcher(FetcherThread[str]):
         if key in self.failing:
             raise StorageError(key, "", "it cannot be cut")
         await super().truncate(key, offset)
+        self.truncated_to = offset
 
 
 class ScriptedLeader(SimulatedLeader):

@@ -38,7 +38,7 @@ from impl.znodes.retrying_client import ControllerMoved
 from impl.znodes.states import decode_state
 from impl.znodes.topics import decode_topic
 from impl.zookeeper.errors import BadVersion, NodeExists, NoNode, ZooKeeperError
-from impl.zookeeper.port import wait
+from impl.zookeeper.port import Port, wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.znode import sequence_number
 
@@ -49,27 +49,41 @@ _NAMES: dict[type[BaseException], str] = {
 }
 
 
-def epoch_calls(question: Question) -> dict[str, Any]:
-    """Reads and conditional writes of ``/controller_epoch``."""
-    stage = ControllerStage(release(question))
-    return {"results": [_epoch_call(stage.admin, call) for call in given(question)["calls"]]}
+UNKNOWN_VERSION = -2
+"""``ZkVersion.UnknownVersion``: of what is not there, and of a write that had no effect."""
 
 
-def _epoch_call(client: ZnodeClient, call: list[Any]) -> Any:
-    port = client.port
+def znode_calls(question: Question) -> dict[str, Any]:
+    """Reads and conditional writes of one znode, missing at first.
+
+    As ``pairs``: whether it was done, or the data, with the version; else by ZooKeeper's codes.
+    """
+    asked, stage = given(question), ControllerStage(release(question))
+    port, pairs = stage.admin.port, asked["pairs"]
+    return {"results": [_znode_call(port, call, pairs) for call in asked["calls"]]}
+
+
+def _znode_call(port: Port, call: list[Any], pairs: bool) -> Any:
+    name, *said = call
+    path = paths.CONTROLLER_EPOCH
     try:
-        match call:
-            case ["set", epoch, version]:
-                return ["OK", wait(client.set_controller_epoch(epoch, version))]
-            case ["create", epoch]:
-                wait(port.create(paths.CONTROLLER_EPOCH, str(epoch)))
+        match name, said:
+            case "set", [*data, version]:
+                node = wait(port.set_data(path, "".join(map(str, data)), version))
+                return [True if pairs else "OK", node.version]
+            case "create", [*data]:
+                wait(port.create(path, *map(str, data)))
                 return "OK"
-            case ["get"]:
-                registered = wait(client.controller_epoch())
-                return "NONODE" if registered is None else registered.epoch
+            case "get", []:
+                node = wait(port.get(path))
+                if pairs:
+                    return [node.data, node.version]
+                return int(node.data) if node.data.isdecimal() else node.data
             case _:
-                raise ValueError(f"no call of the controller epoch: {call}")
+                raise ValueError(f"no call of a znode: {call}")
     except ZooKeeperError as error:
+        if pairs and name != "create":
+            return [False if name == "set" else None, UNKNOWN_VERSION]
         return _NAMES[type(error)]
 
 
@@ -223,7 +237,10 @@ def create_states(question: Question) -> dict[str, Any]:
     fenced = _fenced(stage, asked, create)
     if made:
         _fenced(stage, asked, create)
-    return fenced | {"first": made[0], "results": made[0], "second": made[1]} if made else fenced
+    if not made:
+        return fenced
+    repeats = asked.get("times") == len(made)
+    return fenced | {"first": made[0], "results": made if repeats else made[0], "second": made[1]}
 
 
 def read_states(question: Question) -> dict[str, Any]:
@@ -391,13 +408,11 @@ def set_reassignment(question: Question) -> dict[str, Any]:
     return fenced | {"map": {str(one): list(ids) for one, ids in left.items()}}
 
 
-UNKNOWN_VERSION = -2
-"""``ZkVersion.UnknownVersion``: of a write that had no effect."""
-
-
 def conditional_update(question: Question) -> dict[str, Any]:
     """Writes of a path, each with the expected version: whether it was done, and the version."""
     stage = ControllerStage(release(question))
+    if any(call[0] in ("create", "get") for call in given(question)["calls"]):
+        return znode_calls(question)
     wait(stage.admin.make_path("/existing"))
 
     def ask(path: str, expected: int) -> list[Any]:
@@ -437,7 +452,7 @@ def _shown_topic(topic: TopicZnode) -> dict[str, Any]:
 
 ANSWERS: dict[tuple[str, str], Answer] = under(
     "zk_store",
-    epochCalls=epoch_calls,
+    epochCalls=znode_calls,
     deleteRecursive=delete_recursive,
     updateLeaderAndIsr=update_states,
     createSequential=create_sequential,

@@ -145,7 +145,8 @@ def describe(question: Question) -> dict[str, Any]:
     asked = given(question)
     topic = asked["topic"]
     marked = asked.get("markedForDeletion", asked.get("marked", False))
-    tool = _Tool(question, [topic], [topic] if marked else ())
+    known = [topic] if asked.get("exists", True) else []
+    tool = _Tool(question, known, known if marked else ())
     for broker in set(asked["live"]) - {0}:
         tool.start_broker(broker)
     registered = {
@@ -155,8 +156,9 @@ def describe(question: Question) -> dict[str, Any]:
         for number, one in asked["partitions"].items()
     }
     text = encode_topic(TopicZnode(registered, asked.get("topicId")), topic_version(tool.release))
-    wait(tool.admin.port.set_data(paths.topic(topic), text))
-    wait(tool.admin.make_path(paths.config("topics", topic), encode_config(asked["configs"])))
+    for name in known:
+        wait(tool.admin.port.set_data(paths.topic(name), text))
+        wait(tool.admin.make_path(paths.config("topics", name), encode_config(asked["configs"])))
     for number, one in asked["partitions"].items():
         if one["leader"] is not None and one.get("stateZnode", True):
             state = LeaderIsrAndControllerEpoch(one["leader"], 0, tuple(one["isr"]), 0)

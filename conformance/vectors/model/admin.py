@@ -210,7 +210,7 @@ def _created_again(question: Question, deletion: TopicDeletion) -> dict[str, Any
         return {"recreated": False}
     live = [*question["input"]["live"], *question["input"]["thenStart"]]
     first = first_state(question, replicas, live)
-    return {"recreated": True, **(first or {})}
+    return {"recreated": True, "result": True, **(first or {})}
 
 
 # Znodes
@@ -222,7 +222,7 @@ ELECTS = (
 REPLACES = "broker_replaces_its_old_registration"
 MISTAKES = "broker_keeps_registration_of_old_session"
 STARTS = "broker_starts"
-ANY_VERSION = -1
+ANY_VERSION, UNKNOWN = -1, -2
 LOOKS_FOR_ITS_SESSIONS = (
     "the model's broker replaces what its last session left, as Kafka's do since 2.2 (KAFKA-7165)"
 )
@@ -335,22 +335,22 @@ def update_states(question: Question) -> dict[str, Any]:
 
 
 def epoch_calls(question: Question) -> dict[str, Any]:
-    """Reads and conditional writes of ``/controller_epoch``, by ZooKeeper's rule of versions."""
+    """Reads and conditional writes of one znode, by ZooKeeper's rule of versions."""
     epoch = version = None
-    results: list[Any] = []
+    pairs, results = question["input"]["pairs"], list[Any]()
     for name, *about in question["input"]["calls"]:
         if name == "create" and epoch is None:
-            epoch, version = about[0], 0
+            epoch, version = (about or [None])[0], 0
             results.append("OK")
         elif name == "create":
             results.append("NODEEXISTS")
-        elif epoch is None or version is None:
-            results.append("NONODE")
+        elif version is None:
+            results.append([False if name == "set" else None, UNKNOWN] if pairs else "NONODE")
         elif name == "get":
-            results.append(epoch)
+            results.append([epoch, version] if pairs else epoch)
         elif about[1] not in (version, ANY_VERSION):
-            results.append("BADVERSION")
+            results.append([False, UNKNOWN] if pairs else "BADVERSION")
         else:
             epoch, version = about[0], version + 1
-            results.append(["OK", version])
+            results.append([True if pairs else "OK", version])
     return ByRule(results=results)

@@ -137,8 +137,8 @@ def old_format(question: Question) -> dict[str, Any]:
     log, epoch = asked["log"], asked["becomeLeaderEpoch"]
     has_epochs = log.get("format", "v2") == "v2"
     entries: Entries = ()
-    if has_epochs and log["records"]:
-        entries = ((min(log.get("epoch", 0), max(0, epoch - 1)), 0),)
+    for start, written_in, _ in log["batches"] if has_epochs else ():
+        entries = epoch_cache.assigned(entries, written_in, start)
     if release.since("2.0.1") and (has_epochs or not epoch_cache_respects_message_format(release)):
         entries = epoch_cache.assigned(entries, epoch, log["records"])
     end = epoch_cache.end_of(entries, asked["query"], log["records"])

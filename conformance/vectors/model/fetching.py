@@ -131,6 +131,7 @@ class ModelFetcher:
             cells["replica.latest_epoch", (FOLLOWER,)] = self.epochs.of(latest)
         self.now = self.stage.state(cells)
         self.truncations, self.loses = 0, False
+        self.truncated_to: int | None = None
         self.leads_in(leader_epochs[0])
 
     def leads_in(self, epoch: int) -> None:
@@ -163,7 +164,9 @@ class ModelFetcher:
             after = self.stage.step(name, self.now, one, other)
             if after is not None:
                 self.now = after
-                self.truncations += name == "follower_truncates"
+                if name == "follower_truncates":
+                    self.truncations += 1
+                    self.truncated_to = self.read("log.end", FOLLOWER)
                 return name
         raise AssertionError(f"none of {', '.join(name for name, *_ in steps)} is possible")
 
@@ -228,6 +231,7 @@ class ModelFetcher:
             self.either(("follower_truncates", *SLOT))
         else:  # up to 0.10 nobody is asked; it cuts as it begins to follow
             self.ordered(self.read("replica.epoch", FOLLOWER) + 1, "broker_becomes_follower")
+            self.truncated_to = self.read("log.end", FOLLOWER)
 
     def ordered(self, rank: int, does: str) -> None:
         """Deliver a LeaderAndIsr that makes it a follower in this epoch."""
@@ -266,7 +270,7 @@ class ModelFetcher:
             "log": self.log(),
             "tracked": follows and not failed,
             "truncations": self.truncations,
-            "truncateTo": self.read("log.end", FOLLOWER),
+            "truncateTo": self.truncated_to,
             "failed": failed,
             "state": None if failed else "Truncating" if truncating else "Fetching",
             "currentLeaderEpoch": None if failed else epoch,
@@ -383,7 +387,8 @@ def fetch_state(question: Question) -> dict[str, Any]:
     _hears(fetcher, asked["latestEpoch"], error, [reply[0], ends.of(max(reply[1], 0))])
     seen = fetcher.observe()
     return {
-        "before": before, "after": seen["state"], "truncateTo": ends.value(seen["leo"]),
+        "before": before, "after": seen["state"],
+        "truncateTo": ends.value(seen["leo"]) if error == "NONE" or seen["ready"] else None,
         "tracked": seen["tracked"], "failed": seen["failed"],
     }  # fmt: skip
 

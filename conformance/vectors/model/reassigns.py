@@ -222,7 +222,8 @@ def reassign_trace_kip_455(question: Question) -> dict[str, Any]:
 def flow(question: Question) -> dict[str, Any]:
     """A partition is moved; live replicas of its target join the ISR."""
     asked = question["input"]
-    dead = [one for one in asked["to"] if one not in asked["live"]]
+    up = {*asked["live"]} - {*asked["offlineDirs"]}  # one that cannot store it never catches up
+    dead = [one for one in asked["to"] if one not in up]
     move = ReassignmentScenario(question, asked["from"], asked["to"], dead=dead)
     move.settle()
     came = [int(word) for word in str(asked.get("then", "")).split() if word.isdecimal()]

@@ -8,7 +8,6 @@ from typing import Any
 from conformance.plain_rules import answers, moves, request_versions
 from conformance.plain_rules.answers import FromTheFuture
 from conformance.plain_rules.moves import Assignment
-from conformance.vectors.questions import IMBALANCE
 from impl.releases import Release
 
 Question = Mapping[str, Any]
@@ -47,12 +46,12 @@ def broker_epoch(question: Question) -> dict[str, Any]:
 def stop_replica(question: Question) -> dict[str, Any]:
     """StopReplica for one partition."""
     asked = question["input"]
-    top = answers.of_controller_epoch(
-        asked.get("requestControllerEpoch", 0), asked.get("knownControllerEpoch", 0)
-    )
+    known, sent = (asked[f"{one}ControllerEpoch"] for one in ("known", "request"))
+    top = answers.of_controller_epoch(sent, known)
     where = asked.get("partition", "hosted")
+    newest = {"topError": top, "knownControllerEpochAfter": max(known, sent)}
     if top != answers.NONE:
-        return {"topError": top, "partitionHosted": where == "hosted", "logDeleted": False}
+        return {**newest, "partitionHosted": where == "hosted", "logDeleted": False}
     error = answers.of_stop_replica(
         asked.get("requestLeaderEpoch", answers.NOT_GIVEN),
         asked["currentLeaderEpoch"] if where == "hosted" else None,
@@ -64,7 +63,7 @@ def stop_replica(question: Question) -> dict[str, Any]:
     if gone and asked.get("ioException"):
         error = "KAFKA_STORAGE_ERROR"  # the log is gone all the same: its directory is offline
     return {
-        "topError": top,
+        **newest,
         "partitionError": error,
         "partitionHosted": where == "hosted" and not gone,
         "logDeleted": gone,
@@ -251,8 +250,10 @@ def is_replica_online(question: Question) -> dict[str, Any]:
 
 def imbalance_count(question: Question) -> dict[str, Any]:
     """How many partitions, of topics not in deletion, their preferred replica does not lead."""
-    counts = [_imbalance(one) for one in question["input"].get("moments", [question["input"]])]
-    return dict.fromkeys(IMBALANCE, counts[-1]) | {"counts": counts}
+    asked = question["input"]
+    counts = [_imbalance(one) for one in asked.get("moments", [asked])]
+    whole = counts if "moments" in asked else counts[-1]
+    return {"count": counts[-1], "counts": counts, "result": whole}
 
 
 def _imbalance(asked: Mapping[str, Any]) -> int:
