@@ -157,8 +157,11 @@ COORDINATORS = (
         for change, word in (("elected", "Elected"), ("resigned", "Resigned"))
         for since, text, example in (
             ("", "{detail=(?: in epoch \\d+)?}", " in epoch 2"),
-            ("_perhaps_in_an_epoch", " in epoch {...=\\w+\\(?}{detail=\\d*}{...=\\)?}",
-             " in epoch Some(2)"),
+            (
+                "_perhaps_in_an_epoch",
+                " in epoch {...=\\w+\\(?}{detail=\\d*}{...=\\)?}",
+                " in epoch Some(2)",
+            ),
         )
     ),
     *(

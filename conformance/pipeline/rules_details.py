@@ -207,9 +207,7 @@ def check(context: RuleContext) -> None:
         _responses(context, events)
 
 
-def _report(
-    context: RuleContext, event: Event, other: Event, what: str, kind: FindingKind
-) -> None:
+def _report(context: RuleContext, event: Event, other: Event, what: str, kind: FindingKind) -> None:
     context.report(
         kind,
         LOGGED_TWICE,
@@ -427,9 +425,7 @@ def _torn(context: RuleContext, a: Event, b: Event) -> bool:
 def _one_request_at_a_time(context: RuleContext, events: Sequence[Event]) -> None:
     """A line about another request in the midst of the lines about one names a wrong request."""
     lines = [
-        event
-        for event in events
-        if event.kind in _OF_REQUESTS and event.correlation is not None
+        event for event in events if event.kind in _OF_REQUESTS and event.correlation is not None
     ]
     runs = [
         (request, list(some))

@@ -61,7 +61,7 @@ def broker_asks_for_controlled_shutdown(now, new, broker):
     require(now.up.has(broker),                     "the process runs")
     require(now.zk.registered.has(broker),          "it is registered")
     require(now.leaving[broker] == "stays",         "it was not to be stopped")
-    require(not_(is_requesting_shutdown(now, broker)),           "no earlier request of it is under way")
+    require(not_(is_requesting_shutdown(now, broker)),     "no earlier request of it is under way")
 
     new.spent.shutdowns = now.spent.shutdowns + 1
     new.leaving[broker] = "asks"
