@@ -136,7 +136,6 @@ CLAIMS: Mapping[str, str] = {
     "a_broker_returns_into_a_deletion": "a_broker_starts_during_a_deletion",
     "clients_know_the_epoch": "clients_know_the_leader_epoch",
     "a_zombie_is_at_work": "a_deposed_controller_is_at_work",
-    "a_sure_commit_is_outlived": "a_later_leader_follows_a_sure_commit",
     "controller_is_in_office": "registered_controller_is_active",
     "nobody_takes_the_office_over": "nobody_takes_over_the_controllership",
     "what_is_told_is_committed": "visible_records_are_committed",

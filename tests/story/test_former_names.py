@@ -16,6 +16,7 @@ from conformance.mapping import map_of
 from model import language
 from model.former_names import (
     CLAIMS,
+    CLAIMS_OF,
     FAMILIES,
     FIELDS,
     STEPS,
@@ -97,6 +98,11 @@ def test_former_names_are_gone_and_the_names_of_now_are_there():
     for old, new in CLAIMS.items():
         assert old not in steps | claims
         assert claim_now(old) == new in claims
+    for name, renamed in CLAIMS_OF.items():
+        own = {claim.name for claim in SYSTEMS[name].claims}
+        for old, new in renamed.items():
+            assert old not in own
+            assert claim_now(old, name) == new in own
     for system, renamed in FAMILIES.items():
         for old, new in renamed.items():
             assert old not in map_of(system).families
