@@ -48,6 +48,7 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
         ("producer_state", "appends"): _RECORDS,
         ("log_cleaner", "compacted"): _RECORDS,
         ("reassignment", "moveMap"): _TOOLS,
+        ("reassignment", "replicaAssignments"): _TOOLS,
         **{
             (file, operation): _TEXTS
             for file, operations in {

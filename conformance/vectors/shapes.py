@@ -612,14 +612,13 @@ def _epoch_cache_call(op: Any, where: str) -> Any:
 
 def _logged(asked: Fields) -> Fields | None:
     """A log by its number of records, or by its batches: offset, leader epoch and records."""
-    log = asked.get("log")
-    if isinstance(log, int):
-        log = Fields({"records": log}, asked.where)
-    elif isinstance(log, list):
-        log = Fields({"batches": log}, asked.where)
+    said = asked.get("log")
+    if isinstance(said, int | list):
+        kind = "records" if isinstance(said, int) else "batches"
+        asked["log"] = Fields({kind: said}, asked.where)
+    log = asked.part("log")
     if log is None:
         return None
-    asked["log"] = log
     held = log.fill("batches", "log", default=list)["batches"]
     held = [[*one.values()] if isinstance(one, Mapping) else one for one in held]
     log.fill("records", "leo", "count", default=sum(held[-1][::2]) if held else 0)
@@ -958,6 +957,7 @@ def _leader_and_isr(asked: Fields) -> None:
     is_assigned = me is None or replicas is None or me in replicas
     asked.fill("inReplicas", default=is_assigned)
     asked.fill("offlineDir", default=asked.get("partition") == "offline")
+    asked.null("requestTopicId", "topicId").null("knownTopicId", "currentTopicId", "logTopicId")
     if "leader" in asked:
         asked.fill("aliveBrokers", default=_named(asked["leader"]))
 
@@ -1296,8 +1296,8 @@ def _znode_calls(asked: Fields) -> None:
 def _created_states(asked: Fields) -> None:
     asked.fill("states", "partitions", default={"t-0": {"leader": 1, "isr": [1]}})
     if isinstance(asked["states"], list):
-        asked["states"] = {one: Fields({"leader": 1, "isr": [1]}, one) for one in asked["states"]}
-        asked["states"] = Fields(asked["states"], asked.where)
+        states = {one: {"leader": 1, "isr": [1]} for one in asked["states"]}
+        asked["states"] = Fields(states, asked.where)
     for state in asked.rows("states"):
         _state(state)
     asked.knows("twice")

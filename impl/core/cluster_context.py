@@ -42,6 +42,7 @@ class ClusterContext:
         self.disconnected: set[int] = set()  # dead, and not taken for that yet: no channel is left
         self.offline_directories: dict[int, set[TopicPartition]] = {}
         self.assignments: dict[str, dict[int, ReplicaAssignment]] = {}
+        self.topic_ids: dict[str, str] = {}  # of topics whose znode has one (2.8)
         self.leadership: dict[TopicPartition, LeaderIsrAndControllerEpoch] = {}
         self.partition_states: dict[TopicPartition, PartitionState] = {}
         self.replica_states: dict[Replica, ReplicaState] = {}
@@ -143,6 +144,7 @@ class ClusterContext:
         for replica in [one for one in self.replica_states if one.partition.topic == topic]:
             del self.replica_states[replica]
         self.assignments.pop(topic, None)
+        self.topic_ids.pop(topic, None)
 
     # States
 

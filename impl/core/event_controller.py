@@ -157,6 +157,8 @@ class EventController:
         registered = await self.core.client.topic(topic, watch=True)
         known = self.core.context.assignments.get(topic, {})
         fresh = []
+        if registered is not None and registered.topic_id is not None:
+            self.core.context.topic_ids[topic] = registered.topic_id
         for number, assignment in (registered.partitions if registered else {}).items():
             if number not in known:
                 partition = TopicPartition(topic, number)
@@ -312,7 +314,8 @@ class EventController:
         if self.release.since("2.0") and registered and set(registered.partitions) - set(known):
             there = set(map(int, await client.names(paths.partitions(topic))))
             kept = {number: known[number] for number in sorted(there & set(known))}
-            await client.set_topic(topic, kept, self.core.context.epoch_version)
+            version = self.core.context.epoch_version
+            await client.set_topic(topic, kept, version, registered.topic_id)
 
     async def create_partitions(self, partitions: list[TopicPartition]) -> None:
         """``onNewPartitionCreation``: to New, replicas to New, then both online."""

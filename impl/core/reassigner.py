@@ -268,7 +268,10 @@ class Reassigner:
         context = self.core.context
         known = context.assignments.get(partition.topic, {})
         partitions = {**known, partition.partition: assignment}
-        await self.core.client.set_topic(partition.topic, partitions, context.epoch_version)
+        topic_id = context.topic_ids.get(partition.topic)
+        await self.core.client.set_topic(
+            partition.topic, partitions, context.epoch_version, topic_id
+        )
         await context.journal.line_about(
             partition,
             f"Updated assigned replicas for partition {partition} being reassigned to "

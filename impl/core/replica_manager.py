@@ -66,6 +66,7 @@ from impl.zookeeper.errors import ZooKeeperError
 
 CONSUMER = -1
 STORAGE_ERROR = "KAFKA_STORAGE_ERROR"
+INCONSISTENT_TOPIC_ID = "INCONSISTENT_TOPIC_ID"
 Errors = dict[TopicPartition, str]
 Answered = tuple[str, Errors]
 """The error of a whole request, and of each of its partitions."""
@@ -92,6 +93,9 @@ class HostedLog(LeaderLog, Protocol):
 
     async def offset_for_time(self, timestamp: int) -> Any:
         """The first record at that time or later, with ``offset`` and ``timestamp``; or None."""
+
+    def check_or_set_topic_id(self, topic_id: str) -> bool:
+        """Whether the log is of the topic with this id; a log without an id gets it (2.8)."""
 
 
 class Logs(Protocol):
@@ -295,6 +299,14 @@ class ReplicaManager:
             self.logs.is_offline(partition),
             self.release,
         )
+        # Looked at before the epoch; a log that this request makes gets its id from the next one.
+        if (
+            error != STORAGE_ERROR
+            and hosted is not None
+            and entry.topic_id is not None
+            and not hosted.log.check_or_set_topic_id(entry.topic_id)
+        ):
+            error = INCONSISTENT_TOPIC_ID
         if error != NONE:
             self.observer(LeaderAndIsrIgnored(partition, entry, sender, current, error))
         return error

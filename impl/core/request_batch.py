@@ -94,8 +94,9 @@ class RequestBatch:
             entries = self.leader_and_isrs.setdefault(broker, {})
             was_new = partition in entries and entries[partition].is_new
             entries[partition] = LeaderAndIsrPartitionState(
-                state, tuple(replicas), is_new or was_new
-            )
+                state, tuple(replicas), is_new or was_new,
+                self.context.topic_ids.get(partition.topic),
+            )  # fmt: skip
         self.add_update_metadata(self.context.live_or_shutting_down, [partition])
 
     def add_stop_replica(

@@ -56,11 +56,15 @@ def request_version(kind: str, protocol: Release, internal: int = LAST_INTERNAL)
 
 @dataclass(frozen=True, slots=True)
 class LeaderAndIsrPartitionState:
-    """One partition of a LeaderAndIsr: the state, all replicas, and whether it is a new one."""
+    """One partition of a LeaderAndIsr: the state, all replicas, and whether it is a new one.
+
+    ``topic_id`` is None where the controller has none (before 2.8, KIP-516).
+    """
 
     state: LeaderIsrAndControllerEpoch
     replicas: tuple[int, ...]
     is_new: bool
+    topic_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

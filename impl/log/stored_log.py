@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from impl.disk import replace_file
+from impl.disk.atomic import read_file
 from impl.log.checkpoint_file import TopicPartition
 from impl.log.errors import StorageError
 from impl.log.log import AppendedRange, Log
@@ -18,6 +20,9 @@ from impl.log.record_batch import whole_batches
 from impl.log.region import Region
 from impl.log.segment import TimedOffset
 from impl.releases import Release
+
+PARTITION_METADATA = "partition.metadata"
+"""The file with the id of a replica's topic (2.8). Source: PartitionMetadataFile."""
 
 
 class StoredLog:
@@ -49,6 +54,16 @@ class StoredLog:
     def directory(self) -> str:
         """The directory of its files."""
         return self.log.directory
+
+    def check_or_set_topic_id(self, topic_id: str) -> bool:
+        """Whether the log is of the topic with this id; one without an id gets it. StorageError."""
+        with self._using() as log:
+            disk, path = log.disk, f"{log.directory}/{PARTITION_METADATA}"
+            said = f"version: 0\ntopic_id: {topic_id}\n".encode()
+            if disk.exists(path):
+                return read_file(disk, path) == said
+            replace_file(disk, path, said)
+            return True
 
     @property
     def log_end(self) -> int:

@@ -227,10 +227,15 @@ class ZnodeClient(RetryingZnodeClient):
         await self.retry(lambda: self.port.create(paths.topic(name), text))
 
     async def set_topic(
-        self, name: str, assignment: Mapping[int, ReplicaAssignment], epoch_version: int
+        self,
+        name: str,
+        assignment: Mapping[int, ReplicaAssignment],
+        epoch_version: int,
+        topic_id: str | None = None,
     ) -> None:
-        """Rewrite a topic's assignment as its controller."""
-        text = encode_topic(TopicZnode(assignment), min(topic_version(self.release), 2))
+        """Rewrite a topic's assignment as its controller; an id that the topic has stays."""
+        version = min(topic_version(self.release), 2) if topic_id is None else 3
+        text = encode_topic(TopicZnode(assignment, topic_id), version)
         await self.fenced_or_raise(SetData(paths.topic(name), text), epoch_version)
 
     # Partition states

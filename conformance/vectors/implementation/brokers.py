@@ -89,10 +89,14 @@ def leader_and_isr(question: Question) -> dict[str, Any]:
     broker.knows(known, asked.get("aliveBrokers", [leader]))
     if asked["currentLeaderEpoch"] >= 0:
         broker.ordered(known, ME, asked["currentLeaderEpoch"])
+        if asked["knownTopicId"] is not None:  # of the request after the one that made the log
+            broker.ordered(known, ME, asked["currentLeaderEpoch"], topic_id=asked["knownTopicId"])
     if asked.get("offlineDir"):
         broker.logs.create(PARTITION)
         broker.logs.fail(DIRECTORY, "the disk is gone")
-    top, errors = broker.ordered(sent, leader, asked["requestLeaderEpoch"], asked["inReplicas"])
+    top, errors = broker.ordered(
+        sent, leader, asked["requestLeaderEpoch"], asked["inReplicas"], asked["requestTopicId"]
+    )
     return {
         "topError": top,
         "partitionError": errors.get(PARTITION),

@@ -87,12 +87,17 @@ class HostedBroker:
         self.hears(UpdateMetadata(0, OTHER, controller_epoch, -1, {}, tuple(alive)))
 
     def ordered(
-        self, controller_epoch: int, leader: int, epoch: int, assigned: bool = True
+        self,
+        controller_epoch: int,
+        leader: int,
+        epoch: int,
+        assigned: bool = True,
+        topic_id: str | None = None,
     ) -> Answered:
         """Handles LeaderAndIsr about the partition."""
         replicas = (ME, OTHER) if assigned else (OTHER,)
         state = LeaderIsrAndControllerEpoch(leader, epoch, replicas, controller_epoch)
-        order = LeaderAndIsrPartitionState(state, replicas, True)
+        order = LeaderAndIsrPartitionState(state, replicas, True, topic_id)
         return self.hears(
             LeaderAndIsr(0, OTHER, controller_epoch, -1, {PARTITION: order}, (leader,))
         )

@@ -71,8 +71,8 @@ def _znode_call(port: Port, call: list[Any], pairs: bool) -> Any:
             case "set", [*data, version]:
                 node = wait(port.set_data(path, "".join(map(str, data)), version))
                 return [True if pairs else "OK", node.version]
-            case "create", [*data]:
-                wait(port.create(path, *map(str, data)))
+            case "create", data:
+                wait(port.create(path, "".join(map(str, data))))
                 return "OK"
             case "get", []:
                 node = wait(port.get(path))

@@ -91,7 +91,9 @@ def refused_leader_and_isr(question: Question) -> dict[str, Any] | None:
     """LeaderAndIsr to a broker that has no disk for the partition, or is not a replica of it."""
     asked = question["input"]
     failed = bool(asked.get("offlineDir")) and _since(question, "1.0")
-    if asked["inReplicas"] and not failed:
+    has_id = asked["currentLeaderEpoch"] >= 0 and asked["knownTopicId"] is not None
+    other = has_id and asked["requestTopicId"] not in (None, asked["knownTopicId"])
+    if asked["inReplicas"] and not failed and not other:
         return None
     known, sent = asked.get("knownControllerEpoch", 0), asked.get("requestControllerEpoch", 0)
     top = answers.of_controller_epoch(sent, known)
@@ -101,7 +103,7 @@ def refused_leader_and_isr(question: Question) -> dict[str, Any] | None:
     error = answers.of_leader_and_isr(wanted, current, asked["inReplicas"], failed)
     return {
         "topError": top,
-        "partitionError": error,
+        "partitionError": "INCONSISTENT_TOPIC_ID" if other and not failed else error,
         "knownControllerEpochAfter": sent,
         "fetcherAdded": False,
         "leaderEpochAfter": current,
