@@ -31,6 +31,8 @@ NAMES = (
     "cluster_leader_in_isr",
     "registered_brokers_stay_registered",
     "resigned_controllers_write_nothing",
+    "no_event_is_missed",
+    "dead_leaders_are_noticed",
     "topics_leader_in_isr",
     "stopped_brokers_do_nothing",
     "only_controllers_have_tasks",

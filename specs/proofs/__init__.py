@@ -10,8 +10,8 @@ from specs.invariants import Proof
 PROVED_FIRST = ("single_controller", "no_message_loss")
 """Modules, in the order in which their proofs are printed; others follow by name."""
 OF_OTHERS = (
-    "before_2_7", "cluster", "corollaries", "directories", "elections", "progress", "since_2_7",
-    "topics",
+    "at_rest", "before_2_7", "cluster", "corollaries", "directories", "elections", "progress",
+    "since_2_7", "topics",
 )  # fmt: skip
 """Modules that belong to the proof of another, or prove claims of another kind."""
 

@@ -22,7 +22,7 @@ from model.systems import system
 from specs.invariants import Invariant, Proof
 from specs.lowering.z3_code import Z3Code
 from specs.obligations import ProofFormulas
-from specs.proofs import cluster, directories, topics
+from specs.proofs import at_rest, cluster, directories, topics
 from specs.prover import INITIALLY
 from specs.solvers import RLIMIT, SeparateContext, SolverQuery
 from specs.theorems.corollaries import in_every_state, of_every_step
@@ -135,7 +135,7 @@ def _lasting(
 
 
 def _corollary_of(of: str, claim_name: str, invariants: Sequence[Invariant], proved: Theorem,
-           thrown: Mapping[str, object]) -> Theorem:  # fmt: skip
+           thrown: Mapping[str, object] = MappingProxyType({})) -> Theorem:  # fmt: skip
     """What follows from some of the invariants of another theorem."""
     claim: Any = next(one for one in system(of).claims if one.name == claim_name)
     proof = Proof(claim_name, of, tuple(invariants), ())
@@ -167,6 +167,8 @@ _NO_RESURRECTION = _lasting(
     directories.DIRECTORIES, directories.RESTS_ON, KEPT_EPOCH,
 )  # fmt: skip
 
+_AT_REST = _lasting("cluster", "no_event_is_missed", "no_event_is_missed", at_rest.AT_REST)
+
 INDUCTIVE_CLAIMS = (
     _lasting("cluster", "leader_unique", "cluster_leader_unique", cluster.LEADERS),
     _lasting("cluster", "leader_in_isr", "cluster_leader_in_isr", cluster.ELECTIONS),
@@ -174,6 +176,8 @@ INDUCTIVE_CLAIMS = (
              cluster.REGISTRATIONS),
     _lasting("cluster", "resigned_controllers_write_nothing", "resigned_controllers_write_nothing",
              cluster.RESIGNATIONS),
+    _AT_REST,
+    _corollary_of("cluster", "dead_leaders_are_noticed", at_rest.AT_REST, _AT_REST),
     _lasting("topics", "leader_in_isr", "topics_leader_in_isr", topics.ELECTIONS),
     _lasting("topics", "stopped_brokers_do_nothing", "stopped_brokers_do_nothing", topics.DEAD),
     _lasting("topics", "only_controllers_have_tasks", "only_controllers_have_tasks",

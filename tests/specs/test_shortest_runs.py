@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from model.classic import SYSTEM as CLASSIC
+from model.cluster import SYSTEM as CLUSTER
 from model.election import SYSTEM as ELECTION
 from model.language import sometimes
 from model.replication import SYSTEM as REPLICATION
@@ -51,6 +52,28 @@ def test_find_is_as_short_as_the_whole_visit_and_the_twin_can_follow(
     same = whole.run(claim)
     assert same is not None
     assert settles_in_its_last_state_only(whole, same)
+
+
+FEW = {"crashes": 2, "controllers": 1, "lingering": 0, "epoch": 1, "events": 2}
+
+
+@pytest.mark.parametrize(
+    ("claim", "bounds", "depth"),
+    [
+        ("idle_partitions_have_leaders", {**FEW, "expiries": 3}, 30),
+        pytest.param("idle_metadata_agrees_with_zookeeper",
+                     {**FEW, "expiries": 2, "brokers": 3, "replicas": 1}, 23,
+                     marks=pytest.mark.deep),
+    ],
+)  # fmt: skip
+def test_claims_that_hold_within_the_default_bounds_of_a_cluster_are_broken_beyond_them(
+    claim, bounds, depth
+):
+    found, run = find(CLUSTER.recorded(), CLUSTER.limits(bounds), claim)
+
+    assert run is not None
+    assert run.depth == depth
+    assert settles_in_its_last_state_only(found, run)
 
 
 @pytest.mark.parametrize(

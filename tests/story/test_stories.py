@@ -34,7 +34,7 @@ HISTORY = {"m2_is_lost", "two_fast_elections_diverge", "first_try_at_kip_320", "
            "cached_version_for_ever", "late_stop_replica", "dead_leader_stays_registered",
            "dead_broker_is_taken_back", "late_response_stops_a_replica",
            "restarted_broker_obeys_the_deposed", "dead_broker_stays_in_the_metadata",
-           "deposed_after_a_broker_started",
+           "deposed_after_a_broker_started", "elected_too_early",
            "deposed_controller_brings_a_topic_back"}  # fmt: skip
 """Stories of what went wrong; each has a claim that breaks."""
 
