@@ -87,15 +87,15 @@ class EpochReply(NamedTuple):
 
 
 class FetchReply(NamedTuple):
-    """An answer to a fetch: what came, the leader's high watermark and log start.
+    """An answer to a fetch: what came, the leader's high watermark and log start, -1 if unknown.
 
     ``batch`` is whatever the follower's log appends, None if nothing came.
     """
 
     error: FetchErrorCode
     batch: Any = None
-    high_watermark: int = 0
-    log_start: int = 0
+    high_watermark: int = -1
+    log_start: int = -1
     diverging: EpochEnd | None = None
 
 

@@ -576,7 +576,7 @@ class ReplicaManager:
     ) -> FetchReply:
         replica, error = await self._leader(partition, asked.leader_epoch)
         if replica is None:
-            return FetchReply(FetchErrorCode(error), high_watermark=-1, log_start=-1)
+            return FetchReply(FetchErrorCode(error))
         log, hw, start = replica.log, replica.hw, replica.log_start
         nothing = FetchReply(FetchErrorCode.NONE, None, hw, start)
         if reader != CONSUMER and (reader not in replica.replicas or held_back(replica, reader)):
@@ -591,7 +591,7 @@ class ReplicaManager:
         except (OffsetOutOfRange, FetchOutOfRange):
             return FetchReply(FetchErrorCode.OFFSET_OUT_OF_RANGE, None, hw, start)
         except StorageError:
-            return FetchReply(FetchErrorCode.KAFKA_STORAGE_ERROR, high_watermark=-1, log_start=-1)
+            return FetchReply(FetchErrorCode.KAFKA_STORAGE_ERROR)
         return FetchReply(FetchErrorCode.NONE, records, hw, start) if records.length else nothing
 
     async def _leader(

@@ -67,6 +67,14 @@ PLANTED = {
         Partition.written, "if there is not None and there.with_zk_version(wanted.zk_version) == "
         "wanted:", "if there is not None:", "knows version .* is registered",
     ),
+    "a write that ZooKeeper does not carry out is taken for one that came too late": Fault(
+        Partition.written, "failure is not None and not isinstance(failure, NoNode)", "False",
+        "takes version .* for outdated", "denials",
+    ),
+    "replicas that stay are sent as new ones": Fault(
+        ReplicaMachine._go_online, "known, replicas, False)", "known, replicas, True)",
+        "the replica is new", "crashes",
+    ),
     "a partition whose append has failed is fetched on": Fault(
         FetcherThread._append, "self._fail(key)\n        return", "self._fail(key)",
         "goes on following broker .*, which has failed", "directories", "2.7",
@@ -199,7 +207,7 @@ PLANTED = {
         "has forgotten what is under way", "deposed",
     ),
     "a move that begins is said to have failed (KIP-455)": Fault(
-        ControllerApi.alter_reassignments, "and not await self", "and await self",
+        ControllerApi.alter_reassignments, "if not await steps", "if await steps",
         "answers UNKNOWN_SERVER_ERROR to whoever wants .* though ZooKeeper refused nothing",
         "requests", "2.7",
     ),
@@ -209,7 +217,8 @@ PLANTED = {
         first=325,
     ),
     "a move that is cancelled is said to be under way (KIP-455)": Fault(
-        ControllerApi._altered_reassignment, "return await steps.attempt", "return True or",
+        ControllerApi.alter_reassignments, "if not await steps.attempt(partition, work):",
+        "if False:",
         "the controller on broker .* answers NONE to whoever wants", "requests", "2.7",
     ),
     "a producer is answered nothing when its leader is deposed": Fault(
@@ -353,8 +362,8 @@ PLANTED = {
         "to whoever wants t.* and not UNKNOWN_TOPIC_OR_PARTITION", "requests", "2.7",
     ),
     "no move goes on when a leader is granted its ISR (KIP-497)": Fault(
-        ControllerApi.alter_isr, "if came.error == NONE and one in moving",
-        "if came.error != NONE and one in moving", "never comes to rest", "requests", "2.7", 1,
+        ControllerApi.alter_isr, "if came.error == NONE", "if came.error != NONE",
+        "never comes to rest", "requests", "2.7", 1,
     ),
     "what an idempotent producer sends again is reported as appended": Fault(
         ReplicaManager.append, "if first >= before:", "if True:", "again, and it is", "clients",

@@ -11,7 +11,7 @@ from typing import Any
 from impl.core.answers import NONE
 from impl.core.channels import Channel
 from impl.core.event_controller import EventController
-from impl.core.replica_events import IsrUpdated, LogLoaded, LogTruncating
+from impl.core.replica_events import IsrUpdated, IsrUpdateRefused, LogLoaded, LogTruncating
 from impl.core.replica_manager import Replica
 from impl.core.requests import kind_of
 from impl.world.whole_cluster.at_rest import is_never_finished, leader_of
@@ -102,6 +102,11 @@ class ClusterClaims:
                            f"does not say {unsettled}")  # fmt: skip
                 case IsrUpdated():
                     self._isr_updated(broker, happened)
+                case IsrUpdateRefused(one, version):
+                    there = self.world.zookeeper.nodes.get(paths.state(*one))
+                    _claim(there is None or there.version != version, f"broker {broker} takes "
+                           f"version {version} of the state of {one} for outdated, and it is "
+                           "registered")  # fmt: skip
                 case IsrChangesPropagated(wanted, left):
                     self.unannounced[broker] = self.world.nodes[broker].started, {*wanted}
                     _claim(wanted == left, f"broker {broker} has {sorted(left)} to announce of "

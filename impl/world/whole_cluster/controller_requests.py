@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from impl.core.answers import NONE
 from impl.core.cluster_context import ClusterContext
+from impl.core.cluster_context import Replica as ReplicaOfBroker
 from impl.core.fetcher_thread import FetchState, Phase, truncates_on_fetch
 from impl.core.partition import RemoteReplica
 from impl.core.replica_manager import STORAGE_ERROR, Answered, Replica
@@ -23,6 +24,7 @@ from impl.core.requests import (
     StopReplica,
     UpdateMetadata,
 )
+from impl.core.states import ReplicaState
 from impl.releases import Release
 from impl.world.simulated_broker import BrokerWithDisk
 from impl.world.whole_cluster.observations import stored
@@ -82,6 +84,20 @@ def _orders(
         if not (is_ahead or is_behind):
             yield f"the state of {one}", entry.state, known
         yield f"the replicas of {one}", entry.replicas, _replicas(context, one)
+        if entry.is_new:
+            yield (
+                f"{one} as new, that the replica is new",
+                True,
+                _may_be_new(context, release, to, one),
+            )
+
+
+def _may_be_new(context: ClusterContext, release: Release, to: int, one: TopicPartition) -> bool:
+    """It is about to be made, or its partition is, or (2.7, KAFKA-10314) a move adds it."""
+    known = context.leadership.get(one)
+    adds = to in context.assignment(one).adding and release.since("2.7")
+    never_led = known is not None and known.zk_version == 0
+    return adds or never_led or context.replica_state(ReplicaOfBroker(one, to)) is ReplicaState.NEW
 
 
 def _replicas(context: ClusterContext, one: TopicPartition) -> tuple[int, ...]:
