@@ -34,9 +34,10 @@ from impl.zookeeper.server import (
     MAIN,
     find_jars,
     find_java,
-    four_letters,
     free_ports,
     listens,
+    serves,
+    write_settings,
 )
 
 ZOOKEEPER = "zookeeper"
@@ -229,25 +230,11 @@ class Cluster(Processes):
 
     def _zookeeper_command(self) -> list[str]:
         folder = self.folder / ZOOKEEPER
-        folder.mkdir(parents=True, exist_ok=True)
         port = self.state.connect.rpartition(":")[2]
         if self.state.zookeeper == "embedded":
             return [sys.executable, "-m", "impl.server.embedded_zookeeper", port, str(folder),
                     *self._tracing()]  # fmt: skip
-        settings = folder / "zoo.cfg"
-        lines = {
-            "dataDir": folder / "data",
-            "clientPort": port,
-            "clientPortAddress": LOOPBACK,
-            "tickTime": 200,
-            "minSessionTimeout": 200,
-            "maxSessionTimeout": 60000,
-            "maxClientCnxns": 0,
-            "admin.enableServer": "false",
-            "4lw.commands.whitelist": "ruok,conf",
-        }
-        text = "".join(f"{name}={value}\n" for name, value in lines.items())
-        settings.write_text(text, encoding="utf-8")
+        settings = write_settings(folder, int(port))
         class_path = ":".join(str(jar) for jar in find_jars())
         return [find_java(), *JVM, "-cp", class_path, MAIN, str(settings)]
 
@@ -262,7 +249,7 @@ class Cluster(Processes):
             if self.state.zookeeper == "embedded":
                 if listens(port):
                     return
-            elif f"dataDir={self.folder / ZOOKEEPER / 'data'}" in four_letters(port, "conf"):
+            elif serves(self.folder / ZOOKEEPER, port):
                 return
             time.sleep(0.05)
         raise ClusterError(f"ZooKeeper did not come up within {patience_s:.0f} s")

@@ -1,8 +1,6 @@
-"""A real ZooKeeper server: one process, one folder, a free port on this machine.
+"""What a real ZooKeeper server needs: Java, jars, settings, a free port on this machine.
 
-The jars are those that pyspark brings along (ZooKeeper 3.9), or any folder with the same. Before
-use it is checked that the server on the port is the one that was started here, because the port may
-belong to another process.
+The jars are those that pyspark brings along (ZooKeeper 3.9), or any folder with the same.
 """
 
 from __future__ import annotations
@@ -12,12 +10,7 @@ import importlib.util
 import os
 import shutil
 import socket
-import subprocess
-import tempfile
-import time
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 JARS = (
     "zookeeper-[0-9]*.jar",
@@ -32,94 +25,39 @@ JARS = (
 MAIN = "org.apache.zookeeper.server.ZooKeeperServerMain"
 JVM = ("-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no")
 LOOPBACK = "127.0.0.1"
-
-
 TICK_MS = 200
-PATIENCE_S = 30
 
 
 class NoServer(Exception):
     """A ZooKeeper server cannot be started here; the message says what is missing."""
 
 
-class ZooKeeperServer:
-    """A running server; ``hosts`` is where it listens. Use as a context manager.
+def write_settings(folder: Path, port: int) -> Path:
+    """Write the ``zoo.cfg`` of a server that keeps ``folder/data``; returns its path.
 
-    Sessions expire at most one tick late. NoServer if there is no Java, if there are no jars, or if
-    it does not start in time.
+    Sessions expire at most one tick late.
     """
+    lines = {
+        "dataDir": folder / "data",
+        "clientPort": port,
+        "clientPortAddress": LOOPBACK,
+        "tickTime": TICK_MS,
+        "minSessionTimeout": TICK_MS,
+        "maxSessionTimeout": 120_000,
+        "maxClientCnxns": 0,
+        "admin.enableServer": "false",
+        "4lw.commands.whitelist": "ruok,conf",
+    }
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    settings = folder / "zoo.cfg"
+    text = "".join(f"{name}={value}\n" for name, value in lines.items())
+    settings.write_text(text, encoding="utf-8")
+    return settings
 
-    def __init__(self) -> None:
-        java, class_path = find_java(), ":".join(str(jar) for jar in find_jars())
-        self.folder = Path(tempfile.mkdtemp(prefix="insync-zookeeper-"))
-        [self.port] = free_ports(1)
-        self.hosts = f"{LOOPBACK}:{self.port}"
-        settings = self.folder / "zoo.cfg"
-        settings.write_text(self._settings(), encoding="utf-8")
-        with (self.folder / "server.out").open("wb") as out:
-            self._process = subprocess.Popen(
-                [java, *JVM, "-cp", class_path, MAIN, str(settings)],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                cwd=self.folder,
-            )
-        try:
-            self._wait()
-        except BaseException:
-            self.stop()
-            raise
 
-    def _settings(self) -> str:
-        lines = {
-            "dataDir": self.folder / "data",
-            "clientPort": self.port,
-            "clientPortAddress": LOOPBACK,
-            "tickTime": TICK_MS,
-            "minSessionTimeout": TICK_MS,
-            "maxClientCnxns": 0,
-            "admin.enableServer": "false",
-            "4lw.commands.whitelist": "ruok,conf",
-        }
-        return "".join(f"{name}={value}\n" for name, value in lines.items())
-
-    def _wait(self) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
-            if self._process.poll() is not None:
-                said = (self.folder / "server.out").read_text(errors="replace").strip()
-                last = said.splitlines()[-1] if said else "nothing"
-                raise NoServer(f"the ZooKeeper server ended at once; it said: {last}")
-            if four_letters(self.port, "ruok") == "imok" and self.is_ours():
-                return
-            time.sleep(0.1)
-        raise NoServer(f"the ZooKeeper server did not come up within {PATIENCE_S} s")
-
-    def is_ours(self) -> bool:
-        """Whether the server on the port keeps its data in the folder that was created here."""
-        return f"dataDir={self.folder / 'data'}" in four_letters(self.port, "conf")
-
-    def stop(self) -> None:
-        """Stop the server and remove its folder. A second call does nothing."""
-        if self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(5)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
+def serves(folder: Path, port: int) -> bool:
+    """Whether the server on the port keeps its data in this folder: the port may be another's."""
+    return f"dataDir={folder / 'data'}" in four_letters(port, "conf")
 
 
 def find_jars(folder: Path | None = None) -> list[Path]:

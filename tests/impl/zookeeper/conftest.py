@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 from collections.abc import Iterator
 
 import pytest
 
-from impl.zookeeper.server import NoServer, ZooKeeperServer
+from impl.server.cluster import Cluster
+from tests.cli.clusters import need_real_zookeeper
+from tests.impl.zookeeper.real_server import real_zookeeper
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[ZooKeeperServer]:
-    if importlib.util.find_spec("kazoo") is None:
-        pytest.skip("kazoo is not installed, so nothing here can talk to a real ZooKeeper")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    need_real_zookeeper()
     logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # sessions are ended here on purpose
-    try:
-        started = ZooKeeperServer()
-    except NoServer as why:
-        pytest.skip(f"no real ZooKeeper here: {why}")
-    with started:
+    with real_zookeeper(tmp_path_factory.mktemp("zookeeper")) as started:
         yield started

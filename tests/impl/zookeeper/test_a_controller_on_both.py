@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -16,11 +17,12 @@ from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.requests import Request
 from impl.releases import Release
+from impl.server.cluster import Cluster
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper import Port
 from impl.zookeeper.port import wait
 from impl.zookeeper.real import RealSession
-from impl.zookeeper.server import ZooKeeperServer
+from tests.impl.zookeeper.real_server import real_zookeeper
 
 T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
 Sent = list[tuple[int, Request]]
@@ -91,13 +93,13 @@ class Tour:
 
 
 @pytest.mark.parametrize("release", ["2.3", "2.4"])
-def test_a_controllers_tour_is_the_same_on_both(release: str, server: ZooKeeperServer):
+def test_a_controllers_tour_is_the_same_on_both(release: str, server: Cluster, tmp_path: Path):
     embedded = Tour(release, None)
     embedded.go()
 
-    with ZooKeeperServer() as fresh:
-        assert fresh.port != server.port
-        real = Tour(release, lambda: RealSession(fresh.hosts))
+    with real_zookeeper(tmp_path) as fresh:
+        assert fresh.state.connect != server.state.connect
+        real = Tour(release, lambda: RealSession(fresh.state.connect))
         real.go()
         for session in real.stage.sessions.values():
             session.close()

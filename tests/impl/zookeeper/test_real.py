@@ -11,30 +11,27 @@ from pathlib import Path
 
 import pytest
 
+from impl.server.cluster import Cluster
 from impl.server.embedded_zookeeper import EmbeddedClient, EmbeddedZooKeeperServer
 from impl.zookeeper import ConnectionLoss, EventType, SessionExpired, WatchEvent
 from impl.zookeeper.port import wait
 from impl.zookeeper.real import RealSession
-from impl.zookeeper.server import NoServer, ZooKeeperServer, find_jars, find_java, free_ports
+from impl.zookeeper.server import NoServer, find_jars, find_java, free_ports, serves
 from impl.zookeeper.znode import Check, Create, SetData
-from tests.impl.zookeeper.expiry import expire
+from tests.impl.zookeeper.real_server import expire, real_zookeeper
 
 
-class Recovering(ZooKeeperServer):
-    """A server that finds our transaction log in its data directory."""
+class Recovering(Cluster):
+    """Its server finds a transaction log without a snapshot in its data directory."""
 
-    def __init__(self, ours: Path) -> None:
-        self.ours = ours
-        super().__init__()
-
-    def _settings(self) -> str:
-        shutil.copytree(self.ours, self.folder / "data" / "version-2")
-        return super()._settings() + "snapshot.trust.empty=true\n"
+    def _zookeeper_command(self) -> list[str]:
+        java, *more = super()._zookeeper_command()
+        return [java, "-Dzookeeper.snapshot.trust.empty=true", *more]
 
 
 @pytest.mark.deep
 def test_a_real_server_recovers_from_the_transactions_of_the_embedded_one(
-    server: ZooKeeperServer, tmp_path: Path
+    server: Cluster, tmp_path: Path
 ):
     ours = EmbeddedZooKeeperServer(("127.0.0.1", 0), tmp_path)
     thread = threading.Thread(target=ours.serve)
@@ -47,8 +44,10 @@ def test_a_real_server_recovers_from_the_transactions_of_the_embedded_one(
     ours.stop()
     thread.join(5)
 
-    with Recovering(tmp_path / "version-2") as theirs:
-        session = RealSession(theirs.hosts)
+    theirs = tmp_path / "theirs"
+    shutil.copytree(tmp_path / "version-2", theirs / "zookeeper" / "data" / "version-2")
+    with real_zookeeper(theirs, Recovering) as recovered:
+        session = RealSession(recovered.state.connect)
         kept, inside = wait(session.get("/kept")), wait(session.get("/kept/inside"))
         mine = wait(session.exists("/mine"))
         session.close()
@@ -58,8 +57,8 @@ def test_a_real_server_recovers_from_the_transactions_of_the_embedded_one(
     assert mine is None
 
 
-def test_an_expired_session_says_so_and_does_nothing_under_a_new_one(server: ZooKeeperServer):
-    mine, yours = RealSession(server.hosts), RealSession(server.hosts)
+def test_an_expired_session_says_so_and_does_nothing_under_a_new_one(server: Cluster):
+    mine, yours = RealSession(server.state.connect), RealSession(server.state.connect)
     wait(mine.create("/mine", ephemeral=True))
     wait(yours.exists("/mine", watch=True))
 
@@ -73,8 +72,8 @@ def test_an_expired_session_says_so_and_does_nothing_under_a_new_one(server: Zoo
     yours.close()
 
 
-def test_watches_survive_a_broken_connection_and_tell_what_was_missed(server: ZooKeeperServer):
-    mine, yours = RealSession(server.hosts), RealSession(server.hosts)
+def test_watches_survive_a_broken_connection_and_tell_what_was_missed(server: Cluster):
+    mine, yours = RealSession(server.state.connect), RealSession(server.state.connect)
     for path in ("/kept", "/changed", "/parent", "/gone"):
         wait(yours.create(path))
     for path in ("/kept", "/changed", "/gone", "/coming"):
@@ -113,8 +112,8 @@ def until_answered(session: RealSession) -> list[WatchEvent]:
     return events
 
 
-def test_a_closed_session_is_over_at_once_and_may_be_closed_again(server: ZooKeeperServer):
-    mine, yours = RealSession(server.hosts), RealSession(server.hosts)
+def test_a_closed_session_is_over_at_once_and_may_be_closed_again(server: Cluster):
+    mine, yours = RealSession(server.state.connect), RealSession(server.state.connect)
     wait(mine.create("/short", ephemeral=True))
 
     mine.close()
@@ -128,9 +127,9 @@ def test_a_closed_session_is_over_at_once_and_may_be_closed_again(server: ZooKee
 
 
 def test_a_server_of_3_4_knows_no_create_that_answers_with_a_stat(
-    server: ZooKeeperServer, monkeypatch: pytest.MonkeyPatch
+    server: Cluster, monkeypatch: pytest.MonkeyPatch
 ):
-    mine = RealSession(server.hosts)
+    mine = RealSession(server.state.connect)
     create, asked = mine._client.create_async, []
 
     def of_3_4(path: str, data: bytes, include_data: bool, **flags: bool) -> object:
@@ -153,23 +152,16 @@ def test_a_server_of_3_4_knows_no_create_that_answers_with_a_stat(
     mine.close()
 
 
-def test_where_nobody_listens_the_session_says_so(server: ZooKeeperServer):
+def test_where_nobody_listens_the_session_says_so(server: Cluster):
     with pytest.raises(ConnectionLoss, match="no ZooKeeper answers at"):
         RealSession(f"127.0.0.1:{free_ports(1)[0]}", answer_ms=300)
 
 
-def test_a_server_is_ours_only_while_it_is_the_one_we_started(server: ZooKeeperServer):
-    other = ZooKeeperServer()
-    ours, folder = other.is_ours(), other.folder
-    other.port = server.port
+def test_a_server_is_ours_only_while_it_is_the_one_we_started(server: Cluster, tmp_path: Path):
+    port = int(server.state.connect.rpartition(":")[2])
 
-    theirs = other.is_ours()
-    other.stop()
-
-    assert (ours, theirs) == (True, False)
-    assert server.is_ours()
-    assert not folder.exists()
-    assert other._process.poll() is not None
+    assert serves(server.folder / "zookeeper", port)
+    assert not serves(tmp_path / "zookeeper", port)
 
 
 def test_missing_jars_and_a_missing_java_are_named(tmp_path, monkeypatch):

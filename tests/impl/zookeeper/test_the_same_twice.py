@@ -14,6 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from impl.server.cluster import Cluster
 from impl.zookeeper import (
     NO_SESSION,
     Check,
@@ -30,8 +31,7 @@ from impl.zookeeper import (
 )
 from impl.zookeeper.port import wait
 from impl.zookeeper.real import RealSession
-from impl.zookeeper.server import ZooKeeperServer
-from tests.impl.zookeeper.expiry import expire
+from tests.impl.zookeeper.real_server import expire
 
 Ask = Callable[[Port], object]
 
@@ -71,7 +71,7 @@ ASKED = st.one_of(
 class Twins(RuleBasedStateMachine):
     """One client after the other asks the same of both."""
 
-    server: ZooKeeperServer
+    server: Cluster
     examples = 0
 
     def __init__(self) -> None:
@@ -91,7 +91,9 @@ class Twins(RuleBasedStateMachine):
     @rule()
     def open(self) -> None:
         if len(self.sessions) < MOST_SESSIONS:
-            self.sessions.append((EmbeddedSession(self.store), RealSession(self.server.hosts)))
+            self.sessions.append(
+                (EmbeddedSession(self.store), RealSession(self.server.state.connect))
+            )
 
     @rule(who=WHO, path=PATHS, text=TEXTS, ephemeral=st.booleans())
     def create(self, who: int, path: str, text: str, ephemeral: bool) -> None:
@@ -223,7 +225,7 @@ def answer(ask: Ask, port: Port) -> object:
         return refused
 
 
-def drive(server: ZooKeeperServer, examples: int, steps: int) -> None:
+def drive(server: Cluster, examples: int, steps: int) -> None:
     Twins.server = server
     run_state_machine_as_test(
         Twins,
@@ -231,10 +233,10 @@ def drive(server: ZooKeeperServer, examples: int, steps: int) -> None:
     )
 
 
-def test_the_embedded_zookeeper_answers_as_the_real_one(server: ZooKeeperServer):
+def test_the_embedded_zookeeper_answers_as_the_real_one(server: Cluster):
     drive(server, examples=40, steps=30)
 
 
 @pytest.mark.deep
-def test_the_embedded_zookeeper_answers_as_the_real_one_for_long(server: ZooKeeperServer):
+def test_the_embedded_zookeeper_answers_as_the_real_one_for_long(server: Cluster):
     drive(server, examples=600, steps=50)
