@@ -626,7 +626,7 @@ def _status(lab: Lab) -> dict[str, Any]:
 def _controller(lab: Lab) -> int | None:
     if lab.pid(ZOOKEEPER) is None or lab.paused(ZOOKEEPER):
         return None
-    return controller_of(f"{LOOPBACK}:{lab.state.zookeeper}")
+    return controller_of(lab.state.zookeeper)
 
 
 _WRONG = NoRelease, NotDownloaded, NoJava, ClusterError, OSError

@@ -7,15 +7,16 @@ import json
 import socket
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from conformance.kafka import zookeeper_client
 from conformance.kafka.lab import LOOPBACK, Lab
 from conformance.kafka.schedule import BrokerAction, Operate, parse_line
+from conformance.kafka.zookeeper_client import LabZooKeeper
 from impl.server.processes import ClusterError
-from impl.znodes.paths import REASSIGN_PARTITIONS, TOPICS
+from impl.znodes import TopicPartition, encode_reassignment
+from impl.znodes.paths import CONTROLLER, REASSIGN_PARTITIONS
+from impl.znodes.paths import topic as topic_path
+from impl.zookeeper.port import wait
 
-CONTROLLER = "/controller"
 ELECTED_S = 2.0
 """Shorter than a session: brokers are paused meanwhile."""
 UNTIL_S = 90.0
@@ -39,10 +40,9 @@ def move_controller(lab: Lab, broker: int) -> None:
     Returns when the broker has read the cluster and is ready. ClusterError if it is not.
     """
     before = _ready(lab, broker)
-    hosts = f"{LOOPBACK}:{lab.state.zookeeper}"
     others = [one for one in lab.brokers if one != broker and lab.pid(f"broker{one}") is not None]
     with contextlib.ExitStack() as stack:
-        stack.callback(zookeeper_client.disconnect, zk := zookeeper_client.connect(hosts))
+        zk = stack.enter_context(LabZooKeeper(lab.state.zookeeper))
         for one in others:
             if not lab.paused(f"broker{one}"):
                 lab.pause(one)
@@ -50,7 +50,7 @@ def move_controller(lab: Lab, broker: int) -> None:
         if zk.exists(CONTROLLER):
             zk.delete(CONTROLLER)
         deadline = time.monotonic() + ELECTED_S
-        while not zk.exists(CONTROLLER) or json.loads(zk.get(CONTROLLER)[0])["brokerid"] != broker:
+        while wait(zk.controller()) != broker:
             if time.monotonic() > deadline:
                 raise ClusterError(
                     f"broker {broker} did not become controller within {ELECTED_S:.0f} s"
@@ -67,16 +67,13 @@ def operate(lab: Lab, line: Operate) -> str:
     """Creates a topic, requests a move, or waits; returns what was done. ClusterError."""
     for one in line.brokers:
         lab.name_of(one)
-    zk = zookeeper_client.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
-    try:
+    with LabZooKeeper(lab.state.zookeeper) as zk:
         if line.verb == "topic":
             _make_topic(zk, line)
         elif line.verb == "assign":
             _ask_to_move(zk, line)
         else:
             _until(zk, line.topic, line.looks_at, line.brokers)
-    finally:
-        zookeeper_client.disconnect(zk)
     return f"{line.verb} {line.looks_at} {line.topic} {_listed(line.brokers)}".replace("  ", " ")
 
 
@@ -84,27 +81,24 @@ def _listed(brokers: Iterable[int]) -> str:
     return ",".join(map(str, brokers))
 
 
-def _make_topic(zk: Any, line: Operate) -> None:
+def _make_topic(zk: LabZooKeeper, line: Operate) -> None:
     """As Kafka's own tool does; once a controller has made the partition, it has all in its ISR."""
-    path = f"{TOPICS}/{line.topic}"
-    if zk.exists(path):
+    if zk.exists(topic_path(line.topic)):
         raise ClusterError(f"there is a topic {line.topic}; name another one")
-    zk.ensure_path("/config/topics")
-    zk.create(f"/config/topics/{line.topic}", b'{"version":1,"config":{}}')
-    zk.create(path, json.dumps({"version": 1, "partitions": {"0": line.brokers}}).encode())
+    zk.make_topic(line.topic, {0: line.brokers})
     _until(zk, line.topic, "isr", line.brokers)
 
 
-def _ask_to_move(zk: Any, line: Operate) -> None:
-    if not zk.exists(f"{TOPICS}/{line.topic}"):
+def _ask_to_move(zk: LabZooKeeper, line: Operate) -> None:
+    if not zk.exists(topic_path(line.topic)):
         raise ClusterError(f"there is no topic {line.topic}; write: topic {line.topic} 1,2")
     if zk.exists(REASSIGN_PARTITIONS):
         raise ClusterError("another move is asked for, and not done; write first: until replicas")
-    row = {"topic": line.topic, "partition": 0, "replicas": line.brokers}
-    zk.create(REASSIGN_PARTITIONS, json.dumps({"version": 1, "partitions": [row]}).encode())
+    text = encode_reassignment({TopicPartition(line.topic, 0): line.brokers})
+    wait(zk.port.create(REASSIGN_PARTITIONS, text))
 
 
-def _until(zk: Any, topic: str, looks_at: str, brokers: Sequence[int]) -> None:
+def _until(zk: LabZooKeeper, topic: str, looks_at: str, brokers: Sequence[int]) -> None:
     deadline = time.monotonic() + UNTIL_S
     while (seen := _registered(zk, topic, looks_at)) != _wanted(looks_at, brokers):
         if time.monotonic() > deadline:
@@ -119,17 +113,14 @@ def _wanted(looks_at: str, brokers: Sequence[int]) -> list[int]:
     return sorted(brokers) if looks_at == "isr" else list(brokers)
 
 
-def _registered(zk: Any, topic: str, looks_at: str) -> list[int] | None:
+def _registered(zk: LabZooKeeper, topic: str, looks_at: str) -> list[int] | None:
     """What ZooKeeper says now; replicas are known when no move is under way."""
-    path = f"{TOPICS}/{topic}"
+    if looks_at == "isr":
+        return zk.isr(topic, 0)
     if looks_at == "replicas":
-        if zk.exists(REASSIGN_PARTITIONS) or not zk.exists(path):
-            return None
-        return list(json.loads(zk.get(path)[0])["partitions"]["0"])
-    if not zk.exists(f"{path}/partitions/0/state"):
-        return None
-    state = json.loads(zk.get(f"{path}/partitions/0/state")[0])
-    return sorted(state["isr"]) if looks_at == "isr" else [state["leader"]]
+        return None if zk.exists(REASSIGN_PARTITIONS) else zk.replicas(topic).get(0)
+    state = wait(zk.state(TopicPartition(topic, 0)))
+    return None if state is None else [state.leader]
 
 
 def _ready(lab: Lab, broker: int) -> int:

@@ -2,161 +2,121 @@
 
 In a run of the model its controller takes given steps, but Kafka's own decides for itself. So the
 lab takes the controller's place: it registers before any broker does, under an id that no broker
-has, writes a controller's znodes, conditionally as it does, and sends LeaderAndIsr, UpdateMetadata
-and StopReplica in the version that the release's controller would. Only the brokers are under test.
+has, writes a controller's znodes, conditionally as it does, and sends LeaderAndIsr and
+UpdateMetadata in the version that the release's controller would. Only the brokers are under test.
 Source: ZkController paths, `KafkaController`, `ControllerChannelManager`.
 """
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-from conformance.kafka import requests, zookeeper_client
-from conformance.kafka.lab import LOOPBACK, Lab
-from conformance.kafka.releases import KafkaRelease
-from conformance.kafka.requests import PartitionStateNode, RequestSender
+from conformance.kafka import requests
+from conformance.kafka.lab import Lab
+from conformance.kafka.zookeeper_client import LOOPBACK, LabZooKeeper
+from impl.core.request_batch import NO_BROKER_EPOCH
+from impl.core.requests import (
+    LeaderAndIsr,
+    LeaderAndIsrPartitionState,
+    PartitionMetadata,
+    UpdateMetadata,
+    request_version,
+)
+from impl.releases import Release
+from impl.server.control_messages import LiveBrokers
+from impl.znodes import (
+    LeaderIsrAndControllerEpoch,
+    TopicPartition,
+    encode_controller,
+    encode_state,
+    paths,
+)
+from impl.zookeeper.port import wait
 
 LAB = 1000
 """The broker id under which the lab is controller."""
 
-PERSISTENT = ("/brokers", "/brokers/ids", "/brokers/topics", "/config", "/config/topics", "/admin")
+PERSISTENT = (paths.BROKER_IDS, paths.TOPICS, f"{paths.CONFIG}/topics", "/admin")
 
 
 class LabController:
-    """A session with ZooKeeper, and the ports of brokers (id -> own port, port of its proxy).
+    """A session with a lab's ZooKeeper; ``topic`` has one partition."""
 
-    ``hosts``: ZooKeeper itself, past the proxies.
-    """
-
-    def __init__(
-        self, release: KafkaRelease, hosts: str, ports: dict[int, tuple[int, int]], topic: str
-    ) -> None:
-        self.release, self.ports, self.topic = release, ports, topic
-        self.hosts = hosts
+    def __init__(self, lab: Lab, topic: str) -> None:
+        self.release, self.ports = lab.release, lab.state.ports
+        self.partition = TopicPartition(topic, 0)
         self.replicas: tuple[int, ...] = ()
         self.epoch = 0
-        self.zk = zookeeper_client.connect(hosts, 60.0)
-
-    @classmethod
-    def of(cls, lab: Lab, topic: str) -> LabController:
-        """The controller for the ports of a lab, whose ZooKeeper runs."""
-        ports = {one: (at[0], at[1]) for one, at in lab.state.ports.items()}
-        return cls(lab.release, f"{LOOPBACK}:{lab.state.zookeeper}", ports, topic)
+        self.zk = LabZooKeeper(lab.state.zookeeper)
 
     # Znodes
 
     def become_controller(self) -> int:
         """Becomes controller in the next controller epoch, which is returned."""
         self.epoch += 1
-        text = str(self.epoch).encode()
-        if self.zk.exists("/controller_epoch"):
-            self.zk.set("/controller_epoch", text)
-        else:
-            self.zk.create("/controller_epoch", text)
-        value = {"version": 1, "brokerid": LAB, "timestamp": "0"}
-        if self.zk.exists("/controller"):
-            self.zk.set("/controller", json.dumps(value).encode())
-        else:
-            self.zk.create("/controller", json.dumps(value).encode(), ephemeral=True)
+        wait(self.zk.port.set_data(paths.CONTROLLER_EPOCH, str(self.epoch)))
+        wait(self.zk.port.set_data(paths.CONTROLLER, encode_controller(LAB, 0)))
         return self.epoch
 
     def register_as_controller(self) -> None:
         """Registers without an epoch, so that no broker becomes controller."""
-        value = {"version": 1, "brokerid": LAB, "timestamp": "0"}
-        self.zk.create("/controller", json.dumps(value).encode(), ephemeral=True)
-        self.zk.create("/controller_epoch", b"0")
+        wait(self.zk.port.create(paths.CONTROLLER, encode_controller(LAB, 0), ephemeral=True))
+        wait(self.zk.port.create(paths.CONTROLLER_EPOCH, "0"))
         for path in PERSISTENT:
-            self.zk.ensure_path(path)
+            wait(self.zk.make_path(path))
 
-    def create_topic(self, replicas: tuple[int, ...], state: PartitionStateNode) -> None:
+    def create_topic(self, replicas: tuple[int, ...], state: LeaderIsrAndControllerEpoch) -> None:
         """Creates the topic's znodes, with a state of version 0."""
         self.replicas = replicas
-        assignment = {"version": 1, "partitions": {"0": list(replicas)}}
-        self.zk.create(f"/config/topics/{self.topic}", b'{"version":1,"config":{}}')
-        self.zk.create(f"/brokers/topics/{self.topic}", json.dumps(assignment).encode())
-        self.zk.create(self.state_path, _state_text(state), makepath=True)
+        self.zk.make_topic(self.partition.topic, {0: replicas})
+        wait(self.zk.make_path(paths.state(*self.partition), encode_state(state)))
 
-    @property
-    def state_path(self) -> str:
-        """The znode of the partition's state."""
-        return f"/brokers/topics/{self.topic}/partitions/0/state"
-
-    def read(self) -> PartitionStateNode:
+    def read(self) -> LeaderIsrAndControllerEpoch:
         """The state as it is registered."""
-        data, stat = self.zk.get(self.state_path)
-        fields = json.loads(data)
-        return PartitionStateNode(
-            fields["leader"], fields["leader_epoch"], tuple(fields["isr"]),
-            fields["controller_epoch"], stat.version,
-        )  # fmt: skip
+        state = wait(self.zk.state(self.partition))
+        assert state is not None, "the lab has created it"
+        return state
 
-    def write(self, state: PartitionStateNode, expected: int) -> bool:
+    def write(self, state: LeaderIsrAndControllerEpoch, expected: int) -> bool:
         """Writes the state if its version is the expected one; returns whether it was."""
-        from kazoo.exceptions import BadVersionError  # type: ignore[import-untyped]
-
-        try:
-            self.zk.set(self.state_path, _state_text(state), version=expected)
-        except BadVersionError:
-            return False
-        return True
-
-    def registered(self) -> dict[int, int]:
-        """Broker id -> its broker epoch (the czxid of its znode)."""
-        found = {}
-        for name in self.zk.get_children("/brokers/ids"):
-            stat = self.zk.exists(f"/brokers/ids/{name}")
-            if stat is not None:
-                found[int(name)] = stat.czxid
-        return dict(sorted(found.items()))
-
-    def expire(self, session: tuple[int, bytes]) -> None:
-        """End another's session, as if it had expired."""
-        zookeeper_client.expire(self.hosts, session)
+        wanted = {self.partition: state.with_zk_version(expected)}
+        return self.partition in wait(self.zk.update_states(wanted)).done
 
     # Requests
 
-    def sender(self, epoch: int) -> RequestSender:
-        """The sender fields of a request from the lab as controller of an epoch."""
-        return RequestSender(LAB, epoch, self.topic, self.replicas)
-
-    def inform(self, broker: int, epoch: int, state: PartitionStateNode) -> int:
+    def inform(self, broker: int, epoch: int, state: LeaderIsrAndControllerEpoch) -> int:
         """Send a broker LeaderAndIsr, as the controller of an epoch; the error code."""
-        leader_port = self.ports[state.leader][1] if state.leader in self.ports else 0
-        return requests.leader_and_isr(
-            self.release, self.ports[broker][0], self.sender(epoch), state,
-            self._broker_epoch(broker), leader_port,
+        order = LeaderAndIsrPartitionState(state, self.replicas, False)
+        leaders = (state.leader,) if state.leader >= 0 else ()
+        request = LeaderAndIsr(
+            self._version("LeaderAndIsr"), LAB, epoch, self._broker_epoch(broker),
+            {self.partition: order}, leaders,
         )  # fmt: skip
+        return requests.send(self.ports[broker][0], request, self._live)
 
-    def announce(self, broker: int, state: PartitionStateNode) -> int:
+    def announce(self, broker: int, state: LeaderIsrAndControllerEpoch) -> int:
         """Sends a broker UpdateMetadata with every broker's address; the error code.
 
         A follower must know its leader's address; so every broker of the lab is named, as live.
         """
-        live = {one: ports[1] for one, ports in self.ports.items()}
-        return requests.update_metadata(
-            self.release, self.ports[broker][0], self.sender(self.epoch), state,
-            self._broker_epoch(broker), live,
+        request = UpdateMetadata(
+            self._version("UpdateMetadata"), LAB, self.epoch, self._broker_epoch(broker),
+            {self.partition: PartitionMetadata(state, self.replicas, ())},
+            tuple(sorted(self.ports)),
         )  # fmt: skip
+        return requests.send(self.ports[broker][0], request, self._live)
 
-    def stop_replica(self, broker: int, epoch: int, leader_epoch: int, delete: bool) -> int:
-        """Send a broker StopReplica; the error code."""
-        return requests.stop_replica(
-            self.release, self.ports[broker][0], self.sender(epoch), leader_epoch,
-            self._broker_epoch(broker), delete,
-        )  # fmt: skip
+    @property
+    def _live(self) -> LiveBrokers:
+        """Every broker, at its proxy."""
+        return LiveBrokers({one: (LOOPBACK, ports[1]) for one, ports in self.ports.items()})
+
+    def _version(self, kind: str) -> int:
+        return request_version(kind, Release.of(self.release.protocol))
 
     def _broker_epoch(self, broker: int) -> int:
-        return self.registered().get(broker, -1) if self.release.has_broker_epochs else -1
+        """The registration that a request names (KIP-380)."""
+        names_it = self.release.since("2.2")
+        return self.zk.registered().get(broker, -1) if names_it else NO_BROKER_EPOCH
 
     def close(self) -> None:
         """End the session."""
-        zookeeper_client.disconnect(self.zk)
-
-
-def _state_text(state: PartitionStateNode) -> bytes:
-    fields: dict[str, Any] = {
-        "controller_epoch": state.controller_epoch, "leader": state.leader, "version": 1,
-        "leader_epoch": state.leader_epoch, "isr": list(state.isr),
-    }  # fmt: skip
-    return json.dumps(fields, separators=(",", ":")).encode()
+        self.zk.close()

@@ -16,7 +16,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from conformance.kafka import zookeeper_client
 from conformance.kafka.lab import LOOPBACK, TRACE, Lab
 from conformance.kafka.messages import REQUEST, Message, asks_of, parts_of
 from conformance.kafka.proxy import Proxies
@@ -28,6 +27,7 @@ from conformance.kafka.schedule import (
     parse_line,
 )
 from conformance.kafka.watcher import Watcher
+from conformance.kafka.zookeeper_client import LabZooKeeper
 
 MESSAGES = "messages.jsonl"
 ZNODES = "znodes.jsonl"
@@ -101,7 +101,8 @@ def _expire(lab: Lab, proxies: Proxies, broker: int) -> dict[str, str]:
     session = proxies.session(broker)
     if session is None:
         return {"wrong": f"broker {broker} has no session"}
-    zookeeper_client.expire(f"{LOOPBACK}:{lab.state.zookeeper}", session)
+    with LabZooKeeper(lab.state.zookeeper) as client:
+        client.expire(session)
     return {"done": f"the session of broker {broker} is gone"}
 
 

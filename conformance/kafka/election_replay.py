@@ -14,14 +14,11 @@ way, ZooKeeper would refuse a write of an expired session; in that case the lab 
 from __future__ import annotations
 
 import copy
-import json
 import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-from conformance.kafka import zookeeper_client
 from conformance.kafka.controller import LabController
 from conformance.kafka.lab import LOOPBACK, Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message
@@ -35,10 +32,13 @@ from conformance.kafka.replay_loop import (
     StepNotForced,
     lab_of_a_run,
 )
-from conformance.kafka.requests import PartitionStateNode
 from conformance.kafka.run import ModelRun, ModelStateView, ReplayStep
 from conformance.kafka.schedule import MessageFilter, MessageRule
+from conformance.kafka.zookeeper_client import LabZooKeeper
 from impl.wire import error_name
+from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, encode_controller
+from impl.zookeeper import Create, Delete
+from impl.zookeeper.port import wait
 from model.language.evaluate import SparseState
 
 TOPIC = "t"
@@ -105,17 +105,13 @@ class ElectionReplay(RunReplay):
 
     def controller(self) -> int:
         """The broker that /controller names; 0 if none."""
-        from kazoo.exceptions import NoNodeError  # type: ignore[import-untyped]
-
-        try:
-            return int(json.loads(self.zk.get(CONTROLLER)[0])["brokerid"])
-        except NoNodeError:
-            return 0
+        return wait(self.zk.controller()) or 0
 
     def epoch(self) -> tuple[int, int]:
         """The epoch in /controller_epoch, and the zkVersion of the znode."""
-        data, stat = self.zk.get("/controller_epoch")
-        return int(data), int(stat.version)
+        found = wait(self.zk.controller_epoch())
+        assert found is not None, "the lab has created it"
+        return found.epoch, found.epoch_version
 
     def compare(self, step: ReplayStep) -> None:
         """Compares the registered controller, its epoch, and the partition's state."""
@@ -125,7 +121,7 @@ class ElectionReplay(RunReplay):
 
         def agree() -> bool:
             state = self.lab_controller.read()
-            seen[:] = [(self.controller(), *self.epoch(), state.version, state.controller_epoch)]
+            seen[:] = [(self.controller(), *self.epoch(), state.zk_version, state.controller_epoch)]
             return seen[0] == wanted
 
         if not self.gate.wait_for(agree, PATIENCE_S):
@@ -141,7 +137,7 @@ class ElectionReplay(RunReplay):
         epoch, version = self.epoch()
         state["zk.controller"] = {(): self.controller()}
         state["zk.epoch"], state["zk.epoch_version"] = {(): epoch}, {(): version}
-        state["zk.state_version"] = {(): registered.version}
+        state["zk.state_version"] = {(): registered.zk_version}
         state["zk.state_epoch"] = {(): registered.controller_epoch}
         state["obeyed"] = {(one,): epoch for one, epoch in self.obeyed.items()}
         state["stale_write"] = {(): self.stale_write}
@@ -156,7 +152,7 @@ class ElectionReplay(RunReplay):
             "controller": self.controller() or None,
             "controller_epoch": epoch,
             "controller_epoch_version": version,
-            "state_version": state.version,
+            "state_version": state.zk_version,
             "state_controller_epoch": state.controller_epoch,
         }
 
@@ -187,9 +183,7 @@ class ElectionReplay(RunReplay):
         """A broker has a session: its own from the start, or a new one once it may connect."""
         broker = step.argument("broker")
         self._admit(broker)
-        if not self.gate.wait_for(
-            lambda: broker in self.lab_controller.registered(), 2 * PATIENCE_S
-        ):
+        if not self.gate.wait_for(lambda: broker in self.zk.registered(), 2 * PATIENCE_S):
             raise StepNotForced(f"broker {broker} does not register")
         return f"/brokers/ids/{broker} is there"
 
@@ -316,14 +310,14 @@ class ElectionReplay(RunReplay):
         message = self._pass_write(step)
         wanted = step.after.at("zk.state_version"), step.after.at("zk.state_epoch")
         registered = self.lab_controller.read()
-        if (registered.version, registered.controller_epoch) != wanted:
+        if (registered.zk_version, registered.controller_epoch) != wanted:
             raise KafkaDiffers(
-                f"ZooKeeper refused it: the state has version {registered.version} of "
+                f"ZooKeeper refused it: the state has version {registered.zk_version} of "
                 f"controller epoch {registered.controller_epoch}"
             )
         self.stale_write |= registered.controller_epoch < self.epoch()[0]
         return (
-            f"{message.api}: version {registered.version}, of controller epoch "
+            f"{message.api}: version {registered.zk_version}, of controller epoch "
             f"{registered.controller_epoch}; /controller_epoch is {self.epoch()[0]}"
         )
 
@@ -331,11 +325,13 @@ class ElectionReplay(RunReplay):
         """The write is passed on, and ZooKeeper refuses it."""
         message = self._pass_write(step)
         registered = self.lab_controller.read()
-        if registered.version != step.before.at("zk.state_version"):
+        if registered.zk_version != step.before.at("zk.state_version"):
             self.stale_write |= registered.controller_epoch < self.epoch()[0]
-            raise KafkaDiffers(f"ZooKeeper took it: the state has version {registered.version} of "
-                            f"controller epoch {registered.controller_epoch}")  # fmt: skip
-        return f"{message.api}: the state still has version {registered.version}"
+            raise KafkaDiffers(
+                f"ZooKeeper took it: the state has version {registered.zk_version} of "
+                f"controller epoch {registered.controller_epoch}"
+            )
+        return f"{message.api}: the state still has version {registered.zk_version}"
 
     def _pass_write(self, step: ReplayStep) -> Message:
         broker = step.argument("broker")
@@ -389,7 +385,7 @@ class ElectionReplay(RunReplay):
             why = ""
             if epoch <= self.silent.get(sender, 0):
                 why = f"what controller {sender} had not sent in epoch {epoch} ended with its term"
-            elif broker not in self.lab_controller.registered():
+            elif broker not in self.zk.registered():
                 why = (f"broker {broker} is not registered, and controller {sender} of epoch "
                        f"{epoch} sends it nothing")  # fmt: skip
             if not why:
@@ -424,12 +420,10 @@ class ElectionReplay(RunReplay):
         self.proxies.to_zookeeper[broker].shut()
         self.cut_off.add(broker)
         if session is not None:
-            zookeeper_client.expire(self.lab_controller.hosts, session)
+            self.zk.expire(session)
         if self.controller() == broker:
             self.zk.delete(CONTROLLER)  # of a broker that crashed: the lab's
-        if not self.gate.wait_for(
-            lambda: broker not in self.lab_controller.registered(), PATIENCE_S
-        ):
+        if not self.gate.wait_for(lambda: broker not in self.zk.registered(), PATIENCE_S):
             raise StepNotForced(f"/brokers/ids/{broker} is still there")
         return f"/brokers/ids/{broker} is gone, and the broker does not reach ZooKeeper"
 
@@ -442,19 +436,15 @@ class ElectionReplay(RunReplay):
         """SIGKILL, and the process starts again. The lab keeps its /controller node."""
         broker = step.argument("broker")
         if self.controller() == broker:
-            transaction = self.zk.transaction()
-            transaction.delete(CONTROLLER)
-            transaction.create(CONTROLLER, _controller_text(broker), ephemeral=True)
-            transaction.commit()
+            its = Create(CONTROLLER, encode_controller(broker, 0), self.zk.port.session)
+            wait(self.zk.port.multi([Delete(CONTROLLER), its]))
         session = self.proxies.session(broker)
         self.silent[broker] = step.before.at("belief.epoch", broker)
         self.lab.kill(broker)
         if session is not None and broker not in self.cut_off:
-            zookeeper_client.expire(self.lab_controller.hosts, session)
+            self.zk.expire(session)
         self._admit(broker)
-        if not self.gate.wait_for(
-            lambda: broker not in self.lab_controller.registered(), PATIENCE_S
-        ):
+        if not self.gate.wait_for(lambda: broker not in self.zk.registered(), PATIENCE_S):
             raise StepNotForced(f"/brokers/ids/{broker} is still there")
         self.lab.start_process(f"broker{broker}")
         self.lab.await_broker(broker)
@@ -472,18 +462,9 @@ def _registered_text(values: tuple[int, ...]) -> str:
             f"version {state} of controller epoch {of}")  # fmt: skip
 
 
-def _controller_text(broker: int) -> bytes:
-    return json.dumps({"version": 1, "brokerid": broker, "timestamp": "0"}).encode()
-
-
-def register_stand_in(zk: Any) -> None:
+def register_stand_in(zk: LabZooKeeper) -> None:
     """Register a broker that is only a znode: nobody listens at its endpoint."""
-    fields = {
-        "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
-        "endpoints": [f"PLAINTEXT://{LOOPBACK}:9"], "jmx_port": -1, "host": LOOPBACK,
-        "timestamp": "0", "port": 9, "version": 4,
-    }  # fmt: skip
-    zk.create(f"/brokers/ids/{STAND_IN}", json.dumps(fields).encode(), ephemeral=True)
+    wait(zk.register_broker(STAND_IN, BrokerInfo((f"PLAINTEXT://{LOOPBACK}:9",), 0)))
 
 
 def replay_election(
@@ -501,12 +482,14 @@ def replay_election(
 
     with (
         lab_of_a_run(run, release, folder, home, SETTINGS, heard) as (lab, proxies),
-        closing(LabController.of(lab, TOPIC)) as controller,
+        closing(LabController(lab, TOPIC)) as controller,
     ):
         controller.register_as_controller()
         lab.start_brokers()
         register_stand_in(controller.zk)
-        controller.create_topic((STAND_IN,), PartitionStateNode(STAND_IN, 0, (STAND_IN,), 0, 0))
+        controller.create_topic(
+            (STAND_IN,), LeaderIsrAndControllerEpoch(STAND_IN, 0, (STAND_IN,), 0)
+        )
         return ElectionReplay(run, lab, proxies, controller, answers, watched).report(on_step)
 
 

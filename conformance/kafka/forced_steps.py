@@ -19,11 +19,12 @@ from conformance.kafka.lab import Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message, fetch_partition
 from conformance.kafka.proxy import HeldMessage, Proxies
 from conformance.kafka.replay_loop import KafkaDiffers, StepNotForced
-from conformance.kafka.requests import NoAnswer, PartitionStateNode
 from conformance.kafka.run import ANSWERED_FETCHES, ModelRun, ReplayStep
 from conformance.kafka.schedule import MessageFilter, MessageRule
 from impl.log.record_batch import batches_in
+from impl.server.connection import Disconnected
 from impl.wire import error_name
+from impl.znodes import LeaderIsrAndControllerEpoch
 
 FETCH, EPOCH = "Fetch", "OffsetForLeaderEpoch"
 PATIENCE_S = 15.0
@@ -71,24 +72,24 @@ class StepForcer:
         """Writes the state conditionally, as the model's controller does it."""
         after = step.after
         leader = after.at("zk.leader")
-        state = PartitionStateNode(
+        state = LeaderIsrAndControllerEpoch(
             NOBODY if leader is None else leader, after.at("zk.leader_epoch"),
-            after.broker_set("zk.isr"), after.at("zk.state_epoch"), 0,
+            after.broker_set("zk.isr"), after.at("zk.state_epoch"),
         )  # fmt: skip
         expected = step.before.at("cache.version", step.argument("broker"))
         if not self.controller.write(state, expected):
             raise KafkaDiffers(
-                f"the state has version {self.controller.read().version}, not {expected}"
+                f"the state has version {self.controller.read().zk_version}, not {expected}"
             )
-        return f"version {expected} -> {self.controller.read().version}"
+        return f"version {expected} -> {self.controller.read().zk_version}"
 
     def conflicts(self, step: ReplayStep) -> str:
         """The write is refused, because the version is another by now."""
         expected = step.before.at("cache.version", step.argument("broker"))
         registered = self.controller.read()
-        if registered.version == expected:
+        if registered.zk_version == expected:
             raise KafkaDiffers(f"the state still has version {expected}")
-        return f"the state has version {registered.version}, not {expected}"
+        return f"the state has version {registered.zk_version}, not {expected}"
 
     def delivers(self, step: ReplayStep) -> str:
         """LeaderAndIsr arrives at a broker that takes it."""
@@ -111,7 +112,7 @@ class StepForcer:
         broker, epoch = step.argument("broker"), step.argument("epoch")
         sender, before = step.argument("controller"), step.before
         leader = before.at("elected", epoch)
-        state = PartitionStateNode(
+        state = LeaderIsrAndControllerEpoch(
             NOBODY if leader is None else leader, epoch,
             before.broker_set("request.isr", epoch, sender, broker), sender,
             before.at("request.version", epoch, sender, broker),
@@ -120,7 +121,7 @@ class StepForcer:
         try:
             self.controller.announce(broker, state)
             code = self.controller.inform(broker, sender, state)
-        except NoAnswer as error:
+        except Disconnected as error:
             raise StepNotForced(f"broker {broker} did not answer {error}") from error
         for one in earlier:
             self.gate.settle(one, "drop")
@@ -142,7 +143,7 @@ class StepForcer:
         def serves() -> bool:
             try:
                 codes[0] = requests.high_watermark(port, self.topic)[0]
-            except NoAnswer:
+            except Disconnected:
                 return False
             return codes[0] in (0, 5)  # 5: it leads, below the start of its epoch (KIP-207)
 
@@ -333,7 +334,7 @@ class StepForcer:
         def reached() -> bool:
             try:
                 seen[1], seen[0] = requests.high_watermark(self.lab.own_port(broker), self.topic)
-            except NoAnswer:
+            except Disconnected:
                 return False
             return bool(seen[0] >= expected)
 
@@ -355,7 +356,7 @@ class StepForcer:
         if not self.gate.wait_for(lambda: set(self.controller.read().isr) == wanted, patience_s):
             what = f"the registered ISR is {list(self.controller.read().isr)}"
             raise KafkaDiffers(what) if expands else StepNotForced(what)
-        return f"version {self.controller.read().version}"
+        return f"version {self.controller.read().zk_version}"
 
     def appends(self, step: ReplayStep) -> str:
         """A producer writes one record, with acks=1."""
@@ -366,7 +367,7 @@ class StepForcer:
             code, offset = requests.produce(
                 self.lab.release, self.lab.own_port(broker), self.topic, f"r{record}".encode(), 1
             )
-        except NoAnswer as error:
+        except Disconnected as error:
             raise StepNotForced(f"broker {broker} did not answer {error}") from error
         if code:
             raise KafkaDiffers(f"broker {broker} answered the producer {error_name(code)}")
@@ -406,7 +407,7 @@ class StepForcer:
                     self.lab.release, self.lab.own_port(broker), self.topic,
                     f"r{record}".encode(), -1, 60_000,
                 ))  # fmt: skip
-            except NoAnswer as error:
+            except Disconnected as error:
                 answer.append(error)
 
         thread = threading.Thread(target=write, daemon=True)
@@ -501,11 +502,13 @@ class StepForcer:
             self.sessions[broker] = session
 
     def _end_session(self, broker: int) -> None:
-        if broker not in self.controller.registered():
+        if broker not in self.controller.zk.registered():
             return
         if broker in self.sessions:
-            self.controller.expire(self.sessions[broker])
-        if not self.gate.wait_for(lambda: broker not in self.controller.registered(), PATIENCE_S):
+            self.controller.zk.expire(self.sessions[broker])
+        if not self.gate.wait_for(
+            lambda: broker not in self.controller.zk.registered(), PATIENCE_S
+        ):
             raise StepNotForced(f"/brokers/ids/{broker} is still there")
 
     def reconnects(self, step: ReplayStep) -> str:
@@ -513,11 +516,11 @@ class StepForcer:
         broker = step.argument("broker")
         self.due.discard(broker)
         self._remember(broker)
-        before = self.controller.registered().get(broker)
+        before = self.controller.zk.registered().get(broker)
         if before is not None and broker in self.sessions:
-            self.controller.expire(self.sessions[broker])
+            self.controller.zk.expire(self.sessions[broker])
         if not self.gate.wait_for(
-            lambda: self.controller.registered().get(broker) not in (None, before),
+            lambda: self.controller.zk.registered().get(broker) not in (None, before),
             2 * PATIENCE_S,
         ):
             raise StepNotForced(f"broker {broker} does not register again")

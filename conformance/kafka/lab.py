@@ -35,7 +35,7 @@ from conformance.kafka.releases import KafkaRelease, release_of
 from impl.releases import Release
 from impl.server.processes import ClusterError, Processes
 from impl.znodes.paths import BROKER_IDS as IDS
-from impl.zookeeper.server import four_letters, free_ports, listens
+from impl.zookeeper.server import MAIN, free_ports, listens, serves, write_settings
 
 STATE = "lab.json"
 FORMAT = "insync.kafka_lab/1"
@@ -228,9 +228,7 @@ class Lab(Processes):
     def _await_unregistered(self, broker: str) -> None:
         """A broker does not start as long as the session lives in which it was killed."""
         longest_s = 2 * float(self.setting("zookeeper.session.timeout.ms")) / 1000
-        zookeeper_client.await_gone(
-            f"{LOOPBACK}:{self.state.zookeeper}", f"{IDS}/{broker}", longest_s
-        )
+        zookeeper_client.await_gone(self.state.zookeeper, f"{IDS}/{broker}", longest_s)
 
     def start_brokers(self) -> None:
         """Launches all brokers, and waits until they are up."""
@@ -278,15 +276,7 @@ class Lab(Processes):
 
     def _zookeeper_command(self) -> list[str]:
         folder = self.folder / ZOOKEEPER
-        (folder / "data").mkdir(parents=True, exist_ok=True)
-        settings = folder / "zoo.cfg"
-        lines = {
-            "dataDir": folder / "data", "clientPort": self.state.zookeeper,
-            "clientPortAddress": LOOPBACK, "tickTime": 200, "minSessionTimeout": 400,
-            "maxSessionTimeout": 120000, "maxClientCnxns": 0, "admin.enableServer": "false",
-            "4lw.commands.whitelist": "ruok,conf",
-        }  # fmt: skip
-        settings.write_text("".join(f"{k}={v}\n" for k, v in lines.items()), encoding="utf-8")
+        settings = write_settings(folder, self.state.zookeeper)
         logging = folder / "log4j.properties"
         logging.write_text(
             "log4j.rootLogger=WARN, out\nlog4j.appender.out=org.apache.log4j.ConsoleAppender\n"
@@ -296,7 +286,7 @@ class Lab(Processes):
         )
         java, *class_path = self._java(self._libs())
         return [java, *KEEPER_JVM, f"-Dlog4j.configuration=file:{logging}", *class_path,
-                "org.apache.zookeeper.server.ZooKeeperServerMain", str(settings)]  # fmt: skip
+                MAIN, str(settings)]  # fmt: skip
 
     def _broker_command(self, number: int) -> list[str]:
         folder = self.folder / f"broker{number}"
@@ -333,9 +323,8 @@ class Lab(Processes):
 
     def await_zookeeper(self, patience_s: float = 60.0) -> None:
         """Waits until ZooKeeper serves; ClusterError, with its last lines, if it does not."""
-        own = f"dataDir={self.folder / ZOOKEEPER / 'data'}"
         deadline = time.monotonic() + patience_s
-        while own not in four_letters(self.state.zookeeper, "conf"):
+        while not serves(self.folder / ZOOKEEPER, self.state.zookeeper):
             self._wait_or_fail(ZOOKEEPER, deadline, patience_s)
 
     def await_broker(self, number: int, patience_s: float = 120.0) -> None:

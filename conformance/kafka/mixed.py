@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,12 +22,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from conformance.kafka import zookeeper_client
 from conformance.kafka.carry_out_schedule import do_line, move_controller
 from conformance.kafka.lab import LOOPBACK, SHORT_TIMES, Lab, processes_ended_at_last
 from conformance.kafka.releases import KafkaRelease
+from conformance.kafka.zookeeper_client import LabZooKeeper
 from impl.log.record_batch import batches_in, records_of
 from impl.server.processes import ClusterError
+from impl.znodes import (
+    LeaderIsrAndControllerEpoch,
+    TopicPartition,
+    encode_partition_set,
+    encode_reassignment,
+    paths,
+)
+from impl.zookeeper.port import wait
 from specs.rendering import parts
 from specs.verdict import Verdict
 
@@ -168,7 +175,7 @@ class MixedClusterSteps:
         writers: list[RecordWriter],
     ) -> None:
         self.lab, self.report, self.progress, self.writers = lab, report, progress, writers
-        self.zk = zookeeper_client.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
+        self.zk = LabZooKeeper(lab.state.zookeeper)
         self.began = time.monotonic()
 
     def steps(self) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -209,9 +216,8 @@ class MixedClusterSteps:
                 return
             self.report.steps.append({
                 "step": what, "seconds": round(time.monotonic() - began, 1),
-                "controller": zookeeper_client.controller_of(
-                    f"{LOOPBACK}:{self.lab.state.zookeeper}"),
-                "leaders": {n: s["leader"] for n, s in self.states(TOPIC).items()},
+                "controller": wait(self.zk.controller()),
+                "leaders": {n: s.leader for n, s in self.states(TOPIC).items()},
             })  # fmt: skip
 
     def acknowledged_count(self) -> int:
@@ -220,15 +226,11 @@ class MixedClusterSteps:
 
     # ZooKeeper
 
-    def states(self, topic: str) -> dict[int, dict[str, Any]]:
+    def states(self, topic: str) -> dict[int, LeaderIsrAndControllerEpoch]:
         """The registered states, by partition."""
-        base = f"/brokers/topics/{topic}/partitions"
-        found = {}
-        if self.zk.exists(base):
-            for name in sorted(self.zk.get_children(base), key=int):
-                if self.zk.exists(f"{base}/{name}/state"):
-                    found[int(name)] = json.loads(self.zk.get(f"{base}/{name}/state")[0])
-        return found
+        states = {one: wait(self.zk.state(TopicPartition(topic, one)))
+                  for one in sorted(self.zk.replicas(topic))}  # fmt: skip
+        return {one: state for one, state in states.items() if state is not None}
 
     def until(self, what: str, so: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
         """Waits until a condition holds; ClusterError if it does not in time."""
@@ -241,22 +243,17 @@ class MixedClusterSteps:
     def shown(self) -> str:
         """The states in one line."""
         return "; ".join(
-            f"{TOPIC}-{n}: leader {s['leader']}, ISR {s['isr']}, leader epoch {s['leader_epoch']}"
+            f"{TOPIC}-{n}: leader {s.leader}, ISR {list(s.isr)}, leader epoch {s.leader_epoch}"
             for n, s in self.states(TOPIC).items()
         )
 
     def make_topic(self, topic: str, places: Sequence[Sequence[int]]) -> None:
         """Creates a topic as Kafka's tool does; returns once all replicas are in the ISR."""
-        self.zk.ensure_path("/config/topics")
-        self.zk.create(f"/config/topics/{topic}", b'{"version":1,"config":{}}')
-        text = json.dumps({"version": 1, "partitions": {
-            str(number): list(replicas) for number, replicas in enumerate(places)
-        }})  # fmt: skip
-        self.zk.create(f"/brokers/topics/{topic}", text.encode())
+        self.zk.make_topic(topic, dict(enumerate(places)))
         wanted = {number: sorted(replicas) for number, replicas in enumerate(places)}
         self.until(f"topic {topic} has not all replicas in sync", lambda: wanted == {
-            number: sorted(state["isr"]) for number, state in self.states(topic).items()
-            if state["leader"] >= 0
+            number: sorted(state.isr) for number, state in self.states(topic).items()
+            if state.leader >= 0
         })  # fmt: skip
 
     @property
@@ -268,15 +265,13 @@ class MixedClusterSteps:
 
     def replicas(self) -> dict[int, list[int]]:
         """The registered replicas, by partition."""
-        found = json.loads(self.zk.get(f"/brokers/topics/{TOPIC}")[0])["partitions"]
-        return {int(number): list(ids) for number, ids in found.items()}
+        return self.zk.replicas(TOPIC)
 
     def settle(self) -> None:
         """Waits until all brokers are registered, all ISRs whole, all partitions take records."""
-        ids = {str(one) for one in self.lab.brokers}
         self.until("not all brokers registered",
-                   lambda: ids == set(self.zk.get_children("/brokers/ids")))  # fmt: skip
-        self.until("there is no controller", lambda: self.zk.exists("/controller") is not None)
+                   lambda: self.lab.brokers == list(self.zk.registered()))  # fmt: skip
+        self.until("there is no controller", lambda: self.zk.exists(paths.CONTROLLER))
         self.until("not all replicas in sync", self._all_in_isr)
         for one in self.writers:
             self._takes_records(one)
@@ -288,7 +283,7 @@ class MixedClusterSteps:
 
     def _all_in_isr(self) -> bool:
         placed = {number: sorted(ids) for number, ids in self.replicas().items()}
-        return placed == {number: sorted(state["isr"])
+        return placed == {number: sorted(state.isr)
                           for number, state in self.states(TOPIC).items()}  # fmt: skip
 
     # Steps
@@ -300,19 +295,19 @@ class MixedClusterSteps:
         else:
             self.lab.end([self.lab.name_of(broker)], 15, 30.0)
         self.until(f"broker {broker} is still registered", lambda: not (
-            self.zk.exists(f"/brokers/ids/{broker}")
+            self.zk.exists(paths.broker(broker))
         ))  # fmt: skip
         self.until(f"broker {broker} still leads", lambda: all(
-            state["leader"] not in (broker, -1) for state in self.states(TOPIC).values()
+            state.leader not in (broker, -1) for state in self.states(TOPIC).values()
         ))  # fmt: skip
         self.lab.start(only=self.lab.name_of(broker))
 
     def elect_preferred(self) -> None:
         """Requests preferred leaders by znode, as Kafka's tool did up to 2.3."""
-        names = [{"topic": TOPIC, "partition": number} for number in self.replicas()]
-        self._request("/admin/preferred_replica_election", {"version": 1, "partitions": names})
+        every = [TopicPartition(TOPIC, number) for number in self.replicas()]
+        self._request(paths.PREFERRED_ELECTION, encode_partition_set(every))
         self.until("the preferred replicas do not lead", lambda: all(
-            self.states(TOPIC)[number]["leader"] == ids[0]
+            self.states(TOPIC)[number].leader == ids[0]
             for number, ids in self.replicas().items()
         ))  # fmt: skip
 
@@ -328,16 +323,15 @@ class MixedClusterSteps:
         self._reassign(self.places)
 
     def _reassign(self, places: list[list[int]]) -> None:
-        rows = [{"topic": TOPIC, "partition": number, "replicas": ids}
-                for number, ids in enumerate(places)]  # fmt: skip
-        self._request("/admin/reassign_partitions", {"version": 1, "partitions": rows})
+        targets = {TopicPartition(TOPIC, number): ids for number, ids in enumerate(places)}
+        self._request(paths.REASSIGN_PARTITIONS, encode_reassignment(targets))
         self.until("the replicas did not move", lambda: self.replicas() == dict(enumerate(places)))
 
-    def _request(self, path: str, content: dict[str, Any]) -> None:
+    def _request(self, path: str, content: str) -> None:
         """Put a request of an operator's, and wait until the controller is done with it."""
-        self.until(f"{path} is busy", lambda: self.zk.exists(path) is None)
-        self.zk.create(path, json.dumps(content).encode())
-        self.until(f"{path} is not done", lambda: self.zk.exists(path) is None)
+        self.until(f"{path} is busy", lambda: not self.zk.exists(path))
+        wait(self.zk.port.create(path, content))
+        self.until(f"{path} is not done", lambda: not self.zk.exists(path))
 
     def topic_comes_and_goes(self) -> None:
         """Creates a topic, writes to it, deletes it; nothing of it stays on any disk."""
@@ -353,11 +347,9 @@ class MixedClusterSteps:
             raise ClusterError(f"topic {topic} took no record: {error}") from error
         finally:
             producer.close(timeout=5)
-        self.zk.ensure_path("/admin/delete_topics")
-        self.zk.create(f"/admin/delete_topics/{topic}", b"")
+        wait(self.zk.make_path(paths.deletion(topic)))
         self.until(f"topic {topic} is still there", lambda: not (
-            self.zk.exists(f"/brokers/topics/{topic}")
-            or self.zk.exists(f"/admin/delete_topics/{topic}")
+            self.zk.exists(paths.topic(topic)) or self.zk.exists(paths.deletion(topic))
         ))  # fmt: skip
         self.until(f"logs of topic {topic} are still there", lambda: not any(
             (self.lab.data(one) / f"{topic}-{number}").exists()
@@ -405,7 +397,7 @@ def run_mixed_cluster(
             for one in clients:
                 if one.is_alive():
                     one.join(45)
-            zookeeper_client.disconnect(course.zk)
+            course.zk.close()
         progress("brokers stop, logs are compared")
         lab.stop()
         report.acknowledged = course.acknowledged_count()

@@ -16,15 +16,13 @@ Source: `KafkaController.onPartitionReassignment`, `KafkaZkClient`.
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from conformance.kafka import zookeeper_client
 from conformance.kafka.carry_out_schedule import move_controller
 from conformance.kafka.disk import log_of
-from conformance.kafka.lab import LOOPBACK, Lab
+from conformance.kafka.lab import Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message
 from conformance.kafka.proxy import HeldMessage, Proxies
 from conformance.kafka.releases import KafkaRelease
@@ -39,11 +37,18 @@ from conformance.kafka.replay_loop import (
 from conformance.kafka.requests import produce
 from conformance.kafka.run import ModelRun, ModelStateView, ReplayStep
 from conformance.kafka.schedule import MessageFilter, MessageRule
+from conformance.kafka.zookeeper_client import LabZooKeeper
 from impl.wire import error_name
-from impl.znodes.paths import CONTROLLER, REASSIGN_PARTITIONS, TOPICS
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, encode_reassignment
+from impl.znodes.paths import REASSIGN_PARTITIONS, TOPICS
+from impl.znodes.states import NO_LEADER
+from impl.zookeeper.port import wait
 from model.language.evaluate import SparseState
 
 TOPIC = "t"
+MOVES = TopicPartition(TOPIC, 0)
+NOTHING = LeaderIsrAndControllerEpoch(NO_LEADER, 0, (), 0, -1)
+"""Where no state is registered."""
 STATES = f"{TOPICS}/{TOPIC}/partitions"
 WRITES = ("SetData", "Multi", "Delete")
 CONTROLLER_REQUESTS = ("LeaderAndIsr", "StopReplica")
@@ -76,7 +81,7 @@ class ReassignmentReplay(RunReplay):
     observed = OBSERVED
 
     def __init__(
-        self, run: ModelRun, lab: Lab, proxies: Proxies, zk: Any,
+        self, run: ModelRun, lab: Lab, proxies: Proxies, zk: LabZooKeeper,
         answers: dict[tuple[int, int], Message], sent_epochs: list[tuple[str, int]],
     ) -> None:  # fmt: skip
         super().__init__(run, lab.release.text)
@@ -90,8 +95,8 @@ class ReassignmentReplay(RunReplay):
         if first and self._controller() != first:
             move_controller(lab, first)
 
-    def _controller(self) -> int:
-        return int(json.loads(self.zk.get(CONTROLLER)[0])["brokerid"])
+    def _controller(self) -> int | None:
+        return wait(self.zk.controller())
 
     def do(self, step: ReplayStep) -> str:
         """Forces a step by its action."""
@@ -100,18 +105,16 @@ class ReassignmentReplay(RunReplay):
     # What is registered
 
     def registered(self) -> dict[str, Any]:
-        """The request, the assignment and the state; None for a znode that does not exist."""
-        found: dict[str, Any] = {"requested": None, "assigned": None, "state": None, "version": -1}
-        if self.zk.exists(REASSIGN_PARTITIONS):
-            rows = json.loads(self.zk.get(REASSIGN_PARTITIONS)[0])["partitions"]
-            found["requested"] = next((row["replicas"] for row in rows), None)
-        if self.zk.exists(f"{TOPICS}/{TOPIC}"):
-            parts = json.loads(self.zk.get(f"{TOPICS}/{TOPIC}")[0])["partitions"]
-            found["assigned"] = parts["0"]
-        if self.zk.exists(f"{STATES}/0/state"):
-            data, stat = self.zk.get(f"{STATES}/0/state")
-            found["state"], found["version"] = json.loads(data), int(stat.version)
-        return found
+        """The request, the assignment and the state; None for what does not exist."""
+        requested = wait(self.zk.reassignments()).get(MOVES)
+        state = wait(self.zk.state(MOVES)) or NOTHING
+        return {
+            "assignment": self.zk.replicas(TOPIC).get(0),
+            "request": None if requested is None else list(requested),
+            "leader": state.leader if state.leader >= 0 else None,
+            "leader epoch": state.leader_epoch, "version": state.zk_version,
+            "ISR": sorted(state.isr),
+        }  # fmt: skip
 
     def compare(self, step: ReplayStep) -> None:
         """Checks that what is registered becomes what the model has."""
@@ -120,8 +123,7 @@ class ReassignmentReplay(RunReplay):
         seen: list[dict[str, Any]] = [{}]
 
         def agree() -> bool:
-            found = self.registered()
-            seen[0] = _facts(found)
+            seen[0] = self.registered()
             return seen[0] == wanted
 
         if not self.gate.wait_for(agree, PATIENCE_S):
@@ -146,7 +148,7 @@ class ReassignmentReplay(RunReplay):
             str(one): [record.value for record in log_of(self.lab.data(one), TOPIC)]
             for one in self.lab.brokers if (self.lab.data(one) / f"{TOPIC}-0").is_dir()
         }  # fmt: skip
-        report.state = _facts(self.registered())
+        report.state = self.registered()
 
     # Messages
 
@@ -185,15 +187,11 @@ class ReassignmentReplay(RunReplay):
 
     def creates(self, step: ReplayStep) -> str:
         """The topic, by the run's first controller; from then on messages are held."""
-        replicas = [one for name in ("first", "second", "third")
-                    if (one := step.command.arguments[name])]  # fmt: skip
-        self.zk.ensure_path("/config/topics")
-        self.zk.create(f"/config/topics/{TOPIC}", b'{"version":1,"config":{}}')
-        text = json.dumps({"version": 1, "partitions": {"0": replicas}})
-        self.zk.create(f"{TOPICS}/{TOPIC}", text.encode())
-        if not self.gate.wait_for(lambda: self.registered()["state"] is not None, PATIENCE_S):
+        replicas = _replicas(step)
+        self.zk.make_topic(TOPIC, {0: replicas})
+        if not self.gate.wait_for(lambda: bool(self.registered()["ISR"]), PATIENCE_S):
             raise StepNotForced(f"topic {TOPIC} has no state")
-        self.obeyed = dict.fromkeys((one for one in replicas if isinstance(one, int)), 0)
+        self.obeyed = dict.fromkeys(replicas, 0)
         self._hold()
         return f"/brokers/topics/{TOPIC} is there, with {replicas}"
 
@@ -220,11 +218,8 @@ class ReassignmentReplay(RunReplay):
 
     def asks(self, step: ReplayStep) -> str:
         """The request of an administrator."""
-        replicas = [one for name in ("first", "second", "third")
-                    if (one := step.command.arguments[name])]  # fmt: skip
-        row = {"topic": TOPIC, "partition": 0, "replicas": replicas}
-        text = json.dumps({"version": 1, "partitions": [row]})
-        self.zk.create(REASSIGN_PARTITIONS, text.encode())
+        replicas = _replicas(step)
+        wait(self.zk.port.create(REASSIGN_PARTITIONS, encode_reassignment({MOVES: replicas})))
         return f"{REASSIGN_PARTITIONS} asks for {replicas}"
 
     def assigns(self, step: ReplayStep) -> str:
@@ -335,6 +330,11 @@ class ReassignmentReplay(RunReplay):
         return f"its log has {len(log_of(self.lab.data(follower), TOPIC))} records, as the leader's"
 
 
+def _replicas(step: ReplayStep) -> list[int]:
+    """The list that a step names, 0 for no replica."""
+    return [one for name in ("first", "second", "third") if (one := step.argument(name))]
+
+
 def _facts_of(view: ModelStateView) -> dict[str, Any]:
     def listed(name: str) -> list[int] | None:
         places = {view.at(name, one): one for one in view.brokers if view.at(name, one) is not None}
@@ -344,16 +344,6 @@ def _facts_of(view: ModelStateView) -> dict[str, Any]:
         "assignment": listed("zk.assignment"), "request": listed("zk.requested"),
         "leader": view.at("zk.leader"), "leader epoch": view.at("zk.leader_epoch"),
         "version": view.at("zk.version"), "ISR": sorted(view.broker_set("zk.isr")),
-    }  # fmt: skip
-
-
-def _facts(found: dict[str, Any]) -> dict[str, Any]:
-    state = found["state"] or {"leader": -1, "leader_epoch": 0, "isr": []}
-    return {
-        "assignment": found["assigned"], "request": found["requested"],
-        "leader": state["leader"] if state["leader"] >= 0 else None,
-        "leader epoch": state["leader_epoch"], "version": found["version"],
-        "ISR": sorted(state["isr"]),
     }  # fmt: skip
 
 
@@ -387,11 +377,8 @@ def replay_reassignment(
 
     with lab_of_a_run(run, release, folder, home, SETTINGS, heard) as (lab, proxies):
         lab.start_brokers()
-        zk = zookeeper_client.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
-        try:
+        with LabZooKeeper(lab.state.zookeeper) as zk:
             return ReassignmentReplay(run, lab, proxies, zk, answers, epochs).report(on_step)
-        finally:
-            zookeeper_client.disconnect(zk)
 
 
 StepAction = Callable[[ReassignmentReplay, ReplayStep], str]

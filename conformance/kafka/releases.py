@@ -91,21 +91,6 @@ class KafkaRelease:
         return ".".join(self.text.split(".")[:count])
 
     @property
-    def leader_and_isr(self) -> int:
-        """The version of LeaderAndIsr that a controller of this protocol sends."""
-        return _newest(self, {"0": 0, "1.0": 1, "2.2": 2, "2.4": 4})
-
-    @property
-    def update_metadata(self) -> int:
-        """The version of UpdateMetadata."""
-        return _newest(self, {"0": 2, "0.10.2": 3, "1.0": 4, "2.2": 5, "2.4": 6})
-
-    @property
-    def stop_replica(self) -> int:
-        """The version of StopReplica; from 3 on it names leader epochs (KIP-570)."""
-        return _newest(self, {"0": 0, "2.2": 1, "2.4": 2, "2.6": 3})
-
-    @property
     def produce(self) -> int:
         """A version of Produce whose records are of the release's own format."""
         return 3 if self.since("0.11") else 2
@@ -114,15 +99,6 @@ class KafkaRelease:
     def caches_epochs(self) -> bool:
         """Whether the leader stores leader epochs of fetches within a session (KAFKA-9338)."""
         return self.since("2.5") or not self.since("2.1")
-
-    @property
-    def has_broker_epochs(self) -> bool:
-        """Whether a controller's requests name the broker's registration (KIP-380)."""
-        return self.since("2.2")
-
-
-def _newest(release: KafkaRelease, versions: dict[str, int]) -> int:
-    return max(version for since, version in versions.items() if release.since(since))
 
 
 def release_of(text: str) -> KafkaRelease:

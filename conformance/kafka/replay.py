@@ -13,6 +13,7 @@ import shutil
 import time
 from collections.abc import Collection
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 
 from conformance.kafka import disk, requests
@@ -32,7 +33,6 @@ from conformance.kafka.replay_loop import (
     RunReplay,
     lab_of_a_run,
 )
-from conformance.kafka.requests import NoAnswer, PartitionStateNode
 from conformance.kafka.run import (
     ANSWERED_FETCHES,
     ELECTION,
@@ -44,6 +44,8 @@ from conformance.kafka.run import (
     NotReplayable,
     ReplayStep,
 )
+from impl.server.connection import Disconnected
+from impl.znodes import LeaderIsrAndControllerEpoch
 from model.language.evaluate import SparseState
 
 TOPIC = "t"
@@ -118,12 +120,12 @@ def replay_replication(
 ) -> ReplayedOnKafka:
     with (
         lab_of_a_run(run, release, folder, home, settings_for(run)) as (lab, proxies),
-        closing(LabController.of(lab, TOPIC)) as controller,
+        closing(LabController(lab, TOPIC)) as controller,
     ):
         controller.register_as_controller()
         lab.start_brokers()
         everybody = tuple(lab.brokers)
-        controller.create_topic(everybody, PartitionStateNode(NOBODY, 0, everybody, 0, 0))
+        controller.create_topic(everybody, LeaderIsrAndControllerEpoch(NOBODY, 0, everybody, 0))
         forcer = StepForcer(run, lab, proxies, controller, TOPIC)
         return ReplicationReplay(run, release, forcer).report(on_step)
 
@@ -155,7 +157,8 @@ class ReplicationReplay(RunReplay):
                 text.value if text.epoch is None else f"{text.value} epoch {text.epoch}"
                 for text in disk.log_of(self.lab.data(one), TOPIC)
             ]
-        report.state = self.controller.read()._asdict()
+        state = asdict(self.controller.read())
+        report.state = state | {"version": state.pop("zk_version")}
         report.acknowledged = self.forcer.acknowledged()
 
     def _note_truncating(self, state: SparseState, view: ModelStateView) -> None:
@@ -201,7 +204,7 @@ class ReplicationReplay(RunReplay):
             NOBODY if leader is None else leader, after.at("zk.leader_epoch"),
             frozenset(after.broker_set("zk.isr")), after.at("zk.version"),
         )  # fmt: skip
-        real = state.leader, state.leader_epoch, frozenset(state.isr), state.version
+        real = state.leader, state.leader_epoch, frozenset(state.isr), state.zk_version
         if real != model:
             raise KafkaDiffers(
                 f"registered is leader {real[0]} epoch {real[1]} isr {sorted(real[2])} version "
@@ -234,7 +237,7 @@ class ReplicationReplay(RunReplay):
         broker = step.argument("leader" if step.name in ANSWERED_FETCHES else "broker")
         try:
             code, end = requests.high_watermark(self.lab.own_port(broker), TOPIC)
-        except NoAnswer:
+        except Disconnected:
             return
         if code:
             return
@@ -262,7 +265,7 @@ class ReplicationReplay(RunReplay):
         state["zk.isr"] = {(one,): True for one in registered.isr}
         state["zk.leader"] = {(): max(registered.leader, 0)}
         state["zk.leader_epoch"] = {(): registered.leader_epoch}
-        state["zk.version"] = {(): registered.version}
+        state["zk.version"] = {(): registered.zk_version}
         state["committed.end"] = {(): len(self.committed)}
         for offset, entry in self.committed.items():
             state["committed.at.id"][(offset,)] = entry.id

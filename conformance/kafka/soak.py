@@ -29,17 +29,20 @@ from conformance.chaos.client_anomalies import ClientAnomalies, find_anomalies, 
 from conformance.chaos.clients import OURS, at_work
 from conformance.chaos.history import ClientHistory
 from conformance.chaos.run import OF_GROUPS
-from conformance.kafka import requests, zookeeper_client
+from conformance.kafka import requests
 from conformance.kafka.carry_out_schedule import do_line
 from conformance.kafka.lab import LOOPBACK, SHORT_TIMES, STATE, Lab, processes_ended_at_last
 from conformance.kafka.random_faults import faults
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.trace import write_trace
+from conformance.kafka.zookeeper_client import LabZooKeeper
 from conformance.running.running_report import RunningReport, judge_running
 from conformance.running.traced_cluster import run_in_threads
 from impl.releases import Release
 from impl.server.clients import ClientError
 from impl.server.processes import ClusterError
+from impl.znodes import TopicPartition
+from impl.zookeeper.port import wait
 from specs.rendering import as_data, rows
 from specs.verdict import Verdict, combine
 
@@ -240,27 +243,16 @@ def _judge(one: SoakRound, report: RunningReport) -> None:
 
 def _make_topic(lab: Lab, topic: str) -> None:
     """A topic of three replicas, as Kafka's own tool makes it; returns once all partitions lead."""
-    zk = zookeeper_client.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
-    try:
-        zk.ensure_path("/config/topics")
-        zk.create(f"/config/topics/{topic}", b'{"version":1,"config":{}}')
-        places = {
-            str(number): [BROKERS[(number + at) % len(BROKERS)] for at in range(len(BROKERS))]
+    with LabZooKeeper(lab.state.zookeeper) as zk:
+        zk.make_topic(topic, {
+            number: [BROKERS[(number + at) % len(BROKERS)] for at in range(len(BROKERS))]
             for number in range(PARTITIONS)
-        }
-        text = json.dumps({"version": 1, "partitions": places})
-        zk.create(f"/brokers/topics/{topic}", text.encode())
+        })  # fmt: skip
         deadline = time.monotonic() + BEGINS_S
-        while not all(zk.exists(_state_path(topic, number)) for number in range(PARTITIONS)):
+        while not all(zk.isr(topic, number) for number in range(PARTITIONS)):
             if time.monotonic() > deadline:
                 raise ClusterError(f"topic {topic} has no leaders after {BEGINS_S:.0f} s")
             time.sleep(0.1)
-    finally:
-        zookeeper_client.disconnect(zk)
-
-
-def _state_path(topic: str, partition: int) -> str:
-    return f"/brokers/topics/{topic}/partitions/{partition}/state"
 
 
 @contextlib.contextmanager
@@ -300,21 +292,17 @@ def seen_by_clients(history: ClientHistory, unfinished: str) -> dict[str, Any]:
 def _whole_again(lab: Lab) -> str:
     """Start who does not run, and wait for whole ISRs: which are not, when the time is up."""
     deadline = time.monotonic() + RECOVERS_S
-    zk = zookeeper_client.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
     left = "no broker could be started"
-    try:
+    with LabZooKeeper(lab.state.zookeeper) as zk:
         while left and time.monotonic() < deadline:
             with contextlib.suppress(ClusterError):
                 lab.start()
             for number in range(PARTITIONS):
-                state = json.loads(zk.get(_state_path(chaos.TOPIC, number))[0])
-                lacking = sorted(set(BROKERS) - set(state["isr"]))
+                lacking = sorted({*BROKERS} - {*(zk.isr(chaos.TOPIC, number) or ())})
                 left = f"{lacking} of {chaos.TOPIC}-{number} are not in its ISR" if lacking else ""
                 if left:
                     break
             time.sleep(0.2)
-    finally:
-        zookeeper_client.disconnect(zk)
     return f"the cluster did not recover: {left}" if left else ""
 
 
@@ -334,20 +322,17 @@ def _write(
     lab: Lab, partition: int, seed: int, ended: threading.Event, acknowledged: list[int]
 ) -> None:
     chance = random.Random(seed * 31 + partition)
-    zk = zookeeper_client.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
-    try:
+    with LabZooKeeper(lab.state.zookeeper) as zk:
         while not ended.wait(chance.uniform(0.05, 0.4)):
-            leader = json.loads(zk.get(_state_path(TOPIC, partition))[0])["leader"]
-            if leader not in lab.state.ports:
+            state = wait(zk.state(TopicPartition(TOPIC, partition)))
+            if state is None or state.leader not in lab.state.ports:
                 continue
             with contextlib.suppress(OSError):
                 code, _ = requests.produce(
-                    lab.release, lab.state.ports[leader][1], TOPIC, b"v", chance.choice((-1, 1)),
-                    2000, partition, 3.0,
+                    lab.release, lab.state.ports[state.leader][1], TOPIC, b"v",
+                    chance.choice((-1, 1)), 2000, partition, 3.0,
                 )  # fmt: skip
                 acknowledged[0] += code == 0
-    finally:
-        zookeeper_client.disconnect(zk)
 
 
 # What all of them came to

@@ -7,13 +7,12 @@ succession only the later is seen: its version shows how many were not (`missed`
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
 from pathlib import Path
 from typing import Any
-
-from conformance.kafka import zookeeper_client
 
 WATCHED = ("/controller", "/controller_epoch", "/brokers/ids", "/brokers/topics",
            "/isr_change_notification", "/admin/delete_topics",
@@ -25,13 +24,16 @@ class Watcher:
     """Writes to a file until it is closed. ``hosts``: ZooKeeper itself, past the proxies."""
 
     def __init__(self, hosts: str, path: Path) -> None:
+        from kazoo.client import KazooClient  # type: ignore[import-untyped]
+
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a", encoding="utf-8")
         self._lock = threading.Lock()
         self._known: dict[str, int] = {}
         self._watched: set[str] = set()
         self._write({"format": FORMAT})
-        self._zk = zookeeper_client.connect(hosts)
+        self._zk = KazooClient(hosts=hosts, timeout=30.0)
+        self._zk.start(timeout=30)
         for path_ in WATCHED:
             self._watch(path_)
 
@@ -77,6 +79,8 @@ class Watcher:
 
     def close(self) -> None:
         """End the session and the file."""
-        zookeeper_client.disconnect(self._zk)
+        with contextlib.suppress(Exception):
+            self._zk.stop()
+            self._zk.close()
         with self._lock:
             self._file.close()

@@ -179,14 +179,14 @@ def shown(lab: Lab, broker: int) -> tuple[int, int]:
 
 def test_a_bounce_is_overlooked_until_registrations_are_distinguished(tmp_path: Path) -> None:
     with led_astray("KAFKA-7235", "2.1.1", tmp_path / "bug") as course:
-        course.until("broker 2 is in the ISR", lambda: course.states("t")[0]["isr"] == [1])
+        course.until("broker 2 is in the ISR", lambda: course.states("t")[0].isr == (1,))
         time.sleep(10.0)
-        assert course.states("t")[0]["isr"] == [1]
+        assert course.states("t")[0].isr == (1,)
     with led_astray("KAFKA-7235", "2.2.2", tmp_path / "fixed") as course:
         course.until(
             "broker 2 is not back", lambda: logged(course.lab, 2, "Received LeaderAndIsr", 2)
         )
-        course.until("broker 2 is not in the ISR", lambda: len(course.states("t")[0]["isr"]) == 2)
+        course.until("broker 2 is not in the ISR", lambda: len(course.states("t")[0].isr) == 2)
         assert produced(course.lab, -1) == 0
 
 
@@ -201,7 +201,7 @@ def test_a_version_is_cached_for_ever_while_deposed_controllers_write(
 ) -> None:
     with led_astray("KAFKA-2729", version, tmp_path / "bug") as course:
         state = course.states("t")[0]
-        assert (state["isr"], state["leader_epoch"]) == ([1], 1)
+        assert (state.isr, state.leader_epoch) == ((1,), 1)
         log = course.lab.logs(1) / "server.log"
         course.until("the leader does not say so", lambda: log.read_text(
             errors="replace"
@@ -211,8 +211,8 @@ def test_a_version_is_cached_for_ever_while_deposed_controllers_write(
 
 def test_a_fenced_controller_leaves_the_version_to_the_leader(tmp_path: Path) -> None:
     with led_astray("KAFKA-2729", "2.1.1", tmp_path / "fixed") as course:
-        course.until("broker 2 is in the ISR", lambda: course.states("t")[0]["isr"] == [1])
-        assert course.states("t")[0]["leader_epoch"] == 0
+        course.until("broker 2 is in the ISR", lambda: course.states("t")[0].isr == (1,))
+        assert course.states("t")[0].leader_epoch == 0
         assert produced(course.lab, -1) == 0
 
 
@@ -222,13 +222,13 @@ def test_a_replica_that_was_added_again_is_deleted_until_leader_epochs_are_named
     with led_astray("KAFKA-9539", "2.5.1", tmp_path / "bug") as course:
         log = course.lab.data(2) / "t-0"
         course.until("broker 2 keeps its log", lambda: not log.exists())
-        assert course.states("t")[0]["isr"] == [1, 2]
+        assert course.states("t")[0].isr == (1, 2)
     with led_astray("KAFKA-9539", "2.6.3", tmp_path / "fixed") as course:
         words = "is smaller than the current leader epoch"
         course.until("the request is not refused", lambda: logged(course.lab, 2, words, 1))
         time.sleep(5.0)
         assert (course.lab.data(2) / "t-0").exists()
-        assert sorted(course.states("t")[0]["isr"]) == [1, 2]
+        assert sorted(course.states("t")[0].isr) == [1, 2]
 
 
 @pytest.mark.parametrize("version", ["0.10.2.2", "2.3.1", "2.8.2", "3.9.1"])
@@ -241,7 +241,7 @@ def test_a_leader_of_a_move_acknowledges_what_a_member_of_its_isr_lacks(
         lab = course.lab
         _, before = shown(lab, 1)
         do_schedule(lab, "acknowledged without the ISR")
-        assert course.states("t")[0]["isr"] == [1, 2]
+        assert course.states("t")[0].isr == (1, 2)
         answer = "NOT_LEADER_OR_FOLLOWER" if version == "2.8.2" else "NONE"
         assert error_name(produced(lab, -1, 2)) == answer
         assert shown(lab, 2) == (0, before + 1)
@@ -252,7 +252,7 @@ def test_a_leader_of_a_move_acknowledges_what_a_member_of_its_isr_lacks(
             lambda: requests.high_watermark(lab.own_port(1), "t")[0] == 0,
         )
         assert requests.high_watermark(lab.own_port(1), "t") == (0, before)
-        assert course.states("t")[0]["isr"] == [1]
+        assert course.states("t")[0].isr == (1,)
 
 
 def test_a_move_of_real_kafkas_controller_is_that_of_the_model(tmp_path: Path) -> None:

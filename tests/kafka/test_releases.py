@@ -21,6 +21,8 @@ from conformance.kafka.download import (
 from conformance.kafka.java import NoJava, fetch_java, java_for
 from conformance.kafka.lab import Lab
 from conformance.kafka.releases import RELEASES, NoRelease, release_of
+from impl.core.requests import request_version
+from impl.releases import Release
 from impl.server.processes import ClusterError
 
 NAMESPACE = {"m": "http://maven.apache.org/POM/4.0.0"}
@@ -70,7 +72,8 @@ def test_what_is_no_release_with_zookeeper_is_refused_with_those_that_are(text: 
 def test_versions_of_requests_grow_with_releases() -> None:
     found = [release_of(text) for text in RELEASES]
 
-    assert [one.leader_and_isr for one in found] == sorted(one.leader_and_isr for one in found)
+    sent = [request_version("LeaderAndIsr", Release.of(one.protocol)) for one in found]
+    assert sent == sorted(sent)
     assert [one.protocol for one in found][:6] == ["0.10.2", "0.11.0", "1.0", "1.1", "2.0", "2.0"]
     assert release_of("2.8.2").protocol == "2.6"
 
