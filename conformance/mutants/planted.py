@@ -104,10 +104,10 @@ _on_epoch_ends = FetcherThread.on_epoch_ends
 
 
 def _to_nobody(
-    self: ReplicaMachine, broker: int, state: LeaderIsrAndControllerEpoch
+    self: ReplicaMachine, broker: int, state: LeaderIsrAndControllerEpoch, topic: str
 ) -> LeaderIsrAndControllerEpoch:
     fewer = tuple(member for member in state.isr if member != broker)
-    return replace(_without(self, broker, state), isr=fewer)
+    return replace(_without(self, broker, state, topic), isr=fewer)
 
 
 _without = ReplicaMachine.without

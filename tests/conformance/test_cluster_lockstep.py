@@ -134,8 +134,8 @@ def elect_the_dead(monkeypatch: pytest.MonkeyPatch) -> None:
 def empty_the_isr(monkeypatch: pytest.MonkeyPatch) -> None:
     before = ReplicaMachine.without
 
-    def empties(self: ReplicaMachine, broker: int, state: Any) -> Any:
-        found = before(self, broker, state)
+    def empties(self: ReplicaMachine, broker: int, state: Any, topic: str) -> Any:
+        found = before(self, broker, state, topic)
         return (
             found
             if found.isr != state.isr

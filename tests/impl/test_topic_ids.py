@@ -6,8 +6,7 @@ KafkaController.updateReplicaAssignmentForPartition (2.8.2).
 
 from __future__ import annotations
 
-from conformance.vectors.implementation.hosted import ME, OTHER, PARTITION, HostedBroker
-
+from conformance.vectors.implementation.hosted_broker import ME, OTHER, PARTITION, HostedBroker
 from conformance.vectors.implementation.stage import ControllerStage
 from impl.core.requests import LeaderAndIsr
 from impl.disk.atomic import read_file

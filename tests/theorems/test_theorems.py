@@ -267,8 +267,12 @@ def test_of_all_steps_of_a_cluster_a_commit_and_a_fetch_may_part_the_isr_from_wh
 
 @pytest.mark.parametrize(
     ("system", "invariants"),
-    [(CLUSTER, cluster.LEADERS), (CLUSTER, cluster.ELECTIONS), (CLUSTER, at_rest.AT_REST),
-     (TOPICS, topics.LISTS)],
+    [
+        (CLUSTER, cluster.LEADERS),
+        (CLUSTER, cluster.ELECTIONS),
+        (CLUSTER, at_rest.AT_REST),
+        (TOPICS, topics.LISTS),
+    ],
 )
 def test_the_premises_of_what_every_step_keeps_do_not_contradict_each_other(system, invariants):
     recorded = system.recorded()

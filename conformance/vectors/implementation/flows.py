@@ -41,7 +41,8 @@ def imbalance(question: Question) -> dict[str, Any]:
         leader = int(number < asked["notLed"])
         context.leadership[partition] = LeaderIsrAndControllerEpoch(leader, 0, (0, 1), 0)
     moving = [TopicPartition("u", 0)] if asked["reassigning"] else []
-    return {"trigger": bool(candidates(context, asked["percentage"], moving))}
+    due = candidates(context, asked["percentage"], moving, release(question))
+    return {"trigger": bool(due)}
 
 
 def isr_propagation(question: Question) -> dict[str, Any]:

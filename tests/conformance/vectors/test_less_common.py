@@ -66,9 +66,9 @@ def test_leaders_are_given_back_above_the_share_and_not_while_anything_moves():
         leader = 2 if number == 0 else 1
         context.leadership[one] = LeaderIsrAndControllerEpoch(leader, 0, (1, 2), 1)
 
-    assert candidates(context, 10, ()) == {}  # one of ten is just the share
-    assert candidates(context, 9, ()) == {1: [T0]}
-    assert candidates(context, 9, [TopicPartition("u", 0)]) == {}
+    assert candidates(context, 10, (), Release.of("2.4")) == {}  # one of ten is just the share
+    assert candidates(context, 9, (), Release.of("2.4")) == {1: [T0]}
+    assert candidates(context, 9, [TopicPartition("u", 0)], Release.of("2.4")) == {}
 
 
 @pytest.mark.parametrize(("there", "isr"), [([1], (1,)), ([1, 3], (1, 2))])

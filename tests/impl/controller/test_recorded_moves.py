@@ -141,11 +141,11 @@ def test_what_is_asked_for_of_many_leaves_the_znode_before_any_begins(release: s
     client = moving.controller.core.client
     write, topic = client.set_reassignments, client.set_topic
 
-    async def set_reassignments(entries, version):  # type: ignore[no-untyped-def]
+    async def set_reassignments(entries, version):
         written.append(len(entries))
         await write(entries, version)
 
-    async def set_topic(*given):  # type: ignore[no-untyped-def]
+    async def set_topic(*given):
         written.append(-1)
         await topic(*given)
 
@@ -166,7 +166,7 @@ def test_who_is_not_in_the_known_isr_is_not_asked_to_lead_since_2_6(release: str
     context.leadership[T0] = replace(context.leadership[T0], isr=(1,))
     wanted: list[object] = []
 
-    async def leaders_wanted(kind, partitions, trigger):  # type: ignore[no-untyped-def]
+    async def leaders_wanted(kind, partitions, trigger):
         wanted.append(list(partitions))
 
     moving.controller.journal.leaders_wanted = leaders_wanted  # type: ignore[method-assign]
