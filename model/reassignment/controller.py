@@ -81,7 +81,7 @@ def controller_writes_union_of_replicas(now, new, broker):
         new.zk.removing = brokers_where(lambda b: all_of(
             listed(union, b), not_(listed(cache.target, b))))
         new.cache[broker] = cache.but(
-            assignment=union, **goes_to(now, cache, after_update(now.zk, cache.target)))
+            assignment=union, **goes_to(now, cache, after_update(cache.target, now.zk.isr)))
         return
     new.cache[broker] = cache.but(task="bumping", assignment=union)
 
@@ -168,22 +168,15 @@ def choice(cache):
 
 @transition(broker=BROKERS)
 def controller_keeps_leader(now, new, broker):
-    """Step 7, the leader is a target: a new epoch, and LeaderAndIsr with RAR.
-
-    Up to 2.3 it goes to RAR and OAR, later to RAR alone (updateLeaderEpochAndSendRequest).
-    """
+    """Step 7, the leader is a target: a new epoch, and LeaderAndIsr with RAR to RAR and OAR."""
     cache = now.cache[broker]
     require_task(now, broker, "leading",            "the leader is to be a target")
     require(leader_is_live_target(now, broker),     "the leader is a target, and alive")
     require_current(now, broker)
 
-    def is_sent(b):
-        if is_kip_455(version):
-            return listed(cache.target, b)
-        return any_of(listed(cache.target, b), cache.old.has(b))
-
     write_state(
-        now, new, broker, cache.leader, cache.isr, to=brokers_where(is_sent),
+        now, new, broker, cache.leader, cache.isr,
+        to=brokers_where(lambda b: any_of(listed(cache.target, b), cache.old.has(b))),
         replicas=members(cache.target), sent=sent_epoch(now, broker), task="leaving")
 
 
