@@ -25,8 +25,7 @@ def controller_elects_leader(now, new, replica):
 
 @transition(replica=REPLICAS)
 def controller_drops_replica(now, new, replica):
-    """A replica fails or shuts down: the controller takes its leadership away and removes it from
-    the ISR."""
+    """A replica fails or shuts down: the controller removes it as leader and from the ISR."""
     leads = now.quorum.leader == replica
     alone = all_of(leads, now.quorum.isr.is_only(replica))
     require(now.next_epoch <= LAST_EPOCH,                     "an unused leader epoch is left")

@@ -58,8 +58,10 @@ def controller_reads_state(now, new, broker):
 
 @transition(shows="refused_write", broker=BROKERS)
 def controller_write_conflicts(now, new, broker):
-    """BADVERSION: meanwhile the leader has changed the ISR, or a controller has changed the leader.
-    The controller reads the state, elects and writes again."""
+    """BADVERSION: the leader changed the ISR, or a controller the leader; the state is read again.
+
+    The controller then elects and writes again.
+    """
     require_writing(now, broker)
     require(has_pending_state_write(now, broker),               "it is about to write the state")
     require_read(now, broker)
@@ -89,8 +91,9 @@ def controller_finds_a_newer_controller(now, new, broker):
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_skips_isr_removal(now, new, broker, replica):
-    """The state names a newer controller epoch: the replica stays in the ISR. A broker that shuts
-    down is sent StopReplica all the same.
+    """The state names a newer controller epoch: the replica stays in the ISR.
+
+    A broker that shuts down is sent StopReplica all the same.
 
     Kafka: StateChangeFailedException, "... the leader and isr path was already written by another
     controller"

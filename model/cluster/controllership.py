@@ -19,8 +19,9 @@ CHANGED = "a ControllerChange is next in its queue"
 
 @transition(actor=CLIENTS, fault=True)
 def controller_node_is_deleted(now, new):
-    """An operator deletes /controller to force an election; its owner keeps its session, and learns
-    of it when its event thread handles the ControllerChange, if its process runs.
+    """An operator deletes /controller to force an election; its owner keeps its session.
+
+    The owner learns of it when its event thread handles the ControllerChange, if its process runs.
 
     Why: a deposed controller that can still write is what the fence of KAFKA-6082 is for.
     """
@@ -54,8 +55,10 @@ def broker_loses_controller_election(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def controller_resigns(now, new, broker):
-    """A deposed controller reads that /controller is no longer its own, and resigns: its memory is
-    cleared and its handlers are removed, so that events queued behind have no effect."""
+    """A deposed controller reads that /controller is no longer its own, and resigns.
+
+    Its memory is cleared and its handlers are removed, so that events queued behind have no effect.
+    """
     require_controllership(now, broker)
     require_next(now, broker, "controller_change",  CHANGED)
     require(now.zk.controller != broker,            "/controller is not its own any more")
@@ -67,8 +70,7 @@ def controller_resigns(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_is_still_active(now, new, broker):
-    """The event is about a controllership that the broker lost unnoticed; by now it is the
-    controller again."""
+    """The event is about a controllership that the broker lost unnoticed, and has again by now."""
     require_controllership(now, broker)
     require_next(now, broker, "controller_change",  CHANGED)
     require(now.zk.controller == broker,            "/controller is its own")
@@ -78,8 +80,7 @@ def controller_is_still_active(now, new, broker):
 
 @transition(ends="lost", only=lambda v: not v.events_dropped, broker=BROKERS)
 def controller_resigns_and_keeps_its_queue(now, new, broker):
-    """The controller has resigned, but its thread still handles the queued events, in the old
-    epoch.
+    """The controller has resigned, but its thread still handles queued events, in the old epoch.
 
     Kafka: listeners were not removed until KAFKA-4447
     """

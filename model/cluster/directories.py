@@ -34,8 +34,10 @@ def are_notified(v):
 
 @transition(fault=True, only=are_notified, broker=BROKERS)
 def log_directory_fails(now, new, broker):
-    """The replica is offline at once: it neither leads nor fetches. The broker keeps its other
-    directories; up to 0.11 it halted."""
+    """The replica is offline at once: it neither leads nor fetches.
+
+    The broker keeps its other directories; up to 0.11 it halted.
+    """
     require(now.up.has(broker),                     "the process runs")
     require(now.replicas.has(broker),               "it has a replica of the partition")
     require(not_(now.failed.has(broker)),           "the replica's log directory works")
@@ -70,9 +72,11 @@ def broker_reports_log_dir_failure(now, new, broker):
 
 @transition(only=are_notified, broker=BROKERS)
 def controller_sends_leader_and_isr_for_log_dirs(now, new, broker):
-    """LeaderAndIsr for every replica of the brokers that are named, with the cached states: a
-    broker whose replica is online knows its leader epoch already. Then the notifications are
-    deleted, in the same step, as for ISR changes."""
+    """LeaderAndIsr, with the cached states, for every replica of the brokers that are named.
+
+    A broker whose replica is online knows its leader epoch already. Then the notifications are
+    deleted, in the same step, as for ISR changes.
+    """
     named = now.zk.log_dir_events
     require_writing(now, broker)
     require_next(now, broker, "log_dir_event",      EVENT)
@@ -105,8 +109,10 @@ def is_newly_offline(now, broker, partition, subject):
 
 @transition(only=are_notified, broker=BROKERS, subject=BROKERS)
 def controller_marks_replicas_offline(now, new, broker, subject):
-    """Replicas that the response names go offline as if their broker had died. It is alive, so it
-    is sent StopReplica for them."""
+    """Replicas that the response names go offline as if their broker had died.
+
+    The broker is alive, so it is sent StopReplica for them.
+    """
     require_acting(now, broker)
     require_next(now, broker, "leader_and_isr_response", RESPONSE, subject)
     require(some(PARTITIONS, lambda partition: is_newly_offline(now, broker, partition, subject)),
@@ -131,8 +137,10 @@ def controller_marks_replicas_offline(now, new, broker, subject):
 
 @transition(only=are_notified, broker=BROKERS, subject=BROKERS)
 def controller_finds_log_dirs_unchanged(now, new, broker, subject):
-    """The controller knows already what the response reports; or a replica that was on a failed
-    directory is reported without an error, and counts as live again."""
+    """The response reports only what the controller knows; or a replica works again.
+
+    A replica that was on a failed directory and is reported without an error counts as live again.
+    """
     require_acting(now, broker)
     require_next(now, broker, "leader_and_isr_response", RESPONSE, subject)
     require(not_(some(

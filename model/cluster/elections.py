@@ -162,8 +162,7 @@ OFFLINE = Election(
 
 @transition(broker=BROKERS, leader=BROKERS)
 def controller_elects_leader(now, new, broker, leader):
-    """The first live ISR member of the assignment becomes the leader; the ISR keeps its live
-    members.
+    """The first live ISR member of the assignment becomes leader; the ISR keeps its live members.
 
     Kafka: OfflinePartitionLeaderElectionStrategy
     """

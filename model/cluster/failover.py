@@ -25,9 +25,9 @@ from model.protocol.state import BROKERS
 
 @transition(shows="read", broker=BROKERS)
 def controller_reads_context(now, new, broker):
-    """The controller sets its watches, deletes all notifications, and reads the live brokers and
-    every partition's
-    state.
+    """The controller sets its watches, and reads the live brokers and every partition's state.
+
+    It deletes all notifications.
 
     Why:   it reads all states anyway, so the notifications are not needed. Its own deletion fires
            the watch, and that event will find nothing. Only the deletion is fenced here: if there

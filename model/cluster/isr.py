@@ -82,8 +82,10 @@ def leader_expands_isr(now, new, leader, replica):
 
 @transition(ends="refused", shows="refused_write", leader=BROKERS)
 def leader_isr_write_is_refused(now, new, leader):
-    """A leader that was not notified of the newest state: "Cached zkVersion not equal to that in
-    zookeeper, skip updating ISR". Nothing changes, and it will try again."""
+    """"Cached zkVersion not equal to that in zookeeper, skip updating ISR": nothing changes.
+
+    The leader was not notified of the newest state. It will try again.
+    """
     require_leader(now, leader)
     require(some(BROKERS, lambda one: any_of(
         is_to_leave(now, leader, one), may_join(now, leader, one))),

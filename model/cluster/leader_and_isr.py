@@ -166,8 +166,10 @@ def older_epoch_is_refused(now, new, broker, sender, partition):
 @transition(only=lambda v: v.log_dirs_fail_alone,
             broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
 def broker_answers_kafka_storage_error(now, new, broker, sender, partition):
-    """KAFKA_STORAGE_ERROR, before any other check of the partition: by this a controller learns
-    which replicas are offline."""
+    """KAFKA_STORAGE_ERROR, before any other check of the partition.
+
+    By this a controller learns which replicas are offline.
+    """
     require_state(now, broker, sender, partition)
     require(now.failed.has(broker),                  "the partition's log directory has failed")
 
@@ -185,8 +187,7 @@ def older_controller_is_refused(now, new, broker, sender):
 
 @transition(broker=BROKERS, sender=BROKERS)
 def broker_updates_metadata(now, new, broker, sender):
-    """UpdateMetadata: the live brokers and their endpoints are replaced; the states of partitions
-    are added.
+    """UpdateMetadata replaces the live brokers and their endpoints, and adds partition states.
 
     Kafka: MetadataCache.updateMetadata
     """
@@ -236,8 +237,7 @@ def broker_stops_fetching(now, new, broker, sender):
 
 @transition(broker=BROKERS, sender=BROKERS)
 def stop_replica_is_sent_again(now, new, broker, sender):
-    """The connection breaks while a StopReplica is in flight: it is sent again, and the first copy
-    arrives late.
+    """The connection breaks under a StopReplica: it is sent again, and the first copy comes late.
 
     The leader epoch protects LeaderAndIsr against this; UpdateMetadata is not protected in any
     release.

@@ -55,8 +55,11 @@ def without_watches(now, other, broker):
 
 @transition(actor=NOBODY, fault=True, broker=BROKERS)
 def session_expires(now, new, broker):
-    """ZooKeeper ends a session: its ephemeral znodes are deleted, and their watches fire; a live
-    process does not notice, keeps its beliefs, and obeys controllers until it registers again."""
+    """ZooKeeper ends a session: its ephemeral znodes are deleted, and their watches fire.
+
+    A live process does not notice, keeps its beliefs, and obeys controllers until it registers
+    again.
+    """
     expire(now, new, broker)
 
     end_session(now, new, broker)
@@ -152,7 +155,7 @@ def broker_replaces_its_old_registration(now, new, broker):
 
 @transition(only=lambda v: not v.znode_owner_checked, broker=BROKERS)
 def broker_keeps_registration_of_old_session(now, new, broker):
-    """The znode has its id: the broker believes that it is registered. KAFKA-1387"""
+    """The znode has the broker's id: it believes that it is registered (KAFKA-1387)."""
     require(now.zk.outlived.has(broker),            "a node of its last session is there")
     require(now.up.has(broker),                     "its process runs")
     require(not_(now.mistaken.has(broker)),         "it has not looked yet")

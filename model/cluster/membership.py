@@ -223,9 +223,7 @@ def take_offline(now, new, broker, cache, context):
 
 @transition(broker=BROKERS)
 def controller_sends_update_metadata_for_dead_brokers(now, new, broker):
-    """No partition lost its leader: the controller still sends UpdateMetadata with the live
-    brokers.
-    """
+    """No partition lost its leader: UpdateMetadata with the live brokers is sent all the same."""
     cache = now.cache[broker]
     require_acting(now, broker)
     require(cache.stage == "notifying",             "replicas went offline that did not lead")

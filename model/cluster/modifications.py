@@ -33,8 +33,9 @@ def has_other_endpoints(now, broker, subject):
 
 @transition(shows="read", broker=BROKERS, subject=BROKERS)
 def controller_reads_endpoints(now, new, broker, subject):
-    """The controller reads the broker's znode, which sets the watch again, and sends
-    UpdateMetadata.
+    """The controller reads the broker's znode, and sends UpdateMetadata.
+
+    The read sets the watch again.
     """
     cache = now.cache[broker]
     require_controllership(now, broker)
@@ -50,8 +51,11 @@ def controller_reads_endpoints(now, new, broker, subject):
 
 @transition(broker=BROKERS, subject=BROKERS)
 def controller_finds_endpoints_unchanged(now, new, broker, subject):
-    """The broker is not registered, or was read with another event. If the controller knows the
-    broker and its znode exists, the read sets the watch again, whatever the registration."""
+    """The broker is not registered, or its endpoints were read with another event.
+
+    If the controller knows the broker and its znode exists, the read sets the watch again, whatever
+    the registration.
+    """
     cache = now.cache[broker]
     require_controllership(now, broker)
     require_next(now, broker, "broker_modification", MODIFIED, subject)

@@ -32,8 +32,9 @@ def broker_reports_isr_change(now, new, broker):
 
 @transition(shows="read", broker=BROKERS)
 def controller_reads_isr_changes(now, new, broker):
-    """The controller reads the states that notifications name, sends UpdateMetadata, and deletes
-    them. The deletion fires the watch that the read has set.
+    """The controller reads the states that notifications name, and sends UpdateMetadata.
+
+    It deletes the notifications, which fires the watch that the read has set.
 
     Why: a crash before the deletion leaves the notifications to the next controller, which reads
     every state anyway; so the deletion is no step of its own.

@@ -92,8 +92,10 @@ def leads_as_preferred(now, broker, partition):
 
 @transition(broker=BROKERS)
 def controller_begins_preferred_election(now, new, broker):
-    """It reads the request. Partitions that are led by their preferred replica are skipped up to
-    1.0, since 2.2, and at a failover in every release.
+    """The controller reads the request for preferred leaders.
+
+    Partitions that are led by their preferred replica are skipped up to 1.0, since 2.2, and at a
+    failover in every release.
 
     Kafka: KafkaController.fetchPendingPreferredReplicaElections
     """
@@ -167,8 +169,7 @@ def rebalance(now, broker, waiting):
 
 @transition(broker=BROKERS)
 def rebalance_timer_fires(now, new, broker):
-    """The timer, which starts at the end of the failover, queues
-    AutoPreferredReplicaLeaderElection."""
+    """The timer, started at the end of the failover, queues AutoPreferredReplicaLeaderElection."""
     require_acting(now, broker)
     require(now.cache[broker].stage != "starting",  "it has begun its work as the controller")
 
@@ -178,8 +179,10 @@ def rebalance_timer_fires(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_begins_rebalance(now, new, broker):
-    """Too many partitions are not led by their preferred broker: elections are held for one such
-    broker after the other, with a batch each."""
+    """Too many partitions are not led by their preferred broker: elections are held.
+
+    They are held for one such broker after the other, with a batch each.
+    """
     require_acting(now, broker)
     require_next(now, broker, "rebalance",          TIMER)
     require(not_(unbalanced(now, broker).is_empty()),
@@ -218,8 +221,10 @@ def controller_cannot_elect_preferred(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_sends_preferred_batch(now, new, broker):
-    """LeaderAndIsr to all replicas, UpdateMetadata to all brokers. A rebalance continues with the
-    next preferred broker."""
+    """LeaderAndIsr to all replicas, UpdateMetadata to all brokers.
+
+    A rebalance continues with the next preferred broker.
+    """
     cache = now.cache[broker]
     waiting, due = rebalance(now, broker, cache.unbalanced)
     send_batch(now, new, broker, PREFERRED,

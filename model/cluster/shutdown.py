@@ -143,7 +143,7 @@ def led_by(now, broker, subject):
 
 @transition(broker=BROKERS, leader=BROKERS)
 def controller_moves_leader(now, new, broker, leader):
-    """The first ISR member that is not shutting down becomes the leader; members that are leave the
+    """The first ISR member that is not shutting down becomes leader; those shutting down leave the
     ISR.
 
     Kafka: ControlledShutdownPartitionLeaderElectionStrategy
@@ -189,8 +189,7 @@ def controller_stops_follower(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_answers_shutdown(now, new, broker):
-    """The broker may stop if it leads nothing any more; otherwise it would send the request
-    again."""
+    """The broker may stop if it leads nothing any more; otherwise it would ask again."""
     cache = now.cache[broker]
     require_acting(now, broker)
     require(cache.stage == "answering",             "all is done for the leaving broker")
@@ -206,8 +205,9 @@ def controller_answers_shutdown(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def broker_stops(now, new, broker):
-    """The process stops cleanly: its session is closed, its ephemeral znodes are deleted, and its
-    event queue is dropped.
+    """The process stops cleanly: its session is closed, and its ephemeral znodes are deleted.
+
+    Its event queue is dropped.
 
     Kafka: ShutdownEventThread, put first
     """

@@ -115,8 +115,9 @@ def controller_resigns_and_deletes_znode(now, new, broker):
 
 @transition(actor=NOBODY, ends="lost", fault=True, broker=BROKERS)
 def broker_crashes(now, new, broker):
-    """The process dies: all that it held in memory is gone. Its session lasts until it expires,
-    and a write that it sent may still reach ZooKeeper.
+    """The process dies: all that it held in memory is gone.
+
+    Its session lasts until it expires, and a write that it sent may still reach ZooKeeper.
 
     Why:   since 2.2 a request for an earlier incarnation of the broker is refused (broker epoch).
            In effect the broker still knows the newest controller epoch after a restart; before 2.2

@@ -83,8 +83,10 @@ def broker_becomes_controller(now, new, broker):
 
 @transition(ends="lost", fault=True, broker=BROKERS)
 def reply_to_registration_is_lost(now, new, broker):
-    """The connection breaks after ZooKeeper executed the multi: the winner must read /controller to
-    learn that it won."""
+    """The connection breaks after ZooKeeper executed the multi, and the reply is lost.
+
+    The winner must read /controller to learn that it won.
+    """
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
     require(not_(now.reply_lost[broker]),           "the reply is on its way")
 
@@ -112,8 +114,7 @@ def goes_on_uncounted(v):
 
 @transition(broker=BROKERS)
 def broker_learns_it_won(now, new, broker):
-    """The reply arrives, however late; or it was lost, and the broker reads its own id in
-    /controller.
+    """The reply arrives, however late; or it was lost, and the broker reads its id in /controller.
 
     Why: a late reply makes a controller of a broker that is deposed already; the fence stops it.
     """
@@ -164,8 +165,7 @@ def lose_election(now, new, broker):
 @transition(only=lambda v: not v.winner_reads_controller_back and reads_back_epoch(v),
             broker=BROKERS)
 def elected_broker_assumes_another_controller(now, new, broker):
-    """The reply was lost; the broker reads an id in /controller, and does not check whether it is
-    its own.
+    """The reply was lost; the broker reads an id in /controller, and assumes that it is another's.
 
     Kafka: KafkaController.elect returns at once if there is a controller, KAFKA-13407
     """

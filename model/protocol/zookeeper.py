@@ -20,8 +20,11 @@ def without_nodes_of(zk, broker):
 
 @transition(actor=NOBODY, fault=True, broker=BROKERS)
 def session_expires(now, new, broker):
-    """ZooKeeper ends a session: the registration and /controller are deleted. A live process does
-    not notice, keeps its beliefs, and obeys controllers until it registers again."""
+    """ZooKeeper ends a session: the registration and /controller are deleted.
+
+    A live process does not notice, keeps its beliefs, and obeys controllers until it registers
+    again.
+    """
     expire(now, new, broker)
 
     new.zk = without_nodes_of(now.zk, broker)

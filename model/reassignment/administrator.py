@@ -68,7 +68,7 @@ def ask(now, new, places):
 
 
 def replicas_outside_isr(now):
-    """Replicas that are not in the ISR: their copies are not safe."""
+    """Replicas that are not in the ISR: they may lack committed records."""
     return brokers_where(lambda b: any_of(
         now.dropped.has(b), all_of(listed(now.zk.assignment, b), not_(now.zk.isr.has(b)))))
 
@@ -87,7 +87,7 @@ def admin_requests_reassignment(now, new, first, second, third):
 
 @transition(first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)
 def admin_requests_two_reassignments(now, new, first, second, third):
-    """The request has an entry for another partition too."""
+    """/admin/reassign_partitions is created with an entry for another partition as well."""
     require_no_request(now)
     require_list(first, second, third)
 
@@ -99,7 +99,7 @@ def admin_requests_two_reassignments(now, new, first, second, third):
 
 @transition()
 def admin_requests_unknown_partition(now, new):
-    """The request names a partition that does not exist."""
+    """/admin/reassign_partitions is created for a partition that does not exist."""
     require_no_request(now)
 
     new.zk.other     = "unknown"
@@ -108,9 +108,9 @@ def admin_requests_unknown_partition(now, new):
 
 @transition(only=is_twelve_steps)
 def admin_withdraws_request(now, new):
-    """The request is deleted by hand: up to 2.3 there is no other way to cancel.
+    """/admin/reassign_partitions is deleted by hand: up to 2.3 there is no other way to cancel.
 
-    It stops nothing that a controller has in memory; /controller has to be deleted as well.
+    What a controller has in memory goes on; to stop it, /controller has to be deleted as well.
     """
     require(not_(is_empty(now.zk.requested)),       "a move is asked for")
 
@@ -125,8 +125,11 @@ def admin_withdraws_request(now, new):
 
 @transition()
 def admin_deletes_topic(now, new):
-    """/admin/delete_topics gets the topic. That a controller is notified, and begins, is no step
-    here: one that is elected may find that the deletion has to wait for a move."""
+    """/admin/delete_topics gets the topic.
+
+    The deletion itself is in `topics`. Here a newly elected controller may find that the deletion
+    has to wait for a reassignment.
+    """
     require(not_(is_empty(now.zk.assignment)),      "there is a topic")
     require(not_(now.zk.deleting),                  "it is not to be deleted yet")
 

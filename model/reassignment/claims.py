@@ -33,16 +33,20 @@ def is_safe(now, broker):
 
 
 def is_excused(now):
-    """The limits. A target slipped out of the ISR while the old replicas were leaving. Or the
-    answer to a leader's ISR write was lost, and another's write came before it could read back. Or
-    a controller was deposed before it had read the cluster, and then did. Or, since KIP-455, a
-    replica that a changed move did not need joined the ISR just before it was deleted: it stays
-    there until the leader drops it, and the next move takes it for one that has caught up."""
+    """One of the limits was met, so that the claims do not apply.
+
+    A target left the ISR while the old replicas were being removed. Or the response to a leader's
+    ISR write was lost, and another write followed before the leader could read the state back. Or a
+    controller read the cluster after it was deposed. Or, since KIP-455, a replica that a changed
+    reassignment no longer needs joined the ISR just before it was deleted: it stays in the ISR
+    until the leader removes it, and the next reassignment takes it for a replica that has caught
+    up.
+    """
     return any_of(now.slipped, now.overtaken, now.read_late, now.crossed)
 
 
 def is_requested(now):
-    """A move was asked for, and ZooKeeper still says so."""
+    """A reassignment was requested, and ZooKeeper still has the request."""
     return not_(all_of(
         is_empty(now.zk.requested), now.zk.adding.is_empty(), now.zk.removing.is_empty()))
 
@@ -140,7 +144,8 @@ def clients_know_the_leader_epoch(now):
 
 
 def is_notified_of_all(now, controller, broker):
-    """The newest controller waits for events, and what it sent a broker that runs has arrived."""
+    """The newest controller waits for events, and all its requests to a running broker have
+    arrived."""
     return all_of(
         now.belief[controller] == now.zk.epoch, is_at(now, controller, "idle"),
         now.cache[controller].reached.has(broker), now.up.has(broker),

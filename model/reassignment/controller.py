@@ -64,8 +64,7 @@ def old_and_new_replicas(cache):
 
 @transition(broker=BROKERS)
 def controller_writes_union_of_replicas(now, new, broker):
-    """Step 1: the union of RAR and OAR is written to the topic's znode and to the controller's
-    memory.
+    """Step 1: the union of RAR and OAR is written to the topic's znode, and kept in memory.
 
     The write names no version: it is sent again when its answer is lost, and changes nothing.
     """
@@ -88,10 +87,10 @@ def controller_writes_union_of_replicas(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_bumps_epoch(now, new, broker):
-    """Steps 2 and 3: a new leader epoch, the same leader and ISR; LeaderAndIsr to old and new.
+    """Steps 2 and 3: a new leader epoch, the same leader and ISR; LeaderAndIsr to RAR and OAR.
 
-    Then it waits. Step 3 sends RAR - OAR the same again, in a batch of its own, and is refused as
-    an epoch that the brokers know: it is not distinguished here.
+    The controller then waits for the ISR. Step 3 sends RAR - OAR the same request again, in a batch
+    of its own; brokers refuse it, because they know the epoch. It is no separate step here.
     Kafka: KafkaController.updateLeaderEpochAndSendRequest, startNewReplicasForReassignedPartition
     """
     cache = now.cache[broker]
@@ -106,7 +105,8 @@ def controller_bumps_epoch(now, new, broker):
 
 
 def other_requests(now, broker):
-    """With KAFKA-6193 an entry came into memory when it had its turn."""
+    """The entries of other partitions that are in memory; since KAFKA-6193 an entry is loaded
+    when its turn comes."""
     return now.cache[broker].other if version.requests_loaded_whole else now.zk.other
 
 
@@ -142,10 +142,10 @@ def controller_sees_targets_in_sync(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_sets_target_in_memory(now, new, broker):
-    """Steps 5 and 6: RAR goes online; in memory, and there only, RAR is the assignment.
+    """Steps 5 and 6: RAR goes online; in memory, and only there, RAR becomes the assignment.
 
-    Who is new is notified of nothing. Whoever was online before is sent once more what it was sent
-    in this leader epoch, and refuses it as one that it knows: it is not distinguished here.
+    New replicas are not notified. Replicas that were online are sent the request of this leader
+    epoch once more, and refuse it, because they know the epoch. It is no separate step here.
     """
     cache = now.cache[broker]
     require_task(now, broker, "adopting",           "every target was in the ISR")
@@ -168,7 +168,10 @@ def choice(cache):
 
 @transition(broker=BROKERS)
 def controller_keeps_leader(now, new, broker):
-    """Step 7, the leader is a target: a new epoch, and LeaderAndIsr with RAR to RAR and OAR."""
+    """Step 7, the leader is a target: it stays leader, in a new epoch.
+
+    LeaderAndIsr, with RAR as the replicas, goes to RAR and OAR.
+    """
     cache = now.cache[broker]
     require_task(now, broker, "leading",            "the leader is to be a target")
     require(leader_is_live_target(now, broker),     "the leader is a target, and alive")
@@ -211,9 +214,10 @@ def controller_loses_response_to_leader_change(now, new, broker, leader):
 
 @transition(broker=BROKERS)
 def controller_finds_no_target_to_lead(now, new, broker):
-    """Step 7 fails: no target is alive and in the ISR any more. It is logged, and step 8 follows.
+    """Step 7 fails: no target is alive and in the ISR any more.
 
-    Kafka: a StateChangeFailedException ends in the state change log, not the procedure
+    The failure is logged, and step 8 follows.
+    Kafka: a StateChangeFailedException is logged, and does not end the procedure
     """
     cache = now.cache[broker]
     require_task(now, broker, "leading",            "the leader is to be a target")
@@ -233,11 +237,11 @@ def require_old_replica(now, broker, replica):
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_takes_old_replica_offline(now, new, broker, replica):
-    """Step 8: an old replica is taken out of the ISR, in a write of its own, under a new epoch.
+    """Step 8: an old replica is removed from the ISR by a write of its own, in a new leader epoch.
 
-    The last member of an ISR is kept, and a leader that goes leaves none behind. What there is to
-    send goes out in one batch, with the last of them: LeaderAndIsr, StopReplica, UpdateMetadata.
-    Of a topic that is queued for deletion it is StopReplica alone.
+    The last ISR member is kept. If the leader is removed, the partition has no leader. All requests
+    are sent in one batch after the last removal: LeaderAndIsr, StopReplica, UpdateMetadata; for a
+    topic that is queued for deletion only StopReplica.
     Kafka: ZkReplicaStateMachine.handleStateChanges, removeReplicasFromIsr
     """
     cache = now.cache[broker]
@@ -263,8 +267,7 @@ def leader_and_isr_without(cache, replica):
 
 @transition(shows="write_without_response", fault=True, broker=BROKERS, replica=BROKERS)
 def controller_loses_response_to_isr_removal(now, new, broker, replica):
-    """The smaller ISR is written, and the response is lost: the next read shows the replica
-    removed."""
+    """The smaller ISR is written, and the response is lost: the next read shows it."""
     cache = now.cache[broker]
     require_lost_response(now, broker, "leaving", "replacing")
     require(cache.leaving.has(replica),             "the replica is to go offline")
@@ -276,7 +279,10 @@ def controller_loses_response_to_isr_removal(now, new, broker, replica):
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_skips_old_replica_outside_isr(now, new, broker, replica):
-    """Step 8, and the replica is not in the ISR: nothing is written. The last one sends."""
+    """Step 8 for a replica that is not in the ISR: nothing is written.
+
+    After the last old replica the batch is sent.
+    """
     cache = now.cache[broker]
     require_old_replica(now, broker, replica)
     require(not_(now.zk.isr.has(replica)),          "it is not in the registered ISR")
@@ -300,7 +306,7 @@ def controller_skips_old_replica_outside_isr(now, new, broker, replica):
 
 @transition(broker=BROKERS)
 def controller_deletes_old_replicas(now, new, broker):
-    """Step 9: StopReplica with delete to OAR - RAR, without waiting for its success."""
+    """Step 9: StopReplica with delete to OAR - RAR, without waiting for the responses."""
     cache = now.cache[broker]
     require_task(now, broker, "leaving",            "the old replicas are to go offline")
     require(cache.leaving.is_empty(),               "all of them have gone")
@@ -325,10 +331,10 @@ def controller_writes_target_replicas(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_removes_request_entry(now, new, broker):
-    """Step 11: the entry leaves /admin/reassign_partitions; the znode goes with the last one.
+    """Step 11: the entry leaves /admin/reassign_partitions; with the last one the znode is deleted.
 
-    What is left is written from memory, not from what the znode says; before 1.1 and since 2.4 it
-    is read again.
+    From 1.1 to 2.3 the remaining entries are written from memory, whatever the znode says; before
+    and since they are read again.
     Kafka: KafkaController.removePartitionsFromReassignedPartitions
     """
     cache = now.cache[broker]

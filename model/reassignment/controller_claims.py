@@ -15,7 +15,8 @@ AT_WORK = "a_deposed_controller_is_at_work"
 
 
 def acts_as_controller(now, after, broker):
-    """The broker acts as a controller: a task begins or ends, or a replica of it is done."""
+    """The broker acts as a controller: a task begins or ends, or a part of it for one replica
+    ends."""
     before, then = now.cache[broker], after.cache[broker]
     return all_of(
         now.belief[broker] > 0, now.belief[broker] == after.belief[broker],

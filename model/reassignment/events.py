@@ -74,9 +74,10 @@ def next_task(leader, isr, live, assignment):
 
 
 def first_task(zk, then):
-    """Since 2.3 the dead leave the ISR before anybody is elected; before they stay in it.
+    """The first task about dead replicas: since 2.3 they leave the ISR before an election, earlier
+    they stay in it.
 
-    Of a topic that is to be deleted nobody is.
+    For a topic that is to be deleted no leader is elected.
 
     Kafka: ReplicaStateMachine.startup (KAFKA-3143), then PartitionStateMachine.startup
     """
@@ -89,10 +90,10 @@ def first_task(zk, then):
 
 
 def known_target(now, broker):
-    """The target replicas by what the controller reads at failover.
+    """The target replicas that a controller knows after its failover.
 
-    Up to 2.3 that is what the request asks for; it is in memory from here on, whatever becomes of
-    the znode. Since 2.4 it is what the topic's znode says.
+    Up to 2.3 they are those of the request; they stay in memory, whatever happens to the znode.
+    Since 2.4 they are those of the topic's znode.
     Kafka: KafkaController.initializePartitionReassignment, as part of initializeControllerContext
     """
     if is_kip_455(version):
@@ -102,11 +103,11 @@ def known_target(now, broker):
 
 
 def takes_up(now, isr, target, other):
-    """What an elected controller does in the same event when the dead are looked after, and where
-    the partition is to go: it comes to what it found of a request.
+    """The next task of a new controller after the tasks about dead replicas, and its target: the
+    request that it read.
 
-    Since 2.4 it looks at the request only by then, and goes on with a move that stands in the
-    topic's znode if there is none.
+    Since 2.4 the controller reads the request only at this point; without a request it resumes a
+    reassignment that is recorded in the topic's znode.
     Kafka: maybeTriggerPartitionReassignment at the end of onControllerFailover;
     initializePartitionReassignments (2.4)
     """
@@ -125,8 +126,8 @@ def is_about_dead_brokers(then):
 
 
 def next_work(now, cache, isr, first):
-    """If the `first` task is about dead brokers it is next; otherwise a failover continues, and any
-    other event is done."""
+    """The next task: the `first` one if it is about dead replicas; else a failover continues,
+    and any other event is done."""
     then, target, other = takes_up(now, isr, cache.target, cache.other)
     waits   = is_about_dead_brokers(first)
     goes_on = all_of(cache.resumes, not_(waits))
@@ -138,8 +139,11 @@ def next_work(now, cache, isr, first):
 
 
 def writes_again(now, broker, first):
-    """Nothing was asked for, and it is to delete the request all the same: whether it is yet to
-    do so, and what comes first. One that is deposed, and has nothing else to do, is fenced."""
+    """Whether the controller still has to delete the request although nothing is requested, and its
+    first task.
+
+    A deposed controller that has nothing else to do is fenced at this write.
+    """
     if version.request_znode_not_rewritten:
         return False, first
     begins = all_of(is_empty(now.zk.requested), now.zk.other == "none")
@@ -151,21 +155,22 @@ def writes_again(now, broker, first):
 
 
 def waits_for_move(zk, target):
-    """The partition is to move, and nobody who holds it, or is in its ISR, is dead."""
+    """A reassignment of the partition is recorded, and all of its replicas and ISR members are
+    alive."""
     return all_of(not_(is_empty(target)), every(BROKERS, lambda b: implies(
         any_of(listed(zk.assignment, b), zk.isr.has(b)), zk.registered.has(b))))
 
 
 @transition(shows="read", broker=BROKERS)
 def controller_reads_context(now, new, broker):
-    """An elected controller reads ZooKeeper, and tells every live replica what it found.
+    """A new controller reads ZooKeeper, and sends every live replica the state that it read.
 
-    What it finds of a request it takes up in the same event. Nothing fences a read: who is deposed
-    by now sends, under the leader epoch of its successor, a list of replicas that the successor is
-    about to shorten; a leader takes the first that comes.
+    It handles a request that it read in the same event. Reads are not fenced: a deposed controller
+    sends the leader epoch of its successor with a replica list that the successor is about to
+    shorten; a leader takes the first request that arrives.
 
-    A topic that is to be deleted waits for a move that it finds, and where nothing moves the
-    deletion begins, which `topics` has; so it has where a replica's broker is dead.
+    A deletion of the topic waits for a reassignment that the controller finds. Without one the
+    deletion begins, which is in `topics`, as is a deletion that waits for a dead broker.
     Kafka: fetchTopicDeletionsInProgress
     """
     zk = now.zk
@@ -216,11 +221,12 @@ def controller_sees_broker_failure(now, new, broker, dead):
 
 @transition(broker=BROKERS, started=BROKERS)
 def controller_sees_broker_startup(now, new, broker, started):
-    """A broker is registered that the controller does not reach: it is sent what it hosts.
+    """A broker is registered that the controller does not count as live: it is sent its states.
 
-    Of a partition without a leader it is sent that nobody leads, and an election is tried again. A
-    move to that broker is resumed: if it has not caught up, from step 1. KIP-380 makes a bounce
-    between two looks visible. What brokers that come and go mean to a deletion is in `topics`.
+    If the partition has no leader, the request says so, and an election is tried again. A
+    reassignment to that broker is resumed; if the broker has not caught up, from step 1. With
+    KIP-380 the controller also notices a broker that restarted between two reads. What starts and
+    failures mean for a deletion is in `topics`.
     """
     cache, zk = now.cache[broker], now.zk
     require_task(now, broker, "idle",               "it waits for events")
@@ -272,7 +278,7 @@ def controller_elects_leader(now, new, broker, leader):
 
 @transition(broker=BROKERS, dead=BROKERS)
 def controller_removes_dead_replica(now, new, broker, dead):
-    """A dead replica leaves the ISR, and a dead leader its place; the last of the ISR is kept."""
+    """A dead replica leaves the ISR, and loses its leadership; the last ISR member is kept."""
     cache = now.cache[broker]
     require_task(now, broker, "removing",           "a member of the ISR or the leader is dead")
     require(any_of(cache.isr.has(dead), cache.leader == dead),
@@ -292,8 +298,11 @@ def controller_removes_dead_replica(now, new, broker, dead):
 
 
 def after_removal(cache, leader, isr):
-    """The next who is dead leaves the ISR. When all have, a new controller looks for a leader: one
-    that noticed a death has looked before, and does not look again."""
+    """The task after a removal: the next dead replica; after the last one, a new controller elects
+    a leader.
+
+    A controller that handles a broker failure has held its election before the removals.
+    """
     elects = all_of(cache.resumes, is_none(leader), can_elect(isr, cache.live, cache.assignment))
     return when(has_dead(isr, cache.live), task("removing"),
                 when(elects, task("electing"), task("idle")))
@@ -301,10 +310,11 @@ def after_removal(cache, leader, isr):
 
 @transition(shows="refused_write", broker=BROKERS)
 def controller_write_conflicts(now, new, broker):
-    """The state changed since the controller read it: it reads again, and then tries again.
+    """The state changed since the controller read it: it reads the state again, and retries.
 
-    Where nobody may lead by what it reads, nothing is written: step 7 fails at once, and so does
-    an election, after which the dead leave the ISR; nor is anything where they have left it.
+    If no replica can lead by the new state, nothing is written: step 7 fails at once, and so does
+    an election, after which dead replicas leave the ISR. Nor is anything written if they have left
+    it.
     Kafka: BADVERSION, the retry in ZkPartitionStateMachine and ZkReplicaStateMachine (2.3)
     """
     # redundant "the broker believes it is the controller", because nobody else has a task.

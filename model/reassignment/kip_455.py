@@ -71,26 +71,19 @@ def next_phase(zk, isr):
     return when(in_sync, task("adopting"), task("bumping"))
 
 
-def after_update(zk, target):
-    """Phase B if the target is within the ISR, or is the original replicas in any order; else A.
-
-    Kafka: isReassignmentComplete (2.4)
-    """
-    comes_back = every(BROKERS, lambda b: all_of(
-        implies(listed(target, b), is_original(zk, b)),
-        implies(is_original(zk, b), listed(target, b))))
-    in_sync = all_within(target, zk.isr)
-    return when(any_of(comes_back, in_sync), task("adopting"), task("bumping"))
+def after_update(target, isr):
+    """Phase B if the target is within the ISR, else phase A."""
+    return when(all_within(target, isr), task("adopting"), task("bumping"))
 
 
 def update(now, new, broker, target, replicas):
-    """Phase U: the znode, then the memory; replicas that are not in the new lists are removed
-    first."""
+    """Phase U: the topic's znode is written, then the memory; replicas in neither new list are
+    removed first."""
     zk, cache = now.zk, now.cache[broker]
     needless = brokers_where(
         lambda b: all_of(listed(cache.assignment, b), not_(listed(replicas, b))))
     goes_on = needless.is_empty()                   # and looks whether the target is in the ISR
-    then = when(goes_on, after_update(zk, target), task("replacing"))
+    then = when(goes_on, after_update(target, zk.isr), task("replacing"))
     seen = {part: when(goes_on, value, getattr(cache, part))
             for part, value in goes_to(now, cache, then).items()}
     seen["task"] = then
@@ -114,9 +107,10 @@ def update(now, new, broker, target, replicas):
 @transition(only=is_kip_455,
             broker=BROKERS, first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)
 def controller_is_asked_to_reassign(now, new, broker, first, second, third):
-    """A request comes to the controller itself; one that is running is replaced by it.
+    """AlterPartitionReassignments arrives; it replaces a reassignment in progress.
 
-    Refused: a topic that is to be deleted, a list with somebody twice, a new replica that is dead.
+    Refused for a topic that is to be deleted, a list that names a broker twice, and a new replica
+    on a dead broker.
     """
     cache, target = now.cache[broker], written(first, second, third)
     require_task(now, broker, "idle",               "it waits for events")
@@ -144,9 +138,9 @@ def when_moving(cache):
 
 @transition(only=is_kip_455, broker=BROKERS)
 def controller_cancels_move(now, new, broker):
-    """The move that runs is cancelled: its target is the original list from here on.
+    """The reassignment in progress is cancelled: the original list becomes its target.
 
-    Kafka: NO_REASSIGNMENT_IN_PROGRESS is the answer where none runs
+    Kafka: NO_REASSIGNMENT_IN_PROGRESS is the answer if none is in progress
     """
     require_task(now, broker, "idle",               "it waits for events")
     require(not_(now.cache[broker].deleting),       "the topic is not queued for deletion")
@@ -161,11 +155,11 @@ def controller_cancels_move(now, new, broker):
 
 @transition(only=is_kip_455, broker=BROKERS)
 def controller_deletes_cancelled_adding_replicas(now, new, broker):
-    """Phase U ends: replicas that only the earlier target was adding are deleted again."""
+    """Phase U ends: replicas that only the earlier target was adding are deleted."""
     cache = now.cache[broker]
     require_task(now, broker, "replacing",          "a move was changed")
     require(cache.leaving.is_empty(),               "whom it does not need has gone offline")
 
     stop(now, new, broker, cache.old, "delete", cache.epoch)
     new.cache[broker] = cache.but(
-        old=BLANK, **goes_to(now, cache, after_update(now.zk, cache.target)))
+        old=BLANK, **goes_to(now, cache, after_update(cache.target, now.zk.isr)))

@@ -35,7 +35,7 @@ from model.reassignment.state import CONTROLLERS
 
 
 def is_next(now, broker, epoch, controller):
-    """Nothing older of the same controller is in flight to the broker."""
+    """No older request of the same controller is in flight to the broker."""
     return all_of(
         every(below(LEADER_EPOCHS, epoch), lambda older: not_(
             now.request[older][controller].to.has(broker))),
@@ -63,7 +63,7 @@ def require_assigned(now, broker, epoch, controller):
 
 
 def consume(now, new, broker, epoch, controller):
-    """The request has arrived; its contents are cleared when it was the last of its kind."""
+    """The request is handled; its content is cleared when it was the last one of its epoch."""
     request = now.request[epoch][controller]
     nothing_left = request.to.is_only(broker)
     new.request[epoch][controller] = when(
@@ -73,11 +73,11 @@ def consume(now, new, broker, epoch, controller):
 
 @transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
 def broker_becomes_leader(now, new, broker, epoch, controller):
-    """A broker leads: ISR, version and replicas are those of the request.
+    """A broker becomes leader with the ISR, version and replicas of the request.
 
-    What it knows of its followers' logs it keeps if it led before, and forgets otherwise; whoever
-    is neither a replica any more nor in the ISR is forgotten too. Since 2.4 a leader knows its ISR
-    by name alone: who is no replica any more is forgotten though it is in the ISR.
+    If it led before, it keeps what it knows of its followers' log ends; otherwise it forgets that.
+    Brokers that are neither replicas nor in the ISR are forgotten as well. Since 2.4 a broker that
+    is no replica any more is forgotten even if it is in the ISR.
     Kafka: Partition.makeLeader, updateAssignmentAndIsr (2.4)
     """
     request, mine = now.request[epoch][controller], now.replica[broker]
@@ -102,7 +102,7 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
 
 @transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
 def broker_becomes_follower(now, new, broker, epoch, controller):
-    """A broker follows; a new replica begins with an empty log."""
+    """A broker becomes follower; a new replica begins with an empty log."""
     request = now.request[epoch][controller]
     require_newer(now, broker, epoch, controller)
     require_assigned(now, broker, epoch, controller)
@@ -116,7 +116,7 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
 
 @transition(ends="refused", broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
 def leaderless_request_is_ignored(now, new, broker, epoch, controller):
-    """A request without a leader moves nothing: "cannot become follower"."""
+    """A request without a leader changes no role: "cannot become follower"."""
     require_newer(now, broker, epoch, controller)
     require_assigned(now, broker, epoch, controller)
     require_leaderless(now.request[epoch][controller].leader)
@@ -128,8 +128,10 @@ def leaderless_request_is_ignored(now, new, broker, epoch, controller):
 @transition(ends="refused", only=lambda v: v.leader_knows_replicas,
             broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
 def request_to_non_replica_is_refused(now, new, broker, epoch, controller):
-    """UNKNOWN_TOPIC_OR_PARTITION: step 7 sends LeaderAndIsr to the old replicas too, and does not
-    list them."""
+    """UNKNOWN_TOPIC_OR_PARTITION: the request does not list the broker as a replica.
+
+    Step 7 sends LeaderAndIsr to the old replicas too, and lists only the target.
+    """
     require_newer(now, broker, epoch, controller)
     require(not_(now.request[epoch][controller].replicas.has(broker)),
                                                "the request does not list the broker")
@@ -176,7 +178,7 @@ def require_stop_replica(now, broker, controller):
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
 def broker_stops_replica(now, new, broker, controller):
-    """StopReplica: a follower fetches no more; a leader goes on, with nobody to follow it."""
+    """StopReplica: a follower stops fetching; a leader continues without followers."""
     mine = now.replica[broker]
     require(now.stop[controller][broker].what == "stop", "StopReplica is in flight")
     require_stop_replica(now, broker, controller)
@@ -192,7 +194,8 @@ def broker_stops_replica(now, new, broker, controller):
 def broker_deletes_replica(now, new, broker, controller):
     """StopReplica with delete: the broker no longer hosts the partition, and its log is deleted.
 
-    Up to 2.5 it has no leader epoch: whatever the broker was sent meanwhile, it deletes.
+    Up to 2.5 the request has no leader epoch: the broker deletes its replica whatever it was sent
+    since.
     """
     require(now.stop[controller][broker].what == "delete", "StopReplica with delete is in flight")
     require_stop_replica(now, broker, controller)
@@ -208,7 +211,7 @@ def broker_deletes_replica(now, new, broker, controller):
 
 @transition(ends="refused", broker=BROKERS, controller=CONTROLLERS)
 def stop_of_older_controller_is_refused(now, new, broker, controller):
-    """STALE_CONTROLLER_EPOCH: the StopReplica of a controller that is not active any more."""
+    """STALE_CONTROLLER_EPOCH: a StopReplica of an older controller."""
     require(now.stop[controller][broker].what != "none", "StopReplica is in flight")
     require_stop_replica(now, broker, controller)
     require_older_controller(controller, now.replica[broker].controller_epoch)

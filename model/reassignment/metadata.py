@@ -17,7 +17,7 @@ from model.reassignment.writing import is_outdated
 def metadata_is_delayed(now, new, broker, controller):
     """The connection of a controller to a broker is slow: UpdateMetadata waits in its queue.
 
-    LeaderAndIsr and StopReplica may take their time on any connection; what hangs on them is more.
+    LeaderAndIsr and StopReplica may be late on any connection, without a step of this kind.
     """
     require(now.zk.epoch >= controller,        "there was such a controller")
     require(not_(now.update[controller].slow.has(broker)), "the connection is not slow yet")
@@ -36,9 +36,7 @@ def require_update(now, broker, controller):
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
 def broker_updates_metadata(now, new, broker, controller):
-    """A delayed UpdateMetadata arrives: the broker learns the leader, and answers clients with
-    it.
-    """
+    """A delayed UpdateMetadata arrives: the broker tells clients the leader that it names."""
     require_update(now, broker, controller)
     require(not_(is_outdated(now, broker, controller)),
                                                "the broker has seen no newer controller")
@@ -49,7 +47,7 @@ def broker_updates_metadata(now, new, broker, controller):
 
 @transition(ends="refused", broker=BROKERS, controller=CONTROLLERS)
 def update_of_older_controller_is_refused(now, new, broker, controller):
-    """STALE_CONTROLLER_EPOCH: clients are answered as before."""
+    """STALE_CONTROLLER_EPOCH: the broker's metadata cache stays as it is."""
     require_update(now, broker, controller)
     require(is_outdated(now, broker, controller),
                                                "the broker has seen a newer controller")

@@ -1,4 +1,4 @@
-"""Progress claims under fairness: the eventual outcome of a reassignment.
+"""Progress claims under fairness: a reassignment ends, and metadata names the leader.
 
 The steps of controllers, leaders and followers, and the arrival of requests are fair. Faults, and
 steps of administrators and producers, need not happen.

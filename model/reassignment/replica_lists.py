@@ -31,12 +31,12 @@ def brokers_where(rule):
 
 
 def brokers_if(condition, brokers):
-    """These brokers, or nobody."""
+    """These brokers, or the empty set."""
     return brokers_where(lambda b: all_of(condition, brokers.has(b)))
 
 
 def as_list(place):
-    """A list by a rule: the place of each broker."""
+    """A list from a rule that gives the place of each broker."""
     return coerce(LIST, lam(BROKERS, place))
 
 
@@ -63,7 +63,7 @@ def all_within(places, brokers):
 
 
 def joined(first, second):
-    """The first list, and after it those of the second that it lacks, in their order."""
+    """The first list, followed by the members of the second that it lacks, in their order."""
     def place(broker):
         before = how_many(BROKERS, lambda other: any_of(
             listed(first, other),
@@ -74,7 +74,7 @@ def joined(first, second):
 
 
 def left(places, gone):
-    """The list without some of it."""
+    """The list without the given brokers."""
     def place(broker):
         before = how_many(BROKERS, lambda other: all_of(
             listed(places, other), not_(gone.has(other)), places[other] < places[broker]))
@@ -83,12 +83,12 @@ def left(places, gone):
 
 
 def list_when(condition, one, other):
-    """One list or the other."""
+    """One list if the condition holds, else the other."""
     return as_list(lambda broker: when(condition, one[broker], other[broker]))
 
 
 def empty_list():
-    """The list of nobody."""
+    """The list without members."""
     return as_list(lambda broker: scalar(None, PLACES.or_none))
 
 
@@ -98,7 +98,7 @@ def replica_order(places):
 
 
 def written(first, second, third):
-    """The list of one to three replicas that a step names."""
+    """The list of one to three replicas that the parameters of a step name."""
     def place(number):
         return scalar(number, PLACES.or_none)
     def is_it(broker, named):
@@ -109,7 +109,7 @@ def written(first, second, third):
 
 
 def require_list(first, second, third):
-    """A list that an administrator may write: no gap, nobody twice, no longer than the bound."""
+    """A valid list of replicas: no gap, no broker twice, not longer than the bound."""
     require(first != second,                        "the second replica is another")
     require(not_(all_of(not_(is_none(third)), is_none(second))),
                                                     "there is no third replica without a second")

@@ -34,12 +34,13 @@ from model.reassignment.writing import is_at
 
 
 def committed_by(now, leader, replicas, isr, caught_up, log):
-    """What is committed once a leader has these replicas, this ISR and log, and these followers
-    with it.
+    """The committed records of a leader with these replicas, this ISR and log, and these caught-up
+    followers.
 
-    A leader looks after every append, fetch and change of ISR. Kafka's asks only the members of the
-    ISR that are among its replicas: towards the end of a move they are the target, and the ISR is
-    still the old and the new replicas'. Kafka: Partition.maybeIncrementLeaderHW (0.10 to 3.9)
+    A leader computes this after every append, fetch and ISR change. Kafka's leader asks only ISR
+    members that are among its replicas: towards the end of a reassignment these are the target
+    replicas, while the ISR still has old and new ones.
+    Kafka: Partition.maybeIncrementLeaderHW (0.10 to 3.9)
     """
     members, followers = as_set((BROKERS,), isr), as_set((BROKERS,), caught_up)
     known = as_set((BROKERS,), ALL if version.high_watermark_waits_for_isr else replicas)
@@ -51,7 +52,7 @@ def committed_by(now, leader, replicas, isr, caught_up, log):
 
 @transition(shows="produce", leader=BROKERS)
 def leader_appends(now, new, leader):
-    """A producer's record is appended by whoever believes it leads; no follower has it yet."""
+    """A producer's record is appended by a broker that believes it leads; no follower has it."""
     mine = now.replica[leader]
     require(mine.role == "leader",                         "the broker believes it leads")
     require(not_(mine.isr_write_unanswered),                         "no write of it is unanswered")
@@ -76,9 +77,9 @@ def require_fetch(now, leader, follower):
 
 @transition(shows="fetch", leader=BROKERS, follower=BROKERS)
 def follower_catches_up(now, new, leader, follower):
-    """A follower cuts what its leader has not, and fetches what it lacks; the leader notes it.
+    """A follower truncates to its leader's log and fetches the rest; the leader learns that.
 
-    A leader that does not know the follower as a replica answers with nothing.
+    A leader that does not know the follower as a replica returns no records.
     """
     mine = now.replica[leader]
     require(mine.role == "leader",                         "the broker believes it leads")
@@ -92,7 +93,7 @@ def follower_catches_up(now, new, leader, follower):
 
 
 def note_fetch(now, new, leader, follower):
-    """Records from where a follower fetches, before the fetch has an effect."""
+    """Records the follower's fetch offset, before the fetch has an effect."""
     mine = now.replica[leader]
     caught_up = mine.caught_up.including(follower)
     new.replica[leader].caught_up = caught_up
@@ -105,7 +106,7 @@ def require_free_leader(now, leader):
 
 
 def adopt(now, new, leader, isr, state_version, caught_up=None):
-    """What is written counts from here on, for the high watermark too."""
+    """The leader uses the written ISR from now on, for the high watermark too."""
     mine = now.replica[leader]
     caught_up = mine.caught_up if caught_up is None else caught_up
     new.replica[leader] = mine.but(
@@ -125,7 +126,7 @@ def require_current(now, leader):
 
 
 def is_target_of_one_who_leaves(now, replica):
-    """Somebody moves the partition to the replica, and takes the old replicas for dispensable."""
+    """Some controller moves the partition to the replica, and is removing the old replicas."""
     return some(BROKERS, lambda b: all_of(
         listed(now.cache[b].target, replica),
         is_at(now, b, "adopting", "leading", "leaving", "deleting")))
@@ -137,7 +138,8 @@ def note_isr_removal(now, new, replica):
 
 
 def require_known(now, leader, replica):
-    """The check for lagging followers throws at an ISR member that the leader does not know."""
+    """The check for lagging followers throws at an ISR member that the leader does not know as a
+    replica."""
     if not version.leader_drops_non_replicas:
         require(now.replica[leader].replicas.has(replica), "the leader knows it as a replica")
         require(now.replica[leader].isr.within(now.replica[leader].replicas)
@@ -146,8 +148,9 @@ def require_known(now, leader, replica):
 
 @transition(only=lambda v: not v.leader_drops_non_replicas, leader=BROKERS, replica=BROKERS)
 def leader_throws_on_non_replica_in_isr(now, new, leader, replica):
-    """The lagging broker is no replica that the leader knows: the expiration of its ISR throws,
-    and drops nobody, this time and every other time.
+    """The lagging ISR member is no replica that the leader knows: the ISR check throws.
+
+    It throws each time, and removes no member.
 
     Kafka: KAFKA-9672, Partition.getOutOfSyncReplicas (2.4 to 2.8)
     """
@@ -174,7 +177,10 @@ def leader_shrinks_isr(now, new, leader, replica):
 
 @transition(shows="write_without_response", fault=True, leader=BROKERS, replica=BROKERS)
 def leader_loses_response_to_isr_shrink(now, new, leader, replica):
-    """The smaller ISR is written, and the answer lost: until it reads back it has the larger."""
+    """The smaller ISR is written, and the response is lost.
+
+    The leader keeps the larger ISR until it reads the state back.
+    """
     require_laggard(now, leader, replica)
     require_known(now, leader, replica)
     require_current(now, leader)
@@ -216,7 +222,10 @@ def leader_expands_isr(now, new, leader, replica):
 
 @transition(shows="write_without_response", fault=True, leader=BROKERS, replica=BROKERS)
 def leader_loses_response_to_isr_expand(now, new, leader, replica):
-    """The larger ISR is written, and the answer lost: until it reads back it has the smaller."""
+    """The larger ISR is written, and the response is lost.
+
+    The leader keeps the smaller ISR until it reads the state back.
+    """
     require_may_rejoin_isr(now, leader, replica)
     require_current(now, leader)
 
@@ -229,7 +238,7 @@ def leader_loses_response_to_isr_expand(now, new, leader, replica):
 
 @transition(ends="refused", shows="refused_write", leader=BROKERS, replica=BROKERS)
 def leader_expand_is_refused(now, new, leader, replica):
-    """ "Cached zkVersion not equal to that in zookeeper": the ISR stays, and the fetch counts."""
+    """"Cached zkVersion not equal to that in zookeeper": the ISR stays, and the fetch counts."""
     require_may_rejoin_isr(now, leader, replica)
     require_outdated_version(now.replica[leader].zk_version, now.zk.version)
 
@@ -244,7 +253,7 @@ def require_lost_response(now, leader):
 
 @transition(shows="read", leader=BROKERS)
 def leader_finds_own_isr_write(now, new, leader):
-    """Sent again, the write is refused; the leader reads what is there, and finds it its own.
+    """The write is sent again and refused; the leader reads the state and finds its own ISR in it.
 
     Kafka: KAFKA-1382, ReplicationUtils.checkLeaderAndIsrZkData
     """
@@ -256,7 +265,7 @@ def leader_finds_own_isr_write(now, new, leader):
 
 @transition(shows="read", leader=BROKERS)
 def leader_finds_other_isr_write(now, new, leader):
-    """What it reads is another's by now: it goes on with what it had, and with its old version."""
+    """The leader reads the state and finds another write: it keeps its ISR and its old version."""
     require_lost_response(now, leader)
     require(now.zk.version != now.replica[leader].zk_version + 1, "what is there is another's")
 

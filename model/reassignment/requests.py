@@ -36,14 +36,15 @@ from model.reassignment.writing import goes_to, is_at, task
 
 
 def asked(now, broker):
-    """What a controller takes up: what it found when it was elected, or what the znode says now."""
+    """The request that a controller handles: what it read at failover, or what the znode says
+    now."""
     cache = now.cache[broker]
     return list_when(cache.task == "beginning", cache.target, now.zk.requested)
 
 
 def require_request(now, broker):
-    """An elected controller comes to what it found; or the watch on /admin/reassign_partitions
-    fires, and a partition that moves already is skipped."""
+    """A new controller handles the request that it read; or the watch on
+    /admin/reassign_partitions fires, and a partition that is being moved is skipped."""
     # redundant "the broker believes it is the controller", because nobody else has a task.
     require_controllership(now, broker)
     found = is_at(now, broker, "beginning")
@@ -68,7 +69,8 @@ def is_missing(now, broker, target):
 
 
 def take_up(now, new, broker, then):
-    """The target is in memory from here on; so are all other entries, where they were loaded."""
+    """The target is kept in memory from now on; so are the other entries, where they are loaded
+    together."""
     cache, target = now.cache[broker], asked(now, broker)
     known = cache.other
     if version.requests_loaded_whole:
@@ -82,10 +84,10 @@ def take_up(now, new, broker, then):
 
 @transition(broker=BROKERS)
 def controller_begins_move(now, new, broker):
-    """The controller handles a request, and not every target is in the ISR: it begins with step 1.
+    """The controller handles a request, and some target is not in the ISR: it begins with step 1.
 
-    Since 2.4 it begins with what the topic's znode is to say, unless that says the same already:
-    then the partition is where it is to go, and gets a new leader epoch all the same.
+    Since 2.4 it first writes the topic's znode, unless that has the target already: then the
+    partition is already assigned as requested, and gets a new leader epoch all the same.
     """
     require_request(now, broker)
     require_real(now, broker)
@@ -96,13 +98,16 @@ def controller_begins_move(now, new, broker):
 
     target = asked(now, broker)
     same = is_same(target, now.cache[broker].assignment)
-    take_up(now, new, broker, when(same, after_update(now.zk, target), task("assigning")))
+    take_up(now, new, broker, when(same, after_update(target, now.zk.isr), task("assigning")))
 
 
 @transition(only=is_twelve_steps, broker=BROKERS)
 def controller_begins_with_targets_in_sync(now, new, broker):
-    """A request is taken up, and every target is in the ISR: a reorder, a removal, or a move that
-    an earlier controller had brought so far. It begins with step 5."""
+    """The controller handles a request, and every target is in the ISR: it begins with step 5.
+
+    The request changes the order, removes replicas, or was brought this far by an earlier
+    controller.
+    """
     require_request(now, broker)
     require_real(now, broker)
     require(all_within(asked(now, broker), now.zk.isr), "every target is in the ISR")
@@ -111,7 +116,7 @@ def controller_begins_with_targets_in_sync(now, new, broker):
 
 
 def drop(now, new, broker):
-    """The entry is removed; what else the request holds stays, if the controller knows of it."""
+    """The entry is removed; other entries of the request stay, if the controller knows of them."""
     zk, cache = now.zk, now.cache[broker]
     new.zk.requested = BLANK
     if not version.requests_read_again:
@@ -125,8 +130,8 @@ def drop(now, new, broker):
 
 
 def after_request(now, cache):
-    """What comes after a refusal: who was just elected, since 2.4, goes on with the move that
-    stands in the topic's znode."""
+    """The task after a refused request: since 2.4 a new controller resumes the reassignment in
+    the topic's znode."""
     found = cache.task == "beginning"
     then, target = task("idle"), empty_list()
     if is_kip_455(version):
@@ -136,9 +141,10 @@ def after_request(now, cache):
 
 @transition(only=is_twelve_steps, broker=BROKERS)
 def controller_drops_request_already_assigned(now, new, broker):
-    """The same replicas in the same order: "already assigned". Nothing is asked for any more.
+    """The requested list is the assignment, in the same order: the entry is removed.
 
-    Up to 2.3: since KIP-455 nobody compares (KafkaController.maybeTriggerPartitionReassignment).
+    "Already assigned", up to 2.3: since KIP-455 the lists are not compared
+    (KafkaController.maybeTriggerPartitionReassignment).
     """
     require_request(now, broker)
     require(not_(now.cache[broker].deleting),       "the topic is not queued for deletion")
@@ -162,7 +168,7 @@ def controller_drops_move_of_deleted_topic(now, new, broker):
 
 @transition(only=lambda v: not v.waits_for_dead_targets, broker=BROKERS)
 def controller_drops_move_to_dead_broker(now, new, broker):
-    """A target is not alive: up to 0.10.0 the entry is removed, wherever the move was by then.
+    """A target is not alive: up to 0.10.0 the entry is removed, however far the reassignment was.
 
     Kafka: KAFKA-4214
     """
@@ -194,9 +200,7 @@ def controller_drops_unknown_partition(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_completes_other_reassignment(now, new, broker):
-    """The other partition's move is done, and its entry removed; its steps are not modelled
-    here.
-    """
+    """The other partition's reassignment ends, and its entry is removed; its steps are not here."""
     require_task(now, broker, "idle",               "it waits for events")
     require(now.zk.other == "moving",               "the request names another partition")
     require_fence(now, broker)

@@ -50,19 +50,20 @@ def is_at(now, broker, *tasks):
 
 
 def is_conditional(now, broker):
-    """What it is about to write is the partition's state."""
+    """The controller is about to write the partition's state."""
     leaves = all_of(
         is_at(now, broker, "leaving", "replacing"), some_leaves_isr(now, broker))
     return any_of(leaves, is_at(now, broker, "bumping", "leading", "electing", "removing"))
 
 
 def some_leaves_isr(now, broker):
-    """An old replica that is to go offline is in the registered ISR: else none is written."""
+    """An old replica that is about to go offline is in the registered ISR; otherwise nothing is
+    written."""
     return some(BROKERS, lambda b: all_of(now.cache[broker].leaving.has(b), now.zk.isr.has(b)))
 
 
 def is_unconditional(now, broker):
-    """What it is about to write is the topic or the request: no version is compared."""
+    """The controller is about to write the topic or the request: no version is compared."""
     target = now.cache[broker].target
     return any_of(
         is_at(now, broker, "assigning", "settling", "closing", "rewriting"),
@@ -73,7 +74,7 @@ def is_unconditional(now, broker):
 
 
 def drops_request(now, broker, target):
-    """The request is one that it removes without a move."""
+    """The controller removes the request without a reassignment."""
     cache   = now.cache[broker]
     refused = cache.deleting
     if version.reassignment == "twelve_steps":
@@ -83,10 +84,10 @@ def drops_request(now, broker, target):
 
 
 def rewrite_request(now, new, broker, ends=None):
-    """From 2.0 to 2.3 a controller that began a move ends it by writing the request from memory.
+    """From 2.0 to 2.3, a controller that began a reassignment writes the request znode from memory.
 
-    A request or a withdrawal since it read the znode is overwritten unseen. It writes when it
-    `ends` its work; None: always. Returns the fields of its cache that change.
+    A change of the znode since it was read is overwritten unnoticed. The write is done when the
+    controller `ends` its work; None: always. Returns the fields of its cache that change.
     Kafka: removePartitionsFromReassignedPartitions, of none (KAFKA-6617)
     """
     if version.request_znode_not_rewritten:
@@ -105,16 +106,17 @@ def require_current(now, broker):
 
 
 def read_znode(now):
-    """What a controller finds in the partition's znode, for what it is about to do."""
+    """The content of the partition's znode, as the controller reads it for its next task."""
     zk = now.zk
     return {"leader": zk.leader, "isr": zk.isr, "version": zk.version}
 
 
 def goes_to(now, cache, then):
-    """The next task, and what was found in the partition's znode when that was decided.
+    """The next task, with the partition's state as read when that was decided.
 
-    To see whether the targets have caught up, a controller only reads: it keeps the leader that it
-    has in memory, and a deposed one does not know the leader that its successor elected.
+    To see whether the targets have caught up, a controller only reads the state: it keeps the
+    leader that it has in memory, and a deposed controller does not know the leader that its
+    successor elected.
     Kafka: KafkaController.areReplicasInIsr, isReassignmentComplete (2.4)
     """
     return {**read_znode(now), "task": then,
@@ -122,14 +124,14 @@ def goes_to(now, cache, then):
 
 
 def read_state(now, **more):
-    """What the controller reads there and caches, with the leader epoch that brokers know."""
+    """The state that the controller reads and caches, and the leader epoch that brokers know."""
     return {**read_znode(now), "epoch": now.zk.leader_epoch, **more}
 
 
 def write_state(now, new, broker, leader, isr, to, replicas, sent=None, sends=None, **more):
-    """Registers a state, keeps what was written, sends LeaderAndIsr and UpdateMetadata.
+    """Writes a state, caches what was written, and sends LeaderAndIsr and UpdateMetadata.
 
-    It `sends` now, or when it has written more; None: now.
+    The requests are sent now if it `sends`, else after further writes; None: now.
     """
     epoch, version_after, reached = (
         now.zk.leader_epoch + 1, now.zk.version + 1, now.cache[broker].reached)
@@ -147,8 +149,8 @@ def write_state(now, new, broker, leader, isr, to, replicas, sent=None, sends=No
 def send(now, new, broker, epoch, to, state):
     """Puts LeaderAndIsr of a leader epoch in flight to more brokers.
 
-    All that a controller sends of one leader epoch says the same to those who do not know that
-    epoch yet: until its leader does, nobody else can write the state.
+    All requests of one controller with one leader epoch have the same content for brokers that do
+    not know that epoch yet: until the new leader knows it, no other write of the state is possible.
     """
     mine, was = now.belief[broker], now.request[epoch][now.belief[broker]]
     added = brokers_where(lambda b: any_of(was.to.has(b), to.has(b)))
@@ -160,7 +162,7 @@ def send(now, new, broker, epoch, to, state):
 
 
 def stop(now, new, broker, whom, how, epoch):
-    """Puts StopReplica in flight, after all that was sent of this epoch and before it."""
+    """Puts StopReplica in flight, behind the requests of this epoch and of earlier ones."""
     reached, mine = now.cache[broker].reached, now.belief[broker]
     new.stop[mine] = lam(BROKERS, lambda b: when(
         all_of(whom.has(b), reached.has(b)),
@@ -169,11 +171,11 @@ def stop(now, new, broker, whom, how, epoch):
 
 
 def send_update_metadata(now, new, broker, epoch, leader, to=None, says=None):
-    """UpdateMetadata to every broker that the controller reaches: who leads, and in which epoch.
+    """UpdateMetadata to every broker that the controller reaches: the leader and its epoch.
 
-    Each LeaderAndIsr brings one with it. It arrives at once, except where the connection is slow.
-    If it `says` nothing of the partition, brokers learn only who the controller is; None: it does.
-    Nobody is sent it where `to` is empty. Of a topic that is queued for deletion nobody leads.
+    Each LeaderAndIsr is sent with one. It arrives at once, except on a slow connection. If it
+    `says` nothing of the partition, brokers only learn the controller epoch; None: it does. With an
+    empty `to` none is sent. A topic that is queued for deletion has no leader in it.
     Kafka: ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers
     """
     cache, mine = now.cache[broker], now.belief[broker]
@@ -197,10 +199,10 @@ def send_update_metadata(now, new, broker, epoch, leader, to=None, says=None):
 
 
 def is_outdated(now, broker, controller):
-    """The broker has seen a newer controller than the one that an UpdateMetadata is of.
+    """The broker has seen a newer controller than the sender of this UpdateMetadata.
 
-    A LeaderAndIsr is not compared with the epoch of an UpdateMetadata: that arrives at once here,
-    while in Kafka it may be late.
+    A LeaderAndIsr is not compared with the controller epoch of an UpdateMetadata, which arrives at
+    once here, while in Kafka it may be late.
     """
     return any_of(controller < now.replica[broker].controller_epoch,
                   controller < now.metadata[broker].controller)
@@ -214,7 +216,7 @@ def finds_no_target(cache, isr):
 
 
 def leader_stays(cache):
-    """The leader that the controller has in memory is a target, and alive."""
+    """The leader that the controller has in memory is a live target."""
     return some(BROKERS, lambda b: all_of(
         cache.leader == b, listed(cache.target, b), cache.live.has(b)))
 
@@ -234,8 +236,8 @@ def controller_write_is_fenced(now, new, broker):
 
 
 def require_lost_response(now, broker, *names):
-    """ZooKeeper executes a write, and the answer is lost: the client sends it again, which finds
-    another version, and the controller takes its own write for another's."""
+    """ZooKeeper executes a write, and the response is lost: the client sends the write again,
+    finds another version, and takes its own write for that of another."""
     # redundant "the broker believes it is the controller", because nobody else has a task.
     require_controllership(now, broker)
     require(is_at(now, broker, *names),             "it is about to write the partition's state")

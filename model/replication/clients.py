@@ -118,9 +118,7 @@ def leader_acknowledges_acks_all(now, new, broker, offset):
 
 @transition(only=min_isr_above_one, broker=BROKERS, offset=OFFSETS)
 def leader_answers_not_enough_replicas_after_append(now, new, broker, offset):
-    """NOT_ENOUGH_REPLICAS_AFTER_APPEND: the record stays, and its producer is answered with an
-    error.
-    """
+    """NOT_ENOUGH_REPLICAS_AFTER_APPEND: the record stays, and its producer gets an error."""
     require_own(now, broker, offset)
     require(offset < now.replica[broker].hw,              "the high watermark has passed it")
     require(not_(has_min_isr(now, broker)),               "its ISR has too few members")

@@ -98,8 +98,10 @@ def controller_elects_leader(now, new, broker, leader):
 
 @transition(shows="refused_write", broker=BROKERS, leader=BROKERS)
 def controller_election_conflicts(now, new, broker, leader):
-    """The state changed since the controller read it: the write is refused, and it must read the
-    state again."""
+    """The state changed since the controller read it: the write is refused.
+
+    The controller must read the state again.
+    """
     require_controllership(now, broker)
     require_candidate(now, broker, leader)
     require_fence(now, broker)
@@ -159,8 +161,10 @@ def controller_removes_replica(now, new, broker, replica):
 
 @transition(shows="refused_write", broker=BROKERS, replica=BROKERS)
 def controller_removal_conflicts(now, new, broker, replica):
-    """The state changed since the controller read it: the write is refused, and it must read the
-    state again."""
+    """The state changed since the controller read it: the write is refused.
+
+    The controller must read the state again.
+    """
     # redundant "leader or ISR change by it", because of a partition without a leader only the
     # controller itself writes the state.
     require_controllership(now, broker)

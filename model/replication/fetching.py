@@ -48,8 +48,7 @@ def can_serve(now, follower, leader):
 
 @transition(leader=BROKERS, follower=BROKERS)
 def leader_answers_fetch(now, new, leader, follower):
-    """The leader learns the follower's log end, and answers with one record and the HW that it had
-    before.
+    """The leader learns the follower's log end, and answers with one record and its earlier HW.
 
     Why: the HW in the answer predates this fetch, so a follower's HW is one round behind.
     """
@@ -80,8 +79,7 @@ def answer(now, new, leader, follower):
 @transition(only=lambda v: v.fetch_fencing and not v.fetch_session_caches_epoch,
             leader=BROKERS, follower=BROKERS)
 def leader_answers_fetch_in_session(now, new, leader, follower):
-    """A fetch within a session is answered whatever epoch the leader is in: the session cache has
-    no epoch.
+    """A fetch within a session is answered in any leader epoch: the session cache has no epoch.
 
     Why:   a leader reads the fetches of a session from its cache, which had no leader epoch: only
            the first, full fetch was fenced. A session covers all partitions that a fetcher follows

@@ -116,8 +116,9 @@ def leader_shrink_is_refused(now, new, leader, replica):
 
 @transition(leader=BROKERS, replica=BROKERS)
 def leader_expands_isr(now, new, leader, replica):
-    """ZooKeeper executes a leader's write that adds a replica, which has reached the leader's high
-    watermark and its epoch's start offset.
+    """ZooKeeper executes a leader's write that adds a replica to the ISR.
+
+    The replica has reached the leader's high watermark and its epoch's start offset.
 
     Refused: leader_expand_is_refused
     """
@@ -143,8 +144,10 @@ def leader_expand_is_refused(now, new, leader, replica):
 
 @transition(ends="lost", fault=True, only=is_conditional, leader=BROKERS)
 def isr_answer_is_lost(now, new, leader):
-    """The connection breaks after ZooKeeper executed the write: the client sends it again, and
-    finds that its own first attempt has raised the version."""
+    """The connection breaks after ZooKeeper executed the write, and the response is lost.
+
+    The client sends it again, and finds that its own first attempt has raised the version.
+    """
     require(now.isr_write[leader].state == "applied",      "its write was applied")
 
     new.isr_write[leader].state   = "refused"
@@ -210,8 +213,9 @@ def continue_without_write(now, new, leader):
 
 @transition(ends="refused", only=is_conditional, leader=BROKERS)
 def leader_learns_isr_is_refused(now, new, leader):
-    """Another broker wrote the state: "Cached zkVersion not equal to that in zookeeper", nothing
-    changes.
+    """Another broker wrote the state: "Cached zkVersion not equal to that in zookeeper".
+
+    Nothing changes.
 
     A deposed leader does not notice by this that it is deposed.
     """

@@ -66,8 +66,7 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
 
 @transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def broker_becomes_follower(now, new, broker, epoch, controller):
-    """A broker becomes follower: before it fetches it must find out where its log diverges from the
-    leader's.
+    """A broker becomes follower: before it fetches it must find where its log diverges.
 
     Up to 0.10 it truncates its log to its high watermark. Up to 2.0 it may continue to fetch as
     before.

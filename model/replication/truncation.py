@@ -73,8 +73,7 @@ def follower_sends_epoch_request(now, new, broker, leader):
 
 @transition(only=truncates_by_epoch, leader=BROKERS, follower=BROKERS)
 def leader_answers_epoch(now, new, leader, follower):
-    """The leader answers with its largest epoch that is not newer than the requested one, and its
-    end offset."""
+    """The leader answers with its largest epoch up to the requested one, and its end offset."""
     slot, mine, log = now.fetch[follower][leader], now.replica[leader], now.log[leader]
     # redundant because a process that does not run leads nothing.
     require(now.up.has(leader),                           "the leader's process runs")

@@ -90,8 +90,9 @@ def outdate_requests(now, new):
 
 @transition(partition=PARTITIONS, first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)
 def admin_adds_partition(now, new, partition, first, second, third):
-    """The topic's znode is written again, with one partition more; nothing checks whether the topic
-    is being deleted.
+    """The topic's znode is written again, with one partition more.
+
+    Nothing checks whether the topic is being deleted.
 
     Kafka: AdminUtils.addPartitions, TopicCommand --alter --partitions
     """

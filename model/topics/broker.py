@@ -41,8 +41,10 @@ def accepts(now, broker, request):
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
 def broker_obeys_leader_and_isr(now, new, broker, controller):
-    """A broker leads, follows, or only opens the log where nobody leads. A directory is made where
-    there is none."""
+    """A broker leads, follows, or only opens the log if there is no leader.
+
+    A missing log directory is created.
+    """
     request = now.request[controller][broker]
     require_process(now, broker)
     require(is_leader_and_isr(request),                      "a LeaderAndIsr is under way to it")
@@ -94,8 +96,9 @@ def require_stop_replica(now, broker, controller):
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
 def broker_stops_replicas(now, new, broker, controller):
-    """A broker stops fetching; with delete the directory goes too, and the answer says so. What is
-    fenced changes nothing.
+    """A broker stops fetching; with delete it also deletes the log directory, and responds.
+
+    A request that is fenced changes nothing.
 
     Kafka: its name changes at once, and it is removed a minute later
     """

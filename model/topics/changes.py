@@ -45,9 +45,10 @@ def hosts(cache, broker):
 
 @transition(broker=BROKERS, failed=BROKERS)
 def controller_sees_failure(now, new, broker, failed):
-    """A broker is not registered any more, or again: what it was sent is dropped, its partitions go
-    offline. The replicas of a topic that is being deleted become ineligible instead, and with them
-    the topic.
+    """A broker is not registered any more, or is registered again: its partitions go offline.
+
+    Requests in flight to it are dropped. If the topic is being deleted, its replicas become
+    ineligible instead, and with them the topic.
 
     Why:   with KIP-380 a broker that is back before the controller looked is seen by its epoch, and
            starts in the same event; up to 2.1 it looks as if nothing had happened.
@@ -102,8 +103,10 @@ def is_of_failed(now, broker, partition, replica):
 
 @transition(broker=BROKERS)
 def controller_takes_replicas_offline(now, new, broker):
-    """The failed broker's replicas go offline and out of the ISR; the other live replicas are
-    notified, whether that changed anything or not."""
+    """The failed broker's replicas go offline and leave the ISR.
+
+    The other live replicas are notified, whether that changed anything or not.
+    """
     cache = now.cache[broker]
     require_task(now, broker, "takes_offline",      "its partitions were given to others")
     require_current(now, broker, writes=removes(
@@ -124,8 +127,9 @@ def controller_takes_replicas_offline(now, new, broker):
 
 @transition(broker=BROKERS, started=BROKERS)
 def controller_sees_start(now, new, broker, started):
-    """A broker registered: it is notified of every replica that it hosts, of a topic that is being
-    deleted as well, and that deletion may go on.
+    """A broker registered: it is sent the state of every replica that it hosts.
+
+    That includes a topic that is being deleted; its deletion may go on.
 
     Kafka: onBrokerStartup, TopicDeletionManager.resumeDeletionForTopics
     """
@@ -140,8 +144,9 @@ def controller_sees_start(now, new, broker, started):
 
 @transition(only=lambda v: v.broker_epoch, broker=BROKERS, started=BROKERS)
 def controller_starts_bounced_broker(now, new, broker, started):
-    """Who failed because it had registered again is started, in the same event and by the
-    registration that was read at its beginning.
+    """A broker that failed and registered again is started, in the same event.
+
+    Its registration is the one that was read at the beginning of the event.
 
     Kafka: BrokerChange, bouncedBrokers (2.2)
     """

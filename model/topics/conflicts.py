@@ -66,8 +66,7 @@ def is_to_create_state(now, broker, partition):
 
 @transition(leader=BROKERS, replica=BROKERS, partition=PARTITIONS, broker=BROKERS)
 def leader_expands_isr_before_controller_writes(now, new, leader, replica, partition, broker):
-    """A leader takes a follower into the ISR when a controller has read the partition's state to
-    write the next one.
+    """A leader adds a follower to the ISR after a controller has read the state to overwrite it.
 
     Story: specs/stories/leader_writes_before_the_controller.story
     """
@@ -92,8 +91,9 @@ def controller_write_conflicts(now, new, broker):
 
 @transition(shows="refused_write", only=is_fenced, broker=BROKERS)
 def controller_write_is_fenced(now, new, broker):
-    """Whatever a deposed controller is about to write fails at the check of /controller_epoch, and
-    it resigns in the middle of what it does.
+    """A deposed controller's write fails at the check of /controller_epoch, and it resigns.
+
+    It may write anything, and resigns in the middle of an event.
 
     Kafka: ControllerMovedException, KAFKA-6082
     """

@@ -160,8 +160,9 @@ def controller_creates_new_replicas(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_brings_partitions_online(now, new, broker):
-    """The states are written: the first live replica leads, the live ones are the ISR. They are
-    sent by LeaderAndIsr. A partition without a live replica stays new.
+    """The states are written: the first live replica leads, the live ones are the ISR.
+
+    They are sent by LeaderAndIsr. A partition without a live replica stays new.
 
     Kafka: initializeLeaderAndIsrForPartitions; NodeExists leaves the partition as it is
     """

@@ -66,8 +66,9 @@ def controller_queues_deletion(now, new, broker):
 
 @transition(only=watches_deletions, broker=BROKERS)
 def controller_drops_request(now, new, broker):
-    """A request for a topic that the controller does not know, or any where deletion is disabled,
-    is removed: its topic stays, and nobody is notified but in the log.
+    """A deletion request is removed: the topic is unknown, or deletion is disabled.
+
+    The topic stays, and only a log line reports it.
 
     Why:   that the node goes fires the controller's own watch once more.
     Kafka: TopicDeletion; delete.topic.enable (default false up to 0.11), KAFKA-3175 (0.10.2)
@@ -143,8 +144,9 @@ def stop_replicas(now, new, broker, then, chosen):
 
 @transition(actor=CONTROLLER, broker=BROKERS)
 def deletion_starts(now, new, broker):
-    """The partitions leave their state machine, and every broker is notified that the topic is
-    being deleted. The replicas of dead brokers are ineligible.
+    """The partitions leave their state machine, and every broker is notified of the deletion.
+
+    The replicas of dead brokers are ineligible.
 
     Kafka: onTopicDeletion; UpdateMetadata with leader -2
     """
@@ -209,8 +211,9 @@ def controller_stops_replicas(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_deletes_replicas(now, new, broker):
-    """Offline replicas on live brokers are deleted: StopReplica with delete, whose response is
-    awaited. Replicas of dead brokers make the topic ineligible.
+    """Offline replicas on live brokers are sent StopReplica with delete; the response is awaited.
+
+    Replicas of dead brokers make the topic ineligible.
     """
     cache = now.cache[broker]
     require_task(now, broker, "deletes",            "the live replicas were stopped")
@@ -228,8 +231,7 @@ def controller_deletes_replicas(now, new, broker):
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_receives_stop_replica_response(now, new, broker, replica):
-    """The answer to a StopReplica arrives: deleted replicas are done, and failed ones wait until a
-    broker starts.
+    """A StopReplica response arrives: deleted replicas are done, failed ones wait for a broker.
 
     Kafka: TopicDeletionStopReplicaResponseReceived
     """

@@ -40,8 +40,9 @@ from model.topics.zookeeper import has_partition, in_list, some_replica, watches
 
 @transition(ends="lost", broker=BROKERS)
 def controller_resigns(now, new, broker):
-    """A deposed controller reads /controller and resigns; or its session has expired, which ends
-    what it was doing.
+    """A deposed controller reads /controller and resigns.
+
+    Or its session has expired, which ends its current event.
 
     Why:   the event thread handles one event at a time: while it handles one it does not read
            /controller, and only the check of /controller_epoch stops it.
@@ -119,8 +120,9 @@ def sent_leader(now, broker, partition):
 
 @transition(actor=CONTROLLER, broker=BROKERS)
 def replica_state_machine_starts(now, new, broker):
-    """LeaderAndIsr for every replica on a live broker; since 2.3 replicas on dead brokers become
-    OfflineReplica and leave the ISR.
+    """LeaderAndIsr for every replica on a live broker.
+
+    Since 2.3 replicas on dead brokers become OfflineReplica and leave the ISR.
 
     Kafka: ReplicaStateMachine.startup, KAFKA-3143
     """

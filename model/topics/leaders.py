@@ -55,8 +55,9 @@ def has_other_replicas(now, broker, partition):
 
 @transition(broker=BROKERS, subject=BROKERS)
 def controller_begins_controlled_shutdown(now, new, broker, subject):
-    """A broker requests a controlled shutdown: from now on it does not count as alive, and is not
-    elected.
+    """A broker requests a controlled shutdown: from now on it is not elected.
+
+    It does not count as alive.
 
     A topic of one replica is left alone, and so is one that is queued for deletion (2.1).
     Story: specs/stories/leaders_are_moved.story
@@ -98,8 +99,9 @@ def is_to_move(now, broker, partition):
 
 @transition(broker=BROKERS)
 def controller_moves_leaders(now, new, broker):
-    """The first remaining ISR member becomes leader of what the broker leads, and the broker leaves
-    the ISR. If no member remains, the broker keeps leading.
+    """The first remaining ISR member becomes leader of what the broker leads.
+
+    The broker leaves the ISR. If no member remains, the broker keeps leading.
     """
     cache = now.cache[broker]
     require_task(now, broker, "moves_leaders",      "a broker asked to go")
@@ -120,8 +122,9 @@ def is_followed(now, broker, partition, replica):
 
 @transition(broker=BROKERS)
 def controller_stops_followers(now, new, broker):
-    """The broker is instructed to stop what it follows, and is taken out of the ISR; the others are
-    notified.
+    """The broker is sent StopReplica for what it follows, and leaves the ISR.
+
+    The other replicas are notified.
 
     Why:   since 2.6 it goes on following, whoever leads: the StopReplica has the leader epoch that
            it knows (KIP-570; fixed in 3.5). Only that of a partition without a leader is newer.

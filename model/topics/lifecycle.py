@@ -54,8 +54,10 @@ def broker_crashes(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
-    """A process starts, and registers under a new session. It knows no controller epoch, and obeys
-    a deposed controller too, if that one is the first to notice it (`controller_epoch_kept`).
+    """A process starts, and registers under a new session.
+
+    It knows no controller epoch, and obeys a deposed controller too, if that one is the first to
+    notice the start (`controller_epoch_kept`).
 
     Story: specs/stories/deposed_controller_brings_a_topic_back.story
     """
@@ -70,8 +72,10 @@ def broker_starts(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def broker_reconnects(now, new, broker):
-    """A live process whose session expired opens another, registers again, and is controller no
-    more; what it hosts stays as it is."""
+    """A live process whose session expired opens another and registers again.
+
+    It is no longer the controller; its replicas stay as they are.
+    """
     reconnect(now, new, broker)
     is_reached_no_longer(now, new, broker)
 

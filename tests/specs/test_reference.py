@@ -37,6 +37,13 @@ def test_every_transition_and_every_reason_is_there(every, name):
     assert all(claim in text for claim in recorded.claims)
 
 
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_first_line_about_a_transition_is_a_whole_sentence(name):
+    cut = [one.name for one in SYSTEMS[name].transitions if not one.summary.endswith(".")]
+
+    assert not cut, "pages and cards show the first line alone"
+
+
 def test_a_step_of_several_systems_is_of_one_kind_in_all_of_them():
     kinds: dict[str, list[tuple[str, str | None, bool]]] = {}
     for system in SYSTEMS.values():
