@@ -82,7 +82,9 @@ def leader_expands_isr(now, new, leader, replica):
 
 @transition(ends="refused", shows="refused_write", leader=BROKERS)
 def leader_isr_write_is_refused(now, new, leader):
-    """"Cached zkVersion not equal to that in zookeeper, skip updating ISR": nothing changes.
+    """The write is refused, and nothing changes: "Cached zkVersion not equal to that in zookeeper".
+
+    The leader was not notified of the newest state. It will try again.
 
     The leader was not notified of the newest state. It will try again.
     """

@@ -143,8 +143,7 @@ def led_by(now, broker, subject):
 
 @transition(broker=BROKERS, leader=BROKERS)
 def controller_moves_leader(now, new, broker, leader):
-    """The first ISR member that is not shutting down becomes leader; those shutting down leave the
-    ISR.
+    """The first ISR member that stays becomes leader; members that shut down leave the ISR.
 
     Kafka: ControlledShutdownPartitionLeaderElectionStrategy
     """

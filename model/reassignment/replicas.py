@@ -238,7 +238,10 @@ def leader_loses_response_to_isr_expand(now, new, leader, replica):
 
 @transition(ends="refused", shows="refused_write", leader=BROKERS, replica=BROKERS)
 def leader_expand_is_refused(now, new, leader, replica):
-    """"Cached zkVersion not equal to that in zookeeper": the ISR stays, and the fetch counts."""
+    """The write is refused: the ISR stays as it is, and the fetch counts.
+
+    "Cached zkVersion not equal to that in zookeeper"
+    """
     require_may_rejoin_isr(now, leader, replica)
     require_outdated_version(now.replica[leader].zk_version, now.zk.version)
 
