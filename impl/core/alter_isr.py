@@ -17,7 +17,7 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 @dataclass(eq=False)
 class IsrChange:
-    """One partition's change that waits: the leader's state, with the ISR that it wants."""
+    """One partition's pending ISR change: the leader's state, with the requested ISR."""
 
     partition: TopicPartition
     state: LeaderIsrAndControllerEpoch
@@ -25,7 +25,7 @@ class IsrChange:
 
 
 class AlterIsrManager:
-    """What waits, by partition."""
+    """The pending ISR changes, by partition."""
 
     def __init__(self) -> None:
         self.waiting: dict[TopicPartition, IsrChange] = {}
@@ -33,15 +33,15 @@ class AlterIsrManager:
     def submit(
         self, partition: TopicPartition, wanted: LeaderIsrAndControllerEpoch, answered: IsrAnswered
     ) -> None:
-        """Have an ISR changed."""
+        """Queue an ISR change."""
         self.waiting[partition] = IsrChange(partition, wanted, answered)
 
     def clear(self, partition: TopicPartition) -> None:
-        """What waits for a partition is void (``clearPending``)."""
+        """Drop the pending change of a partition (``clearPending``)."""
         self.waiting.pop(partition, None)
 
     def batch(self) -> list[IsrChange]:
-        """All that waits: the next request."""
+        """All pending changes: the content of the next request."""
         return list(self.waiting.values())
 
     def answered(
@@ -50,7 +50,7 @@ class AlterIsrManager:
         answers: Mapping[TopicPartition, tuple[str, LeaderIsrAndControllerEpoch | None]],
         now_ms: int,
     ) -> None:
-        """The controller carried out a request: by partition the error, or what is registered."""
+        """Handle the controller's response: by partition the error, or the registered state."""
         for change in batch:
             if self.waiting.get(change.partition) is not change:
                 continue  # void, or followed by another one, while this was on its way

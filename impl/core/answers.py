@@ -12,7 +12,7 @@ from impl.releases import Release
 def current_leader_epoch_error(
     current: int, asked: int | None, leads: bool, only_leader: bool, release: Release
 ) -> str:
-    """The check of KIP-320 (2.1): epochs first, then who leads."""
+    """The check of KIP-320 (2.1): first the epochs, then whether this broker leads."""
     if asked is not None and asked < current:
         return "FENCED_LEADER_EPOCH"
     if asked is not None and asked > current:
@@ -23,7 +23,8 @@ def current_leader_epoch_error(
 
 
 def broker_epoch_error(asked: int, current: int, release: Release) -> str:
-    """A request for an earlier registration of the broker (2.2); -1 comes from old controllers.
+    """The error for a request to an earlier registration of the broker (2.2); older controllers
+    send -1.
 
     A controller may know of a registration before the broker does; since 2.5.1 it is obeyed.
     """
@@ -41,14 +42,14 @@ class EpochFromTheFuture(Exception):
 
 
 def controller_epoch_error(asked: int, known: int) -> str:
-    """A request of an older controller is refused whole."""
+    """A request of an older controller is refused as a whole."""
     return "STALE_CONTROLLER_EPOCH" if asked < known else NONE
 
 
 def leader_and_isr_error(
     current: int, asked: int, assigned: bool, offline_directory: bool, release: Release
 ) -> str:
-    """One partition of a LeaderAndIsr: an equal leader epoch is refused as a lower one is."""
+    """The error for one partition of a LeaderAndIsr: its leader epoch must exceed the known one."""
     if offline_directory and release.since("1.0"):
         return "KAFKA_STORAGE_ERROR"
     if asked <= current:
@@ -57,7 +58,7 @@ def leader_and_isr_error(
 
 
 def leader_is_known(leader: int | None, alive: Collection[int] | None) -> bool:
-    """A follower can follow: its leader is among the brokers of its metadata cache.
+    """Whether a follower can follow: its leader is among the brokers of the metadata cache.
 
     Otherwise it gets no request, and its leader epoch stays as it was.
     """
@@ -67,7 +68,8 @@ def leader_is_known(leader: int | None, alive: Collection[int] | None) -> bool:
 def stop_replica_error(
     current: int | None, asked: int, offline_directory: bool, release: Release
 ) -> str:
-    """One partition of a StopReplica; ``current`` is None where it is not hosted.
+    """The error for one partition of a StopReplica; ``current`` is None if the broker does not host
+    it.
 
     Since 2.6 the leader epoch must be newer, or -1 (not given), or -2 (the topic goes).
     """
@@ -81,15 +83,15 @@ def stop_replica_error(
 
 
 def produce_error_before(acks: int, isr: int, min_isr: int) -> str:
-    """Why nothing is appended, NONE if it is."""
+    """The error for which nothing is appended, or NONE."""
     if acks not in (-1, 0, 1):
         return "INVALID_REQUIRED_ACKS"
     return "NOT_ENOUGH_REPLICAS" if acks == -1 and isr < min_isr else NONE
 
 
 def produce_error_after(reached: bool, isr: int, min_isr: int) -> str:
-    """The answer to what was appended with acks=all, once the high watermark got there or the time
-    was up."""
+    """The error after an append with acks=all, once the high watermark passed it or the time is
+    over."""
     if not reached:
         return "REQUEST_TIMED_OUT"
     return NONE if isr >= min_isr else "NOT_ENOUGH_REPLICAS_AFTER_APPEND"
@@ -105,14 +107,13 @@ def java_hash(text: str) -> int:
 
 
 def fetcher_id(topic: str, partition: int, fetchers: int) -> int:
-    """Which of a leader's fetchers a partition belongs to, in Java's arithmetic."""
+    """The number of the fetcher to which a partition belongs, in Java's arithmetic."""
     mixed = _signed((31 * java_hash(topic) + partition) & 0xFFFFFFFF)
     return (0 if mixed == -(2**31) else abs(mixed)) % fetchers
 
 
 def propagates_isr_changes(now_ms: int, last_change_ms: int, last_propagation_ms: int) -> bool:
-    """ISR changes are announced when they have settled for 5 s, or after 60 s all the same
-    (g.5)."""
+    """ISR changes are propagated when there was none for 5 s, and after 60 s in any case (g.5)."""
     return last_change_ms + 5_000 < now_ms or last_propagation_ms + 60_000 < now_ms
 
 

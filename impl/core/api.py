@@ -32,7 +32,7 @@ _State = LeaderIsrAndControllerEpoch
 
 @dataclass(frozen=True, slots=True)
 class AlteredIsr:
-    """The answer about one partition; ``state`` is what is registered now, None after an error."""
+    """The response about one partition; ``state`` is the registered state, None after an error."""
 
     error: str
     state: LeaderIsrAndControllerEpoch | None = None
@@ -55,7 +55,7 @@ class ControllerApi:
         self, broker: int, broker_epoch: int, wanted: Mapping[TopicPartition, _State],
         answer: IsrAnswer,
     ) -> None:  # fmt: skip
-        """A leader asks for other ISRs; ``wanted`` are its states, with its zkVersions.
+        """Handle a leader's request for other ISRs; ``wanted`` are its states, with its zkVersions.
 
         ``answer`` is called once, before reassignments that an ISR has completed go on.
         """
@@ -125,7 +125,8 @@ class ControllerApi:
     async def alter_reassignments(
         self, targets: Mapping[TopicPartition, Sequence[int] | None]
     ) -> tuple[str, dict[TopicPartition, str]]:
-        """Begin, turn, or (None) cancel moves: the whole's error, and one for each partition."""
+        """Start, change, or (None) cancel reassignments: the error of the request, and of each
+        partition."""
         controller, errors = self.controller, dict[TopicPartition, str]()
 
         async def alter_reassignments() -> None:
@@ -146,7 +147,7 @@ class ControllerApi:
     def list_reassignments(
         self, partitions: Iterable[TopicPartition] | None = None
     ) -> tuple[str, dict[TopicPartition, ReplicaAssignment]]:
-        """The moves that are under way, of some partitions or of all."""
+        """The reassignments in progress, of some partitions or of all."""
         if not self.controller.active:
             return NOT_CONTROLLER, {}
         moving = self.controller.core.context.being_reassigned()
@@ -162,7 +163,8 @@ class ControllerApi:
     async def elect_leaders(
         self, kind: str, partitions: Iterable[TopicPartition] | None
     ) -> tuple[str, dict[TopicPartition, str]]:
-        """Elect preferred or (2.4) unclean leaders: the whole's error, and one for each partition.
+        """Elect preferred or (2.4) unclean leaders: the error of the request, and of each
+        partition.
 
         Without partitions it is all of them, and since 2.4 one that needs no election is left out
         of the answer. Up to 2.3 what needs none is answered as done.

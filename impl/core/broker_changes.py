@@ -22,7 +22,7 @@ class ShutdownRefused(Exception):
 
 
 class BrokerChanges:
-    """``BrokerChange`` and ``ControlledShutdown``; ``resume`` goes on with reassignments."""
+    """Handles ``BrokerChange`` and ``ControlledShutdown``; ``resume`` continues reassignments."""
 
     def __init__(
         self, core: ControllerParts, resume: Callable[[Iterable[int]], Awaitable[None]]
@@ -68,7 +68,8 @@ class BrokerChanges:
             await self.failed(dead)
 
     async def modified(self, broker: int) -> None:
-        """``BrokerModifications`` (1.1): a registered broker says something else of itself.
+        """``BrokerModifications`` (1.1): a registered broker has changed its znode, such as its
+        endpoints.
 
         Changed endpoints are sent to every broker; who came or went is another event's matter.
         """
@@ -84,7 +85,7 @@ class BrokerChanges:
             await self.core.update_metadata(context.live_or_shutting_down, [])
 
     async def register(self, now: dict[int, int], brokers: list[int]) -> None:
-        """Brokers are known from now on, by the epochs of their registrations."""
+        """Add brokers to the live ones, with the epochs of their registrations."""
         await self.core.context.journal.live_brokers_added(brokers)
         for broker in brokers:
             self.core.context.broker_epochs[broker] = now[broker]

@@ -18,7 +18,8 @@ Item = TypeVar("Item")
 
 
 class Channel(Generic[Item]):
-    """To one registration of a broker; ``orphan`` once nobody waits for the answer any more."""
+    """The connection to one registration of a broker; ``orphan``: no controller waits for its
+    response."""
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
@@ -38,24 +39,24 @@ class Channel(Generic[Item]):
             self.under_way = self.waiting.popleft()
 
     def done(self) -> None:
-        """The request under way was answered; the next one goes out."""
+        """The request in flight got its response; the next one is sent."""
         self.under_way = self.answer = None
         self.go_on()
 
     def lose(self) -> None:
-        """The connection breaks: the request is sent again, unless nobody waits for its answer."""
+        """The connection breaks: the request is sent again, unless the channel is an orphan."""
         self.answer = None
         if self.orphan:
             self.under_way = None
 
     def abandon(self) -> None:
-        """Its controller has resigned, or the broker is gone: queued requests are dropped."""
+        """The controller has resigned, or the broker is gone: queued requests are dropped."""
         self.waiting.clear()
         self.orphan = True
 
 
 def in_memory(broker: int, epoch: int) -> Channel[Item]:
-    """A channel whose requests somebody else delivers."""
+    """A channel whose caller delivers the requests itself."""
     return Channel(epoch)
 
 
@@ -100,7 +101,7 @@ class Channels(Generic[Item]):
                     self.orphans[broker] = channel
 
     def busy(self) -> list[tuple[int, Channel[Item]]]:
-        """Every channel with a request in flight, by broker; an orphan where none is open."""
+        """Every channel with a request in flight, by broker; an orphan if no channel is open."""
         channels = sorted({**self.orphans, **self.open}.items())
         return [(broker, one) for broker, one in channels if one.under_way is not None]
 

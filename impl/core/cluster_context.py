@@ -60,7 +60,7 @@ class ClusterContext:
 
     @property
     def channel_epochs(self) -> dict[int, int]:
-        """The brokers that a request may be sent to, each by its epoch."""
+        """The brokers to which requests may be sent, with their broker epochs."""
         return {one: at for one, at in self.broker_epochs.items() if one not in self.disconnected}
 
     @property
@@ -137,7 +137,7 @@ class ClusterContext:
         return topic in self.deletion_started
 
     def forget_topic(self, topic: str) -> None:
-        """The topic is gone."""
+        """Remove everything about a topic."""
         for partition in self.partitions_of(topic):
             self.leadership.pop(partition, None)
             self.partition_states.pop(partition, None)
@@ -149,11 +149,11 @@ class ClusterContext:
     # States
 
     def partition_state(self, partition: TopicPartition) -> PartitionState:
-        """NonExistent unless it is known."""
+        """The state of a partition; NonExistent if the partition is unknown."""
         return self.partition_states.get(partition, PartitionState.NON_EXISTENT)
 
     def put_partition_state(self, partition: TopicPartition, state: PartitionState) -> None:
-        """Enter a state, and keep the count of offline partitions.
+        """Set a partition's state, and update the count of offline partitions.
 
         Topics whose deletion has started do not count.
         """
@@ -165,7 +165,7 @@ class ClusterContext:
         self.partition_states[partition] = state
 
     def replica_state(self, replica: Replica) -> ReplicaState:
-        """NonExistent unless it is known."""
+        """The state of a replica; NonExistent if the replica is unknown."""
         return self.replica_states.get(replica, ReplicaState.NON_EXISTENT)
 
     def partitions_in(self, *states: PartitionState) -> list[TopicPartition]:
@@ -183,7 +183,7 @@ class ClusterContext:
         )
 
     def remember(self, memory: ContextMemory) -> None:
-        """Know again what was known."""
+        """Restore what `memory` returned."""
         *plain, offline, assignments = memory
         for name, value in zip(_PLAIN, plain, strict=True):
             setattr(self, name, copy(value))
@@ -197,7 +197,7 @@ class ClusterContext:
     # Reassignment (2.4 and later it is recorded in the assignment itself)
 
     def being_reassigned(self) -> Mapping[TopicPartition, ReplicaAssignment]:
-        """The partitions that are about to change their replicas."""
+        """The partitions that are being reassigned."""
         return {
             partition: self.assignment(partition)
             for partition in self.partitions()

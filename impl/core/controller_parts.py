@@ -19,7 +19,7 @@ from impl.zookeeper.port import Port
 
 @dataclass(frozen=True, slots=True)
 class ControllerConfig:
-    """What a broker's configuration says about its controller; None: the release's default.
+    """The controller's part of a broker's configuration; None: the release's default.
 
     ``unclean_topics`` are the topics whose own config allows (or forbids) unclean elections.
     """
@@ -92,7 +92,8 @@ class ControllerParts:
     async def update_metadata(
         self, brokers: Iterable[int], partitions: Iterable[TopicPartition]
     ) -> None:
-        """A round of UpdateMetadata alone; an empty list of partitions is the release's matter."""
+        """Send a round of UpdateMetadata alone; without partitions its content depends on the
+        release."""
         self.batch.begin()
         self.batch.add_update_metadata(brokers, partitions)
         await self.batch.send_requests(self.context.epoch)
@@ -156,7 +157,8 @@ class ControllerParts:
         await self.context.journal.sent_for_move(partition, state, replicas, known)
 
     async def read_states(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read the registered states into the cache; those without one are left as they are."""
+        """Read the registered states into the cache; partitions without a state are left
+        unchanged."""
         for partition in partitions:
             state = await self.client.state(partition)
             if state is not None:

@@ -17,7 +17,7 @@ MOVING = "topic reassignment in progress"
 
 
 class Action(Enum):
-    """What to do for a queued topic."""
+    """The action for a queued topic."""
 
     COMPLETE = "completeDeletion"
     RETRY = "retry"
@@ -28,7 +28,7 @@ class Action(Enum):
 def decide(
     states: Iterable[ReplicaState], ineligible: bool, release: Release
 ) -> tuple[Action, bool]:
-    """What to do for a queued topic whose replicas are in these states.
+    """The action for a queued topic whose replicas are in these states.
 
     The second answer: failed replicas go offline first, to be tried once more.
     """
@@ -88,7 +88,7 @@ class DeletionManager:
             await self.client.fenced_delete(paths.deletion(topic), self.context.epoch_version)
 
     async def enqueue(self, topics: Iterable[str]) -> None:
-        """Queue topics, and begin if they can be."""
+        """Queue topics for deletion, and start those that can be deleted now."""
         if self.enabled:
             self.context.queued_for_deletion |= set(topics)
             await self.resume()
@@ -128,7 +128,7 @@ class DeletionManager:
         await self.resume()
 
     async def resume(self) -> None:
-        """Go on with every queued topic as far as that is possible."""
+        """Continue the deletion of every queued topic as far as possible."""
         retry: list[Replica] = []
         ready: list[str] = []
         queued = sorted(self.context.queued_for_deletion)
@@ -156,7 +156,8 @@ class DeletionManager:
             await self._begin(ready)
 
     async def try_again(self, replicas: Iterable[Replica]) -> None:
-        """Replicas that could not be deleted go offline, so that their deletion may start again."""
+        """Move replicas that could not be deleted to Offline, so that their deletion can be
+        retried."""
         await self.replicas.handle(replicas, ReplicaState.OFFLINE)
 
     async def _begin(self, topics: list[str]) -> None:

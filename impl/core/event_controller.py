@@ -178,7 +178,7 @@ class EventController:
         return dead | moving
 
     async def resign(self) -> None:
-        """No longer controller: everything known is forgotten, epoch and version are 0 again."""
+        """Stop being controller: its memory is cleared, epoch and version are 0 again."""
         if self.active:
             await self.journal.resigned()
         self.active = False
@@ -286,7 +286,8 @@ class EventController:
             await self.guarded(lambda: self.partitions_changed(topic))
 
     async def topics_changed(self) -> None:
-        """``TopicChange``: partitions of new topics are created, topics that went are forgotten."""
+        """``TopicChange``: create the partitions of new topics, and forget topics that were
+        deleted."""
         registered = await self.core.client.topics(watch=True)
         gone = [one for one in self.core.context.assignments if one not in registered]
         for topic in gone:
@@ -337,7 +338,7 @@ class EventController:
         await core.replicas.handle(members, ReplicaState.ONLINE)
 
     async def deletion_requested(self) -> None:
-        """``TopicDeletion``: unknown topics' requests are removed, the others are queued.
+        """``TopicDeletion``: remove the requests for unknown topics, and queue the others.
 
         With deletion disabled they are removed as well; up to 0.10.1 nobody listened then.
         """
@@ -359,11 +360,8 @@ class EventController:
             await core.deletion.enqueue(known)
 
     async def isrs_changed(self) -> None:
-        """``IsrChangeNotification``: read the states, tell everybody, remove the notifications.
-
-        Leaders with an older inter.broker.protocol.version announce so what they changed: it may
-        complete a move (KAFKA-10521, 2.7).
-        """
+        """``IsrChangeNotification``: read the states, send UpdateMetadata, delete the
+        notifications."""
         found = await self.core.client.isr_changes(watch=True)
         partitions = sorted({one for group in found.values() for one in group})
         if partitions:
@@ -376,7 +374,7 @@ class EventController:
         )
 
     async def directories_failed(self) -> None:
-        """``LogDirEventNotification`` (1.0): the brokers' answers tell which replicas are gone.
+        """``LogDirEventNotification`` (1.0): find the offline replicas by the brokers' responses.
 
         Every replica on the brokers that are named is sent its state once more.
         """
@@ -391,7 +389,8 @@ class EventController:
         )
 
     async def state_changed(self, path: str) -> None:
-        """``PartitionReassignmentIsrChange``: the state of a partition that is being moved."""
+        """``PartitionReassignmentIsrChange``: the state of a partition changed that is being
+        reassigned."""
         steps = self.reassigner
         for partition in [one for one in steps.in_progress() if paths.state(*one) == path]:
             await self._await(path)
@@ -399,13 +398,14 @@ class EventController:
                 await steps.go_on(partition)
 
     async def isrs_altered(self, partitions: Iterable[TopicPartition]) -> None:
-        """Leaders have other ISRs: of partitions that move, finish what has caught up."""
-        for partition in sorted(self.reassigner.in_progress().intersection(partitions)):
+        """Leaders changed ISRs of partitions in reassignment (AlterIsr): complete those that
+        caught up."""
+        for partition in partitions:
             if await self.reassigner.caught_up(partition, self._target(partition)):
                 await self.reassigner.go_on(partition)
 
     async def reassignments_may_go_on(self, brokers: Iterable[int]) -> None:
-        """Brokers came: reassignments that were waiting for one take their first steps again."""
+        """Brokers started: reassignments that waited for one of them begin again."""
         came = set(brokers)
         for partition in sorted(self.reassigner.in_progress()):
             if came & set(self._target(partition)):
@@ -416,7 +416,7 @@ class EventController:
         return self.reassigner.targets.get(partition, written)
 
     async def reassignment_requested(self) -> None:
-        """``/admin/reassign_partitions`` was created, or went and may have come again."""
+        """``/admin/reassign_partitions`` was created, or deleted and perhaps created again."""
         if await self._await(paths.REASSIGN_PARTITIONS):
             await self.reassigner.requested()
 
@@ -430,7 +430,8 @@ class EventController:
     async def stop_replica_answered(
         self, broker: int, request: StopReplica, error: str, errors: Mapping[TopicPartition, str]
     ) -> None:
-        """``TopicDeletionStopReplicaResponseReceived``: which replicas are gone, which are not.
+        """``TopicDeletionStopReplicaResponseReceived``: which replicas were deleted, and which were
+        not.
 
         ``error`` is that of the whole request, ``errors`` are those of partitions. An answer to a
         request of an earlier controllership is ignored.
@@ -476,12 +477,12 @@ class EventController:
     # Preferred leaders
 
     async def preferred_election(self, at_failover: bool = False) -> None:
-        """``PreferredReplicaLeaderElection``: what was asked for by the znode, which then goes.
+        """``PreferredReplicaLeaderElection``: elect as the znode requests, then delete the znode.
 
         Its end is reported as well, so that one which comes right after it is not missed. Who leads
-        already is left alone since 2.2, and by a new controller (up to 1.0: see the strategy).
-        A new controller deletes the znode whether it has seen it or not: since 2.1 that is where
-        one that was deposed meanwhile finds it out (``onControllerFailover`` calls
+        already is left alone since 2.2, and by a new controller (up to 1.0: see the strategy). A
+        new controller deletes the znode whether it has seen it or not: since 2.1 that is where one
+        that was deposed meanwhile finds it out (``onControllerFailover`` calls
         ``onPreferredReplicaElection`` in any case, whose last act is the deletion).
         """
         there = await self._await(paths.PREFERRED_ELECTION)
@@ -503,7 +504,7 @@ class EventController:
     async def elect_preferred(
         self, partitions: Iterable[TopicPartition], trigger: str = "ZkTriggered"
     ) -> Failed:
-        """Elect the preferred replicas of known partitions whose topics are to stay."""
+        """Elect the preferred replicas of known partitions whose topics are not to be deleted."""
         context = self.core.context
         known = [
             one

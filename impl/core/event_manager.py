@@ -25,7 +25,7 @@ Failed = Callable[[str, Exception], None]
 
 @dataclass(frozen=True, slots=True)
 class ControllerEvent:
-    """Something to be handled, by name; ``request``: the one whose answer it is, if it is one.
+    """An event by its name; ``request``: the request to which it is the response, if it is one.
 
     ``broker``: who asks, or answers; 0 if that is no broker.
     """
@@ -37,7 +37,7 @@ class ControllerEvent:
 
 
 class ControllerEventManager:
-    """The queue of one broker. ``controller`` is replaced when the broker has another session.
+    """The event queue of one broker. ``controller`` is replaced with each new session.
 
     ``failed`` is called with the name of an event that failed, and its error.
     """
@@ -55,13 +55,14 @@ class ControllerEventManager:
         self.waiting.append(ControllerEvent(name, work, request, broker))
 
     def notified(self, event: WatchEvent, now_ms: int) -> None:
-        """Queue ZooKeeper's notification; what changed is read when it is handled."""
+        """Queue a watch notification; the znode is read when the event is handled."""
         self.put(event.path, lambda controller: controller.handle_watch_event(event, now_ms))
 
     def answered(
         self, broker: int, request: Request, error: str, errors: Mapping[TopicPartition, str]
     ) -> None:
-        """A broker's answer: an event for the deletion of topics, and for failed directories."""
+        """Queue the events of a broker's response: for topic deletions, and for failed log
+        directories."""
         match request:
             case StopReplica() if request.raises_event:
                 self.put(
@@ -79,7 +80,7 @@ class ControllerEventManager:
                 )
 
     async def handle_next(self) -> None:
-        """Handle the first event that waits. SessionExpired: see ``expire``."""
+        """Handle the first queued event. SessionExpired: see ``expire``."""
         event = self.waiting.popleft()
         try:
             if self.controller.active:
@@ -97,7 +98,7 @@ class ControllerEventManager:
             self.close_channels()
 
     async def expire(self) -> None:
-        """The session is over: what waits is dropped, and the controller resigns."""
+        """The session has ended: queued events are dropped, and the controller resigns."""
         self.waiting.clear()
         await self.controller.resign()
         self.close_channels()

@@ -16,14 +16,16 @@ Key = TypeVar("Key")
 
 
 def forgets_epochs(release: Release) -> bool:
-    """Leaders keep no leader epochs of a session's fetches (KIP-320, 2.1; KAFKA-9338, 2.5)."""
+    """Whether leaders drop the leader epoch of a session's fetches (KIP-320, 2.1; KAFKA-9338,
+    2.5)."""
     return release.since("2.1") and not release.since("2.5")
 
 
 def as_kept(
     questions: Mapping[Key, FetchQuestion], release: Release
 ) -> Mapping[Key, FetchQuestion]:
-    """A fetch of a session as its leader reads it: where epochs are forgotten, none is fenced."""
+    """A session's fetch as its leader reads it: without epochs where they are dropped, so never
+    fenced."""
     if not forgets_epochs(release):
         return questions
     return {one: asked._replace(leader_epoch=None) for one, asked in questions.items()}

@@ -43,7 +43,7 @@ class FetchErrorCode(Enum):
 
 
 class Phase(Enum):
-    """What a partition waits for (``ReplicaState`` of ``PartitionFetchState``)."""
+    """The next action of a partition's fetcher (``ReplicaState`` of ``PartitionFetchState``)."""
 
     TRUNCATING = "Truncating"
     FETCHING = "Fetching"
@@ -60,14 +60,16 @@ class FetchState:
 
 
 class EpochQuestion(NamedTuple):
-    """Where does ``epoch`` end? Asked in ``leader_epoch``, which is sent since 2.1 (KIP-320)."""
+    """A request for the end offset of ``epoch``, made in ``leader_epoch`` (sent since 2.1,
+    KIP-320)."""
 
     leader_epoch: int | None
     epoch: int
 
 
 class FetchQuestion(NamedTuple):
-    """What comes at ``offset``? With ``last_fetched_epoch`` where truncation comes with it.
+    """A request for records from ``offset`` on; ``last_fetched_epoch`` where fetches truncate
+    (2.7).
 
     ``leader_epoch``, the one that the asker is in, is sent since 2.1 (KIP-320). ``log_start``:
     where a follower's log begins (KIP-107, 0.11), -1 of a consumer.
@@ -80,14 +82,14 @@ class FetchQuestion(NamedTuple):
 
 
 class EpochReply(NamedTuple):
-    """An answer about an epoch's end."""
+    """A response with an epoch and its end offset."""
 
     error: FetchErrorCode
     end: EpochEnd
 
 
 class FetchReply(NamedTuple):
-    """An answer to a fetch: what came, the leader's high watermark and log start, -1 if unknown.
+    """A response to a fetch: records, the leader's high watermark and log start offset.
 
     ``batch`` is whatever the follower's log appends, None if nothing came.
     """
@@ -100,14 +102,15 @@ class FetchReply(NamedTuple):
 
 
 class OffsetQuestion(NamedTuple):
-    """Where does the log begin (timestamp -2) or end (-1)? ``leader_epoch`` is sent since 2.1."""
+    """A request for the log's first (timestamp -2) or last (-1) offset; ``leader_epoch`` since
+    2.1."""
 
     leader_epoch: int | None
     timestamp: int
 
 
 class LeaderEndPoint(Protocol[Key]):
-    """What a fetcher asks of its leader."""
+    """The requests of a fetcher to its leader."""
 
     async def epoch_ends(self, questions: Mapping[Key, EpochQuestion]) -> Mapping[Key, EpochReply]:
         """OffsetForLeaderEpoch."""
@@ -120,7 +123,7 @@ class LeaderEndPoint(Protocol[Key]):
 
 
 class FollowedLog(Protocol):
-    """What a fetcher asks of a follower's log; each call that writes may raise StorageError."""
+    """The log operations of a fetcher; each one that writes may raise StorageError."""
 
     high_watermark: int
     log_start: int
@@ -136,7 +139,7 @@ class FollowedLog(Protocol):
         """Epoch and exclusive end, see ``LeaderEpochFileCache``."""
 
     async def append(self, batch: Any) -> None:
-        """Append what a leader answered. InvalidBatch, CorruptRecord."""
+        """Append the records of a fetch response. InvalidBatch, CorruptRecord."""
 
     async def truncate_to(self, offset: int) -> None:
         """Remove the records from an offset on."""
@@ -146,11 +149,11 @@ class FollowedLog(Protocol):
 
 
 class UnrequestedPartition(Exception):
-    """``IllegalStateException``: an answer about a partition that was not asked about."""
+    """``IllegalStateException``: a response about a partition that was not requested."""
 
 
 class OffsetUnknown(Exception):
-    """The leader did not say where its log begins or ends: ``error`` is its answer."""
+    """The leader did not return its log's first or last offset: ``error`` is its response."""
 
     def __init__(self, key: object, error: FetchErrorCode) -> None:
         super().__init__(f"the leader does not tell where {key} begins or ends: {error.value}")
@@ -171,7 +174,8 @@ class FetcherListener:
 
 
 def truncates_on_fetch(release: Release, protocol: Release) -> bool:
-    """Leaders compare epochs at every fetch, and no OffsetForLeaderEpoch request comes before.
+    """Whether leaders compare epochs at every fetch, without an OffsetForLeaderEpoch request
+    before.
 
     Leaders of 2.7 know how (KIP-595, KAFKA-10435); followers name their last epoch since 2.8
     (KAFKA-10554), where the inter.broker.protocol.version is 2.7 or later.
@@ -180,7 +184,7 @@ def truncates_on_fetch(release: Release, protocol: Release) -> bool:
 
 
 class FetcherThread(Generic[Key]):
-    """Partitions that follow one leader; ``failed`` are those that wait for the controller.
+    """Fetches the partitions of one leader; those in ``failed`` wait for a LeaderAndIsr.
 
     ``on_fetch``: see ``truncates_on_fetch``.
     """
@@ -199,7 +203,7 @@ class FetcherThread(Generic[Key]):
         self.truncations = 0
 
     def follow(self, partitions: Mapping[Key, int]) -> None:
-        """Follow partitions in their leader epochs, from where their logs say.
+        """Follow partitions in their leader epochs, from their log ends or high watermarks on.
 
         That is the high watermark; where truncation comes with fetches it is the log end (2.8).
         """

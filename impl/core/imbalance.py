@@ -18,7 +18,7 @@ def is_imbalanced(led_by_others: int, preferred: int, percentage: int) -> bool:
 
 
 def by_preferred_leader(context: ClusterContext) -> dict[int, list[TopicPartition]]:
-    """The partitions by the head of their assignment; topics queued for deletion left out."""
+    """The partitions by their preferred leader, without topics that are queued for deletion."""
     groups: dict[int, list[TopicPartition]] = {}
     for partition in context.partitions():
         replicas = context.replicas(partition)
@@ -30,7 +30,7 @@ def by_preferred_leader(context: ClusterContext) -> dict[int, list[TopicPartitio
 def led_by_others(
     broker: int, partitions: Iterable[TopicPartition], context: ClusterContext
 ) -> list[TopicPartition]:
-    """Those of the partitions that have a known leader, and another one than this broker."""
+    """The partitions among these whose leader is known and is another broker."""
     return [
         partition
         for partition in partitions

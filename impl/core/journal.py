@@ -21,7 +21,7 @@ from impl.znodes import (
 
 
 class NoLeader(NamedTuple):
-    """An election without an eligible leader: the strategy, the candidates, and the state that was
+    """An election without an eligible leader: the strategy, its candidates, the state that was
     read."""
 
     strategy: str
@@ -54,55 +54,55 @@ class ChangeFailure:
 
 
 class ControllerJournal:
-    """Listens to every event of one broker's controller, and keeps none."""
+    """Listens to the events of one broker's controller; stores nothing."""
 
     epoch = 0
 
     async def elected(self, epoch: int, epoch_version: int) -> None:
-        """It became controller."""
+        """The broker became controller."""
 
     async def holds(self, broker: int) -> None:
-        """Another broker is the controller, so this one does not try to be elected."""
+        """Another broker is the controller, so this one does not run for election."""
 
     async def election_failed(self, why: str) -> None:
-        """It could not become controller, or its failover failed."""
+        """The broker could not become controller, or its failover failed."""
 
     async def leaders_wanted(
         self, kind: str, partitions: Collection[TopicPartition], trigger: str
     ) -> None:
-        """An election by a strategy of its own begins: who asked for it, in Kafka's words."""
+        """An election begins; ``trigger`` is its cause, in Kafka's words."""
 
     async def preferred_wanted(
         self, partition: TopicPartition, preferred: int, leader: int
     ) -> None:
-        """How a preferred election ended: the replica that was to lead, and who does."""
+        """A preferred election ended: the preferred replica, and the leader."""
 
     async def ignored(self, text: str) -> None:
-        """A znode that cannot be read is passed over."""
+        """A malformed znode is treated as missing."""
 
     async def endpoints_changed(self, broker: int, before: BrokerInfo, after: BrokerInfo) -> None:
-        """A broker that is known has registered other endpoints."""
+        """A known broker has registered other endpoints."""
 
     async def lost_the_race(self, why: str) -> None:
         """Another broker became controller."""
 
     async def step(self, text: str) -> None:
-        """One of the steps of a failover, in Kafka's words."""
+        """A step of a failover begins, in Kafka's words."""
 
     async def ready(self, epoch: int) -> None:
         """The state machines have started."""
 
     async def resigned(self) -> None:
-        """It is no longer the controller."""
+        """The broker is no longer the controller."""
 
     async def moved(self, event: str, why: str) -> None:
-        """During an event, a fenced write showed that another broker is the controller."""
+        """A write was fenced during an event: another broker is the controller."""
 
     async def event_failed(self, event: str, why: str) -> None:
-        """An event, named as it was queued, ended with an error; the next one is handled."""
+        """An event, by its name in the queue, ended with an error; the next event is handled."""
 
     async def log_line(self, text: str, level: str = "INFO") -> None:
-        """Something worth a line of controller.log, in Kafka's words."""
+        """A line for controller.log, in Kafka's words."""
 
     async def marked_offline(self, broker: int, replicas: Sequence[TopicPartition]) -> None:
         """A broker answered that the log directories of these replicas have failed."""
@@ -114,24 +114,27 @@ class ControllerJournal:
         replicas: Sequence[int],
         assignment: ReplicaAssignment,
     ) -> None:
-        """A state under a raised leader epoch was sent for a move, with this list of replicas."""
+        """A state with a raised leader epoch was sent for a reassignment, with this list of
+        replicas."""
 
     async def leader_epoch_updated(
         self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
     ) -> None:
-        """The same leader and ISR were written under the next leader epoch, for a move."""
+        """The same leader and ISR were written with the next leader epoch, for a reassignment."""
 
     async def line_about(self, partition: TopicPartition, text: str) -> None:
-        """The same of a partition that the text names, which releases write differently."""
+        """A line for controller.log about a partition, whose name has another form in each
+        release."""
 
     async def deletion(self, text: str) -> None:
-        """Something worth a line of the deletion manager, in Kafka's words."""
+        """A line of the deletion manager, in Kafka's words."""
 
     async def event_begun(self, name: str) -> None:
-        """The next event of the queue is handled; it is named as its queue names it."""
+        """The next event is handled, by its name in the queue."""
 
     async def event_done(self, name: str, failed: bool = False) -> None:
-        """It was handled, by one that is the controller still; ``failed``: it ended half way."""
+        """An event was handled, and the broker is still controller; ``failed``: an error ended
+        the event."""
 
     async def registrations_read(self, epochs: Mapping[int, int]) -> None:
         """The registered brokers and their broker epochs were read, at a failover, or after brokers
@@ -140,7 +143,7 @@ class ControllerJournal:
     async def brokers(
         self, new: Iterable[int], dead: Iterable[int], bounced: Iterable[int], live: Iterable[int]
     ) -> None:
-        """Registrations changed."""
+        """Brokers started, died, or restarted."""
 
     async def topics(
         self,
@@ -148,36 +151,37 @@ class ControllerJournal:
         gone: Collection[str],
         assigned: Mapping[TopicPartition, Sequence[int]],
     ) -> None:
-        """Topics came or went."""
+        """Topics were created or deleted."""
 
     async def adding(self, partitions: Mapping[TopicPartition, ReplicaAssignment]) -> None:
-        """A topic grew."""
+        """Partitions were added to a topic."""
 
     async def creates(self, partitions: Collection[TopicPartition]) -> None:
-        """New partitions, and their replicas, are about to get their first states."""
+        """New partitions and their replicas are about to get their first states."""
 
     async def live_brokers_added(self, brokers: Iterable[int]) -> None:
-        """Brokers are about to be known as live (``addLiveBrokers``)."""
+        """Brokers are about to be added to the live ones (``addLiveBrokers``)."""
 
     async def deletion_retried(
         self, topic: str, replicas: Sequence[tuple[TopicPartition, int]]
     ) -> None:
-        """Replicas of a queued topic that were not deleted are to be tried again."""
+        """The deletion of replicas of a queued topic is about to be retried."""
 
     async def deletion_blocked(self, topic: str) -> None:
-        """A queued topic still has to wait."""
+        """A queued topic cannot be deleted yet."""
 
     async def deletion_halted(self, topics: Sequence[str], why: str) -> None:
         """Queued topics have become ineligible for deletion."""
 
     async def deletion_disabled(self, topics: Sequence[str], begins: bool) -> None:
-        """Requests for deletion are removed where it is disabled, maybe none.
+        """Deletion requests are removed because deletion is disabled; the list may be empty.
 
         ``begins``: those that a new controller finds.
         """
 
     async def deletions_handled(self, topics: Collection[str]) -> None:
-        """The deletion manager looks how far queued topics can go on (``resumeDeletions``)."""
+        """The deletion manager checks how far queued topics can be deleted
+        (``resumeDeletions``)."""
 
     async def partitions_change(
         self, partitions: Collection[TopicPartition], target: PartitionState
@@ -192,36 +196,39 @@ class ControllerJournal:
     async def reassignment_triggered(
         self, partition: TopicPartition, target: Sequence[int]
     ) -> None:
-        """An entry of ``/admin/reassign_partitions`` is looked at, to be begun or refused."""
+        """An entry of ``/admin/reassign_partitions`` is checked, to be started or refused."""
 
     async def reassignment_refused(
         self, partition: TopicPartition, target: Sequence[int], why: str, live: Collection[int]
     ) -> None:
-        """An entry of ``/admin/reassign_partitions`` is not begun, and will be dropped.
+        """An entry of ``/admin/reassign_partitions`` is not started, and will be removed.
 
         ``why`` is one of the reasons of ``Reassigner.refuse``; ``live``: the brokers there are.
         """
 
     async def reassignment_failed(self, partition: TopicPartition, why: str) -> None:
-        """The work of a reassignment ended in an error; its entry will be dropped."""
+        """A reassignment ended with an error; its entry will be removed."""
 
     async def reassignment_progress(
         self, partition: TopicPartition, target: Sequence[int], caught_up: Collection[int]
     ) -> None:
-        """The ISR of a partition that moves was looked at: so many of its targets are in it."""
+        """The ISR of a partition in reassignment was checked: the number of its targets in the
+        ISR."""
 
     async def reassignment_never_created(
         self, partition: TopicPartition, target: Sequence[int]
     ) -> None:
-        """The ISR of a partition that moves was to be looked at, and there is no state of it."""
+        """The ISR of a partition in reassignment was to be checked, but the partition has no
+        state."""
 
     async def reassignment_removing(
         self, entries: Mapping[TopicPartition, Sequence[int]], others: bool
     ) -> None:
-        """Entries are about to leave ``/admin/reassign_partitions``; without others, the znode."""
+        """Entries are about to be removed from ``/admin/reassign_partitions``; without others,
+        the znode."""
 
     async def reassignment_removed(self, partition: TopicPartition) -> None:
-        """A reassignment that was completed is out of ``/admin/reassign_partitions``."""
+        """The entry of a completed reassignment was removed from ``/admin/reassign_partitions``."""
 
     async def reassignment_caught_up(
         self, partition: TopicPartition, target: Sequence[int]
@@ -237,7 +244,8 @@ class ControllerJournal:
         state: LeaderIsrAndControllerEpoch | None = None,
         is_written: bool = True,
     ) -> None:
-        """A partition entered a state; with what is registered, where a leader was to be elected.
+        """A partition changed its state; ``state`` is the registered one, if a leader was to be
+        elected.
 
         ``is_written``: it was written for that. Up to 1.0 who leads as preferred stays.
         """
@@ -245,32 +253,33 @@ class ControllerJournal:
     async def replica_moved(
         self, broker: int, partition: TopicPartition, before: ReplicaState, after: ReplicaState
     ) -> None:
-        """A replica entered a state."""
+        """A replica changed its state."""
 
     async def isr_removed(
         self, broker: int, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
     ) -> None:
-        """A replica was taken out of an ISR."""
+        """A replica was removed from an ISR."""
 
     async def not_elected(self, partition: TopicPartition, strategy: str) -> None:
-        """No replica may lead the partition by the strategy: nothing is written."""
+        """No replica can lead the partition by the strategy: nothing is written."""
 
     async def alter_isr_ignored(self, broker: int, epoch: int, known: int | None) -> None:
-        """An AlterIsr names an earlier registration of a broker than the known one, if any."""
+        """An AlterIsr names another registration of a broker than the known one, if any."""
 
     async def newer_controller(self, partition: TopicPartition, epoch: int) -> None:
-        """The state that was read names a newer controller epoch: it is left as it is."""
+        """The state that was read has a newer controller epoch: it is not overwritten."""
 
     async def not_in_isr(
         self, broker: int, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
     ) -> None:
-        """A replica that goes offline is out of the ISR already: nothing is written."""
+        """A replica that goes offline is not in the ISR: nothing is written."""
 
     async def shutdown_begun(self, broker: int) -> None:
-        """A ControlledShutdown of a registered broker is taken up."""
+        """A ControlledShutdown of a registered broker begins."""
 
     async def shut_down(self, broker: int, remaining: Sequence[TopicPartition]) -> None:
-        """A ControlledShutdown is answered; the broker still leads the remaining partitions."""
+        """A ControlledShutdown gets its response; the broker still leads the remaining
+        partitions."""
 
     async def partition_failed(
         self,
@@ -279,7 +288,7 @@ class ControllerJournal:
         target: PartitionState,
         failure: ChangeFailure,
     ) -> None:
-        """A partition stays in its state: the state change failed."""
+        """A state change of a partition failed: it keeps its state."""
 
     async def replica_failed(
         self,
@@ -289,15 +298,15 @@ class ControllerJournal:
         target: ReplicaState,
         failure: ChangeFailure,
     ) -> None:
-        """A replica stays in its state: the state change failed."""
+        """A state change of a replica failed: it keeps its state."""
 
     async def sends_leader_and_isr(self, broker: int, request: LeaderAndIsr) -> None:
-        """A LeaderAndIsr request is handed to a broker's channel."""
+        """A LeaderAndIsr request is queued on a broker's channel."""
 
     async def sends_metadata(
         self, brokers: Iterable[int], partitions: Mapping[TopicPartition, PartitionMetadata]
     ) -> None:
-        """UpdateMetadata is handed to the channels of some brokers."""
+        """UpdateMetadata is queued on the channels of some brokers."""
 
     async def sends_stop_replica(self, broker: int, request: StopReplica) -> None:
-        """A StopReplica request is handed to a broker's channel."""
+        """A StopReplica request is queued on a broker's channel."""

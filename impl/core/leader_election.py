@@ -15,7 +15,7 @@ from impl.releases import Release
 
 @dataclass(frozen=True, slots=True)
 class Elected:
-    """Who leads, the new ISR, the recipients; ``unclean`` if the leader was not in sync."""
+    """The leader, the new ISR, the recipients; ``unclean`` if the leader was not in the ISR."""
 
     leader: int
     isr: tuple[int, ...]

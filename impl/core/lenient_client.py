@@ -31,7 +31,7 @@ async def _decoded(decode: Callable[P, T], *args: P.args, **named: P.kwargs) -> 
 
 
 class LenientZnodeClient(ZnodeClient):
-    """``trouble`` receives what is wrong with a znode, once until it is wrong in another way."""
+    """Reports a malformed znode to ``trouble``, once for each different error."""
 
     def __init__(
         self, port: Port, release: Release, trouble: Callable[[str], Awaitable[None]]
@@ -53,25 +53,25 @@ class LenientZnodeClient(ZnodeClient):
         return found
 
     async def state(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
-        """The registered state; None if there is none that can be read."""
+        """The registered state; None if it is missing or malformed."""
         return await self._or(paths.state(*partition), super().state(partition), None)
 
     async def topic(self, name: str, watch: bool = False) -> TopicZnode | None:
-        """The assignment of a topic's replicas; None if there is none that can be read."""
+        """The replica assignment of a topic; None if it is missing or malformed."""
         return await self._or(paths.topic(name), super().topic(name, watch), None)
 
     async def reassignments(self) -> dict[TopicPartition, tuple[int, ...]]:
-        """What ``/admin/reassign_partitions`` asks for, nothing if it cannot be read."""
+        """The entries of ``/admin/reassign_partitions``; none if it is malformed."""
         path = paths.REASSIGN_PARTITIONS
         return await self._or(path, super().reassignments(), {})
 
     async def preferred_election(self) -> list[TopicPartition] | None:
-        """The partitions that a preferred election was asked for; of a broken request, none."""
+        """The partitions of the preferred election request; none if it is malformed."""
         nothing: list[TopicPartition] | None = []
         return await self._or(paths.PREFERRED_ELECTION, super().preferred_election(), nothing)
 
     async def brokers(self, watch: bool = False) -> dict[int, tuple[BrokerInfo, int]]:
-        """Registered brokers that can be read, by id: what they say, and their epoch.
+        """Registered brokers whose znodes are valid, by id: content and broker epoch.
 
         A watch is left on who is there, and since 1.1 (KIP-226) on what each of them says.
         """
@@ -84,7 +84,7 @@ class LenientZnodeClient(ZnodeClient):
         return found
 
     async def broker(self, number: int, watch: bool = False) -> tuple[BrokerInfo, int] | None:
-        """What one broker says of itself, and its epoch; None if that is not there to be read."""
+        """A broker's registration and its epoch; None if it is missing or malformed."""
         path = paths.broker(number)
         node = await self.read(path, watch)
         if node is None:
@@ -93,7 +93,7 @@ class LenientZnodeClient(ZnodeClient):
         return None if info is None else (info, node.czxid)
 
     async def isr_changes(self, watch: bool = False) -> dict[str, list[TopicPartition]]:
-        """The notifications there are; one that cannot be read names no partition."""
+        """The ISR change notifications; a malformed one names no partition."""
         found: dict[str, list[TopicPartition]] = {}
         for name in await self.names(paths.ISR_CHANGES, watch):
             path = f"{paths.ISR_CHANGES}/{name}"
@@ -105,7 +105,7 @@ class LenientZnodeClient(ZnodeClient):
         return found
 
     async def log_dir_events(self, watch: bool = False) -> dict[str, int]:
-        """The notifications of failed directories; one that cannot be read names no broker."""
+        """The notifications of failed log directories; a malformed one names no broker."""
         found: dict[str, int] = {}
         for name in await self.names(paths.LOG_DIR_EVENTS, watch):
             path = f"{paths.LOG_DIR_EVENTS}/{name}"

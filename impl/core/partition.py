@@ -44,7 +44,7 @@ PartitionMemory = tuple[Any, ...]
 
 @dataclass(slots=True)
 class RemoteReplica:
-    """What a leader knows of one follower; times are ms."""
+    """A leader's view of one follower; times are ms."""
 
     end: int = UNKNOWN_END
     log_start: int = UNKNOWN_END
@@ -53,7 +53,7 @@ class RemoteReplica:
     last_fetch: int = 0
 
     def fetched(self, offset: int, log_start: int, leader_end: int, now_ms: int) -> None:
-        """A fetch at ``offset``, when the leader's log ended at ``leader_end``.
+        """Record a fetch at ``offset``, when the leader's log ended at ``leader_end``.
 
         Reaching the end that the fetch before was shown counts as of that time.
         """
@@ -65,12 +65,12 @@ class RemoteReplica:
         self.last_leader_end, self.last_fetch = leader_end, now_ms
 
     def new_epoch(self, leader_end: int, now_ms: int, in_isr: bool) -> None:
-        """A leader epoch begins: members of the ISR count as caught up now."""
+        """Start a leader epoch: ISR members count as caught up now."""
         self.last_leader_end, self.last_fetch = leader_end, now_ms
         self.last_caught_up = now_ms if in_isr else 0
 
     def memory(self) -> tuple[int, int, int, int, int]:
-        """Its fields in order."""
+        """Its fields, in order."""
         return (
             self.end, self.log_start, self.last_caught_up, self.last_leader_end, self.last_fetch
         )  # fmt: skip
@@ -85,11 +85,10 @@ def high_watermark(
     old: int,
     release: Release,
 ) -> int:
-    """The lowest log end of the leader, the ISR, and replicas that caught up recently; it never
-    decreases.
+    """The lowest log end of leader, ISR and replicas that caught up recently; it never decreases.
 
-    Up to 0.10.1 only the ISR counts (Partition.maybeIncrementLeaderHW).
-    ``remotes`` maps a follower to its end (-1 unknown, which holds back) and when it was caught up.
+    Up to 0.10.1 only the ISR counts (Partition.maybeIncrementLeaderHW). ``remotes`` maps a follower
+    to its end (-1 unknown, which holds back) and when it was caught up.
     """
     waited_for = [
         end
@@ -102,26 +101,26 @@ def high_watermark(
 def out_of_sync(
     end: int, last_caught_up: int, leader_end: int, now_ms: int, lag_ms: int, release: Release
 ) -> bool:
-    """A follower has lagged for too long; since 2.1 never one that is at the log end."""
+    """Whether a follower has lagged for too long; since 2.1 never if it is at the log end."""
     has_all = release.since("2.1") and end == leader_end
     return not has_all and now_ms - last_caught_up > lag_ms
 
 
 class LeaderEpochs(Protocol):
-    """What a leader asks of its log's epoch cache."""
+    """The operations of a leader on its log's epoch cache."""
 
     def assign(self, epoch: int, start: int) -> None:
-        """Let an epoch begin at an offset."""
+        """Add an epoch that begins at an offset."""
 
 
 class LeaderLog(Protocol):
-    """What a partition asks of its log: where it begins and ends, in memory or on a disk."""
+    """The operations of a partition on its log, in memory or on a disk."""
 
     high_watermark: int
 
     @property
     def log_start(self) -> int:
-        """Where the log begins."""
+        """The log start offset."""
 
     @property
     def log_end(self) -> int:
@@ -141,10 +140,10 @@ class IsrRequestQueue(Protocol):
     def submit(
         self, partition: TopicPartition, wanted: LeaderIsrAndControllerEpoch, answered: IsrAnswered
     ) -> None:
-        """Have an ISR changed; ``answered`` is called with what the controller said."""
+        """Request an ISR change; ``answered`` is called with the controller's response."""
 
     def clear(self, partition: TopicPartition) -> None:
-        """What waits for a partition is void (``clearPending``): its answer is not awaited."""
+        """Drop a partition's pending change (``clearPending``); its response will be ignored."""
 
 
 IsrAnswered = Callable[[str, LeaderIsrAndControllerEpoch | None, int], None]
@@ -202,7 +201,7 @@ class Partition(Generic[SomeLog]):
 
     @property
     def log_start(self) -> int:
-        """Where the log begins."""
+        """The log start offset."""
         return self.log.log_start
 
     @property
@@ -212,13 +211,14 @@ class Partition(Generic[SomeLog]):
 
     @property
     def writes_isr(self) -> bool:
-        """A write of its ISR to ZooKeeper is under way: all other work for the partition waits."""
+        """Whether an ISR write to ZooKeeper is in progress: all other work for the partition
+        waits."""
         return self.pending is not None and self.isr_requests is None
 
     # LeaderAndIsr, StopReplica
 
     def become_leader(self, entry: LeaderAndIsrPartitionState, now_ms: int) -> None:
-        """Lead as a LeaderAndIsr says."""
+        """Become leader by a LeaderAndIsr."""
         previous, start, state = self.leader_epoch, self.log_end, entry.state
         self._take(entry)
         known = {*entry.replicas}
@@ -230,7 +230,7 @@ class Partition(Generic[SomeLog]):
         self.advance(now_ms)
 
     def become_follower(self, entry: LeaderAndIsrPartitionState) -> bool:
-        """Follow as a LeaderAndIsr says; False if the fetcher may go on as it is."""
+        """Become follower by a LeaderAndIsr; False if the fetcher can continue as it is."""
         self._take(entry)
         new = self.make_follower(entry.state.leader, entry.state.leader_epoch)
         self.observer(BecameFollower(self.partition, entry.state.leader, self.leader_epoch))
@@ -244,7 +244,7 @@ class Partition(Generic[SomeLog]):
         self.zk_version = entry.state.zk_version
 
     def stop(self) -> None:
-        """The replica has no role any more."""
+        """Stop leading or following."""
         self.leads, self.leader, self.isr, self.pending = False, None, (), None
         if self.isr_requests is not None:
             self.isr_requests.clear(self.partition)
@@ -266,7 +266,8 @@ class Partition(Generic[SomeLog]):
                 remote.end = remote.log_start = UNKNOWN_END
 
     def make_follower(self, leader: int, epoch: int) -> bool:
-        """Follow in an epoch; False if the fetcher may go on as it is (``makeFollower``)."""
+        """Become follower in an epoch; False if the fetcher can continue as it is
+        (``makeFollower``)."""
         same, before = self.leader == leader, self.leader_epoch
         self.isr, self.pending, self.leads = (), None, False
         self.leader, self.leader_epoch = leader, epoch
@@ -283,7 +284,7 @@ class Partition(Generic[SomeLog]):
         leader_end: int | None = None,
         log_start: int = 0,
     ) -> None:
-        """A follower fetched; it may join the ISR, and the high watermark may move.
+        """Handle a follower's fetch: it may join the ISR, and the high watermark may rise.
 
         ``leader_end`` is the leader's log end when the fetch was read, by default the one now;
         ``log_start`` where the follower's begins. One that is no replica is not noted
@@ -298,7 +299,8 @@ class Partition(Generic[SomeLog]):
         self.advance(now_ms)
 
     def may_join(self, replica: int, offset: int) -> bool:
-        """A replica outside the ISR has all that is committed, and reached this epoch's start.
+        """Whether a replica outside the ISR has all committed records and reached the epoch's
+        start.
 
         The second condition since 2.0.1 (KAFKA-7128); since 2.7 one change at a time.
         """
@@ -315,20 +317,19 @@ class Partition(Generic[SomeLog]):
 
     @property
     def maximal_isr(self) -> tuple[int, ...]:
-        """The ISR and replicas that are about to join it; those that are about to leave still
-        count."""
+        """The ISR with replicas that are about to join it; replicas about to leave still count."""
         joining = [one for one in self.pending or () if one not in self.isr]
         return (*self.isr, *joining)
 
     async def expand(self, replica: int, now_ms: int) -> None:
-        """Add a replica that caught up, or ask for it."""
+        """Add a replica that caught up to the ISR, by a write or a request."""
         wanted = (*self.isr, replica)
         by_request = self.isr_requests is not None
         self.observer(IsrExpanding(self.partition, self.isr, wanted, by_request))
         await self.change(wanted, now_ms)
 
     async def shrink(self, replicas: Collection[int], now_ms: int) -> None:
-        """Remove replicas that lag, or ask for it."""
+        """Remove lagging replicas from the ISR, by a write or a request."""
         if self.pending is not None:
             return
         kept = tuple(one for one in self.isr if one not in replicas)
@@ -338,7 +339,8 @@ class Partition(Generic[SomeLog]):
 
     @property
     def isr_member_without_replica(self) -> int | None:
-        """A member of the ISR that is no replica, if the ISR check throws over one.
+        """An ISR member that is not among the known replicas, if the ISR check throws because of
+        it.
 
         A move shortens the list of replicas before the old ones leave the ISR. From 2.4 to 2.8 such
         a member is looked up among the replicas; before and since it may be dropped (KAFKA-9672).
@@ -349,7 +351,8 @@ class Partition(Generic[SomeLog]):
         return next((member for member in self.isr if member not in known), None)
 
     def lagging(self, now_ms: int) -> list[int]:
-        """The members of the ISR that are out of sync. NotAssignedReplica if one is no replica."""
+        """The ISR members that are out of sync. NotAssignedReplica if one is not a known
+        replica."""
         if (other := self.isr_member_without_replica) is not None:
             raise NotAssignedReplica(
                 f"Replica with id {other} is not available on broker {self.broker}"
@@ -369,7 +372,7 @@ class Partition(Generic[SomeLog]):
         ]
 
     def follower_state(self, member: int) -> RemoteReplica:
-        """What is known of a follower: nothing of one in the ISR that is no replica."""
+        """The view of a follower; empty for an ISR member that is not a known replica."""
         return self.remotes.get(member) or RemoteReplica()
 
     async def maybe_shrink(self, now_ms: int) -> None:
@@ -379,7 +382,7 @@ class Partition(Generic[SomeLog]):
             await self.shrink(late, now_ms)
 
     async def change(self, isr: tuple[int, ...], now_ms: int) -> None:
-        """Have another ISR: once it is written, or when the controller agrees (2.7)."""
+        """Change the ISR: at once when it is written, or when the controller agrees (2.7)."""
         if self.isr_requests is not None:
             self.pending = isr
             self._ask(isr)
@@ -387,13 +390,13 @@ class Partition(Generic[SomeLog]):
             await self._write(isr, now_ms)
 
     def with_isr(self, isr: tuple[int, ...]) -> LeaderIsrAndControllerEpoch:
-        """The state that it registers for another ISR; the leader epoch does not change (g.5)."""
+        """The state to register for another ISR; the leader epoch does not change (g.5)."""
         return LeaderIsrAndControllerEpoch(
             self.broker, self.leader_epoch, isr, self.controller_epoch, self.zk_version
         )
 
     def adopt(self, isr: tuple[int, ...], now_ms: int, updated: IsrUpdated) -> None:
-        """The other ISR is registered; ``updated`` is reported before the high watermark moves."""
+        """Use the registered ISR; ``updated`` is reported before the high watermark rises."""
         self.expands += len(isr) > len(self.isr)
         self.shrinks += len(isr) < len(self.isr)
         self.isr = isr
@@ -422,8 +425,7 @@ class Partition(Generic[SomeLog]):
         self.adopt(isr, now_ms, IsrUpdated(self.partition, isr, version, False, now_ms))
 
     async def written(self, wanted: LeaderIsrAndControllerEpoch) -> int | None:
-        """The zkVersion under which a state was written; None if another state, or none, is
-        registered.
+        """The zkVersion of the registered state if it is this one; else None.
 
         A write that is refused may be one's own, whose answer was lost: then what is registered is
         what was wanted, and its version counts (KAFKA-1382).
@@ -470,7 +472,7 @@ class Partition(Generic[SomeLog]):
     # The high watermark
 
     def advance(self, now_ms: int) -> None:
-        """Raise the high watermark as far as it may go."""
+        """Raise the high watermark as far as possible."""
         if not self.leads:
             return
         before, reached = self.hw, self.next_high_watermark(now_ms)
@@ -479,7 +481,7 @@ class Partition(Generic[SomeLog]):
             self.observer(HighWatermarkRaised(self.partition, before, reached))
 
     def next_high_watermark(self, now_ms: int) -> int:
-        """How far a leader's high watermark may go."""
+        """The highest possible high watermark of a leader."""
         remotes = {
             one: (known.end, known.last_caught_up)
             for one, known in self.remotes.items()
@@ -500,7 +502,7 @@ class Partition(Generic[SomeLog]):
         )  # fmt: skip
 
     def recall(self, memory: PartitionMemory) -> None:
-        """Restore a saved state."""
+        """Restore what `memory` returned."""
         (
             self.replicas, self.leads, self.leader, self.leader_epoch, self.controller_epoch,
             self.zk_version, self.epoch_start, self.isr, self.pending, self.generation, remotes,
@@ -524,12 +526,12 @@ class Partition(Generic[SomeLog]):
 
     @property
     def hw_may_be_stale(self) -> bool:
-        """The high watermark has not reached this leader epoch's start yet (2.2)."""
+        """Whether the high watermark is below this leader epoch's start (2.2)."""
         return self.hw < self.epoch_start and self.release.since("2.2")
 
 
 def keeps_fetching(before: int, epoch: int, release: Release) -> bool:
-    """A follower that is asked to follow the same leader in ``epoch`` need not start over (f.2)."""
+    """Whether a follower of the same leader keeps its fetcher in ``epoch`` (f.2)."""
     if not release.since("2.0.1"):  # KAFKA-7164
         return True
     if not release.since("2.1"):

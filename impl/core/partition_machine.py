@@ -20,7 +20,7 @@ from impl.zookeeper.errors import ZooKeeperError
 
 
 class StrategyKind(Enum):
-    """Which of the four strategies."""
+    """The kind of an election."""
 
     OFFLINE = "Offline"
     REASSIGN = "Reassign"
@@ -30,7 +30,7 @@ class StrategyKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """How to elect; ``unclean`` forces what a topic's config would have to allow (2.4)."""
+    """An election strategy; ``unclean`` allows what a topic's config would have to allow (2.4)."""
 
     kind: StrategyKind
     unclean: bool = False
@@ -46,7 +46,7 @@ _Failures = dict[TopicPartition, ChangeFailure]
 
 
 class PartitionMachine:
-    """Moves partitions of a context; its journal receives what fails.
+    """Changes the states of partitions in a context; its journal receives the failures.
 
     ``unclean_allowed`` says of a topic whether its config allows an unclean election; it is asked
     only where no member of the ISR lives.
@@ -69,13 +69,13 @@ class PartitionMachine:
     # Startup
 
     async def startup(self) -> None:
-        """Every partition enters its state by its leadership; then elections are tried."""
+        """Give every partition its initial state by its leadership; then try elections."""
         for partition in self.context.partitions():
             self.context.put_partition_state(partition, self.initial_state(partition))
         await self.trigger_online()
 
     def initial_state(self, partition: TopicPartition) -> PartitionState:
-        """New without leadership; online while the leader lives, else offline."""
+        """New without a known state; Online if the leader is live, else Offline."""
         known = self.context.leadership.get(partition)
         if known is None:
             return PartitionState.NEW
@@ -84,7 +84,7 @@ class PartitionMachine:
         return PartitionState.OFFLINE
 
     async def trigger_online(self) -> None:
-        """Try to elect for every new and offline partition whose topic is not to be deleted."""
+        """Try an election for every new and offline partition whose topic is not to be deleted."""
         waiting = self.context.partitions_in(PartitionState.NEW, PartitionState.OFFLINE)
         kept = [one for one in waiting if one.topic not in self.context.queued_for_deletion]
         await self.handle(kept, PartitionState.ONLINE, OFFLINE)
@@ -97,7 +97,8 @@ class PartitionMachine:
         target: PartitionState,
         strategy: Strategy | None = None,
     ) -> Failed:
-        """Move partitions and send what that asks for; returns the failed ones, with the reason.
+        """Change the state of partitions and send the requests; returns the failures with their
+        reasons.
 
         An invalid transition is noted and skipped. ControllerMoved goes through.
         """
@@ -275,7 +276,7 @@ class PartitionMachine:
     def choose(
         self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch, strategy: Strategy
     ) -> Elected | None:
-        """Whom the strategy elects, None if nobody."""
+        """The replica that the strategy elects; None if no replica is eligible."""
         context = self.context
         assignment = context.assignment(partition)
         live = context.live_replicas(partition) | {

@@ -25,7 +25,7 @@ DEAD = "a new replica is not alive"
 
 
 class Reassigner:
-    """The running reassignments; up to 2.3 the targets are kept in memory and in one znode."""
+    """The reassignments in progress; up to 2.3 their targets are in memory and in one znode."""
 
     def __init__(self, core: ControllerParts) -> None:
         self.core = core
@@ -35,17 +35,18 @@ class Reassigner:
 
     @property
     def loaded_whole(self) -> bool:
-        """A request's entries are in memory together (KAFKA-6193), and rewritten from there."""
+        """Whether all entries of a request are loaded together (KAFKA-6193), and written from
+        memory."""
         return self.core.release.since("1.1") and not self.recorded
 
     @property
     def recorded(self) -> bool:
-        """Reassignments are recorded in the topics themselves (KIP-455)."""
+        """Whether reassignments are recorded in the topics' znodes (KIP-455)."""
         return self.core.release.since("2.4")
 
     def forget(self) -> None:
-        """The broker is no longer controller. Up to 0.10 reassignments are kept in memory, and
-        start again (KAFKA-5310)."""
+        """The broker is no longer controller: drop the reassignments. Up to 0.10 they stay in
+        memory."""
         if self.core.release.since("0.11"):
             self.targets.clear()
         self.looks_again = False
@@ -59,7 +60,7 @@ class Reassigner:
     # How it begins
 
     async def requested(self) -> None:
-        """``/admin/reassign_partitions`` was created: begin what can be, drop the rest.
+        """``/admin/reassign_partitions`` was created: start its valid entries, remove the others.
 
         Up to 1.0 entries of partitions that move are passed over; later they turn the move. Kafka
         then begins a move to the very same replicas once more, which is left out here as in
@@ -76,7 +77,7 @@ class Reassigner:
         )
 
     async def begin_all(self, found: Mapping[TopicPartition, Sequence[int]]) -> None:
-        """Begin entries of the znode, or drop them (``maybeTriggerPartitionReassignment``).
+        """Start or remove entries of the znode (``maybeTriggerPartitionReassignment``).
 
         Those that are refused, or whose work fails, leave the znode one by one; since 2.0 in one
         write, when all have been looked at. From 2.0 to 2.3 (KAFKA-6617) that write is done where
@@ -99,7 +100,7 @@ class Reassigner:
             self.targets.pop(partition, None)
 
     async def begin(self, partition: TopicPartition, target: Sequence[int]) -> bool:
-        """Begin one of the znode's entries; False if it is refused, or if its work fails.
+        """Start one entry of the znode; False if it is refused, or fails.
 
         Then it is to be dropped, so that administrators may ask for something else.
         """
@@ -115,7 +116,7 @@ class Reassigner:
     async def attempt(
         self, partition: TopicPartition, work: Callable[[], Awaitable[object]]
     ) -> bool:
-        """Do a reassignment's work; what fails is logged, and then the answer is False.
+        """Run a step of a reassignment; an error is logged, and False returned.
 
         So does a leader that is looked up and not known. That another controller is the controller,
         or the session over, goes through.
@@ -146,7 +147,7 @@ class Reassigner:
         await self.go_on(partition)
 
     def refuse(self, partition: TopicPartition, target: Sequence[int]) -> str | None:
-        """Why an entry of the znode is not begun, None if it is.
+        """The reason to refuse an entry of the znode; None if it is valid.
 
         A mere reordering is begun; up to 2.3 the very same list is not. Brokers that are dead are
         waited for: only the API looks at them (2.4), and 0.10.0.
@@ -166,7 +167,7 @@ class Reassigner:
         return None if waits else DEAD
 
     def validate(self, partition: TopicPartition, target: Sequence[int] | None) -> str:
-        """The answer of AlterPartitionReassignments to a target; None cancels (2.4).
+        """The error of AlterPartitionReassignments for a target; None as target cancels (2.4).
 
         The target is looked at before the partition. A replica that a move adds already has to live
         as well: who is new is new to the replicas from before any move.
@@ -186,7 +187,7 @@ class Reassigner:
     # The twelve steps
 
     async def go_on(self, partition: TopicPartition) -> None:
-        """Take the next steps of a reassignment; called whenever it may be able to continue."""
+        """Run the next steps of a reassignment; called whenever it may be able to continue."""
         if self.recorded:
             await self.reassign_recorded(partition, self.core.context.assignment(partition))
         elif await self.caught_up(partition, self.targets[partition]):
@@ -197,7 +198,8 @@ class Reassigner:
     async def caught_up(
         self, partition: TopicPartition, target: Sequence[int], is_news: bool = False
     ) -> bool:
-        """Every target replica is in the registered ISR, of which a watch may have notified it."""
+        """Whether every target replica is in the registered ISR; ``is_news``: a watch fired for
+        it."""
         state = await self.core.client.state(partition)
         journal = self.core.context.journal
         if state is None:
@@ -305,16 +307,16 @@ class Reassigner:
 
     # KIP-455
 
-    def goal(self, partition: TopicPartition, target: Sequence[int] | None) -> ReplicaAssignment:
-        """What AlterPartitionReassignments, found valid, moves to: a target, or back (None)."""
+    async def alter(self, partition: TopicPartition, target: Sequence[int] | None) -> None:
+        """Carry out a valid AlterPartitionReassignments: move to a target, or (None) back.
+
+        The newest request counts: an entry for the partition in the znode is dropped.
+        """
         current = self.core.context.assignment(partition)
         return current.reassign_to(current.origin if target is None else target)
 
     async def reassign_recorded(self, partition: TopicPartition, goal: ReplicaAssignment) -> None:
-        """Begin, turn, cancel or go on with a reassignment that the topic's znode records.
-
-        A mere change of order is completed whoever is in the ISR (``isReassignmentComplete``).
-        """
+        """Start, change or cancel a reassignment that is recorded in the topic's znode."""
         context = self.core.context
         old = context.assignment(partition)
         await self.core.deletion.mark_ineligible([partition.topic], MOVING)
@@ -353,7 +355,8 @@ class Reassigner:
 
 
 def valid_target(target: Sequence[int], current: Collection[int], live: Collection[int]) -> str:
-    """NONE, or why a target cannot be: empty, twice the same, negative, or dead and added."""
+    """NONE, or the error for a target that is empty, has duplicates, negative ids, or new dead
+    brokers."""
     bad = (
         not target
         or len(set(target)) != len(target)

@@ -17,7 +17,7 @@ from impl.znodes import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Which controller sent a request, in which controller epoch, under which correlation id."""
+    """The controller that sent a request: its id, its epoch, and the correlation id."""
 
     controller: int
     epoch: int
@@ -49,7 +49,8 @@ class BecameFollower:
 
 @dataclass(frozen=True, slots=True)
 class IsrExpanding:
-    """A replica that caught up is to join the ISR; it is written to ZooKeeper, or asked for."""
+    """A replica that caught up is about to join the ISR, by a write to ZooKeeper or by a
+    request."""
 
     partition: TopicPartition
     isr: tuple[int, ...]
@@ -59,7 +60,7 @@ class IsrExpanding:
 
 @dataclass(frozen=True, slots=True)
 class IsrShrinking:
-    """Replicas that lag are to leave the ISR; ``late`` are their ids and log ends."""
+    """Lagging replicas are about to leave the ISR; ``late`` are their ids and log ends."""
 
     partition: TopicPartition
     isr: tuple[int, ...]
@@ -82,7 +83,8 @@ class IsrUpdated:
 
 @dataclass(frozen=True, slots=True)
 class IsrUpdateRefused:
-    """Another state is registered than the one that the leader knows as ``zk_version``."""
+    """The ISR write was refused: the registered version is not ``zk_version``, which the leader
+    knew."""
 
     partition: TopicPartition
     zk_version: int
@@ -90,7 +92,7 @@ class IsrUpdateRefused:
 
 @dataclass(frozen=True, slots=True)
 class IsrUpdateFailed:
-    """ZooKeeper did not carry out the write."""
+    """ZooKeeper did not execute the ISR write."""
 
     partition: TopicPartition
     isr: tuple[int, ...]
@@ -99,7 +101,7 @@ class IsrUpdateFailed:
 
 @dataclass(frozen=True, slots=True)
 class IsrRequestRefused:
-    """The controller's answer to AlterIsr was an error; ``gives_up``: it is not asked again."""
+    """The controller's response to AlterIsr was an error; ``gives_up``: no further request."""
 
     partition: TopicPartition
     isr: tuple[int, ...]
@@ -121,7 +123,7 @@ class LeaderAndIsrReceived:
 
 @dataclass(frozen=True, slots=True)
 class RequestReceived:
-    """A request of a controller that names this registration of the broker, or none.
+    """A controller's request for this registration of the broker, or without a broker epoch.
 
     ``registration`` is the broker epoch that it names, -1 before KIP-380 (2.2).
     """
@@ -133,7 +135,7 @@ class RequestReceived:
 
 @dataclass(frozen=True, slots=True)
 class RequestRefused:
-    """A whole request of a controller whose epoch is older than ``known``."""
+    """A controller's request was refused as a whole: its epoch is older than ``known``."""
 
     kind: str
     sender: Sender
@@ -174,7 +176,7 @@ class BecomeLeaderOrFollowerCompleted:
 
 @dataclass(frozen=True, slots=True)
 class BecomeLeaderOrFollowerSkipped:
-    """A replica led or followed the same leader before, or its log cannot be used.
+    """A replica keeps its role and leader, or its log cannot be used.
 
     ``before``: the leader that it knew; ``directory``: where its log is, if it has one.
     """
@@ -252,7 +254,8 @@ class LogDeleted:
 
 @dataclass(frozen=True, slots=True)
 class LogFailed:
-    """A log cannot be used (``KafkaStorageException``); ``not_renamed``: nor be deleted."""
+    """A log cannot be used (``KafkaStorageException``); ``not_renamed``: it could not be
+    deleted."""
 
     partition: TopicPartition
     error: str
@@ -262,7 +265,8 @@ class LogFailed:
 
 @dataclass(frozen=True, slots=True)
 class LogTruncating:
-    """A follower is about to cut its log to ``offset``; where it ends there already, it stays."""
+    """A follower is about to truncate its log to ``offset``; a log that ends there is not
+    changed."""
 
     partition: TopicPartition
     offset: int
@@ -272,7 +276,7 @@ class LogTruncating:
 
 @dataclass(frozen=True, slots=True)
 class AppendFailed:
-    """What a follower fetched could not be appended: the partition is followed no more."""
+    """Fetched records could not be appended: the partition's fetcher stops."""
 
     partition: TopicPartition
     error: str
@@ -280,7 +284,7 @@ class AppendFailed:
 
 @dataclass(frozen=True, slots=True)
 class LogLoaded:
-    """A replica has a log that was on disk: where the log ends, and its high watermark."""
+    """A replica's log was loaded from disk: its end, and its high watermark."""
 
     partition: TopicPartition
     log_end: int
@@ -299,7 +303,7 @@ class RecordsAppended:
 
 @dataclass(frozen=True, slots=True)
 class ProducerAnswered:
-    """The producer of the records up to ``end`` (exclusive) is answered with ``error``."""
+    """The producer of the records up to ``end`` (exclusive) got its response, with ``error``."""
 
     partition: TopicPartition
     leader_epoch: int
@@ -311,7 +315,7 @@ class ProducerAnswered:
 
 @dataclass(frozen=True, slots=True)
 class RecordsReplicated:
-    """A follower has handled an answer to its fetch at ``offset``; its log ends at ``log_end``."""
+    """A follower handled the response to its fetch at ``offset``; its log ends at ``log_end``."""
 
     partition: TopicPartition
     offset: int
@@ -321,7 +325,7 @@ class RecordsReplicated:
 
 @dataclass(frozen=True, slots=True)
 class HighWatermarkRaised:
-    """A leader's high watermark."""
+    """A leader's high watermark rose."""
 
     partition: TopicPartition
     before: int
@@ -333,7 +337,7 @@ class HighWatermarkRaised:
 
 @dataclass(frozen=True, slots=True)
 class FetchServed:
-    """What ``reader`` (-1: a consumer) is answered.
+    """The response to a fetch of ``reader`` (-1: a consumer).
 
     ``waited``: there was nothing to read at first, so that the fetch was answered later.
     """
@@ -347,7 +351,7 @@ class FetchServed:
 
 @dataclass(frozen=True, slots=True)
 class EpochServed:
-    """The answer to a follower that asked where an epoch ends."""
+    """The response to a follower's request for the end of an epoch."""
 
     partition: TopicPartition
     asked: EpochQuestion
@@ -365,7 +369,7 @@ class RecordsAsked:
 
 @dataclass(frozen=True, slots=True)
 class EpochAsked:
-    """A follower asks ``leader`` where an epoch ends."""
+    """A follower requests the end of an epoch from ``leader``."""
 
     partition: TopicPartition
     leader: int

@@ -19,7 +19,7 @@ _State = LeaderIsrAndControllerEpoch
 
 
 class ReplicaMachine:
-    """Moves replicas of a context; its journal receives what fails.
+    """Changes the states of replicas in a context; its journal receives the failures.
 
     ``unclean_allowed``: whether a topic's config allows unclean elections, which up to 1.0 decides
     whether the last member of an ISR may leave it.
@@ -48,7 +48,7 @@ class ReplicaMachine:
         await self.context.journal.replica_failed(broker, partition, before, target, failure)
 
     async def startup(self) -> None:
-        """Replicas on live brokers go online; the others start as ineligible for deletion.
+        """Replicas on live brokers go online; the others become ineligible for deletion.
 
         Since 2.3 the others then go offline, which takes them out of the ISR in ZooKeeper.
         """
@@ -67,7 +67,7 @@ class ReplicaMachine:
             await self.handle(others, ReplicaState.OFFLINE)
 
     async def handle(self, replicas: Iterable[Replica], target: ReplicaState) -> None:
-        """Move replicas, broker by broker, and send what that asks for.
+        """Change the state of replicas, broker by broker, and send the requests.
 
         An invalid transition is noted and skipped. ControllerMoved goes through.
         """
@@ -174,7 +174,7 @@ class ReplicaMachine:
     async def remove_from_isr(
         self, broker: int, partitions: list[TopicPartition]
     ) -> dict[TopicPartition, _State]:
-        """Take a replica out of ISRs in ZooKeeper; the states after that, by partition.
+        """Remove a broker from ISRs in ZooKeeper; returns the new states, by partition.
 
         Where it was not a member nothing is written, and the state is as it was read, with this
         controller's epoch. A failure leaves its partition out.
@@ -230,21 +230,9 @@ class ReplicaMachine:
             return None
         return state
 
-    async def _without_state(self, broker: int, partition: TopicPartition) -> None:
-        """It cannot go offline, which is no error where its topic is to be deleted, nor (1.1) where
-        its state was not known before."""
-        text = f"there is no state of partition {partition}"
-        await self._journal_failure(
-            broker, partition, ReplicaState.OFFLINE,
-            ChangeFailure(
-                text, is_missing=True,
-                is_silent=partition.topic in self.context.queued_for_deletion
-                or (partition not in self.context.leadership and self.release.since("1.1")),
-            ),
-        )  # fmt: skip
-
-    def without(self, broker: int, state: _State, topic: str) -> _State:
-        """The state after a member of the ISR left: nobody leads if it did, and a new epoch.
+    def without(self, broker: int, state: _State) -> _State:
+        """The state without an ISR member: no leader if it was the leader, and the next leader
+        epoch.
 
         The last member stays (up to 1.0 only where unclean elections are not allowed).
         """

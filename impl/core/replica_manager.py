@@ -73,17 +73,17 @@ Answered = tuple[str, Errors]
 
 
 class HostedLog(LeaderLog, Protocol):
-    """The log of a replica. Each call that reads or writes it may raise StorageError."""
+    """The log of a replica. Each read or write may raise StorageError."""
 
     @property
     def directory(self) -> str:
-        """Where it is."""
+        """The path of the log's directory."""
 
     def end_offset_for(self, epoch: int) -> tuple[int, int]:
         """Epoch and exclusive end, see ``LeaderEpochFileCache``."""
 
     async def truncate_to(self, offset: int) -> None:
-        """Truncate to an offset; a log that ends there or before stays."""
+        """Truncate to an offset; a log that ends there or before is not changed."""
 
     async def append_as_leader(self, records: Any, leader_epoch: int) -> Any:
         """Append a producer's records; has ``first_offset``, ``last_offset``. InvalidBatch."""
@@ -102,20 +102,20 @@ class Logs(Protocol):
     """The logs of a broker, over its log directories."""
 
     def has(self, partition: TopicPartition) -> bool:
-        """Its log is here, and can be used."""
+        """Whether the partition has a usable log."""
 
     def is_offline(self, partition: TopicPartition) -> bool:
-        """Its log is here, and cannot be used."""
+        """Whether the partition's log is in a failed directory."""
 
     @property
     def some_offline(self) -> bool:
-        """A log directory is offline: which replicas it has may be unknown."""
+        """Whether some log directory is offline, so that its replicas may be unknown."""
 
     async def create(self, partition: TopicPartition) -> Any:
         """A partition's ``HostedLog``, made if there is none. StorageError."""
 
     async def delete(self, partition: TopicPartition) -> str | None:
-        """Rename it, to be removed later: the new name, None if there is none. StorageError."""
+        """Rename a log, to be removed later: the new name, None without a log. StorageError."""
 
 
 class Fetchers(Protocol):
@@ -134,7 +134,7 @@ Idle = Callable[[Replica], Awaitable[None]]
 
 
 class DelayedProduce(NamedTuple):
-    """A producer with acks=all waits until the high watermark is at ``end`` (``DelayedProduce``).
+    """A producer with acks=all waits until the high watermark reaches ``end`` (``DelayedProduce``).
 
     ``generation`` is the leadership that took the records; when it ends the producer gets an error.
     """
@@ -145,7 +145,7 @@ class DelayedProduce(NamedTuple):
     min_isr: int
 
     def outcome(self, manager: ReplicaManager, expired: bool) -> str | None:
-        """The answer; None while there is none. ``expired``: the producer's time is up."""
+        """The error, or None while the producer waits. ``expired``: its time is over."""
         replica = self.replica
         here = manager.partitions.get(replica.partition) is replica
         if not here or not replica.leads or replica.generation != self.generation:
@@ -158,7 +158,7 @@ class DelayedProduce(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProduceOutcome:
-    """What an append came to; ``awaited``: it is not answered before that has an outcome."""
+    """The result of an append; with ``awaited`` the response waits for its outcome."""
 
     error: str
     message: str = ""
@@ -170,7 +170,7 @@ class ProduceOutcome:
 
 @dataclass(frozen=True, slots=True)
 class OffsetFound:
-    """The answer to ListOffsets: an offset and the time (ms) of its record, -1 where none is."""
+    """The response to ListOffsets: an offset and its record's time (ms), -1 if there is none."""
 
     error: str
     offset: int = -1
@@ -188,7 +188,7 @@ async def never_busy(replica: Replica) -> None:
 
 
 class ReplicaManager:
-    """``client`` gives the ZooKeeper client of the session that the broker has now.
+    """The replicas of a broker. ``client`` returns the ZooKeeper client of its current session.
 
     With ``isr_requests`` leaders ask the controller for another ISR (2.7); else they write it.
     """
@@ -246,7 +246,8 @@ class ReplicaManager:
         correlation: int = 0,
         endpoints: Endpoints | None = None,
     ) -> Answered:
-        """Answer a controller. ``broker_epoch`` is that of this broker's registration (KIP-380).
+        """Handle a controller's request. ``broker_epoch`` is that of this broker's registration
+        (KIP-380).
 
         ``endpoints``: of the live brokers that an UpdateMetadata names. EpochFromTheFuture if the
         request is meant for a registration of which nothing is known here yet (up to 2.5.0).
@@ -289,7 +290,7 @@ class ReplicaManager:
     def leader_and_isr_error(
         self, partition: TopicPartition, entry: LeaderAndIsrPartitionState, sender: Sender
     ) -> str:
-        """The error of one partition of a LeaderAndIsr, NONE if it is carried out."""
+        """The error for one partition of a LeaderAndIsr; NONE if it is applied."""
         hosted = self.partitions.get(partition)
         current = -1 if hosted is None else hosted.leader_epoch
         error = answers.leader_and_isr_error(
@@ -312,7 +313,7 @@ class ReplicaManager:
         return error
 
     async def host(self, partition: TopicPartition, may_be_made: bool = True) -> Replica:
-        """The replica, made with its log if it is not there. StorageError, ZooKeeperError.
+        """The replica; created with its log if it is missing. StorageError, ZooKeeperError.
 
         One that is not new is not made while a log directory is offline: it may be in there, as
         after a restart (``LogManager.getOrCreateLog``, KIP-112).
@@ -476,7 +477,7 @@ class ReplicaManager:
     async def append(
         self, partition: TopicPartition, records: Any, acks: int, min_isr: int, now_ms: int
     ) -> ProduceOutcome:
-        """Append a producer's records; with acks=all its answer waits for the ISR (g.6)."""
+        """Append a producer's records; with acks=all the response waits for the ISR (g.6)."""
         replica, error = await self._leader(partition, None)
         if replica is None:
             return ProduceOutcome(error)
@@ -512,7 +513,7 @@ class ReplicaManager:
         held_back: Callable[[Replica, int], bool] = nobody_held_back,
         limits: Mapping[TopicPartition, int] | None = None,
     ) -> dict[TopicPartition, FetchReply]:
-        """Read, and note how far a follower is: its ISR may grow by that.
+        """Read for a follower, and record its fetch offsets: the ISR may expand.
 
         The high watermark of an answer is that of before: a follower learns of a new one a round
         later (g.1).
@@ -549,7 +550,7 @@ class ReplicaManager:
         limits: Mapping[TopicPartition, int] | None = None,
         served: Callable[[TopicPartition, FetchReply], None] = lambda partition, reply: None,
     ) -> dict[TopicPartition, FetchReply]:
-        """What there is at some offsets; at most so many bytes in all, but one batch at least.
+        """Read records from some offsets; at most so many bytes in all, but at least one batch.
 
         ``limits``: of a partition, if a client sets one. ``served`` hears of each reply at once:
         who waits for the ISR of the next partition may lead the one before no more.
@@ -616,7 +617,7 @@ class ReplicaManager:
     async def epoch_ends(
         self, questions: Mapping[TopicPartition, EpochQuestion]
     ) -> dict[TopicPartition, EpochReply]:
-        """OffsetForLeaderEpoch; up to 1.1 its answers name no epoch (KIP-279)."""
+        """OffsetForLeaderEpoch; up to 1.1 the response has no epoch (KIP-279)."""
         replies: dict[TopicPartition, EpochReply] = {}
         for partition, asked in questions.items():
             replica, error = await self._leader(partition, asked.leader_epoch)
@@ -633,7 +634,7 @@ class ReplicaManager:
         for_consumer: bool,
         leader_epoch: int | None = None,
     ) -> OffsetFound:
-        """The earliest, the latest, or the first offset of a time (ms); g.7.
+        """The earliest, the latest, or the first offset of a timestamp (ms); g.7.
 
         ``leader_epoch`` is the one that the asker knows, None of one that names none (KIP-320).
         """
@@ -663,13 +664,14 @@ class ReplicaManager:
             await replica.maybe_shrink(now_ms)  # which leads no more has no ISR
 
     def has_isr_changes_to_propagate(self, now_ms: int) -> bool:
-        """ISRs changed, and have settled for long enough (g.5)."""
+        """Whether ISRs changed, and did not change again for long enough (g.5)."""
         return bool(self.isr_changes) and answers.propagates_isr_changes(
             now_ms, self.last_isr_change_ms, self.last_propagation_ms
         )
 
     async def maybe_propagate_isr_changes(self, now_ms: int) -> None:
-        """Every 2.5 s: tell the controller of changed ISRs, once they have settled (g.5)."""
+        """Every 2.5 s: notify the controller of changed ISRs, if there was no recent change
+        (g.5)."""
         if not self.has_isr_changes_to_propagate(now_ms):
             return
         changes, self.isr_changes = self.isr_changes, set()

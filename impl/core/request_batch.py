@@ -32,11 +32,11 @@ NO_BROKER_EPOCH = -1
 
 
 class BatchNotSent(Exception):
-    """``IllegalStateException``: a round begins while the one before was not sent."""
+    """``IllegalStateException``: a round begins before the last one was sent."""
 
 
 class RequestBatch:
-    """One round for the brokers of a context; ``send`` gets its requests.
+    """The requests of one round to the brokers of a context; ``send`` sends them.
 
     ``protocol`` is the inter.broker.protocol.version, by default that of the release.
     """
@@ -73,7 +73,7 @@ class RequestBatch:
                 )
 
     def clear(self) -> None:
-        """Drop what was collected."""
+        """Drop the collected requests."""
         self.leader_and_isrs, self.stops = {}, {}
         self.metadata_to, self.metadata = set(), {}
 
@@ -102,7 +102,8 @@ class RequestBatch:
     def add_stop_replica(
         self, brokers: Iterable[int], partition: TopicPartition, delete: bool
     ) -> None:
-        """Stop a replica; since 2.6 each once, and "delete", once said, stays."""
+        """Add a StopReplica; since 2.6 one for each partition, and "delete" stays once it is
+        set."""
         stop = PartitionStop(delete, self._stop_epoch(partition))
         for broker in brokers:
             if broker < 0:
@@ -126,7 +127,7 @@ class RequestBatch:
     def add_update_metadata(
         self, brokers: Iterable[int], partitions: Iterable[TopicPartition]
     ) -> None:
-        """Add UpdateMetadata for brokers; a partition whose leadership is unknown is left out.
+        """Add UpdateMetadata for brokers, without partitions whose state is unknown.
 
         No partitions at all means all of them up to 2.1, and none since 2.2. Up to 1.1 those of
         topics that are to go are named each time (partitionsToBeDeleted).

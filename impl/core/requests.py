@@ -42,7 +42,8 @@ LAST_INTERNAL = 99
 
 @cache  # asked for each request, of few releases
 def request_version(kind: str, protocol: Release, internal: int = LAST_INTERNAL) -> int:
-    """The version of a request under an inter.broker.protocol.version; KeyError names no kind.
+    """The version of a request under an inter.broker.protocol.version; KeyError for an unknown
+    kind.
 
     ``internal`` is N of a protocol such as 2.4-IVN; that of a release is its line's last.
     """
@@ -102,7 +103,7 @@ class UpdateMetadata:
 
 @dataclass(frozen=True, slots=True)
 class PartitionStop:
-    """One partition of a StopReplica; a leader epoch goes with it since 2.6, else it is -1."""
+    """One partition of a StopReplica; it has a leader epoch since 2.6, else -1."""
 
     delete: bool
     leader_epoch: int = NO_LEADER_EPOCH
@@ -110,7 +111,7 @@ class PartitionStop:
 
 @dataclass(frozen=True, slots=True)
 class StopReplica:
-    """Stop fetching, and delete the log if it says so.
+    """Stop fetching partitions, and delete the logs of those with ``delete``.
 
     ``raises_event``: the answer is an event for the deletion of topics.
     """

@@ -8,7 +8,7 @@ from impl.releases import Release
 
 
 class PartitionState(Enum):
-    """``PartitionState``: what the controller holds of a partition."""
+    """``PartitionState``: the state of a partition in the controller's memory."""
 
     NON_EXISTENT = "NonExistentPartition"
     NEW = "NewPartition"
@@ -17,7 +17,7 @@ class PartitionState(Enum):
 
 
 class ReplicaState(Enum):
-    """``ReplicaState``: what the controller holds of a replica."""
+    """``ReplicaState``: the state of a replica in the controller's memory."""
 
     NEW = "NewReplica"
     ONLINE = "OnlineReplica"
@@ -51,12 +51,12 @@ REPLICA_BEFORE: dict[ReplicaState, frozenset[ReplicaState]] = {
 
 
 def partition_may_go(before: PartitionState, target: PartitionState) -> bool:
-    """The transition is valid."""
+    """Whether the transition is valid."""
     return before in PARTITION_BEFORE[target]
 
 
 def replica_may_go(before: ReplicaState, target: ReplicaState, release: Release) -> bool:
-    """The transition is valid; up to 2.2 no offline replica becomes ineligible for deletion."""
+    """Whether the transition is valid; up to 2.2 offline replicas do not become ineligible."""
     if target is _R.DELETION_INELIGIBLE and before is _R.OFFLINE and not release.since("2.3"):
         return False
     return before in REPLICA_BEFORE[target]

@@ -13,14 +13,16 @@ EndOffsetFor = Callable[[int], tuple[int, int]]
 
 
 class Truncation(NamedTuple):
-    """Truncate to ``offset``; ``done`` unless the follower must ask again with an older epoch."""
+    """The offset to truncate to; ``done`` unless the follower must ask again with an older
+    epoch."""
 
     offset: int
     done: bool
 
 
 class EpochEnd(NamedTuple):
-    """A leader's answer: an epoch (-1 in a version 0 answer) and its exclusive end, -1 unknown."""
+    """A leader's response: an epoch (-1 in version 0) and its exclusive end offset, -1 if
+    unknown."""
 
     epoch: int
     end: int
