@@ -149,7 +149,7 @@ class Replay:
         return True
 
     def goes_on(self, event: TraceEvent) -> bool:
-        """Whether one more line fits; if not, the report says why."""
+        """Whether the next line fits; if not, the report has the reason."""
         if not self._line(event.line, event.step, event.args, event.observed):
             return False
         self.report.accepted += 1

@@ -27,7 +27,7 @@ _SCRIPT = (
 
 
 class RowResult(NamedTuple):
-    """What one row says."""
+    """The result of one row."""
 
     claim: str
     words: str

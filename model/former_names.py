@@ -243,7 +243,8 @@ def family_now(system: str, name: str) -> str:
 
 
 def field_now(system: str, path: str) -> str:
-    """The current path of a field, without indices: `cache.told.topics` is `cache.fired.topics`."""
+    """The current path of a field, without indices: `cache.told.topics` becomes
+    `cache.fired.topics`."""
     for old, new in FIELDS.get(system, {}).items():
         if path == old or path.startswith(f"{old}."):
             return new + path[len(old) :]

@@ -286,8 +286,11 @@ class Exploration:
 
 
 def settling_truths(grounded: Grounded) -> dict[str, bool]:
-    """The truth that settles each claim: an always by a state where it is false, a sometimes by
-    one where it is true. States alone settle no other kind."""
+    """By claim, the truth of its condition in a state that settles it.
+
+    An `always` is settled by a state where it is false, a `sometimes` by one where it is true;
+    claims of other kinds are settled by no single state.
+    """
     kinds = {name: grounded.recorded.claim(name)[0].kind for name in grounded.claims}
     return {
         name: kind == "sometimes" for name, kind in kinds.items() if kind in ("always", "sometimes")

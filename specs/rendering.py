@@ -347,7 +347,7 @@ class TableLayout:
         return [f"(no room for: {names}; see them in a wider terminal, a pipe, or with `--json -`)"]
 
     def lines(self, most: int | None = None) -> list[str]:
-        """The whole table, or so many rows of it."""
+        """The lines of the table, or of its first `most` rows."""
         rows = [line for cells in self._cells[:most] for line in self.row(cells)]
         return [*self.head(), *rows, *self.foot()]
 

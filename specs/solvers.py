@@ -52,9 +52,11 @@ With any options `unsat` is a proof."""
 
 
 class SeparateContext:
-    """A Z3 context for the questions of one step, or for one question. It numbers formulas anew:
-    in the context of the process Z3's behaviour depends on all formulas that were made before, and
-    so on the order of the questions."""
+    """A Z3 context for the questions of one step, or for one question.
+
+    It numbers formulas from 0: in the context of the process, Z3's behaviour depends on all earlier
+    formulas, and so on the order of the questions.
+    """
 
     def __init__(self) -> None:
         self.context = z3.Context()

@@ -1,4 +1,4 @@
-"""Lets `python -m conformance.cli` stand for `insync`; the launcher calls it so."""
+"""Runs the command line as `python -m conformance.cli`, for the launcher."""
 
 import errno
 import os

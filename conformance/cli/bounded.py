@@ -22,7 +22,7 @@ RLIMIT = 1_000_000_000
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """What --max-steps and --rlimit said."""
+    """The values of --max-steps and --rlimit."""
 
     max_steps: int | None
     rlimit: int | None

@@ -35,7 +35,7 @@ from specs.verdict import Verdict, combine
 
 @dataclass(frozen=True)
 class BugSearch:
-    """What exploration says of an entry: with its bug, and as history fixed it."""
+    """The results of exploration for a historic bug: with the bug, and with its fix."""
 
     entry: HistoricBug
     shown: Reproduction
@@ -269,7 +269,8 @@ def _reverted(shown: Reproduction) -> str:
 
 @dataclass(frozen=True)
 class EntryReport:
-    """A historic bug; from `steps` on, what came of the search for it, if there was one."""
+    """A historic bug in the report; from `steps` on, the result of the search for it, if there
+    was one."""
 
     number: int
     id: str

@@ -143,7 +143,7 @@ def checked(
     hidden: int | None = None,
     layout: str | None = None,
 ) -> dict[str, Any]:
-    """What `insync check` says, as plain data. Raises WrongUse for paths that make no sense."""
+    """The result of `insync check`, as plain data. Raises WrongUse for unusable paths."""
     from conformance.pipeline.corpus import JudgedCorpus, corpus_without_logs
     from conformance.pipeline.report import check_result
 

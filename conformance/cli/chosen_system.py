@@ -25,7 +25,7 @@ MOST = 999_999
 
 @contextlib.contextmanager
 def refusals() -> Iterator[None]:
-    """Turns what the model refuses, which already says what is right, into wrong use."""
+    """Turns errors of the model, whose messages name the correction, into wrong use."""
     try:
         yield
     except ProtocolError as error:
@@ -40,7 +40,7 @@ def system_named(name: str) -> System:
 
 @dataclass(frozen=True)
 class Variant:
-    """What --version, --set, --without and --fault said, as typed."""
+    """The values of --version, --set, --without and --fault, as typed."""
 
     version: str | None
     settings: tuple[str, ...]
@@ -48,7 +48,7 @@ class Variant:
     faults: tuple[str, ...] = ()
 
     def recorded(self, system: System) -> RecordedSystem:
-        """The system under the chosen switches; WrongUse for what it does not know."""
+        """The system under the chosen switches; WrongUse for unknown switches."""
         if self.version == "":
             raise unknown(f"version of {system.name}", "", system.versions)
         with refusals():
@@ -243,7 +243,7 @@ def systems_with(claim: str) -> list[str]:
 
 
 def claims_named(recorded: RecordedSystem, names: Iterable[str]) -> list[str]:
-    """The names, each once, all known to the system; WrongUse says which claims there are."""
+    """The claim names, each once; WrongUse lists the system's claims for an unknown one."""
     found = list(dict.fromkeys(claim_now(name, recorded.system.name) for name in names))
     for name in found:
         if name not in recorded.claims:

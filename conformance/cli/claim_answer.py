@@ -67,7 +67,7 @@ class ClaimAnswer:
 
     @property
     def shown_run(self) -> Run:
-        """The run, or one without a step that says what was asked."""
+        """The run; without one an empty run with the claim."""
         return self.run or self._without_steps()
 
     def _without_steps(self) -> Run:

@@ -67,7 +67,7 @@ class RenamedOption(click.Option):
 
 @contextlib.contextmanager
 def output() -> Iterator[None]:
-    """Around every write to standard output. A reader that has left is not an error of it."""
+    """Wraps every write to standard output; a reader that has closed the pipe is no error."""
     try:
         yield
     except BrokenPipeError:
@@ -203,7 +203,7 @@ def show_table(
     right: Collection[str] = (),
     prose: Collection[str] = (),
 ) -> None:
-    """Print a table as `specs.rendering.Table` says, unless standard output is the JSON's."""
+    """Print a `specs.rendering.Table`, unless standard output is for the JSON."""
     if json_target != STDOUT:
         table = Table(columns, list(rows), right=right, prose=prose)
         say("\n".join(["", *as_lines(table), ""]))

@@ -35,7 +35,7 @@ STATES = 250_000
 
 @dataclass(frozen=True)
 class InvariantOptions:
-    """What --find, --drop-invariants, --write, --resume, --states and --graph said."""
+    """The values of --find, --drop-invariants, --write, --resume, --states and --graph."""
 
     find: bool
     forget: str | None
@@ -183,7 +183,7 @@ def _written(found: InvariantSearchResult, target: str | None, json_target: str 
 
 
 def draw(proof: Proof, recorded: RecordedSystem, target: str, json_target: str | None) -> None:
-    """Writes who needs whom in a proof, as .dot or .svg."""
+    """Writes the graph of a proof's invariants, as .dot or .svg."""
     from specs.finding.graph import dot, svg, who_needs_whom
 
     with Progress() as progress:

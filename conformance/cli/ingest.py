@@ -158,7 +158,7 @@ def check_release(release: str | None, layout: str | None = None) -> None:
 
 
 def suited(engine: str, master: str | None, found: LogSources, ingested: Sequence[str] = ()) -> str:
-    """The engine that `auto` stands for: Spark takes 10 s to start, and gains from many lines."""
+    """The engine for `auto`: Spark takes 10 s to start, and is faster for many lines."""
     if engine != AUTO:
         return engine
     if master is not None:

@@ -39,7 +39,8 @@ class Interrupts:
         self._children: dict[int, str] = {}
 
     def install(self) -> None:
-        """Take both signals, and give temporary files a folder that goes with this process."""
+        """Handle both signals, and give temporary files a folder that is removed with this
+        process."""
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             return  # started in the background of a script: whoever did so wants no Ctrl-C here
         reading, writing = os.pipe()
@@ -54,11 +55,11 @@ class Interrupts:
         threading.Thread(target=self._watch, args=(reading,), daemon=True).start()
 
     def end_as_usual(self) -> None:
-        """This command ends by Ctrl-C, in its own time: a server, or one that keeps its state."""
+        """Let this command end by Ctrl-C in its own time: a server, or one that saves its state."""
         self._as_usual = True
 
     def report(self, why: str = "") -> None:
-        """The one line, once, on standard error; `why` says what came of it. The process ends now.
+        """Print the line about the interrupt, once, on standard error; `why` says what was kept.
 
         A second signal must not change how: Python gives signals back to the system at its end. And
         where Ctrl-C came while a text was executed, as a dataclass is made, Python would kill

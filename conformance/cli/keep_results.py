@@ -83,7 +83,7 @@ def story_option(command: Command) -> Command:
 
 
 def keep_story_text(name: str, text: str | None, json_target: str | None) -> None:
-    """Writes a story whose run is at hand; None: there is no run to keep, and that is said."""
+    """Writes a story whose text is given; None: reports that there is no run to keep."""
     if text is None:
         say("there is no run to keep", json_target)
         return

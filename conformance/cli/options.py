@@ -18,7 +18,7 @@ from specs.explorer import ENGINES
 
 
 def system_argument(command: Command) -> Command:
-    """Add the argument SYSTEM, which arrives as `system: str`; without it, say which there are."""
+    """Add the argument SYSTEM, which arrives as `system: str`; without it, list the systems."""
     return _with_options(
         command, click.argument("system", metavar="SYSTEM", required=False, callback=_required)
     )

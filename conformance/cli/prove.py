@@ -82,7 +82,7 @@ MANIFEST = "manifest.json"
 
 @dataclass
 class ProofAttempt:
-    """A proof as it went; the counterexample shows in small values why it is open, if it is."""
+    """The result of a proof; a counterexample with small values shows why it is open."""
 
     result: ProofResult
     counterexample: InductionCounterexample | None

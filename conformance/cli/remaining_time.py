@@ -17,7 +17,7 @@ from conformance.cli.common import write_atomically
 
 
 def left_of(began: float, done: int, of: int) -> str:
-    """`, about 20 s left` of a work of like parts, from how long those that are done took.
+    """`, about 20 s left`, estimated from the duration of the finished parts.
 
     ``began`` is `time.monotonic()` at the start; nothing is said before a part is done.
     """
@@ -28,7 +28,7 @@ def left_of(began: float, done: int, of: int) -> str:
 
 @dataclass
 class DurationEstimate:
-    """A command of so many parts, and how long it took before (None: never)."""
+    """A command of so many parts, and how long it took before (None: it never ran)."""
 
     file: Path
     parts: int
@@ -37,7 +37,7 @@ class DurationEstimate:
 
     @classmethod
     def of(cls, command: str, parts: int = 1) -> DurationEstimate:
-        """The pace of a command; what it is given is part of its name."""
+        """The estimate for a command; its options are part of its name."""
         from specs.native.jit import cache_folder
 
         name = re.sub(r"[^A-Za-z0-9]+", "-", command).strip("-")
@@ -48,20 +48,20 @@ class DurationEstimate:
         return cls(file, parts, before)
 
     def first_time(self, text: str) -> str:
-        """What is said before a first run; before a later one, how long the last one took."""
+        """The text for a first run; for a later run, how long the last one took."""
         if self.before_s is None:
             return text
         return f"the last run took {self.before_s:.0f} s"
 
     def left(self) -> str:
-        """`, about 20 s left`; nothing where that is not known."""
+        """`, about 20 s left`; empty if that is unknown."""
         if self.before_s is None:
             return ""
         seconds = self.before_s - (time.monotonic() - self._began)
         return f", about {seconds:.0f} s left" if seconds >= 1 else ", nearly done"
 
     def keep(self) -> None:
-        """The command came to its end: so long it takes."""
+        """Store how long the command took."""
         seconds = round(time.monotonic() - self._began, 1)
         with contextlib.suppress(OSError):
             self.file.parent.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,7 @@ COMPILE_LOOPS = '"$1" -m conformance.cli explore election --bound epoch=1'
 
 
 class GateResult(NamedTuple):
-    """What one gate said, and how long it took."""
+    """The output of one gate, and how long it took."""
 
     name: str
     verdict: Verdict

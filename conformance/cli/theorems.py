@@ -60,7 +60,7 @@ CONTRADICTION = (
 
 @dataclass
 class TheoremAttempt:
-    """A theorem as it went; `recorded` is the system that it is about, if it is about one."""
+    """The result of a theorem; `recorded` is its system, if it is about one."""
 
     result: TheoremResult
     recorded: RecordedSystem | None

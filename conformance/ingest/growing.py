@@ -145,7 +145,7 @@ def next_offset(
 
 
 def chunks(folder: str, start: ReadOffsets, end: ReadOffsets) -> list[FileChunk]:
-    """The chunks to parse between two offsets. A file that is gone has that as its reason."""
+    """The chunks to parse between two offsets; a chunk of a missing file has that as its reason."""
     logs = logs_by_name(discover_now(folder))
     found = []
     for name, until in end.files.items():

@@ -256,7 +256,7 @@ def _text(chunks: Iterator[bytes]) -> Iterator[str]:
 
 
 def split(pieces: Iterator[str]) -> Iterator[str]:
-    """Splits a text that comes in pieces into lines.
+    """Splits a text that arrives in pieces into lines.
 
     Lines end at a line feed only: other separators occur inside messages.
     """

@@ -247,7 +247,7 @@ class ElectionReplay(RunReplay):
         return f"/controller names {self.controller() or 'nobody'}"
 
     def resigns(self, step: ReplayStep) -> str:
-        """The controller is notified that /controller has changed or is gone."""
+        """The controller is notified that /controller was changed or deleted."""
         broker = step.argument("broker")
         before = self._resignations(broker)
         self._admit(broker)

@@ -237,7 +237,7 @@ class StepForcer:
         return kind(f"{what}; {self.gate.waiting()}")
 
     def answers(self, step: ReplayStep) -> str:
-        """The request goes on to the leader, and the answer is held at the proxy."""
+        """The request is passed to the leader, and the response is held at the proxy."""
         follower, leader = step.argument("follower"), step.argument("leader")
         answer = self._answer(follower, leader)
         words = answer.message.in_words()
@@ -302,7 +302,7 @@ class StepForcer:
         return answer.message.in_words()
 
     def hears(self, step: ReplayStep) -> str:
-        """The answer goes on to the follower, which handles it."""
+        """The response is passed to the follower, which handles it."""
         follower, leader = step.argument("follower"), step.argument("leader")
         slot = self.slots.get((follower, leader))
         if slot is None or slot.message.kind != ANSWER:
@@ -436,7 +436,7 @@ class StepForcer:
         ]
 
     def checkpoints(self, step: ReplayStep) -> str:
-        """The high watermark stands in replication-offset-checkpoint."""
+        """The high watermark is in replication-offset-checkpoint."""
         broker = step.argument("broker")
         data, wanted = self.lab.data(broker), step.after.at("replica.checkpoint", broker)
         if not self.gate.wait_for(
@@ -481,7 +481,7 @@ class StepForcer:
         return f"{words}; the log on the disk ends at {end}"
 
     def expires(self, step: ReplayStep) -> str:
-        """The session ends in ZooKeeper; at once if the process is gone.
+        """The session expires in ZooKeeper; at once if the process is dead.
 
         A live process's session ends when a later step needs it: only the controller sees its end,
         and the lab plays the controller; and a broker without a session creates no log, because it

@@ -334,7 +334,7 @@ class MixedClusterSteps:
         self.until(f"{path} is not done", lambda: not self.zk.exists(path))
 
     def topic_comes_and_goes(self) -> None:
-        """Creates a topic, writes to it, deletes it; nothing of it stays on any disk."""
+        """Creates a topic, writes to it, and deletes it: nothing of it is left on any disk."""
         topic = f"u{int(time.monotonic() * 1000)}"
         self.make_topic(topic, self.places)
         library = _library()

@@ -26,7 +26,7 @@ Heard = Callable[[str, Message], None]
 
 
 class HeldMessage:
-    """A message that waits at the gate; ``verdict`` says whether it is to pass or to be dropped.
+    """A message that waits at the gate; ``verdict``: pass it or drop it.
 
     A message that is ``claimed`` stays although its sender has closed the connection, as if it were
     in flight already. It is dropped when its receiver's process ends.

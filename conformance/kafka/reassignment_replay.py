@@ -276,11 +276,11 @@ class ReassignmentReplay(RunReplay):
         return there[0] if there else None
 
     def stops(self, step: ReplayStep) -> str:
-        """StopReplica goes on."""
+        """StopReplica is passed on."""
         return self._stop(step.argument("broker"), False)
 
     def deletes(self, step: ReplayStep) -> str:
-        """StopReplica with delete goes on, after the one without."""
+        """StopReplica with delete is passed on, after the one without."""
         broker = step.argument("broker")
         stopped = self._stop(broker, True)
         folder = self.lab.data(broker) / f"{TOPIC}-0"

@@ -102,7 +102,7 @@ class KafkaRelease:
 
 
 def release_of(text: str) -> KafkaRelease:
-    """Reads a version like 2.3.1, or a line like 2.3 for the listed release of it. NoRelease."""
+    """Reads a version such as 2.3.1, or a line such as 2.3 for its listed release. NoRelease."""
     listed = ", ".join(RELEASES)
     if not re.fullmatch(r"\d+(\.\d+){1,3}", text):
         raise NoRelease(f"{text!r} is no release of Kafka; write one such as 2.3.1 ({listed})")

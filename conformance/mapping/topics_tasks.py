@@ -82,7 +82,7 @@ def gone(frames: Frames) -> int:
 
 
 def returns(frames: Frames) -> tuple[int, int]:
-    """The broker that failed and had registered anew, and its new broker epoch; or 0, 0."""
+    """The broker that failed and registered again, and its new broker epoch; or 0, 0."""
     if batches.CHANGED not in frames or batches.STARTED in frames:
         return 0, 0
     change = frames[batches.CHANGED].f_locals

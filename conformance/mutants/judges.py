@@ -382,7 +382,8 @@ class DifferingJudges:
 def reach(
     progress: Callable[[str], None] = lambda _: None, file: Path | None = None
 ) -> tuple[Judgement, DifferingJudges]:
-    """What the judges say of the unchanged implementation, and in which judges each mutant differs.
+    """The judges' results for the original implementation, and the judges in which each mutant
+    differs.
 
     Measurements are stored in the file, if there is one, and not repeated: only one judge of each
     kind runs once more. What is compiled for the model's side meanwhile is available to the

@@ -82,7 +82,7 @@ def judge(
 
 
 def oldest_release(context: RuleContext) -> str | None:
-    """The oldest release that a broker of the cluster says it runs; None if none says it."""
+    """The oldest release that a broker of the cluster logs; None if none is logged."""
     named = {event.detail for event in context.history.events if event.kind == "release"}
     releases = sorted(
         (release_number(each), each) for each in named if each and release_number(each)

@@ -170,13 +170,13 @@ class History:
         return not any(place.holes for place in between[1:-1]) and follow_on(between)
 
     def put_together(self, a: Event, b: Event) -> bool:
-        """Whether two lines of one file stand in parts of it whose order is unknown."""
+        """Whether two lines of one file are in parts of it whose order is unknown."""
         jumps = self.places[a.file].jumps if a.file == b.file else ()
         low, high = sorted((a.line, b.line))
         return any(low < line <= high for line in jumps)
 
     def complete(self, event: Event) -> bool:
-        """Whether the log of this line is one broker's, and nothing of it is missing."""
+        """Whether this line's log is complete and of one broker."""
         place = self.places[event.file]
         return place.sole and not any(
             each.damaged or each.gap_before or each.holes for each in self._rolls[place.stream]

@@ -65,7 +65,7 @@ class RuleContext:
         )
 
     def lacks(self, event: Event, what: str) -> bool:
-        """Whether a rule may say that another line, `what`, is missing beside this line.
+        """Whether a rule may report that another line, `what`, is missing beside this line.
 
         Where lines are left out, it may only if this was noted when all lines were there.
         """

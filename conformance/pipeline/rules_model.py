@@ -85,7 +85,7 @@ class ZkVersionLines:
 
 
 def check(context: RuleContext, release: str | None) -> None:
-    """Checks every partition's lives, version by version."""
+    """Checks each lifetime of every partition, version by version."""
     presets = presets_for(release)
     for versions in lives(
         context.history, context.innocent([*context.history.events, *context.history.transactions])

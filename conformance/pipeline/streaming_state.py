@@ -107,7 +107,8 @@ class StreamingState:
     # -- a trigger ------------------------------------------------------------------------------
 
     def advance(self, pieces: Iterable[ParsedChunk]) -> list[ReportedFinding]:
-        """Adds new lines, judges, and reports what stood in two judgements or no longer stands."""
+        """Adds new lines, judges, and reports findings of two judgements in a row, or withdraws
+        findings."""
         pieces = list(pieces)
         new = sorted(
             (piece for piece in pieces if piece.file),

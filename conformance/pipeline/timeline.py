@@ -25,7 +25,7 @@ DRAWN = (*CONTROLLERS, *STATES, *CHANGES, *STARTS)
 
 @dataclass(frozen=True)
 class ControllerTerm:
-    """A controller's term; `until` is None if nothing says that it ended."""
+    """The time of a controller; `until` is None if no line shows its end."""
 
     broker: int
     epoch: int | None

@@ -138,8 +138,10 @@ def replay_cluster(
 
 
 def tells_of_controllers(order: OrderedLines) -> bool:
-    """Whether traces say what controllers do, and which requests arrive: those of Apache Kafka do
-    not, nor do those that our earlier releases wrote."""
+    """Whether the traces contain controllers' steps and arriving requests.
+
+    Traces of Apache Kafka do not, nor do those of our earlier releases.
+    """
     versions = {line.broker for line in order.lines if line.step == "request_received"}
     obeying = {line.broker for line in order.lines if line.step == "leader_and_isr_received"}
     return obeying <= versions and any(line.step == "registrations_read" for line in order.lines)

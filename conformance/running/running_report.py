@@ -56,7 +56,7 @@ class RunningReport(TraceReport):
         ]  # fmt: skip
 
     def count(self) -> None:
-        """Sum up what was replayed: steps of the model, and what it abstracts from, by reason."""
+        """Adds up the replayed steps of the model, and the forced changes by reason."""
         self.fired = sum((one.fired for one in self.replayed), Counter[str]())
         forced = sum((one.forced for one in self.replayed), Counter[str]())
         judged = self.stuck + sum(one.lines for one in self.replayed)

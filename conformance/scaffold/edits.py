@@ -109,7 +109,7 @@ def _import_line(module: str, names: Iterable[str]) -> str:
 
 
 def sorted_imports(text: str) -> str:
-    """Sorts one-line imports that stand together by their modules."""
+    """Sorts adjacent one-line imports by their modules."""
     lines = text.splitlines(keepends=True)
     at = [n for n, line in enumerate(lines) if line.startswith("from ")]
     if at and at == list(range(at[0], at[-1] + 1)):

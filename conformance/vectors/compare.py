@@ -56,7 +56,7 @@ _QUOTED = re.compile(r"'[^']*'")
 
 
 def agrees(expected: Any, got: Any, case: Case, name: str = "") -> bool:
-    """The answer is what a case expects; ``name`` is the field that both stand in."""
+    """Whether the answer is as the case expects; ``name`` is the field of both."""
     if isinstance(expected, str) and expected in ANYTHING:
         return True
     if isinstance(expected, str) and isinstance(got, Remaining):

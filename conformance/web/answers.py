@@ -91,7 +91,7 @@ def _possible(here: Board, lines: Sequence[str]) -> tuple[int, str | None]:
 
 
 def words(asked: dict[str, Any]) -> list[str]:
-    """What lines say in plain words, independent of a run."""
+    """The lines in plain words, independent of a run."""
     return [phrase(line) if line.strip() else line for line in _lines(asked)]
 
 

@@ -40,7 +40,7 @@ def config_of(release: Numbers, config: LogConfig | None = None) -> LogConfig:
 
 
 def producer_rules_of(release: Numbers, expiration_ms: int | None = None) -> ProducerRules:
-    """How that release judges sequences: KAFKA-5494 (1.0), KAFKA-7190 (2.4), KIP-360 (2.5)."""
+    """How that release checks sequences: KAFKA-5494 (1.0), KAFKA-7190 (2.4), KIP-360 (2.5)."""
     unknown = OUT_OF_ORDER if release < (1, 0) else UNKNOWN if release < (2, 5) else ""
     return ProducerRules(
         batches=1 if release < (1, 0) else 5,
@@ -54,5 +54,5 @@ def producer_rules_of(release: Numbers, expiration_ms: int | None = None) -> Pro
 
 
 def has_epochs(release: Numbers) -> bool:
-    """Logs have leader epochs and start offsets, with a checkpoint file for each (0.11)."""
+    """Whether logs have leader epochs and start offsets, with a checkpoint file for each (0.11)."""
     return release >= (0, 11)

@@ -24,7 +24,7 @@ TopicPartition = tuple[str, int]
 
 
 class TornCheckpoint(MalformedCheckpoint):
-    """A checkpoint that was never written whole, though its write was said to be durable."""
+    """A checkpoint file that is only partly written, although its write was reported as durable."""
 
 
 def encode_lines(lines: Sequence[str]) -> bytes:
@@ -117,7 +117,7 @@ class OffsetCheckpoint:
 
 
 class LazyOffsetCheckpoint:
-    """The high watermarks of a directory, read once, when the first one is asked for (2.4+)."""
+    """The high watermarks of a directory, read once, at the first request (2.4+)."""
 
     def __init__(self, checkpoint: OffsetCheckpoint) -> None:
         self.checkpoint = checkpoint

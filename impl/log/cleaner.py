@@ -30,7 +30,7 @@ MOST_KEYS = keys_in(128 << 20)
 
 @dataclass(frozen=True)
 class Cleanable:
-    """What can be compacted of a log: offsets from ``first_dirty`` up to ``end`` are new.
+    """The part of a log that can be compacted: offsets from ``first_dirty`` up to ``end`` are new.
 
     ``clean_bytes`` and ``dirty_bytes`` are sizes of segments; ``overdue``: a record has waited for
     longer than max.compaction.lag.ms.
@@ -45,18 +45,18 @@ class Cleanable:
 
     @property
     def ratio(self) -> float:
-        """The part that is dirty."""
+        """The dirty part of the log."""
         total = self.clean_bytes + self.dirty_bytes
         return self.dirty_bytes / total if total else 0.0
 
     @property
     def is_due(self) -> bool:
-        """Whether there is something to clean, and the dirty ratio is high enough."""
+        """Whether there is something to clean, and the dirty ratio exceeds the minimum."""
         return self.dirty_bytes > 0 and (self.overdue or self.ratio > self.least_ratio)
 
 
 def cleanable(log: Log, checkpointed: int | None) -> Cleanable:
-    """Look at a log; ``checkpointed`` is where the last cleaning ended.
+    """Find the part to compact; ``checkpointed`` is the offset where the last cleaning ended.
 
     Whole segments alone are compacted: below the high watermark, never the active one, none that
     has a record younger than min.compaction.lag.ms.
@@ -86,7 +86,7 @@ def cleanable(log: Log, checkpointed: int | None) -> Cleanable:
 
 
 def clean(log: Log, found: Cleanable, most_keys: int = MOST_KEYS) -> int:
-    """Compact a log; the offset up to which it is clean now. CorruptSegment, OSError."""
+    """Compact a log; returns the offset up to which it is clean. CorruptSegment, OSError."""
     log.flush(log.active.base_offset)  # what replaces segments must not outlive less than they had
     before = [one for one in log.segments[:-1] if one.base_offset < found.first_dirty]
     horizon = before[-1].modified_ms - log.config.delete_retention_ms if before else 0

@@ -20,7 +20,7 @@ LARGEST_RATIO = 64
 
 
 def compress(codec: str, data: bytes) -> bytes:
-    """As a producer would; ValueError for a codec that there is not."""
+    """Compress data as a producer does; ValueError for an unknown codec."""
     if codec == "none":
         return data
     if codec == "gzip":
@@ -35,7 +35,7 @@ def compress(codec: str, data: bytes) -> bytes:
 
 
 def decompress(codec: str, data: bytes) -> bytes:
-    """The records of a batch. CorruptRecord if the codec finds no sense in them."""
+    """The records of a batch. CorruptRecord for invalid data."""
     try:
         if codec == "none":
             return data

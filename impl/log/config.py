@@ -63,12 +63,12 @@ class LogConfig:
 
     @property
     def compacts(self) -> bool:
-        """Of each key the latest record is kept."""
+        """Whether the log is compacted: the latest record of each key is kept."""
         return COMPACT in self.cleanup_policy
 
     @property
     def deletes(self) -> bool:
-        """Segments go by time and by size."""
+        """Whether old segments are deleted by time and by size."""
         return DELETE in self.cleanup_policy
 
     def but(self, properties: Mapping[str, str]) -> LogConfig:

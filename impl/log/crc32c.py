@@ -41,7 +41,7 @@ _BYTES = _table()
 
 
 def crc32c_plain(data: Buffer, value: int = 0) -> int:
-    """The checksum byte by byte; ``value`` is that of the bytes before."""
+    """The checksum, byte by byte; ``value`` is the checksum of the preceding bytes."""
     state = value ^ 0xFFFFFFFF
     for byte in bytes(data):
         state = _BYTES[(state ^ byte) & 0xFF] ^ state >> 8
@@ -126,5 +126,6 @@ IMPLEMENTATION, _crc32c = _library()
 
 
 def crc32c(data: Buffer, value: int = 0) -> int:
-    """The CRC-32C of ``data``; ``value`` is that of the bytes before (0 if there are none)."""
+    """The CRC-32C of ``data``; ``value`` is the checksum of the preceding bytes (0 if there are
+    none)."""
     return _crc32c(data, value)

@@ -34,12 +34,12 @@ def delete_name(partition: TopicPartition, unique: str) -> str:
 
 
 def future_name(partition: TopicPartition, unique: str) -> str:
-    """``topic-partition.unique-future``: where a replica is copied to (1.1+)."""
+    """``topic-partition.unique-future``: the copy of a replica in another directory (1.1+)."""
     return f"{directory_name(partition)}.{unique}-future"
 
 
 def parse_name(log_directory: str, name: str) -> ParsedDirectoryName:
-    """What a directory is for. StorageError if it is no partition's."""
+    """The partition and kind of a directory. StorageError if the name is not a partition's."""
     special = _SPECIAL.fullmatch(name)
     found = special or _PLAIN.fullmatch(name)
     if found is None:

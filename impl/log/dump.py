@@ -49,12 +49,12 @@ class DumpOptions:
 
 @dataclass
 class Dump:
-    """What is found out about a file while its lines are taken.
+    """The findings about a file, collected while its lines are read.
 
     ``damage``: where it cannot be read, with the byte. ``findings``: what Kafka's tool remarks, of
     which gaps between offsets (compaction leaves them) and index entries that lead to an earlier
-    batch (of a fetch that brought several) are no fault. ``sound``: there is none. ``known``: it
-    is a file of a kind that is printed.
+    batch (of a fetch that brought several) are no fault. ``sound``: there is none. ``known``: it is
+    a file of a kind that is printed.
     """
 
     path: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class CorruptRecord(Exception):
-    """Bytes that are no record batch: too short, an unknown format, a wrong checksum."""
+    """Bytes that are no valid record batch: too short, an unknown format, a wrong checksum."""
 
     def __init__(self, position: int, why: str) -> None:
         super().__init__(f"byte {position}: {why}")
@@ -23,7 +23,7 @@ class StorageError(Exception):
 
 
 class CorruptSegment(StorageError):
-    """A ``.log`` file with bytes that are no record batch (``CorruptRecordException``)."""
+    """A ``.log`` file with bytes that are no valid record batch (``CorruptRecordException``)."""
 
 
 class CorruptIndex(StorageError):

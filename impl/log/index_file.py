@@ -19,7 +19,7 @@ Entry = TypeVar("Entry", bound=tuple[int, int])
 
 
 class IndexFile(ABC, Generic[Entry]):
-    """Entries of two numbers; the subclass says which. Offsets are absolute here.
+    """Entries of two numbers, whose meaning the subclass defines. Offsets are absolute here.
 
     ``max_bytes`` is rounded down to whole entries.
     """
@@ -39,27 +39,27 @@ class IndexFile(ABC, Generic[Entry]):
 
     @property
     def file(self) -> File:
-        """The open file; opened, and made if need be, when first used."""
+        """The open file; opened, and created if missing, at first use."""
         if self._file is None:
             self._file = self.disk.open(self.path, create=True)
         return self._file
 
     def create(self) -> None:
-        """Begin empty, as large as it may grow."""
+        """Create an empty index, with room for its maximum number of entries."""
         self.file.truncate(0)
         self.file.truncate(self.max_entries * self.layout.size)
         self._data = bytearray()
         self._allocated = True
 
     def grow(self) -> None:
-        """The segment is active again after a restart: room for further entries."""
+        """Make room for further entries: the segment is active again after a restart."""
         if not self._allocated:
             self._loaded()
             self.file.truncate(self.max_entries * self.layout.size)
             self._allocated = True
 
     def trim(self) -> None:
-        """No further entries for now: cut the file to those that it has."""
+        """Truncate the file to its entries: no further ones are expected."""
         if self._allocated:
             self.file.truncate(len(self._loaded()))
             self._allocated = False
@@ -75,7 +75,7 @@ class IndexFile(ABC, Generic[Entry]):
             self._file.moved_to(path)
 
     def close(self) -> None:
-        """Let go of the file; it opens again when it is needed."""
+        """Close the file; it is opened again at the next use."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -103,12 +103,12 @@ class IndexFile(ABC, Generic[Entry]):
             least, last = first, second
 
     def corrupt(self, slot: int, why: str) -> CorruptIndex:
-        """What is wrong with the entry in that slot."""
+        """The error for an invalid entry in that slot."""
         return CorruptIndex(self.path, f"byte {slot * self.layout.size}", why)
 
     @abstractmethod
     def contradiction(self, before: Entry | None, entry: Entry) -> str:
-        """Why an entry cannot follow the one before; empty if it can."""
+        """The reason why an entry cannot follow another; empty if it can."""
 
     # The entries
 
@@ -117,10 +117,10 @@ class IndexFile(ABC, Generic[Entry]):
 
     @abstractmethod
     def entry(self, slot: int) -> Entry:
-        """The entry in that slot, 0 the first."""
+        """The entry in that slot, counted from 0."""
 
     def entries(self) -> list[Entry]:
-        """All of them."""
+        """All entries."""
         return [self.entry(slot) for slot in range(len(self))]
 
     @property
@@ -134,7 +134,7 @@ class IndexFile(ABC, Generic[Entry]):
         return len(self) >= self.max_entries
 
     def keep(self, count: int) -> None:
-        """Cut to the first so many entries; what follows in the file is zeros again."""
+        """Keep the first ``count`` entries; the rest of the file becomes zeros."""
         size = count * self.layout.size
         data = self._loaded()
         if size < len(data):
@@ -150,7 +150,7 @@ class IndexFile(ABC, Generic[Entry]):
         data += packed
 
     def slots_up_to(self, entry: Entry) -> int:
-        """How many entries there are up to that one, by their first number."""
+        """The number of entries up to that one, by their first number."""
         return self._slots_up_to(lambda each: each[0] <= entry[0])
 
     def _slots_up_to(self, is_up_to: Callable[[Entry], bool]) -> int:

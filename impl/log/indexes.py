@@ -9,7 +9,7 @@ from impl.log.index_file import IndexFile
 
 
 class OffsetPosition(NamedTuple):
-    """An offset, and where in the segment its batch begins."""
+    """An offset, and the position of its batch in the segment's file."""
 
     offset: int
     position: int
@@ -41,14 +41,15 @@ class OffsetIndex(IndexFile[OffsetPosition]):
         return ""
 
     def append(self, offset: int, position: int) -> None:
-        """An entry after all others; CorruptIndex for one that is not (InvalidOffsetException)."""
+        """Append an entry; CorruptIndex if it does not follow the last one
+        (InvalidOffsetException)."""
         entry, last = OffsetPosition(offset, position), self.last
         if why := self.contradiction(last, entry):
             raise self.corrupt(len(self), why)
         self._append(offset - self.base_offset, position)
 
     def lookup(self, offset: int) -> OffsetPosition:
-        """The greatest entry up to an offset; the segment's beginning if there is none."""
+        """The greatest entry up to an offset; the segment's start if there is none."""
         found = self._slots_up_to(lambda entry: entry.offset <= offset)
         return self.entry(found - 1) if found else OffsetPosition(self.base_offset, 0)
 
@@ -79,11 +80,11 @@ class TimeIndex(IndexFile[TimestampOffset]):
 
     @property
     def full(self) -> bool:
-        """No room but for the entry that is made when the segment is rolled."""
+        """Whether only the entry fits that is made when the segment is rolled."""
         return len(self) >= self.max_entries - 1
 
     def maybe_append(self, timestamp: int, offset: int) -> None:
-        """An entry, if the timestamp is later than the last one's and there is one at all."""
+        """Append an entry if the timestamp is later than the last one's."""
         last = self.last
         if timestamp < 0 or (last is not None and timestamp <= last.timestamp):
             return
@@ -103,7 +104,7 @@ class TimeIndex(IndexFile[TimestampOffset]):
 
 
 class NoTimeIndex(TimeIndex):
-    """Before 0.10.1 there is none (KIP-33): no file, and never an entry."""
+    """The time index before 0.10.1, which has none (KIP-33): no file, no entries."""
 
     full = False
 

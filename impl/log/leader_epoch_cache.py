@@ -23,7 +23,7 @@ class LeaderEpochFileCache:
         return self.entries[-2][0] if len(self.entries) > 1 else UNDEFINED
 
     def assign(self, epoch: int, start: int) -> None:
-        """Let an epoch begin at an offset.
+        """Add an epoch that begins at an offset.
 
         An epoch that has begun keeps its start. Otherwise entries that conflict (as new an epoch,
         or as late a start) are removed. ValueError for a negative epoch.
@@ -37,7 +37,7 @@ class LeaderEpochFileCache:
         self.entries.append((epoch, start))
 
     def end_offset_for(self, epoch: int, log_end: int) -> tuple[int, int]:
-        """The newest known epoch up to the asked one, and the exclusive end of its records.
+        """The newest epoch up to the requested one, and the exclusive end offset of its records.
 
         The newest epoch ends with the log. (UNDEFINED, UNDEFINED) for an undefined epoch or one
         newer than all. An epoch older than all ends where the oldest begins (KIP-279).
@@ -55,17 +55,17 @@ class LeaderEpochFileCache:
         return known, end
 
     def truncate_from_end(self, end: int) -> None:
-        """Forget the epochs that begin at the new log end or later; a negative end is ignored."""
+        """Remove the epochs that begin at the new log end or later; a negative end is ignored."""
         while end >= 0 and self.entries and self.entries[-1][1] >= end:
             self.entries.pop()
 
     def truncate_from_start(self, start: int) -> None:
-        """The log now begins at ``start``: the epoch that covers it begins there, older ones go."""
+        """Remove epochs below the new log start; the epoch that contains it now begins there."""
         covered = [entry for entry in self.entries if entry[1] <= start]
         if covered:
             kept = [entry for entry in self.entries if entry[1] > start]
             self.entries = [(covered[-1][0], start), *kept]
 
     def clear(self) -> None:
-        """Forget every epoch (the log was emptied)."""
+        """Remove all epochs (the log was emptied)."""
         self.entries.clear()

@@ -19,12 +19,12 @@ class LeaderEpochFileCache011(LeaderEpochFileCache):
         self.asks_undefined = asks_undefined
 
     def assign(self, epoch: int, start: int) -> None:
-        """Let a newer epoch begin, no earlier than the one before; everything else is ignored."""
+        """Add a newer epoch that begins no earlier than the last one; anything else is ignored."""
         if epoch > self.latest_epoch and (not self.entries or start >= self.entries[-1][1]):
             self.entries.append((epoch, start))
 
     def end_offset_for(self, epoch: int, log_end: int) -> tuple[int, int]:
-        """The exclusive end of an epoch's records; the reply carries no epoch, so that is -1.
+        """The exclusive end offset of an epoch's records; the response has no epoch, so it is -1.
 
         An epoch older than all is unknown here, as is one newer than all.
         """
@@ -38,7 +38,8 @@ class LeaderEpochFileCache011(LeaderEpochFileCache):
         return UNDEFINED, later[0]
 
     def truncate_from_start(self, start: int) -> None:
-        """Epochs that begin below go; the last of them is put back if nothing covers ``start``."""
+        """Remove epochs that begin below; the last of them is kept if no other epoch contains
+        ``start``."""
         below = [entry for entry in self.entries if entry[1] < start]
         kept = [entry for entry in self.entries if entry[1] >= start]
         if below and (not kept or start < kept[0][1]):

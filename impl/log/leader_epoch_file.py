@@ -11,7 +11,7 @@ NAME = "leader-epoch-checkpoint"
 
 
 class LeaderEpochFile:
-    """An epoch cache whose every change is durable before the caller goes on.
+    """An epoch cache with its file: every change is durable when the method returns.
 
     Without ``has_epochs`` (0.10) there is no file, and no epoch is ever kept; nor as long as the
     log is in a message format without them (see ``discard``).
@@ -36,14 +36,14 @@ class LeaderEpochFile:
         return self.cache.latest_epoch
 
     def load(self) -> None:
-        """Take the entries from the file, made if there is none. MalformedCheckpoint, OSError."""
+        """Read the entries from the file, created if missing. MalformedCheckpoint, OSError."""
         self.cache.entries = []
         if self.has_epochs:
             ensure_file(self.disk, self.path)
             self.cache.entries = parse_epochs(self.path, read_file(self.disk, self.path))
 
     def assign(self, epoch: int, start: int) -> None:
-        """Let an epoch begin at an offset; see the cache."""
+        """Add an epoch that begins at an offset; see the cache."""
         if not self.has_epochs:
             return
         before = list(self.cache.entries)
@@ -51,41 +51,41 @@ class LeaderEpochFile:
         self._write_unless(before)
 
     def end_offset_for(self, epoch: int, log_end: int) -> tuple[int, int]:
-        """The newest known epoch up to the asked one, and the exclusive end of its records."""
+        """The newest epoch up to the requested one, and the exclusive end offset of its records."""
         return self.cache.end_offset_for(epoch, log_end)
 
     def truncate_from_end(self, end: int) -> None:
-        """The log now ends here."""
+        """Truncate to a new log end."""
         before = list(self.cache.entries)
         self.cache.truncate_from_end(end)
         self._write_unless(before)
 
     def truncate_from_start(self, start: int) -> None:
-        """The log now begins here."""
+        """Truncate to a new log start."""
         before = list(self.cache.entries)
         self.cache.truncate_from_start(start)
         self._write_unless(before)
 
     def clear(self) -> None:
-        """Forget every epoch; the file stays, empty of entries."""
+        """Remove all epochs; the file stays, without entries."""
         self.cache.clear()
         self.write()
 
     def discard(self) -> None:
-        """There are no epochs, and no file: the log is in a message format without them."""
+        """Remove the epochs and the file: the log's message format has no epochs."""
         self.cache.clear()
         if self.known and self.disk.exists(self.path):
             self.disk.remove(self.path)
         self.has_epochs = False
 
     def resume(self) -> None:
-        """The log is in a message format with leader epochs (again): they are kept from now on."""
+        """Keep epochs from now on: the log's message format has them (again)."""
         self.has_epochs = self.known
         if self.has_epochs:
             ensure_file(self.disk, self.path)
 
     def write(self) -> None:
-        """Replace the file by what the cache holds."""
+        """Write the cache to the file."""
         if not self.has_epochs:
             return
         replace_file(

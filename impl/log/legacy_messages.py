@@ -73,7 +73,7 @@ def records_of(message: bytes) -> list[StoredRecord]:
 
 
 def checksums_of(message: bytes) -> list[int]:
-    """The checksum that each of those records has in its own message."""
+    """The checksum of each of those records in its own message."""
     return [int.from_bytes(data[at + 12 : at + 16], "big") for at, data in _messages_in(message)]
 
 
@@ -90,7 +90,7 @@ def _messages_in(message: bytes) -> Iterator[tuple[int, bytes]]:
 def encode_message(
     record: StoredRecord, magic: int, codec: str = "none", append_time: bool = False
 ) -> bytes:
-    """A message, or with a codec the wrapper of it alone: what a client before 0.11 sent.
+    """A message, or with a codec its compressed wrapper, as a client before 0.11 sent it.
 
     ``append_time``: its timestamp is the broker's (v1).
     """

@@ -34,7 +34,7 @@ TEMPORARY = ".tmp"
 
 @dataclass
 class RecoveryReport:
-    """What was found when a log was loaded. ``notes``: everything that was not as it should be."""
+    """The findings when a log was loaded. ``notes``: every irregularity."""
 
     directory: str
     clean: bool

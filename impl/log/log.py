@@ -26,7 +26,7 @@ LATEST, EARLIEST = -1, -2
 
 
 class LogOffset(NamedTuple):
-    """An offset and where it lies (``LogOffsetMetadata``)."""
+    """An offset and its position (``LogOffsetMetadata``)."""
 
     offset: int
     segment_base: int
@@ -34,7 +34,8 @@ class LogOffset(NamedTuple):
 
 
 class AppendedRange(NamedTuple):
-    """What one append did: offsets of its first and last record, bytes, the latest timestamp."""
+    """The result of an append: offsets of its first and last record, bytes, the latest
+    timestamp."""
 
     first_offset: int
     last_offset: int
@@ -44,7 +45,7 @@ class AppendedRange(NamedTuple):
 
 
 class FetchedRegion(NamedTuple):
-    """Where a read began, and the bytes that it hands out."""
+    """The result of a read: its start, and the bytes."""
 
     at: LogOffset
     region: Region
@@ -93,7 +94,7 @@ class Log:
     # Appending
 
     def append_as_leader(self, data: bytes, leader_epoch: int) -> AppendedRange:
-        """Append a producer's batches: they get the next offsets, and the leader's epoch.
+        """Append a producer's batches, with the next offsets and the leader's epoch.
 
         What is of another format than the log's is converted (``LogValidator``). A batch that an
         idempotent producer sent before is not appended again: the answer is that of then.
@@ -137,7 +138,7 @@ class Log:
         return self._append(parts, stored)
 
     def append_as_follower(self, data: bytes) -> AppendedRange:
-        """Append a leader's batches as they are. InvalidBatch if they do not continue this log."""
+        """Append a leader's batches unchanged. InvalidBatch if they do not continue this log."""
         stored = [batch for _, batch, _ in check_batches(data, self.config)]
         expected = self.log_end
         for batch in stored:
@@ -170,7 +171,7 @@ class Log:
         return AppendedRange(first, last, size, latest.max_timestamp, rolled)
 
     def roll(self, base_offset: int | None = None) -> Segment:
-        """Begin another segment at the log end, unless the active one begins there itself.
+        """Start a new segment at the log end, unless the active one starts there.
 
         What came before is to be flushed soon (``flush``).
         """
@@ -191,7 +192,7 @@ class Log:
         return segment
 
     def flush(self, up_to: int | None = None) -> None:
-        """Make everything below an offset durable (the log end if none is given)."""
+        """Make all records below an offset durable (by default below the log end)."""
         end = self.log_end if up_to is None else up_to
         if end > self.recovery_point:
             first = max(bisect_right(self._bases(), self.recovery_point) - 1, 0)
@@ -294,10 +295,10 @@ class Log:
     # Cutting
 
     def truncate_to(self, offset: int) -> bool:
-        """Cut everything at an offset and above, durably. False if the log ends there already.
+        """Remove all records from an offset on, durably. False if the log ends there or before.
 
-        A batch is cut whole: if the offset lies within one, the log ends where it began. Epochs
-        are cut even if no record is. ValueError if the offset is negative.
+        A batch is cut whole: if the offset lies within one, the log ends where it began. Epochs are
+        cut even if no record is. ValueError if the offset is negative.
         """
         if offset < 0:
             raise ValueError(f"a log is truncated to offset 0 or higher, not {offset}")
@@ -319,7 +320,7 @@ class Log:
         return True
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Drop all records; the log is empty, and goes on from an offset."""
+        """Remove all records; the empty log continues at an offset."""
         self.producers.remove_all()
         self.producers.states.forget_all(offset)
         self.drop(self.segments[:])
@@ -336,7 +337,8 @@ class Log:
         self.ends_moved()
 
     def advance_log_start(self, offset: int) -> bool:
-        """Records below are no longer there to be read; OffsetOutOfRange above the high watermark.
+        """Raise the log start: records below cannot be read any more; OffsetOutOfRange above the
+        high watermark.
 
         Segments wholly below go with the next retention. False if the log started there already.
         """
@@ -350,14 +352,14 @@ class Log:
         return True
 
     def start_raised(self) -> None:
-        """Epochs and producers that were known by records below the log's start are forgotten."""
+        """Forget epochs and producers that only records below the log start had."""
         self.epochs.truncate_from_start(self.log_start)
         self.producers.states.start_raised(self.log_start)
 
     # Producers
 
     def load_producers(self, from_records: bool = True) -> list[str]:
-        """Know the producers again: by the newest snapshot, and the records beyond it.
+        """Rebuild the producers' state from the newest snapshot and the records after it.
 
         Without ``from_records`` a log without any snapshot is taken for one from before there were
         idempotent producers, and not read. What could not be used.
@@ -379,7 +381,8 @@ class Log:
         return notes
 
     def remove_old_snapshots(self) -> None:
-        """Keep what a start would need: from the recovery point on, of two segments at least."""
+        """Remove old snapshots, except those from the recovery point on and of the last two
+        segments."""
         offsets = self.producers.offsets
         if len(offsets) > 1 and self.producers.kept:
             below = max(bisect_right(self._bases(), self.recovery_point - 1) - 1, 0)
@@ -387,7 +390,7 @@ class Log:
             self.producers.remove_below(min(self.segments[below].base_offset, last_two))
 
     def drop(self, segments: list[Segment], oldest_first: bool = False) -> None:
-        """Rename segments to ``.deleted``, to be removed later.
+        """Rename segments to ``.deleted``; their files are removed later.
 
         From the end that is cut, and durably: whatever a crash leaves is a log without a gap.
         """
@@ -400,7 +403,7 @@ class Log:
             self.disk.sync_directory(self.directory)
 
     def replace_segments(self, cleaned: Segment, olds: list[Segment]) -> None:
-        """A compacted segment takes the place of those that it was made of.
+        """Replace segments by the compacted segment that was made of them.
 
         Its files are durable under ``.swap`` before the first old one goes, so that a start after a
         crash finds either the old ones or what replaces them. Source: Log.replaceSegments.
@@ -414,7 +417,7 @@ class Log:
         self.disk.sync_directory(self.directory)
 
     def remove_marked(self, now_ms: int | None = None) -> int:
-        """Remove the files of dropped segments whose delay is over; how many segments.
+        """Remove the files of dropped segments whose delay is over; returns the number of segments.
 
         All of them if no time is given. One that cannot be removed goes to the end of the queue,
         and is raised when the others are gone: StorageError.
@@ -448,11 +451,12 @@ class Log:
 
     @property
     def keeps_epochs(self) -> bool:
-        """Whether the log has an epoch cache: since 2.1.1 by its message format, before always."""
+        """Whether the log has an epoch cache: since 2.1.1 depending on its message format,
+        before always."""
         return self.config.message_format >= 2 or not self.config.epochs_by_format
 
     def reconfigure(self, config: LogConfig) -> None:
-        """Another configuration holds from now on, for the active segment too.
+        """Use another configuration from now on, for the active segment too.
 
         In an older message format nothing is known of leader epochs any more (2.1.1).
         """
@@ -465,14 +469,14 @@ class Log:
             segment.config = config
 
     def close(self) -> None:
-        """Trim the indexes, durably, and let go of all files; ``flush`` comes before."""
+        """Trim the indexes durably, and close all files; the caller has flushed the log."""
         self.active.become_inactive()
         self.active.sync()
         self.producers.take(self.log_start)
         self.close_handlers()
 
     def close_handlers(self) -> None:
-        """Let go of all files, as they are."""
+        """Close all files without writing."""
         for segment in [*self.segments, *(segment for _, segment in self.marked)]:
             segment.close()
 

@@ -28,7 +28,7 @@ LOCK = ".lock"
 
 @dataclass
 class DirectoryToDelete:
-    """A directory that was renamed to ``-delete``: it goes when its time (ms) has come."""
+    """A directory that was renamed to ``-delete``; it is removed at a time (ms)."""
 
     partition: TopicPartition
     path: str
@@ -38,7 +38,7 @@ class DirectoryToDelete:
 
 @dataclass(frozen=True, slots=True)
 class LogRemoval:
-    """A deleted log's directory was removed, or, with an ``error``, could not be.
+    """The directory of a deleted log was removed, or, with an ``error``, could not be removed.
 
     ``log`` is None where the directory was found at the start.
     """
@@ -51,7 +51,7 @@ class LogRemoval:
 
 @dataclass(frozen=True)
 class LogSettings:
-    """What every log of a broker is made with. ``config_of``: a topic's own configuration.
+    """The parameters of every log of a broker. ``config_of``: a topic's own configuration.
 
     ``scan_everything``: for a disk that does not keep what it said was durable: no marker of a
     clean stop and no recovery point is believed, every segment is scanned at every start.
@@ -60,9 +60,9 @@ class LogSettings:
     ``has_epochs``: without it (0.10) neither leader epochs nor log starts have checkpoints.
     ``removals_fail_disks``: what cannot be removed or renamed for it takes its directory offline
     (KIP-112, 1.0); before, removing was tried again after another delay, and a log that could not
-    be renamed was off the map all the same.
-    ``first_sweep_ms``: up to 1.0 deleted logs were removed all at once, whenever each was deleted,
-    every file.delete.delay.ms, first so long after the start; None: each after its own delay.
+    be renamed was off the map all the same. ``first_sweep_ms``: up to 1.0 deleted logs were removed
+    all at once, whenever each was deleted, every file.delete.delay.ms, first so long after the
+    start; None: each after its own delay.
     """
 
     now_ms: Callable[[], int]
@@ -79,10 +79,11 @@ class LogSettings:
 
 
 class LogDirectory:
-    """Partitions in one directory. ``failure`` says why it is offline, empty while it is not.
+    """The partitions in one directory. ``failure`` is the reason why it is offline, empty if it is
+    not.
 
-    ``broken``: partitions that could not be loaded, or failed later, with the reason; the others
-    go on.
+    ``broken``: partitions that could not be loaded, or failed later, with the reason; the others go
+    on.
     """
 
     def __init__(self, disk: Disk, path: str, settings: LogSettings) -> None:
@@ -109,7 +110,8 @@ class LogDirectory:
     # Beginning and end
 
     def acquire(self) -> None:
-        """Make the directory if need be, and lock it. Locked if another broker uses it; OSError."""
+        """Create the directory if missing, and lock it. Locked if another broker uses it;
+        OSError."""
         self.disk.make_directory(self.path)
         with suppress(PermissionError):  # whoever made it may have been killed before this
             self.disk.sync_directory(dirname(self.path) or ".")
@@ -122,11 +124,12 @@ class LogDirectory:
 
     @property
     def clean(self) -> bool:
-        """The last stop was a clean one, and is believed."""
+        """Whether the last shutdown was clean."""
         return self.disk.exists(self._marker) and not self.settings.scan_everything
 
     def read_meta(self) -> MetaProperties | None:
-        """What ``meta.properties`` says; None if it says nothing. MalformedCheckpoint, OSError."""
+        """The content of ``meta.properties``; None if it has no ids. MalformedCheckpoint,
+        OSError."""
         try:
             return read_meta(self.disk, self.path)
         except TornCheckpoint as error:
@@ -136,7 +139,7 @@ class LogDirectory:
             return None
 
     def load(self) -> None:
-        """Load every partition. StorageError, OSError: then the whole directory is offline."""
+        """Load every partition. After StorageError or OSError the whole directory is offline."""
         clean = self.clean
         for checkpoint in self._checkpoints():
             checkpoint.create()
@@ -211,7 +214,7 @@ class LogDirectory:
         self._adopt(partition, log)
 
     def create(self, partition: TopicPartition, name: str) -> Log:
-        """A new, empty log in a directory of that name."""
+        """Create an empty log in a directory of that name."""
         path = f"{self.path}/{name}"
         self.disk.make_directory(path)
         log, _ = load_log(
@@ -222,7 +225,7 @@ class LogDirectory:
         return log
 
     def add(self, partition: TopicPartition) -> Log:
-        """A new log for a partition that has none here."""
+        """Create a log for a partition that has none here."""
         log = self.create(partition, directory_name(partition))
         self._adopt(partition, log)
         return log
@@ -235,7 +238,7 @@ class LogDirectory:
         log.ends_moved = self.checkpoint
 
     def give_up(self, partition: TopicPartition, why: StorageError) -> None:
-        """A partition is offline from now on; the others go on."""
+        """Take a partition offline; the others stay online."""
         log = self.logs.pop(partition, None)
         if log is not None:
             self._kept[partition] = log.recovery_point, log.log_start, log.high_watermark
@@ -249,14 +252,14 @@ class LogDirectory:
         return replace(config, message_format=1)  # the newest that a broker without epochs knows
 
     def reconfigure(self, settings: LogSettings, topic: str | None = None) -> None:
-        """Other settings hold, for the logs of one topic or for all."""
+        """Use other settings, for the logs of one topic or for all."""
         self.settings = settings
         for partition, log in [*self.logs.items(), *self.futures.items()]:
             if topic in (None, partition[0]):
                 log.reconfigure(self._config(partition))
 
     def close(self) -> None:
-        """A clean stop: everything durable, checkpointed, and marked as such."""
+        """Shut down cleanly: flush, write checkpoints, and mark the shutdown as clean."""
         for log in [*self.logs.values(), *self.futures.values()]:
             log.flush()
             log.close()
@@ -267,7 +270,7 @@ class LogDirectory:
         self.close_handlers()
 
     def close_handlers(self) -> None:
-        """Let go of all files, and of the lock, as they are."""
+        """Close all files, and release the lock, without writing."""
         for log in [*self.logs.values(), *self.futures.values()]:
             log.close_handlers()
         if self._lock is not None:
@@ -277,7 +280,7 @@ class LogDirectory:
     # Checkpoints
 
     def checkpoint(self) -> None:
-        """Write all of them. What they said of partitions that are offline stays."""
+        """Write all checkpoints. Entries of offline partitions stay."""
         self._lower_cleaned()
         points = {name: kept[0] for name, kept in self._kept.items()}
         starts = {name: kept[1] for name, kept in self._kept.items() if kept[1]}
@@ -301,12 +304,12 @@ class LogDirectory:
             self.set_cleaned(known)
 
     def set_cleaned(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Up to where each log is compacted, durably (``cleaner-offset-checkpoint``)."""
+        """Write the offsets up to which logs are compacted (``cleaner-offset-checkpoint``)."""
         self.cleaned = dict(offsets)
         self.cleaner_offsets.write(self.cleaned)
 
     def checkpoint_high_watermarks(self) -> None:
-        """The high watermark of each log."""
+        """Write the high watermark of each log."""
         marks = {name: kept[2] for name, kept in self._kept.items()}
         marks.update((name, log.high_watermark) for name, log in self.logs.items())
         self.high_watermarks.write(marks)
@@ -331,7 +334,7 @@ class LogDirectory:
         return self.began_ms + first + sweeps * every
 
     def remove_doomed(self, now_ms: int) -> list[LogRemoval]:
-        """Remove what is due; what cannot be removed is reported.
+        """Remove directories whose time has come; reports those that cannot be removed.
 
         Up to 0.11 it is then tried again after another delay.
         """

@@ -52,7 +52,8 @@ class LogManager:
     # Beginning and end
 
     def start(self, broker_id: int | None = None, cluster_id: str | None = None) -> int | None:
-        """Lock, compare ``meta.properties``, load. The broker id that all agree on.
+        """Lock the directories, compare ``meta.properties``, load the logs. Returns the common
+        broker id.
 
         Locked if another broker uses a directory; InconsistentBrokerId, InconsistentClusterId;
         OSError if no directory is left.
@@ -81,7 +82,7 @@ class LogManager:
         return found
 
     def adopt(self, broker_id: int, cluster_id: str | None = None) -> None:
-        """Write ``meta.properties`` where there is none: the broker has an id from now on."""
+        """Write ``meta.properties`` where it is missing: the broker has an id from now on."""
         for directory in self._online():
             with self._directory_may_fail(directory):
                 if directory.read_meta() is None:
@@ -102,13 +103,13 @@ class LogManager:
                         each.give_up(partition, error)
 
     def stop(self) -> None:
-        """A clean stop of every directory that is online."""
+        """Shut down every online directory cleanly."""
         for directory in self._online():
             with self._directory_may_fail(directory):
                 directory.close()
 
     def reconfigure(self, config: LogConfig, topic: str | None = None) -> None:
-        """What holds for logs whose topic sets nothing, or what a topic sets, has changed."""
+        """Use a changed configuration: the default for logs, or that of a topic."""
         self.settings = replace(self.settings, config=config)
         for directory in self.directories:
             directory.reconfigure(self.settings, topic)
@@ -121,7 +122,7 @@ class LogManager:
             self.fail(directory.path, str(error))
 
     def fail(self, path: str, why: str) -> None:
-        """A directory cannot be used any more: its partitions are offline until a restart."""
+        """Take a directory offline: its partitions are offline until a restart."""
         directory = self._directory(path)
         if directory.failure:
             return
@@ -148,16 +149,16 @@ class LogManager:
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        """All that have a usable log, sorted."""
+        """All partitions with a usable log, sorted."""
         return sorted(name for directory in self._online() for name in directory.logs)
 
     @property
     def offline(self) -> dict[TopicPartition, StorageError]:
-        """Partitions that are here and cannot be used, with the reason."""
+        """The partitions whose logs cannot be used, with the reason."""
         return {name: why for each in self.directories for name, why in each.broken.items()}
 
     def home(self, partition: TopicPartition) -> LogDirectory | None:
-        """The directory that holds a partition's log."""
+        """The directory of a partition's log."""
         for each in self.directories:  # asked for with each batch
             if not each.failure and partition in each.logs:
                 return each
@@ -192,7 +193,8 @@ class LogManager:
             raise
 
     def create(self, partition: TopicPartition, path: str | None = None) -> Log:
-        """A partition's log, made if there is none: in that directory, else where fewest are.
+        """A partition's log, created if missing: in that directory, else in the one with the
+        fewest.
 
         StorageError if the partition is offline, or the directory fails.
         """
@@ -215,7 +217,7 @@ class LogManager:
             raise StorageError(home.path, "", str(error)) from error
 
     def delete(self, partition: TopicPartition) -> None:
-        """Drop a partition: off the map, renamed, and removed when its time comes (``remove_due``).
+        """Delete a partition's log: rename it now, and remove it later (``remove_due``).
 
         A copy to another directory that was under way goes with it. StorageError if it is offline,
         or cannot be renamed: then its directory is offline since 1.0, as Kafka has it
@@ -245,17 +247,18 @@ class LogManager:
     # Moving to another directory (1.1+)
 
     def future(self, partition: TopicPartition) -> Log | None:
-        """The copy that is under way."""
+        """The copy in progress to another directory."""
         return next(
             (each.futures[partition] for each in self._online() if partition in each.futures), None
         )
 
     def prefer(self, partition: TopicPartition, path: str) -> None:
-        """A log that is not here yet is to be made in that directory. ValueError for another."""
+        """Set the directory in which a missing log will be created. ValueError for an unknown
+        one."""
         self._preferred[partition] = self._directory(path).path
 
     def start_move(self, partition: TopicPartition, path: str) -> Log | None:
-        """Begin to copy a partition to another directory; None if it is there already.
+        """Start to copy a partition to another directory; None if it is in that directory already.
 
         StorageError while a directory is offline: there may be a copy in it.
         Source: LogManager.getOrCreateLog
@@ -291,7 +294,7 @@ class LogManager:
             return future.log_end == current.log_end
 
     def compare_future(self, partition: TopicPartition) -> None:
-        """Cut a copy that was under way before a restart to what it has in common with the log.
+        """Truncate a copy that was in progress before a restart to its common part with the log.
 
         An epoch that both have means that all before its end is the same in both; a copy that has
         no such epoch begins anew.
@@ -308,13 +311,13 @@ class LogManager:
                 future.truncate_to(end)
 
     def truncate_future(self, partition: TopicPartition, offset: int) -> None:
-        """The log was cut: so is the copy that is under way, if there is one."""
+        """Truncate the copy in progress, if there is one, as the log was truncated."""
         future = self.future(partition)
         if future is not None and future.log_end > offset:
             future.truncate_to(offset)
 
     def finish_move(self, partition: TopicPartition) -> None:
-        """The copy takes the place of the current log, which goes as a deleted one does."""
+        """Replace the current log by its copy; the old log is deleted."""
         home = self.home(partition)
         target = next((each for each in self._online() if partition in each.futures), None)
         if home is None or target is None:
@@ -335,7 +338,7 @@ class LogManager:
         self._doom(home, partition, old)
 
     def abandon_move(self, partition: TopicPartition) -> None:
-        """Give up a copy that is under way, if there is one."""
+        """Drop the copy in progress, if there is one."""
         for directory in self._online():
             log = directory.futures.pop(partition, None)
             if log is not None:
@@ -344,7 +347,7 @@ class LogManager:
     # What is due
 
     def flush_rolled(self) -> int:
-        """Make rolled segments durable, up to the active one; logs that were flushed."""
+        """Flush rolled segments, up to the active one; returns the number of flushed logs."""
 
         def flush(log: Log) -> int:
             due = log.unflushed_roll
@@ -355,16 +358,16 @@ class LogManager:
         return self._sum_over_logs(flush)
 
     def apply_retention(self) -> int:
-        """Drop old segments of all logs; how many."""
+        """Delete old segments of all logs; returns their number."""
         return self._sum_over_logs(delete_old_segments)
 
     def expire_producers(self) -> int:
-        """Forget idempotent producers that have been silent for too long; how many."""
+        """Forget idempotent producers that were inactive for too long; returns their number."""
         now_ms = self.settings.now_ms()
         return self._sum_over_logs(lambda log: log.producers.states.expire(now_ms))
 
     def clean_filthiest(self) -> bool:
-        """Compact the log that has most to gain by it; False if none has enough."""
+        """Compact the log with the highest dirty ratio; False if none is due."""
         best: tuple[float, TopicPartition, LogDirectory, Cleanable] | None = None
         for directory in self._online():
             for partition, log in sorted(directory.logs.items()):
@@ -391,7 +394,7 @@ class LogManager:
         return total
 
     def remove_due(self) -> list[TopicPartition]:
-        """Remove files of dropped segments, and of deleted partitions, whose delay is over.
+        """Remove the files of deleted segments and partitions whose delay is over.
 
         Since 1.0 a file that the disk does not let go takes the directory offline.
         """

@@ -28,7 +28,7 @@ class LogTaskIntervals:
 
 
 class LogTasks:
-    """The tasks of one manager. Nothing runs but in ``run_due``."""
+    """The tasks of one manager; they run only in ``run_due``."""
 
     def __init__(self, manager: LogManager, intervals: LogTaskIntervals | None = None) -> None:
         every = intervals or LogTaskIntervals()
@@ -49,7 +49,7 @@ class LogTasks:
             self._due[name] = now_ms + every.initial
 
     def run_due(self) -> list[str]:
-        """Run what is due, in a fixed order; the names of what ran."""
+        """Run the tasks that are due, in a fixed order; returns their names."""
         now_ms = self.manager.settings.now_ms()
         ran = [name for name in self._tasks if self._due[name] <= now_ms]
         for name in ran:

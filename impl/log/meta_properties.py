@@ -19,7 +19,7 @@ NUL = b"\0"
 
 
 class InconsistentBrokerId(Exception):
-    """Directories of one broker that name different brokers, or another than its own."""
+    """The directories of a broker name different broker ids, or another than its own."""
 
 
 class InconsistentClusterId(Exception):
@@ -35,7 +35,7 @@ class MetaProperties:
 
 
 def read_meta(disk: Disk, directory: str) -> MetaProperties | None:
-    """What the directory says; None if it says nothing. MalformedCheckpoint names the line."""
+    """The content of the file; None if it has no ids. MalformedCheckpoint names the line."""
     path = f"{directory}/{NAME}"
     if not disk.exists(path):
         return None
@@ -69,7 +69,7 @@ def write_meta(disk: Disk, directory: str, meta: MetaProperties) -> None:
 def agreed(
     found: Mapping[str, MetaProperties], broker_id: int | None, cluster_id: str | None
 ) -> int | None:
-    """The broker id on which directories and configuration agree; None if nobody names one.
+    """The broker id of directories and configuration, which must agree; None without any.
 
     ``broker_id`` None: none is configured. ``cluster_id`` None: it is not compared (before 2.4).
     """

@@ -29,7 +29,7 @@ class ReplicaLog:
         return len(self.records)
 
     def append(self, record: Record) -> None:
-        """Append at the end; a new epoch enters the epoch cache."""
+        """Append at the end; a new epoch is added to the epoch cache."""
         if self.has_epochs:
             self.epochs.assign(record[1], len(self.records))
         self.records.append(record)
@@ -39,10 +39,10 @@ class ReplicaLog:
         return self.epochs.end_offset_for(epoch, len(self.records))
 
     def truncate_to(self, end: int) -> None:
-        """Cut everything at offset ``end`` and above, epochs too.
+        """Remove all records from offset ``end`` on, and their epochs.
 
-        The epochs are cut even if no record is: a leader that appended nothing has left an entry
-        at the very end, and a follower that kept it would ask about it for ever.
+        The epochs are cut even if no record is: a leader that appended nothing has left an entry at
+        the very end, and a follower that kept it would ask about it for ever.
         """
         del self.records[end:]
         self.epochs.truncate_from_end(end)

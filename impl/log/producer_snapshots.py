@@ -18,7 +18,7 @@ SNAPSHOT = ".snapshot"
 
 
 class ProducerSnapshots:
-    """A log's producers and their files. Without ``rules`` (0.10) there are neither."""
+    """A log's producers and their files. Without ``rules`` (0.10) it has neither."""
 
     def __init__(self, disk: Disk, directory: str, rules: ProducerRules | None) -> None:
         self.disk = disk
@@ -28,12 +28,12 @@ class ProducerSnapshots:
         self._offsets: list[int] | None = None
 
     def path(self, offset: int) -> str:
-        """The file for an offset."""
+        """The path of the snapshot for an offset."""
         return f"{self.directory}/{offset:020d}{SNAPSHOT}"
 
     @property
     def offsets(self) -> list[int]:
-        """The offsets that there are snapshots for, ascending; the disk is asked once."""
+        """The offsets of the snapshots, ascending; the directory is listed once."""
         if self._offsets is None:
             stems = [
                 name.removesuffix(SNAPSHOT)
@@ -44,7 +44,7 @@ class ProducerSnapshots:
         return self._offsets
 
     def take(self, log_start: int) -> None:
-        """Write a snapshot of what is known now, if there are records beyond the newest one."""
+        """Write a snapshot of the current state, if there are records after the newest snapshot."""
         offset = self.states.end
         if self.kept and offset > max(self.offsets, default=log_start):
             replace_file(self.disk, self.path(offset), self.states.snapshot())
@@ -55,11 +55,11 @@ class ProducerSnapshots:
         self._remove([one for one in self.offsets if one < offset])
 
     def remove_outside(self, log_start: int, end: int) -> None:
-        """Remove those beyond the end, and those that are for no record of the log."""
+        """Remove the snapshots beyond the log end, and those for offsets without a record."""
         self._remove([one for one in self.offsets if not log_start < one <= end])
 
     def remove_all(self) -> None:
-        """Remove every snapshot: the log begins anew."""
+        """Remove every snapshot, for a log that starts empty."""
         self._remove([*self.offsets])
 
     def _remove(self, offsets: list[int]) -> None:
@@ -70,7 +70,7 @@ class ProducerSnapshots:
             self.disk.sync_directory(self.directory)
 
     def load_newest(self, log_start: int, end: int, now_ms: int) -> list[str]:
-        """Begin with the newest sound snapshot, or with nothing at the log's start.
+        """Load the newest valid snapshot; without one, start with no state at the log's start.
 
         What was wrong with others, which are removed.
         """

@@ -60,7 +60,7 @@ class BatchMetadata(NamedTuple):
 
     @property
     def first_sequence(self) -> int:
-        """The sequence of its first record; sequences go on at 0 after the largest."""
+        """The sequence of its first record; the largest sequence is followed by 0."""
         return (self.last_sequence - self.offset_delta) % (LARGEST_SEQUENCE + 1)
 
     @property
@@ -71,7 +71,7 @@ class BatchMetadata(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProducerEntry:
-    """What is known of one producer. ``batches`` are its last ones, the oldest first."""
+    """The state of one producer. ``batches`` are its last ones, the oldest first."""
 
     producer_id: int
     epoch: int = NO_EPOCH
@@ -91,7 +91,7 @@ class ProducerEntry:
         return self.batches[-1].last_offset if self.batches else -1
 
     def duplicate(self, batch: Batch) -> BatchMetadata | None:
-        """The batch that is here already, with the same epoch and sequences."""
+        """The stored batch with the same epoch and sequences, if there is one."""
         if batch.producer_epoch != self.epoch:
             return None
         asked = batch.base_sequence, batch.last_sequence
@@ -102,7 +102,7 @@ class ProducerEntry:
 
 
 def is_in_sequence(last: int, following: int) -> bool:
-    """A sequence follows another; 0 follows the largest."""
+    """Whether a sequence follows another; 0 follows the largest."""
     return following == (last + 1) % (LARGEST_SEQUENCE + 1)
 
 
@@ -115,7 +115,8 @@ class ProducerStates:
     end: int = 0
 
     def admit(self, batches: Iterable[Batch]) -> BatchMetadata | None:
-        """A producer's batches may be appended; the batch that the first one repeats, if it does.
+        """Check a producer's batches before their append; returns the stored batch that the first
+        repeats.
 
         InvalidBatch with Kafka's error if a sequence or an epoch is none that may come now.
         """
@@ -177,7 +178,7 @@ class ProducerStates:
         )
 
     def appended(self, batch: Batch) -> None:
-        """A batch is in the log: whoever leads has admitted it."""
+        """Record an appended batch, which the leader has checked."""
         self.end = max(self.end, batch.next_offset)
         if batch.producer_id == NO_ID:
             return
@@ -195,7 +196,8 @@ class ProducerStates:
             self.entries[batch.producer_id] = self._with(entry, batch)
 
     def expire(self, now_ms: int) -> int:
-        """Forget who has been silent for too long, but in a transaction; how many."""
+        """Forget producers that were inactive for too long, except in a transaction; returns
+        their number."""
         gone = [
             one
             for one, entry in self.entries.items()
@@ -209,7 +211,7 @@ class ProducerStates:
         return now_ms - entry.timestamp >= self.rules.expiration_ms
 
     def start_raised(self, log_start: int) -> None:
-        """Records below are gone; before 2.4 so is a producer that has none above."""
+        """The log start was raised: before 2.4, forget producers without records above it."""
         if self.rules.forgets_with_records:
             self.entries = {
                 one: entry
@@ -218,12 +220,12 @@ class ProducerStates:
             }
 
     def forget_all(self, end: int) -> None:
-        """Know nobody, as of an offset."""
+        """Forget all producers; the state is that of an offset."""
         self.entries.clear()
         self.end = end
 
     def restore(self, content: bytes, end: int, log_start: int, now_ms: int) -> None:
-        """Become what a snapshot says, without those that have expired. CorruptRecord."""
+        """Load a snapshot, without the producers that have expired. CorruptRecord."""
         found = decode_snapshot(content)
         self.entries = {one.producer_id: one for one in found if not self._is_expired(one, now_ms)}
         self.end = end

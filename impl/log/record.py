@@ -48,7 +48,7 @@ def encode_records(records: Iterable[StoredRecord], base_offset: int, base_times
 def decode_records(
     data: bytes, count: int, base_offset: int, base_timestamp: int
 ) -> list[StoredRecord]:
-    """The other way round; CorruptRecord if they do not fill the data exactly."""
+    """The inverse; CorruptRecord if the records do not fill the data exactly."""
     decode = varint.decode
     found: list[StoredRecord] = []
     at = 0

@@ -38,7 +38,7 @@ NO_EPOCH = -1
 
 
 class Batch(NamedTuple):
-    """The header of a batch, of whatever format. ``size`` is in bytes, the header included.
+    """The header of a batch, in any format. ``size`` is in bytes, the header included.
 
     Of a compressed v0 or v1 message ``base_offset`` is the last one: the first is inside.
     """
@@ -69,7 +69,7 @@ class Batch(NamedTuple):
 
     @property
     def codec(self) -> str:
-        """``none``, or what the records are compressed with."""
+        """The compression codec, or ``none``."""
         return CODECS[self.attributes & 7]
 
     @property
@@ -79,7 +79,8 @@ class Batch(NamedTuple):
 
 
 def size_at(data: Buffer, at: int = 0) -> int:
-    """Bytes of the batch at that place, by its length field alone. CorruptRecord if impossible."""
+    """The size in bytes of the batch at that place, from its length field. CorruptRecord if
+    invalid."""
     if len(data) - at < PREFIX:
         raise CorruptRecord(at, f"{len(data) - at} bytes, a batch has {PREFIX} before its records")
     length = int.from_bytes(data[at + 8 : at + 12], "big", signed=True)
@@ -93,7 +94,7 @@ def size_at(data: Buffer, at: int = 0) -> int:
 
 
 def header_at(data: Buffer, at: int = 0) -> Batch:
-    """The header of the batch at that place; it need not be there whole beyond its header."""
+    """The header of the batch at that place; the rest of the batch may be missing."""
     size = size_at(data, at)
     if data[at + 16] < 2:
         return Batch(*legacy_messages.header_at(data, at))
@@ -112,7 +113,7 @@ def header_at(data: Buffer, at: int = 0) -> Batch:
 
 
 def check(data: Buffer, at: int = 0) -> Batch:
-    """The header, once the batch is there whole and its checksum is right; else CorruptRecord."""
+    """The header of a complete batch with a correct checksum; else CorruptRecord."""
     batch = header_at(data, at)
     if len(data) - at < batch.size:
         raise CorruptRecord(at, f"a batch of {batch.size} bytes, of which {len(data) - at} are")
@@ -128,7 +129,7 @@ def check(data: Buffer, at: int = 0) -> Batch:
 
 
 def batches_in(data: Buffer) -> Iterator[tuple[int, Batch]]:
-    """Every batch that is there whole, with its place; CorruptRecord where a header is none.
+    """Every complete batch with its position; CorruptRecord for an invalid header.
 
     What is cut off at the end is left out, as in the answer to a fetch.
     """
@@ -142,7 +143,7 @@ def batches_in(data: Buffer) -> Iterator[tuple[int, Batch]]:
 
 
 def whole_batches(data: bytes) -> bytes:
-    """The whole batches at the beginning of what a fetch brought, or a read; empty if none is."""
+    """The complete batches at the beginning of fetched or read bytes; empty without one."""
     end = 0
     for at, batch in batches_in(data):
         end = at + batch.size
@@ -175,7 +176,7 @@ def encode_batch(
 
 
 def records_of(data: Buffer, at: int = 0) -> list[StoredRecord]:
-    """The records of a batch, of whatever format; CorruptRecord if they are not all there."""
+    """The records of a batch, in any format; CorruptRecord if some are missing."""
     batch = check(data, at)
     whole = bytes(memoryview(data)[at : at + batch.size])
     if batch.magic < 2:
@@ -192,7 +193,7 @@ def records_of(data: Buffer, at: int = 0) -> list[StoredRecord]:
 
 
 def retained(data: Buffer, at: int, batch: Batch, records: Sequence[StoredRecord]) -> bytes:
-    """A batch with some of its records, as compaction leaves it; none: its header alone.
+    """The batch that compaction leaves, with some of its records; without any, only its header.
 
     A v2 batch keeps its offsets, its epoch, and what it says of its producer. Source:
     MemoryRecords.filterTo, DefaultRecordBatch.writeEmptyHeader.

@@ -10,25 +10,25 @@ from impl.log.numbered_log import Record, ReplicaLog
 
 
 class Records(tuple[Record, ...]):
-    """What was read; a record counts as one byte."""
+    """The records of a read; each counts as one byte."""
 
     __slots__ = ()
 
     @property
     def length(self) -> int:
-        """How much it is."""
+        """The number of records."""
         return len(self)
 
 
 class LogAppendInfo(NamedTuple):
-    """The offsets that a producer's records were given."""
+    """The first and last offset of appended records."""
 
     first_offset: int
     last_offset: int
 
 
 class RecordLog:
-    """Over a ``ReplicaLog``, which outlasts the process; the high watermark does not."""
+    """A log over a ``ReplicaLog``, which survives the process; the high watermark does not."""
 
     directory = "memory"
 
@@ -75,22 +75,22 @@ class RecordLog:
         return Records(self.log.records[offset:up_to][:most])
 
     async def offset_for_time(self, timestamp: int) -> None:
-        """Its records have no time."""
+        """None: its records have no timestamps."""
 
     # A follower's
 
     async def append(self, batch: tuple[Record, ...]) -> None:
-        """Append what was fetched."""
+        """Append fetched records."""
         for record in batch:
             self.log.append(record)
 
     async def truncate_to(self, offset: int) -> None:
-        """Cut from an offset on."""
+        """Remove records from an offset on."""
         self.log.truncate_to(offset)
         self.high_watermark = min(self.high_watermark, self.log.end)
 
     async def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Forget every record."""
+        """Remove every record."""
         self.log.truncate_to(0)
         self.log.epochs.clear()
         self.log_start = self.high_watermark = offset

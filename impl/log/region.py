@@ -24,7 +24,7 @@ class Region:
         return self.file.read(self.position, self.length)
 
     def send_to(self, socket: int) -> int:
-        """Send everything to a socket's descriptor; the bytes do not pass through this process."""
+        """Send all bytes to a socket's descriptor, without reading them into this process."""
         sent = 0
         while sent < self.length:
             taken = self.file.send(socket, self.position + sent, self.length - sent)
@@ -34,15 +34,16 @@ class Region:
         return sent
 
     def held(self) -> Region:
-        """The same bytes by a handle of their own: the log may roll, go or move meanwhile."""
+        """The same bytes with a file handle of their own: the log may be rolled, deleted or
+        moved meanwhile."""
         return Region(self.file.again(), self.position, self.length)
 
     def release(self) -> None:
-        """Let go of a handle that was ``held``."""
+        """Close a handle from ``held``."""
         self.file.close()
 
     def records(self, from_offset: int = 0) -> Iterator[StoredRecord]:
-        """The records of all whole batches, from an offset on: what a consumer makes of them.
+        """The records of all complete batches from an offset on, as a consumer reads them.
 
         CorruptSegment names the file and the byte.
         """

@@ -15,7 +15,7 @@ Goes = Callable[[Segment, Segment | None], bool]
 
 
 def delete_old_segments(log: Log) -> int:
-    """Drop segments from the oldest on, only below the high watermark; how many went.
+    """Delete segments from the oldest on, only below the high watermark; returns their number.
 
     If all go, the log is rolled first.
     """

@@ -22,7 +22,7 @@ LOOK_AHEAD = 4096
 
 
 class TimedOffset(NamedTuple):
-    """The answer to "which offset at this time": the first record at it or later."""
+    """The first record with a timestamp or a later one: its offset and timestamp."""
 
     timestamp: int
     offset: int
@@ -74,14 +74,14 @@ class Segment:
         return self._file
 
     def create(self) -> None:
-        """Make the files, with nothing in them."""
+        """Create the files, empty."""
         self._file = self.disk.open(self.path(LOG), create=True)
         self._file.truncate(0)
         self.index.create()
         self.time_index.create()
 
     def load(self) -> None:
-        """Take up a segment whose files are there and sound; CorruptIndex, CorruptSegment."""
+        """Open a segment whose files exist and are valid; CorruptIndex, CorruptSegment."""
         self.size = self.log_file.size()
         last = self.index.last
         if last is not None and last.position >= self.size:
@@ -94,7 +94,7 @@ class Segment:
         self, parts: list[bytes | memoryview], size: int, first_offset: int, last_offset: int,
         max_timestamp: int, offset_of_max: int,
     ) -> int:  # fmt: skip
-        """Write batches at the end, in parts; an index entry first if one is due.
+        """Write batches at the end, in parts; before them an index entry if one is due.
 
         Returns the position of the first batch. What a failed write left is cut off again.
         """
@@ -118,7 +118,8 @@ class Segment:
         return position
 
     def should_roll(self, size: int, max_timestamp: int, last_offset: int, now_ms: int) -> bool:
-        """Too large, too old, an index full, or offsets too far from the base."""
+        """Whether the segment is too large or too old, an index is full, or offsets are too far
+        from its base."""
         config = self.config
         return (
             self.size > config.segment_bytes - size
@@ -144,20 +145,20 @@ class Segment:
         return max_timestamp - self.first_timestamp
 
     def become_inactive(self) -> None:
-        """No further appends: the last time entry, and files no larger than they need be."""
+        """Write the last time index entry, and trim the files: no further appends."""
         self.time_index.maybe_append(self.max_timestamp, self.offset_of_max)
         self.index.trim()
         self.time_index.trim()
 
     def become_active(self) -> None:
-        """Appends follow: room in the indexes."""
+        """Make room in the indexes for appends."""
         self.index.grow()
         self.time_index.grow()
 
     # Reading
 
     def batches(self, position: int = 0) -> Iterator[tuple[int, Batch]]:
-        """Headers from a position that a batch begins at; CorruptSegment at the first bad one.
+        """Headers from the position of a batch on; CorruptSegment at the first invalid one.
 
         Offsets go up: the checksum does not cover them, so this is all that can be seen of them.
         """
@@ -184,7 +185,7 @@ class Segment:
             position += at
 
     def find(self, offset: int, position: int = 0) -> tuple[int, Batch] | None:
-        """Position and header of the batch that holds an offset, or of the first one after it.
+        """Position and header of the batch that contains an offset, or of the first one after it.
 
         CorruptIndex if the entry that leads there leads too far.
         """
@@ -208,7 +209,7 @@ class Segment:
         return found
 
     def region(self, position: int, length: int) -> Region:
-        """A part of the ``.log`` file, to be handed out unparsed."""
+        """A part of the ``.log`` file, to be returned unparsed."""
         return Region(self.log_file, position, length)
 
     def offset_for_time(self, timestamp: int, from_offset: int) -> TimedOffset | None:
@@ -243,13 +244,12 @@ class Segment:
 
     @property
     def modified_ms(self) -> int:
-        """When the ``.log`` file was changed last; a compacted one says that of its records."""
+        """The modification time of the ``.log`` file; of a compacted segment that of its
+        records."""
         return self.disk.modified_ms(self.path(LOG))
 
     def load_max_timestamp(self) -> None:
-        """Find the largest timestamp again, from the last time index entry and the records after
-        it.
-        """
+        """Find the largest timestamp, from the last time index entry and the records after it."""
         last = self.time_index.last
         self.max_timestamp, self.offset_of_max = NO_TIMESTAMP, self.base_offset
         if last is not None:
@@ -261,7 +261,8 @@ class Segment:
     # Cutting
 
     def truncate_to(self, offset: int, now_ms: int) -> int:
-        """Cut the batch that holds an offset and all after it, durably. Bytes that went."""
+        """Remove the batch that contains an offset and all after it, durably; returns the
+        removed bytes."""
         found = self.find(offset)
         if found is None:
             return 0
@@ -277,7 +278,8 @@ class Segment:
         return cut
 
     def cut_bytes(self, size: int) -> None:
-        """Cut the ``.log`` file; what went must not come back after a loss of power."""
+        """Truncate the ``.log`` file durably: removed bytes must not return after a power
+        failure."""
         self.log_file.truncate(size)
         self.log_file.sync()
         self.size = size
@@ -291,11 +293,12 @@ class Segment:
         self.time_index.sync()
 
     def mark_deleted(self) -> None:
-        """Rename the files to ``.deleted``; the ``.log`` first: without it the others are void."""
+        """Rename the files to ``.deleted``, the ``.log`` file first: the others are useless
+        without it."""
         self.rename(DELETED)
 
     def rename(self, suffix: str) -> None:
-        """Let the files have another suffix behind their own, the ``.log`` first."""
+        """Append a suffix to the names of the files, the ``.log`` file first."""
         before = {kind: self.path(kind) for kind in (LOG, INDEX, TIME_INDEX, TXN_INDEX)}
         self.suffix = suffix
         for kind, path in before.items():
@@ -304,14 +307,14 @@ class Segment:
         self.moved_to(self.directory)
 
     def remove(self) -> None:
-        """Remove the files; one that is gone already is no error."""
+        """Remove the files; a missing one is no error."""
         self.close()
         for suffix in (LOG, INDEX, TIME_INDEX, TXN_INDEX):
             if self.disk.exists(self.path(suffix)):
                 self.disk.remove(self.path(suffix))
 
     def moved_to(self, directory: str) -> None:
-        """Take note that the directory was renamed; open files stay open."""
+        """Record that the directory was renamed; open files stay open."""
         self.directory = directory
         if self._file is not None:
             self._file.moved_to(self.path(LOG))
@@ -319,7 +322,7 @@ class Segment:
         self.time_index.moved_to(self.path(TIME_INDEX))
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         if self._file is not None:
             self._file.close()
             self._file = None

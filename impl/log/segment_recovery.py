@@ -18,7 +18,7 @@ CHUNK = 1 << 20
 
 
 class SegmentScan(NamedTuple):
-    """Bytes kept and cut, the offset after the last record kept, and why the scan ended early."""
+    """The result of a scan: bytes kept and removed, the next offset, why the scan ended early."""
 
     kept: int
     cut: int
@@ -29,7 +29,8 @@ class SegmentScan(NamedTuple):
 def recover_segment(
     segment: Segment, epochs: LeaderEpochFile | None, cuts: bool = True
 ) -> SegmentScan:
-    """Check every batch; cut the first bad one and all after it; rebuild the indexes; sync it all.
+    """Check every batch; remove the first invalid one and all after it; rebuild and sync the
+    indexes.
 
     Epochs above 0 that are newer than all in the cache enter it (None: the cache is left alone).
     Without ``cuts`` a bad batch is a CorruptSegment, and the records stay as they are.

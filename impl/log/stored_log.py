@@ -96,7 +96,8 @@ class StoredLog:
         return self
 
     def assign(self, epoch: int, start: int) -> None:
-        """Let a leader epoch begin at an offset, durably, if the log keeps them. StorageError."""
+        """Add a leader epoch that begins at an offset, durably, if the log has epochs.
+        StorageError."""
         with self._using() as log:
             log.epochs.assign(epoch, start)
 
@@ -115,7 +116,8 @@ class StoredLog:
             return log.append_as_leader(records, leader_epoch)
 
     async def append(self, batch: bytes) -> None:
-        """Append the whole batches of what was fetched. InvalidBatch, CorruptRecord, StorageError.
+        """Append the complete batches of a fetch response. InvalidBatch, CorruptRecord,
+        StorageError.
 
         What is cut off at the end is left out: it is fetched again.
         """
@@ -137,13 +139,13 @@ class StoredLog:
             return log.offset_for_time(timestamp)
 
     async def truncate_to(self, offset: int) -> None:
-        """Cut from an offset on; so is a copy that is under way. StorageError."""
+        """Remove records from an offset on, in the copy in progress too. StorageError."""
         with self._using() as log:
             log.truncate_to(offset)
             self.logs.truncate_future(self.partition, offset)
 
     async def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Forget every record; the log begins anew at an offset. StorageError."""
+        """Remove every record; the log continues at an offset. StorageError."""
         with self._using() as log:
             log.truncate_fully_and_start_at(offset)
             self.logs.truncate_future(self.partition, offset)
@@ -157,20 +159,20 @@ class StoredLogs:
         self.release = release
 
     def has(self, partition: TopicPartition) -> bool:
-        """Its log is here, and can be used."""
+        """Whether the partition has a usable log."""
         return self.logs.home(partition) is not None
 
     def is_offline(self, partition: TopicPartition) -> bool:
-        """Its log is here, and cannot be used."""
+        """Whether the partition's log is in a failed directory."""
         return partition in self.logs.offline
 
     @property
     def some_offline(self) -> bool:
-        """A log directory cannot be used."""
+        """Whether some log directory is offline."""
         return any(directory.failure for directory in self.logs.directories)
 
     async def create(self, partition: TopicPartition) -> StoredLog:
-        """A partition's log, made if there is none. StorageError."""
+        """A partition's log, created if missing. StorageError."""
         return StoredLog(self.logs, partition, self.logs.create(partition), self.release)
 
     async def delete(self, partition: TopicPartition) -> str | None:

@@ -10,7 +10,7 @@ from impl.log.record_batch import Batch, check, encode_batch, records_of
 
 
 def check_batches(data: bytes, config: LogConfig) -> list[tuple[int, Batch, bytes]]:
-    """Each batch with its place; InvalidBatch if one is cut, altered or too large."""
+    """Each batch with its position; InvalidBatch if one is truncated, altered or too large."""
     found: list[tuple[int, Batch, bytes]] = []
     at = 0
     try:
@@ -33,7 +33,7 @@ def check_batches(data: bytes, config: LogConfig) -> list[tuple[int, Batch, byte
 
 
 def check_keys(data: bytes, at: int, config: LogConfig) -> None:
-    """InvalidBatch if a record without a key is to go to a log that is compacted."""
+    """InvalidBatch if a record for a compacted log has no key."""
     if not config.compacts:
         return
     try:
@@ -46,7 +46,7 @@ def check_keys(data: bytes, at: int, config: LogConfig) -> None:
 
 
 def check_time(batch: Batch, config: LogConfig, now_ms: int) -> None:
-    """InvalidBatch if the producer's clock is too far from the broker's."""
+    """InvalidBatch if a timestamp is too far from the broker's clock."""
     widest = config.message_timestamp_difference_max_ms
     if config.message_timestamp_type == LOG_APPEND_TIME or batch.max_timestamp < 0:
         return
@@ -56,7 +56,7 @@ def check_time(batch: Batch, config: LogConfig, now_ms: int) -> None:
 
 
 def convert_to_v2(data: bytes, at: int) -> tuple[bytes, int, Batch]:
-    """Messages of an older format as a v2 batch, which the leader stores instead."""
+    """Messages of an older format as a v2 batch, as the leader stores them."""
     try:
         whole = encode_batch(records_of(data, at))
         return whole, 0, check(whole)

@@ -24,12 +24,12 @@ _SMALL = [_encoded(number) for number in range(2048)]
 
 
 def encode(number: int) -> bytes:
-    """A varint, or a varlong: the form is the same."""
+    """A varint; a varlong has the same form."""
     return _SMALL[number] if 0 <= number < 2048 else _encoded(number)
 
 
 def decode(data: Buffer, at: int) -> tuple[int, int]:
-    """The number at that place, and the place after it. CorruptRecord if it does not end."""
+    """The number at that position, and the next position. CorruptRecord if it does not end."""
     if at < len(data) and (byte := data[at]) < 0x80:  # nearly all of them are one byte long
         return byte >> 1 ^ -(byte & 1), at + 1
     zigzag = shift = 0

@@ -23,7 +23,7 @@ _DESIGNS = {
 
 
 def initial(new):
-    """Every replica is in the ISR, nobody leads, all logs are empty."""
+    """Every replica is in the ISR, there is no leader, all logs are empty."""
     new.quorum.isr = ALL
 
 

@@ -45,10 +45,12 @@ def states_of_request(rule):
 
 
 def batch(now, broker, goes, tells, stops=None):
-    """The send queues with one more batch: LeaderAndIsr where `goes(partition, target)` and the
-    target has a replica, then UpdateMetadata to every live broker for the partitions with
-    `tells(partition)`, then StopReplica where `stops(partition, target)` (there `goes` is
-    false)."""
+    """The send queues with one more batch of requests.
+
+    LeaderAndIsr where `goes(partition, target)` and the target has a replica; then UpdateMetadata
+    to every live broker for the partitions with `tells(partition)`; then StopReplica where
+    `stops(partition, target)`, for which `goes` is false.
+    """
     live = now.cache[broker].live
 
     def obeys(partition, target):

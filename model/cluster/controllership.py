@@ -31,8 +31,8 @@ def controller_node_is_deleted(now, new):
 
 
 def owner_notified(now, hears):
-    """/controller is deleted: its former owner gets a ControllerChange, if it `hears` of the
-    deletion."""
+    """/controller is deleted: its former owner gets a ControllerChange if `hears`, that is if
+    its watch fires."""
     return lam(BROKERS, lambda one: when(
         all_of(now.zk.controller == one, hears(one)),
         with_event(now.cache[one], "controller_change"), now.cache[one]))

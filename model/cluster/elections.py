@@ -115,9 +115,12 @@ def find_no_leader(now, new, broker, kind):
 
 
 def send_batch(now, new, broker, kind, stage, is_notified=None, unbalanced=None, due=None):
-    """Sends the batch: LeaderAndIsr to the replicas with `is_notified(context, target)` (by default
-    to all), and UpdateMetadata to all brokers. If the event continues with other partitions,
-    `due(partition)` says which, and `unbalanced` are the brokers left after them."""
+    """Sends the batch: LeaderAndIsr to the replicas with `is_notified(context, target)`,
+    UpdateMetadata to all.
+
+    By default LeaderAndIsr goes to all replicas. If the event continues with other partitions,
+    `due(partition)` selects them, and `unbalanced` are the brokers left after them.
+    """
     require_acting(now, broker)
     require(kind.is_on(now.cache[broker].stage),    kind.at_it)
     require(every(PARTITIONS, lambda partition: not_(context_of(now, broker, partition).due)),

@@ -51,9 +51,12 @@ def unwatched(cache, broker):
 
 
 def notified(now, kind, caches=None, but=None, subject=None, fires=None):
-    """The controllers' memory after a node that they watch has changed. `but`: the broker whose own
-    session begins or ends, which does not watch that. A change of a subject's data uses up the
-    watch on its node. If given, `fires` says whether anything changes at all."""
+    """The controllers' memory after a znode that they watch has changed.
+
+    `but`: the broker whose own session begins or ends, which does not watch that. A change of a
+    subject's data uses up the watch on its znode. If given, `fires` says whether anything changes
+    at all.
+    """
     def cache(one):
         mine = caches(one) if caches else now.cache[one]
         hears = watches(now, one) if but is None else all_of(watches(now, one), one != but)

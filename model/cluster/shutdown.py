@@ -120,7 +120,7 @@ def controller_begins_controlled_shutdown(now, new, broker, subject):
 
 @transition(ends="refused", broker=BROKERS, subject=BROKERS)
 def controller_refuses_controlled_shutdown(now, new, broker, subject):
-    """BrokerNotAvailable, or STALE_BROKER_EPOCH: the registration that sent the request is gone."""
+    """BrokerNotAvailable, or STALE_BROKER_EPOCH: the sender's registration has ended."""
     require_acting(now, broker)
     require_next(now, broker, "controlled_shutdown", QUEUED, subject)
     unknown = not_(is_known_as_live(now, broker, subject))

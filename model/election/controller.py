@@ -77,7 +77,7 @@ def broker_learns_it_won(now, new, broker):
 
 @transition(broker=BROKERS)
 def broker_loses_controller_election(now, new, broker):
-    """The election is lost: the multi was refused, or the session of it is over.
+    """The election is lost: the multi was refused, or its session has ended.
 
     Kafka: KafkaController.elect, ControllerMovedException
     """

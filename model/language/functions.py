@@ -131,7 +131,7 @@ def some(over: Sort | Below, rule: Callable[[Any], Scalar]) -> Scalar:
 
 
 def literal(sort: Sort, value: object) -> Scalar:
-    """A value of a sort, where nothing beside it says of which: `literal(ROLES, "leader")`."""
+    """A value of a sort, where no other operand determines the sort: `literal(ROLES, "leader")`."""
     return scalar(value, sort)
 
 

@@ -99,7 +99,7 @@ class Relation(Schema):
 
 
 def budget(bound: str) -> Ghost:
-    """A count of faults that stands beside the system: kept only where its bound is given.
+    """A count of faults beside the system's state: kept only where its bound is given.
 
     A transition adds one (`new.spent.crashes = now.spent.crashes + 1`); beyond the bound the
     successor is pruned. Without the bound the count is not part of the state at all.

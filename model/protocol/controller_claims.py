@@ -61,8 +61,10 @@ def lost_session_companion(blank: str) -> Claim:
 def deposed_claim(
     acts: Rule, untouched: Rule, companion: str, beside: Rule | None = None
 ) -> Claim:
-    """`untouched(now, after)`: all that a controller writes in ZooKeeper is as it was; `beside`:
-    what holds of writes by which no controller is seen to go on."""
+    """A step in which a deposed controller acts (`acts`) keeps ZooKeeper `untouched`: the claim.
+
+    `beside`: a further condition, on writes whose writer no step shows.
+    """
     @always_step("a controller that is deposed changes nothing in ZooKeeper",
                  companion=companion, only=is_fenced)
     def deposed_controllers_write_nothing(now, after):

@@ -95,8 +95,11 @@ def reply_to_registration_is_lost(now, new, broker):
 
 
 def reads_back_epoch(v):
-    """Before KAFKA-6082 the epoch was written separately, after `/controller` was created. If that
-    write is sent again, it is refused, and the broker does not read who wrote the epoch."""
+    """Whether a winner reads the epoch back after a refused write of it.
+
+    Before KAFKA-6082 the epoch was written separately, after `/controller` was created. If that
+    write is sent again, it is refused, and the broker does not read who wrote the epoch.
+    """
     return v.zk_writes_fenced
 
 
@@ -107,8 +110,10 @@ def reads_own_registration(now, broker):
 
 
 def goes_on_uncounted(v):
-    """Up to 1.0 a refused write of the epoch was only logged: the winner, whose write was executed
-    and sent again, went on under the epoch that it had read."""
+    """Up to 1.0 a winner continues after a refused write of the epoch, which was only logged.
+
+    Its write was executed and sent again: it continues under the epoch that it had read.
+    """
     return not reads_back_epoch(v) and not v.uncounted_controller_resigns
 
 

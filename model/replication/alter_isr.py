@@ -97,8 +97,7 @@ def require_asked(now, leader):
 
 
 def leader_awaits_answer(now, leader):
-    """The process that sent the request runs, and is still the leader; otherwise nobody handles the
-    answer."""
+    """The process that sent the request still runs and leads; otherwise the response is ignored."""
     return now.replica[leader].role == "leader"
 
 

@@ -118,7 +118,7 @@ def broker_stops_replicas(now, new, broker, controller):
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
 def broker_cannot_delete(now, new, broker, controller):
-    """KAFKA_STORAGE_ERROR: a directory cannot be renamed; the replica is gone, its data is not."""
+    """KAFKA_STORAGE_ERROR: the directory cannot be renamed; the replica is gone, its data stays."""
     request = now.request[controller][broker]
     require_stop_replica(now, broker, controller)
     require(some(PARTITIONS, lambda p: request.stop[p] == "delete"),

@@ -48,7 +48,7 @@ def partition_znode_is_deleted(now, new, broker, partition):
 
 @transition(actor=CONTROLLER, broker=BROKERS)
 def topic_znode_is_deleted(now, new, broker):
-    """/brokers/topics/T goes when its children are gone; the name is free, the request stands."""
+    """/brokers/topics/T is deleted after its children; the request still exists."""
     require_task(now, broker, "unregisters",        "the deletion is complete")
     require(not_(some(PARTITIONS, lambda p: now.zk.state[p].exists)),
                                                     "no partition has a state")
@@ -61,7 +61,7 @@ def topic_znode_is_deleted(now, new, broker):
 
 @transition(actor=CONTROLLER, broker=BROKERS)
 def request_is_removed(now, new, broker):
-    """/admin/delete_topics/T goes last, so that a deletion that was cut short is taken up."""
+    """/admin/delete_topics/T is deleted last, so that an interrupted deletion is resumed."""
     require_task(now, broker, "removes_request",    "the topic's node was removed")
     require_fence(now, broker)
 

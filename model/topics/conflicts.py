@@ -80,7 +80,7 @@ def leader_expands_isr_before_controller_writes(now, new, leader, replica, parti
 
 @transition(shows="refused_write", broker=BROKERS)
 def controller_write_conflicts(now, new, broker):
-    """BADVERSION: it reads once more, and elects and removes by what it finds now."""
+    """BADVERSION: the controller reads the state again, and elects and removes by the new state."""
     require_controllership(now, broker)
     # Here nobody knows versions: the leader who wrote first has left this note.
     require(now.cache[broker].outdated,             "the version that it read is out of date")

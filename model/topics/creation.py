@@ -50,7 +50,7 @@ def controller_sees_topic(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_sees_topic_gone(now, new, broker):
-    """A topic that the controller knows is not in /brokers/topics: somebody else deleted it.
+    """A known topic is not in /brokers/topics: another controller or an operator deleted it.
 
     Why:   whoever deletes it as the controller forgets it at once; this is for one that is deposed
            and does not know.

@@ -86,7 +86,7 @@ def controller_drops_request(now, new, broker):
 
 @transition(only=watches_deletions, broker=BROKERS)
 def controller_sees_no_request(now, new, broker):
-    """The watch fired for a request that is gone again."""
+    """The watch fired for a request that does not exist any more."""
     require_fired(now, broker, "deletions",          "its watch of /admin/delete_topics fired")
     require(not_(now.zk.requested),                 "no deletion is requested")
 

@@ -90,8 +90,11 @@ def controller_reads_context(now, new, broker):
 
 
 def deletion_found(zk):
-    """A deletion request is queued; if delete.topic.enable is false, it is left for the
-    TopicDeletion event, which removes it (up to 0.10.1 nobody does)."""
+    """Whether a new controller queues a deletion request.
+
+    If delete.topic.enable is false, the request is left for the TopicDeletion event, which removes
+    it; up to 0.10.1 it is never removed.
+    """
     if not watches_deletions(version):
         return {}
     if not version.delete_topic_enable:
@@ -107,8 +110,9 @@ def is_found_dead(now, broker, partition, replica):
 
 
 def sent_leader(now, broker, partition):
-    """The leader to send: the one that was read, or the one after dead replicas went offline. For a
-    topic that is queued for deletion it is always the one that was read.
+    """The leader in the first LeaderAndIsr: as it was read, or after dead replicas went offline.
+
+    For a topic that is queued for deletion it is always the one that was read.
     """
     def dead(p, b):
         return is_found_dead(now, broker, p, b)
@@ -151,7 +155,7 @@ def replica_state_machine_starts(now, new, broker):
 
 @transition(actor=CONTROLLER, broker=BROKERS)
 def partition_state_machine_starts(now, new, broker):
-    """Partitions without a live leader get one; then a deletion that was queued goes on.
+    """Partitions without a live leader get one; then a queued deletion continues.
 
     From 2.0 to 2.3 the controller first deletes /admin/reassign_partitions although it does not
     exist; this write is fenced, so a deposed controller resigns here.

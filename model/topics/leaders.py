@@ -122,7 +122,7 @@ def is_followed(now, broker, partition, replica):
 
 @transition(broker=BROKERS)
 def controller_stops_followers(now, new, broker):
-    """The broker is sent StopReplica for what it follows, and leaves the ISR.
+    """The broker that shuts down is sent StopReplica for its followers, and leaves their ISRs.
 
     The other replicas are notified.
 

@@ -79,7 +79,7 @@ MAY = {
 
 
 def moved_to(now, broker, target, chosen):
-    """All replica states after a batch to the target of those that `chosen(p, b)` says."""
+    """All replica states after a batch to the target, for the replicas with `chosen(p, b)`."""
     may, states = MAY[target], now.cache[broker].replica
     return lam(PARTITIONS, lambda p: lam(BROKERS, lambda b: when(
         all_of(chosen(p, b), may(now, broker, p, b)), target, states[p][b])))
@@ -135,7 +135,7 @@ def states_without(now, broker, goes):
 
 
 def leaders_after_leaving(now, broker, goes):
-    """Leaders as the controller knows them once the replicas that `goes` names have left."""
+    """The known leaders after the replicas in `goes` have left."""
     cache = now.cache[broker]
     return lam(PARTITIONS, lambda p: when(
         all_of(cache.led[p], some(BROKERS, lambda b: goes(p, b))),

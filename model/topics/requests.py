@@ -34,8 +34,8 @@ def is_answered(now, broker, to, returned=False):
 
 
 def send_leader_and_isr(now, new, broker, to, leader, returned=False):
-    """LeaderAndIsr of a controller about each partition p to each broker b of `to(p, b)`;
-    `leader(p)` is whom it names."""
+    """LeaderAndIsr about each partition p to each broker b of `to(p, b)`, with leader
+    `leader(p)`."""
     sender, heard = now.belief[broker], is_answered(now, broker, to, returned)
 
     def order(b, p):

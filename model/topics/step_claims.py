@@ -70,8 +70,11 @@ def untouched(now, after):
 
 
 def taken_away_by_the_newest(now, after):
-    """One state after the other is removed in one task; and who drops a request is notified of that
-    once more."""
+    """Only the newest controller removes states and requests.
+
+    States are removed one after the other in one task. A controller that removes a request is
+    notified of that once more.
+    """
     dropped = all_of(now.zk.requested, not_(after.zk.requested))
     return all_of(removed_by_the_newest(now, after), implies(dropped, some(
         BROKERS, lambda b: all_of(now.belief[b] == now.zk.epoch, any_of(

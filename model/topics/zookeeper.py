@@ -41,7 +41,7 @@ def has_partition(lists, partition):
 
 
 def topic_exists(now):
-    """/brokers/topics/T is there."""
+    """/brokers/topics/T exists."""
     return has_partition(now.zk.assignment, 0)
 
 

@@ -129,7 +129,7 @@ class Notation:
 
 
 def denied_and_said(parts: Sequence[Term]) -> tuple[list[Term], list[Term]]:
-    """What a clause assumes, and what it concludes; it always concludes something."""
+    """The premises and the conclusion of a clause; there always is a conclusion."""
     denied = [part.args[0] for part in parts if part.op == "not"]
     said = [part for part in parts if part.op != "not"]
     if not said and len(denied) > 1:

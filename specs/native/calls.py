@@ -45,7 +45,7 @@ call_canonical = _caller("*n")
 
 @intrinsic
 def prefetch(typingctx, address):
-    """Asks for the line of an address; says nothing, changes nothing."""
+    """Prefetches the cache line of an address; has no other effect."""
 
     def generate(context, builder, signature, arguments):
         i32, pointer = ir.IntType(32), ir.PointerType(ir.IntType(8))

@@ -114,7 +114,8 @@ def make_one_canonical(code, state):
 
 @njit(nogil=True, cache=True)
 def insert_block(words, states, count, room, table, mask, out, hashes, begin, found):
-    """Inserts what is new of the successors begin..found; returns where it stopped and the count.
+    """Inserts the new states among the successors begin..found; returns where it stopped, and the
+    count.
 
     It stops before the end where there is no room for one that is new.
     """

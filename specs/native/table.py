@@ -72,7 +72,7 @@ def owner_of(h, shards):
 
 @njit(nogil=True, cache=True, inline="always")
 def same(words, one, i, step, other, j):
-    """Are two states equal, word by word? Those of `one` lie `step` places apart."""
+    """Are two states equal, word by word? The words of `one` are `step` places apart."""
     for word in range(words):  # noqa: SIM110  (numba compiles loops, not generators)
         if one[i + word * step] != other[j + word]:
             return False

@@ -6,7 +6,7 @@ from model.replication.history.state import BROKERS, EPOCHS, OFFSETS
 
 
 def a_lost_disk_is_survived(now):
-    """Whoever loses its disk: another ISR member, where there is one, has all that is committed."""
+    """If an ISR member loses its disk, each other ISR member has all committed records."""
     return every(BROKERS, lambda lost: implies(
         some(BROKERS, lambda other: all_of(other != lost, now.zk.isr.has(other))),
         some(BROKERS, lambda other: all_of(

@@ -285,7 +285,7 @@ def rebuilt(term: Term, args: Sequence[Any]) -> Term:
 
 
 def with_values(term: Term, values: Mapping[str, Term]) -> Term:
-    """The term with variables replaced; what is bound is renamed where it would capture one."""
+    """The term with variables replaced; bound variables are renamed where they would clash."""
     memo: dict[Term, Term] = {}
 
     def go(part: Term) -> Term:
@@ -366,7 +366,7 @@ class Substitution:
         return self.place(name, index, term.sort) if self._is_meant(term) else rebuilt(term, args)
 
     def place(self, name: str, index: tuple[Term, ...], sort: Sort) -> Term:
-        """What stands after the writes at a place that is named from before them."""
+        """The value after the writes, at a place that is named by the state before them."""
         found = t.get(name.removesuffix(self.mark), index, sort)
         for write in self.writes.get(name, ()):
             here = t.and_(*(t.eq(i, key) for i, key in zip(index, write.keys, strict=False)))

@@ -330,8 +330,11 @@ def is_sent_again(now: Any, e: Any, b: Any) -> Scalar:
 
 
 def has_the_version(now: Any, e: Any, c: Any, b: Any, again: Scalar) -> Scalar:
-    """A request that makes a leader has the version of its epoch's election, or, where it is sent
-    `again`, of its epoch's leader; in the registered epoch the registered one."""
+    """A request that makes a leader has the version of its epoch's election.
+
+    If it is sent `again`, it has the version of its epoch's leader; in the registered epoch the
+    registered version.
+    """
     version = now.request[e][c][b].version
     fresh = now.there.replica[b].epoch < e
     return implies(is_for_its_leader(now, e, c, b), all_of(

@@ -19,7 +19,7 @@ from specs.theorems.theorem import Part, Switches, Theorem, question
 
 
 def remainder(number: Any, divisor: Any, name: str) -> tuple[Any, list[Any]]:
-    """The remainder of a division, and what is known of it."""
+    """The remainder of a division, with known facts about it."""
     quotient, rest = z3.Ints(f"{name}_quotient {name}_rest")
     return rest, [number == quotient * divisor + rest, rest >= 0, rest < divisor]
 
@@ -79,9 +79,11 @@ def distinct(among: int = 1) -> Iterator[Part]:
 
 
 def balanced(extra: int = 0) -> Iterator[Part]:
-    """After P partitions, with P = q * n + r, broker b leads q of them, and one more if its turn
-    came: if (b - start) mod n < r. By induction on P. `extra` is added to every leader, wrongly,
-    from the second round on."""
+    """After P partitions, with P = q * n + r, broker b leads q of them, plus one if (b - start) mod
+    n < r.
+
+    By induction on P. `extra` is added to every leader, wrongly, from the second round on.
+    """
     n, r, start, broker, other, q = z3.Ints("n r start broker other q")
     quotient, rest = z3.Ints("quotient rest")
     divided = [n >= 1, q * n + r + start == quotient * n + rest, rest >= 0, rest < n]

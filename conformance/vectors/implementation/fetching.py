@@ -63,7 +63,7 @@ class FetchScene:
             self.leader_log.epochs.assign(epoch, self.leader_log.log_end)
 
     def add(self, offset: int, epoch: int) -> None:
-        """Follow, or follow anew."""
+        """Follow the leader, for the first time or again."""
         self.fetcher.add({PARTITION: (offset, epoch)})
         self._note()
 
@@ -111,7 +111,7 @@ def _batches(log: BatchLog) -> list[list[int]]:
 
 
 def scenario(question: Question) -> dict[str, Any]:
-    """A fetcher at work; the words of the question say which scene it is."""
+    """A fetcher at work; the question's fields select the scene."""
     asked = given(question)
     for sign, play in _SCENES.items():
         if sign in asked:

@@ -436,7 +436,7 @@ class _Callbacks(ControllerJournal):
 
 
 def bounce(question: Question) -> dict[str, Any]:
-    """A broker comes back with a new epoch before its absence was noticed."""
+    """A broker restarts with a new epoch before its failure was noticed."""
     stage = ControllerStage(release(question))
     for broker in (0, 1):
         stage.start_broker(broker)

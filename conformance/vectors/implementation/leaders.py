@@ -159,7 +159,7 @@ class LeaderScenario:
 
 
 def leader(question: Question) -> dict[str, Any]:
-    """A leader taken through steps: its ISR, its high watermark, what it answers."""
+    """A leader that takes the steps of a question: its ISR, its high watermark, its responses."""
     life = LeaderScenario(question)
     initial, seen = life.observe(), []
     asked_before_failure = 0

@@ -112,7 +112,7 @@ class LeaderAndFollowers:
         return self.stage.read(self.now, name, *index)
 
     def put(self, cells: Mapping[Place, object]) -> None:
-        """Changes the state as a question says."""
+        """Changes the state as a question gives it."""
         self.now = self.stage.state(cells, self.now)
 
     def take(self, name: str, *arguments: int) -> bool:
@@ -123,7 +123,8 @@ class LeaderAndFollowers:
         return after is not None
 
     def ordered(self, leader: int, epoch: int, isr: Iterable[int], does: str) -> bool:
-        """A LeaderAndIsr arrives; whether it `does` what it says."""
+        """Delivers a LeaderAndIsr by the step `does`; False if it is refused for its leader
+        epoch."""
         rank, version = self.epochs.of(epoch), self.read("zk.version") + 1
         cells: dict[Place, object] = {
             ("elected", (rank,)): leader,

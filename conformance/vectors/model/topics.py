@@ -70,7 +70,7 @@ class Topic:
             self.lives(broker, broker in live)
 
     def put(self, cells: Mapping[Place, object]) -> None:
-        """Changes the state as a question says."""
+        """Changes the state as a question gives it."""
         self.state = self.stage.state(cells, self.state)
 
     def remember(self, **cells: object) -> None:

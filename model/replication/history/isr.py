@@ -112,7 +112,7 @@ def leader_reads_its_isr_back(now, new, epoch):
 
 @transition(epoch=EPOCHS)
 def leader_finds_isr_registered(now, new, epoch):
-    """The write is refused, but the state is what it says: an earlier one of the leader did it.
+    """The write is refused, but its ISR is registered: an earlier write of the leader did it.
 
     Why:   a leader that gave up a write which was executed has an old version, and tries again.
     Kafka: ReplicationUtils.checkLeaderAndIsrZkData, KAFKA-1382

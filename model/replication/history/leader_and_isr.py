@@ -123,7 +123,7 @@ def controller_resends_state(now, new):
 
 @transition(broker=BROKERS)
 def broker_leads_again(now, new, broker):
-    """A leader that crashed and came back unnoticed leads in its own epoch again.
+    """A leader that crashed and restarted unnoticed leads in its own epoch again.
 
     Its epoch starts again at the end of its log, which holds all that it committed, though its high
     watermark may have fallen below that; it knows nothing of the others. What it wrote before is

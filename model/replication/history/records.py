@@ -67,7 +67,7 @@ def leader_learns_end(now, new, broker, follower, epoch, end):
 
 @transition(broker=BROKERS, offset=OFFSETS)
 def leader_sends_record(now, new, broker, offset):
-    """The leader sends one record of its log, to whoever follows it in its epoch."""
+    """The leader sends one record of its log to its followers in its epoch."""
     require_leads(now, broker)
     require(offset < now.log[broker].end,                   "the log has the offset")
 
@@ -108,7 +108,7 @@ def follower_appends(now, new, broker, record):
 
 @transition(broker=BROKERS, hw=ENDS)
 def follower_takes_hw(now, new, broker, hw):
-    """The leader's high watermark arrives; the follower's goes there, but not beyond its log."""
+    """The leader's high watermark arrives; the follower adopts it, up to its own log end."""
     require_follows(now, broker)
     require(hw <= now.sent_hw[now.replica[broker].epoch],   "the leader sent this HW, or a higher")
 
@@ -117,7 +117,7 @@ def follower_takes_hw(now, new, broker, hw):
 
 
 def is_known_to_have(leader, member, end):
-    """A fetch of it said so, in this epoch.
+    """A fetch of the member in this epoch has reported that offset.
 
     Kafka: Partition.makeLeader forgets what was known before only if it knows that another led. It
            was known of a log that this leader had by then, and so of what is before this epoch's

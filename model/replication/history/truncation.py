@@ -107,7 +107,7 @@ def epoch_answer_is_lost(now, new, follower):
 
 @transition(only=lambda v: not truncates_by_epoch(v), follower=BROKERS)
 def follower_truncates_to_hw(now, new, follower):
-    """The follower cuts its log to its high watermark, and asks nobody.
+    """The follower truncates its log to its high watermark, without a request to the leader.
 
     Why:   the HW is a round behind: what it cuts may be committed (KIP-101).
     Kafka: up to 0.10

@@ -34,7 +34,7 @@ def has_died_leading(now, broker):
 
 
 def is_reached_without(now, broker, epoch):
-    """The broker does not know the epoch yet, or nobody leads an epoch as new."""
+    """The broker does not know the epoch yet, or no epoch as new has been led."""
     return any_of(now.replica[broker].epoch < epoch, now.newest < epoch)
 
 

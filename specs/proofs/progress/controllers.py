@@ -46,7 +46,7 @@ FAULTS = {
 
 
 def is_known_to_all(now):
-    """Somebody owns /controller, knows it, and every broker knows its epoch."""
+    """A broker owns /controller and knows it, and every broker knows its epoch."""
     return some(BROKERS, lambda one: all_of(
         now.zk.controller == one, now.belief[one].held, now.belief[one].epoch == now.zk.epoch,
         every(BROKERS, lambda b: now.seen[b] >= now.zk.epoch)))

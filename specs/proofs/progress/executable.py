@@ -47,7 +47,7 @@ def follows_now(now, b):
 
 
 def is_led_so(now, leader_holds):
-    """Somebody leads of whom that holds; or faults last, or no ISR member is alive."""
+    """A leader has that property; or faults have not ended, or no ISR member is alive."""
     return any_of(
         not_(now.faults_ended),
         not_(some(BROKERS, lambda b: all_of(now.up.has(b), now.zk.isr.has(b)))),
