@@ -207,7 +207,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "replica.unheard": "replica.isr_write_unanswered",
     },
     "replication_history": {"office": "leader", "told_hw": "sent_hw", "told_from": "sent_from"},
-    "topics": {"cache.told": "cache.fired", "request.order": "request.leader_and_isr"},
+    "topics": {"cache.told": "cache.fired"},
 }
 """By system: a part of the state, without indices."""
 

@@ -295,7 +295,7 @@ def _request(
             leader, at = order.state.leader, (*to, partition.partition)
             name = "lead" if leader == to[1] else "follow"
             code = LEADER_AND_ISR.code(name if leader >= 0 else "leaderless")
-            table.put("request.leader_and_isr", at, code)
+            table.put("request.order", at, code)
             table.found.pop(("request.outdated", at), None)
             table.put("request.outdated", at, sent.creation != world.created)
             epochs[partition] = max(epochs.get(partition, -1), order.state.leader_epoch)

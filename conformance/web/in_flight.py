@@ -179,8 +179,8 @@ def _topics(now: MessageReader) -> Iterator[MessageInFlight]:
         for (broker,) in now.non_blank_indices(f"cache.fired.{what}"):
             yield MessageInFlight("watch", ZOOKEEPER, CONTROLLERS,
                                   f"{what} changed, to broker {broker}", True)  # fmt: skip
-    for controller, broker, partition in now.non_blank_indices("request.leader_and_isr"):
-        order = now.value("request.leader_and_isr", controller, broker, partition)
+    for controller, broker, partition in now.non_blank_indices("request.order"):
+        order = now.value("request.order", controller, broker, partition)
         old = ", outdated" * bool(now.value("request.outdated", controller, broker, partition))
         label = f"partition {partition}: {order}{old}, controller epoch {controller}"
         yield _of_controller(now, "LeaderAndIsr", controller, broker, label, "seen")

@@ -85,7 +85,7 @@ def admin_creates_topic(now, new, first, second, third, count):
 def outdate_requests(now, new):
     """Marks the requests under way as requests about the earlier topic."""
     new.request = lam(CONTROLLERS, lambda c: lam(BROKERS, lambda b: now.request[c][b].but(
-        outdated=lam(PARTITIONS, lambda p: now.request[c][b].leader_and_isr[p] != "none"))))
+        outdated=lam(PARTITIONS, lambda p: now.request[c][b].order[p] != "none"))))
 
 
 @transition(partition=PARTITIONS, first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)

@@ -31,10 +31,10 @@ def require_process(now, broker):
 def accepts(now, broker, request):
     """The partitions of a request that are not refused for another topic's directory."""
     if not version.topics_have_ids:
-        return lambda p: request.leader_and_isr[p] != "none"
+        return lambda p: request.order[p] != "none"
     mine = now.replica[broker]
     return lambda p: all_of(                        # INCONSISTENT_TOPIC_ID, KIP-516
-        request.leader_and_isr[p] != "none",
+        request.order[p] != "none",
         implies(mine[p].directory == "current", not_(request.outdated[p])),
         implies(mine[p].directory == "stale", request.outdated[p]))
 
@@ -53,7 +53,7 @@ def broker_obeys_leader_and_isr(now, new, broker, controller):
     is_accepted = accepts(now, broker, request)
 
     def replica(p):
-        mine, order, accepted = now.replica[broker][p], request.leader_and_isr[p], is_accepted(p)
+        mine, order, accepted = now.replica[broker][p], request.order[p], is_accepted(p)
         empty = all_of(accepted, mine.directory == "none")
         return mine.but(
             role=when(all_of(accepted, order == "lead"), "leader",
@@ -64,10 +64,10 @@ def broker_obeys_leader_and_isr(now, new, broker, controller):
     new.replica[broker] = lam(PARTITIONS, replica)
     new.seen[broker]    = controller
     new.risen           = any_of(now.risen, some(PARTITIONS, lambda p: all_of(
-        is_accepted(p), request.leader_and_isr[p] == "lead",
+        is_accepted(p), request.order[p] == "lead",
         not_(request.outdated[p]), now.replica[broker][p].directory == "stale")))
     new.request[controller][broker] = request.but(
-        leader_and_isr=lam(PARTITIONS, lambda p: "none"), outdated=lam(PARTITIONS, lambda p: False))
+        order=lam(PARTITIONS, lambda p: "none"), outdated=lam(PARTITIONS, lambda p: False))
 
 
 @transition(ends="refused", broker=BROKERS, controller=CONTROLLERS)
@@ -80,7 +80,7 @@ def broker_refuses_older_controller(now, new, broker, controller):
     require(controller < now.seen[broker],          "it has seen a newer controller")
 
     new.request[controller][broker] = request.but(
-        leader_and_isr=lam(PARTITIONS, lambda p: "none"), outdated=lam(PARTITIONS, lambda p: False),
+        order=lam(PARTITIONS, lambda p: "none"), outdated=lam(PARTITIONS, lambda p: False),
         stop=lam(PARTITIONS, lambda p: when(any_of(
             request.stop[p] == "stop", request.stop[p] == "delete", request.stop[p] == "fenced"),
             "none", request.stop[p])))

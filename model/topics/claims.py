@@ -99,8 +99,8 @@ def replica_was_moved_away(now, after, broker, partition):
              companion="a_broker_starts_during_a_deletion")
 def no_leader_and_isr_for_topics_being_deleted(now, after):
     def is_sent(c, b, p):
-        return all_of(now.request[c][b].leader_and_isr[p] == "none",
-                      after.request[c][b].leader_and_isr[p] != "none")
+        return all_of(now.request[c][b].order[p] == "none",
+                      after.request[c][b].order[p] != "none")
 
     def may_be_sent(c, b, p):
         free = any_of(now.request[c][b].stop[p] == "none", now.request[c][b].stop[p] == "deleted",
@@ -162,7 +162,7 @@ def a_broker_starts_during_a_deletion(now):
         now.cache[b].started, now.cache[b].task != "stops",
         some(PARTITIONS, lambda p: all_of(
             now.cache[b].replica[p][r] == "OnlineReplica",
-            now.request[c][r].leader_and_isr[p] != "none"))))))
+            now.request[c][r].order[p] != "none"))))))
 
 
 @sometimes("a controller rests, and knows a topic")

@@ -30,7 +30,7 @@ def drop_requests(now, new, broker):
     dropped. Responses still arrive."""
     def left(request):
         return request.but(
-            leader_and_isr=lam(PARTITIONS, lambda p: "none"), outdated=lam(PARTITIONS,
+            order=lam(PARTITIONS, lambda p: "none"), outdated=lam(PARTITIONS,
                                                                            lambda p: False),
             stop=lam(PARTITIONS, lambda p: when(any_of(
                 request.stop[p] == "deleted", request.stop[p] == "failed"),

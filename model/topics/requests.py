@@ -39,13 +39,13 @@ def send_leader_and_isr(now, new, broker, to, leader, returned=False):
     sender, heard = now.belief[broker], is_answered(now, broker, to, returned)
 
     def order(b, p):
-        was = now.request[sender][b].leader_and_isr[p]
+        was = now.request[sender][b].order[p]
         return when(not_(heard(p, b)), was, when(
             is_none(leader(p)), "leaderless", when(
                 leader(p) == b, "lead", when(leader(p) != b, "follow", was))))
 
     new.request[sender] = lam(BROKERS, lambda b: now.request[sender][b].but(
-        leader_and_isr=lam(PARTITIONS, lambda p: order(b, p)),
+        order=lam(PARTITIONS, lambda p: order(b, p)),
         outdated=lam(PARTITIONS, lambda p: all_of(
             now.request[sender][b].outdated[p], not_(heard(p, b))))))
 
@@ -67,7 +67,7 @@ def send_stop_replica(now, new, broker, to, kind, fenced=None):
 
 def is_leader_and_isr(request):
     """A LeaderAndIsr is under way, about some partition."""
-    return some(PARTITIONS, lambda p: request.leader_and_isr[p] != "none")
+    return some(PARTITIONS, lambda p: request.order[p] != "none")
 
 
 def is_stop_replica(request):

@@ -32,7 +32,7 @@ TASKS = Names("task", (
 
 ROLES       = Names("role", ("none", "leader", "follower"))
 DIRECTORIES = Names("directory", ("none", "current", "stale"))
-LEADER_AND_ISR      = Names("leader and isr", ("none", "lead", "follow",
+LEADER_AND_ISR      = Names("order", ("none", "lead", "follow",
                                                "leaderless"))      # in a LeaderAndIsr
 # A StopReplica, or its answer; one that is `fenced` has a leader epoch that the broker knows
 STOPS       = Names("stop", ("none", "stop", "delete", "deleted", "failed", "fenced"))
@@ -69,7 +69,7 @@ STATE = Record(
     # What is under way from each controller to each broker, in the order of one connection: first
     # a LeaderAndIsr, of which only the newest is kept, then a StopReplica, then its answer
     request=per(CONTROLLERS, per(BROKERS, Record(
-        leader_and_isr=per(PARTITIONS, LEADER_AND_ISR), outdated=per(PARTITIONS, BOOL),
+        order=per(PARTITIONS, LEADER_AND_ISR), outdated=per(PARTITIONS, BOOL),
         stop=per(PARTITIONS, STOPS)))),
     seen=per(BROKERS, CONTROLLER_EPOCHS),       # the highest controller epoch that a broker knows
     replica=per(BROKERS, per(PARTITIONS, Record(role=ROLES, directory=DIRECTORIES))),

@@ -133,7 +133,7 @@ def seen_epochs_were_won(now, b):
            over=(CONTROLLERS, BROKERS, BROKERS, PARTITIONS),
            why="a new controller has none under way")
 def leader_and_isr_is_of_won_epochs(now, c, b, replica, p):
-    return implies(now.request[c][replica].leader_and_isr[p] != "none", all_of(
+    return implies(now.request[c][replica].order[p] != "none", all_of(
         c <= now.zk.epoch, now.campaign[b] != c))
 
 
@@ -141,7 +141,7 @@ def leader_and_isr_is_of_won_epochs(now, c, b, replica, p):
            over=(CONTROLLERS, BROKERS, PARTITIONS), why="what is obeyed makes a directory")
 def leader_and_isr_is_about_the_topic_or_refused(now, c, b, p):
     request = now.request[c][b]
-    return implies(request.leader_and_isr[p] != "none", any_of(
+    return implies(request.order[p] != "none", any_of(
         refuses(now, b, c), all_of(not_(request.outdated[p]), is_replica(now, b, p))))
 
 
@@ -172,7 +172,7 @@ def unknown_partitions_have_no_directory(now, newest, b, p):
            over=(BROKERS, BROKERS, PARTITIONS, CONTROLLERS), why="or there would be one again")
 def leader_and_isr_about_unknown_partitions_is_refused(now, newest, b, p, c):
     return implies(
-        all_of(is_unknown(now, newest, p), now.request[c][b].leader_and_isr[p] != "none"),
+        all_of(is_unknown(now, newest, p), now.request[c][b].order[p] != "none"),
         refuses(now, b, c))
 
 
@@ -225,7 +225,7 @@ def deleted_replicas_stay_deleted(now, newest, c, b, p):
     deleted = any_of(now.cache[newest].replica[p][b] == "ReplicaDeletionSuccessful",
                      now.request[c][b].stop[p] == "deleted")
     return implies(all_of(is_newest(now, newest), now.belief[newest] == c, deleted), all_of(
-        now.replica[b][p].directory == "none", now.request[c][b].leader_and_isr[p] == "none",
+        now.replica[b][p].directory == "none", now.request[c][b].order[p] == "none",
         implies(now.up.has(b), now.seen[b] == now.zk.epoch)))
 
 

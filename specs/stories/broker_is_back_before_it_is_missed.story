@@ -50,7 +50,7 @@ controller_takes_replicas_offline(broker=1)
     cache[1].task: takes_offline → starts_returned
     cache[1].gone: 2 → none
     cache[1][0][2].replica: OnlineReplica → OfflineReplica
-    request[1][1][0].leader_and_isr: none → lead
+    request[1][1][0].order: none → lead
 refused controller_sees_start(broker=1, started=2)
     it is not in the middle of another event — false (cache[1].task starts_returned)
 refused controller_starts_bounced_broker(broker=1, started=1)
@@ -60,7 +60,7 @@ controller_starts_bounced_broker(broker=1, started=2)
     cache[1].live: {1} → {1,2}
     cache[1].returns: 2 → none
     cache[1][0][2].replica: OfflineReplica → OnlineReplica
-    request[1][2][0].leader_and_isr: none → follow
+    request[1][2][0].order: none → follow
 leader_expands_isr(leader=1, replica=2, partition=0)
     zk[0].state.isr: {1} → {1,2}
 refused controller_starts_bounced_broker(broker=1, started=2)

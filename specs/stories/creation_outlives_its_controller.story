@@ -72,9 +72,9 @@ partition_state_machine_starts(broker=2)
     cache[2][0].led: false → true
     cache[2][0].leader: none → 2
     cache[2][0].partition: NewPartition → OnlinePartition
-    request[2][2][0].leader_and_isr: none → lead
+    request[2][2][0].order: none → lead
 broker_obeys_leader_and_isr(broker=2, controller=2)
-    request[2][2][0].leader_and_isr: lead → none
+    request[2][2][0].order: lead → none
     seen[2]: 0 → 2
     replica[2][0].role: none → leader
     replica[2][0].directory: none → current
@@ -84,9 +84,9 @@ controller_sees_start(broker=2, started=1)
     cache[2].live: {2} → {1,2}
     cache[2].reached: {2} → {1,2}
     cache[2][0][1].replica: OfflineReplica → OnlineReplica
-    request[2][1][0].leader_and_isr: none → follow
+    request[2][1][0].order: none → follow
 broker_obeys_leader_and_isr(broker=1, controller=2)
-    request[2][1][0].leader_and_isr: follow → none
+    request[2][1][0].order: follow → none
     seen[1]: 0 → 2
     replica[1][0].role: none → follower
     replica[1][0].directory: none → current

@@ -65,10 +65,10 @@ controller_brings_partitions_online(broker=1)
     cache[1][0].led: false → true
     cache[1][0].leader: none → 2
     cache[1][0].partition: NewPartition → OnlinePartition
-    request[1][1][0].leader_and_isr: none → follow
-    request[1][2][0].leader_and_isr: none → lead
+    request[1][1][0].order: none → follow
+    request[1][2][0].order: none → lead
 broker_obeys_leader_and_isr(broker=2, controller=1)
-    request[1][2][0].leader_and_isr: lead → none
+    request[1][2][0].order: lead → none
     seen[2]: 0 → 1
     replica[2][0].role: none → leader
     risen: false → true

@@ -62,7 +62,7 @@ controller_takes_replicas_offline(broker=1)
     cache[1].task: takes_offline → waits
     cache[1].gone: 2 → none
     cache[1][0][2].replica: OnlineReplica → OfflineReplica
-    request[1][1][0].leader_and_isr: none → lead
+    request[1][1][0].order: none → lead
 admin_deletes_topic()
     zk.requested: false → true
     cache[1].fired.deletions: false → true
@@ -109,7 +109,7 @@ controller_sees_start(broker=1, started=2)
     cache[1].reached: {1} → {1,2}
     cache[1][0][2].replica: OfflineReplica → OnlineReplica
     cache[1].ineligible: true → false
-    request[1][2][0].leader_and_isr: none → leaderless
+    request[1][2][0].order: none → leaderless
 controller_deletes_replicas(broker=1)
     cache[1].task: deletes → waits
     cache[1][0][2].replica: OfflineReplica → ReplicaDeletionStarted

@@ -52,8 +52,8 @@ refused controller_write_is_fenced(broker=2)
     it is about to write — false (belief[2] 2, cache[2].gone none, cache[2].outdated false, cache[2].queued false, cache[2].task starts_replicas, zk[0][0].assignment 2)
 replica_state_machine_starts(broker=2)
     cache[2].task: starts_replicas → starts_partitions
-    request[2][1][0].leader_and_isr: none → follow
-    request[2][2][0].leader_and_isr: none → lead
+    request[2][1][0].order: none → follow
+    request[2][2][0].order: none → lead
 
 # Broker 1 asks to go, which follows: that it leaves the ISR is a write, too.
 quietly partition_state_machine_starts broker=2

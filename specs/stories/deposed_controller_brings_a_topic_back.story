@@ -73,9 +73,9 @@ controller_starts_bounced_broker(broker=1, started=3)
     cache[1].task: starts_returned → elects_for_started
     cache[1].live: {1,2} → {1,2,3}
     cache[1].returns: 3 → none
-    request[1][3][0].leader_and_isr: none → lead
+    request[1][3][0].order: none → lead
 broker_obeys_leader_and_isr(broker=3, controller=1)
-    request[1][3][0].leader_and_isr: lead → none
+    request[1][3][0].order: lead → none
     seen[3]: 0 → 1
     replica[3][0].role: none → leader
     replica[3][0].directory: none → current
@@ -88,7 +88,7 @@ admin_creates_topic(first=3, second=none, third=none, count=1)
     zk[0][0].assignment: none → 3
     replica[3][0].directory: current → stale
 broker_obeys_leader_and_isr(broker=3, controller=2)
-    request[2][3][0].leader_and_isr: lead → none
+    request[2][3][0].order: lead → none
     seen[3]: 1 → 2
     risen: false → true
 deleted_data_is_never_served: broken — no broker is made leader of a partition over what an earlier topic of that name left

@@ -57,21 +57,21 @@ controller_brings_partitions_online(broker=1)
     cache[1][0].led: false → true
     cache[1][0].leader: none → 1
     cache[1][0].partition: NewPartition → OnlinePartition
-    request[1][1][0].leader_and_isr: none → lead
-    request[1][2][0].leader_and_isr: none → follow
+    request[1][1][0].order: none → lead
+    request[1][2][0].order: none → follow
 refused controller_sees_topic(broker=1)
     its watch of /brokers/topics fired — false (cache[1].fired.topics false)
 refused reply_to_registration_is_lost(broker=1)
     the broker won and has not heard of it — false (campaign[1] 0)
 broker_obeys_leader_and_isr(broker=2, controller=2)
-    request[2][2][0].leader_and_isr: follow → none
+    request[2][2][0].order: follow → none
     seen[2]: 0 → 2
     replica[2][0].role: none → follower
     replica[2][0].directory: none → current
 refused broker_obeys_leader_and_isr(broker=2, controller=1)
     it has seen no newer controller — false (seen[2] 2)
 broker_refuses_older_controller(broker=2, controller=1)
-    request[1][2][0].leader_and_isr: follow → none
+    request[1][2][0].order: follow → none
 controller_queues_deletion(broker=1)
     cache[1].task: waits → resumes
     cache[1].fired.deletions: true → false

@@ -68,7 +68,7 @@ controller_reads_context(broker=2)
     cache[2][0][2].replica: NonExistentReplica → OnlineReplica
     cache[2].queued: false → true
 broker_obeys_leader_and_isr(broker=2, controller=2)
-    request[2][2][0].leader_and_isr: leaderless → none
+    request[2][2][0].order: leaderless → none
     seen[2]: 1 → 2
 refused broker_stops_replicas(broker=2, controller=1)
     it has seen no newer controller — false (seen[2] 2)

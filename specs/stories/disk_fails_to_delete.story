@@ -28,7 +28,7 @@ controller_receives_stop_replica_response broker=1 replica=1
 check deleted_topics_leave_no_data
 ----
 request_is_lost(controller=1, broker=1)
-    request[1][1][0].leader_and_isr: lead → none
+    request[1][1][0].order: lead → none
 broker_cannot_delete(broker=1, controller=2)
     request[2][1][0].stop: delete → failed
     replica[1][0].role: leader → none

@@ -93,5 +93,5 @@ replica_state_machine_starts(broker=2)
     cache[2].task: starts_replicas → starts_partitions
     cache[2][0].leader: 1 → none
     cache[2][0][1].replica: ReplicaDeletionIneligible → OfflineReplica
-    request[3][2][0].leader_and_isr: none → leaderless
+    request[3][2][0].order: none → leaderless
 state_writes_are_conditional: holds of every step

@@ -44,5 +44,5 @@ controller_elects_for_failed(broker=4)
     cache[4].task: elects_for_failed → takes_offline
     cache[4][0].leader: 1 → 3
     cache[4][0].partition: OfflinePartition → OnlinePartition
-    request[2][3][0].leader_and_isr: follow → lead
+    request[2][3][0].order: follow → lead
 state_writes_are_conditional: holds of every step

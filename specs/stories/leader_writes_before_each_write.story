@@ -59,7 +59,7 @@ controller_moves_leaders(broker=4)
     zk[0].state.isr: {1,2,3} → {3}
     cache[4].task: moves_leaders → stops_followers
     cache[4][0].leader: 1 → 3
-    request[1][1][0].leader_and_isr: lead → follow
-    request[1][3][0].leader_and_isr: follow → lead
+    request[1][1][0].order: lead → follow
+    request[1][3][0].order: follow → lead
 state_writes_are_conditional: holds of every step
 brokers_shutting_down_are_not_elected: holds of every step

@@ -50,8 +50,8 @@ controller_takes_replicas_offline(broker=4)
     cache[4].task: takes_offline → waits
     cache[4].gone: 2 → none
     cache[4][0][2].replica: OnlineReplica → OfflineReplica
-    request[1][1][0].leader_and_isr: none → lead
-    request[1][3][0].leader_and_isr: none → follow
+    request[1][1][0].order: none → lead
+    request[1][3][0].order: none → follow
 refused leader_expands_isr_before_controller_writes(leader=1, replica=2, partition=0, broker=4)
     the controller has read the state to write it — false (belief[4] 1, cache[4].gone none, cache[4].task waits, cache[4][0].followed false, cache[4][0].leader 1, cache[4][0].led true, cache[4][0].partition OnlinePartition, zk[0].state.epoch 1, zk[0].state.exists true, zk[0][0].assignment 1)
 refused controller_write_conflicts(broker=4)

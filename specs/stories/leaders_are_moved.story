@@ -61,22 +61,22 @@ controller_moves_leaders(broker=3)
     zk[0].state.isr: {1,2} → {2}
     cache[3].task: moves_leaders → stops_followers
     cache[3][0].leader: 1 → 2
-    request[1][1][0].leader_and_isr: none → follow
-    request[1][2][0].leader_and_isr: none → lead
+    request[1][1][0].order: none → follow
+    request[1][2][0].order: none → lead
 controller_stops_followers(broker=3)
     zk[1].state.isr: {1,2} → {2}
     cache[3].task: stops_followers → waits
     cache[3].gone: 1 → none
     cache[3][1].followed: true → false
     cache[3][1][1].replica: OnlineReplica → OfflineReplica
-    request[1][2][1].leader_and_isr: none → lead
+    request[1][2][1].order: none → lead
     request[1][1][1].stop: none → stop
 refused controller_begins_controlled_shutdown(broker=3, subject=1)
     the broker is alive, as far as it knows — false (cache[3].live {2,3})
 refused controller_elects_preferred(broker=3, partition=0)
     the head of the list is alive and in the ISR — false
 broker_obeys_leader_and_isr(broker=1, controller=1)
-    request[1][1][0].leader_and_isr: follow → none
+    request[1][1][0].order: follow → none
     replica[1][0].role: leader → follower
 broker_stops_replicas(broker=1, controller=1)
     request[1][1][1].stop: stop → none
@@ -93,7 +93,7 @@ leader_expands_isr(leader=2, replica=1, partition=0)
 controller_elects_preferred(broker=3, partition=0)
     zk[0].state.leader: 2 → 1
     cache[3][0].leader: 2 → 1
-    request[1][1][0].leader_and_isr: none → lead
-    request[1][2][0].leader_and_isr: none → follow
+    request[1][1][0].order: none → lead
+    request[1][2][0].order: none → follow
 leader_in_isr: holds
 brokers_shutting_down_are_not_elected: holds of every step

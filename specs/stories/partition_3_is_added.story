@@ -61,9 +61,9 @@ controller_brings_partitions_online(broker=3)
     cache[3][3].led: false → true
     cache[3][3].leader: none → 2
     cache[3][3].partition: NewPartition → OnlinePartition
-    request[1][1][3].leader_and_isr: none → follow
-    request[1][2][3].leader_and_isr: none → lead
-    request[1][3][3].leader_and_isr: none → follow
+    request[1][1][3].order: none → follow
+    request[1][2][3].order: none → lead
+    request[1][3][3].order: none → follow
 zk[0][0].assignment: 2
 zk[0][1].assignment: 3
 zk[0][2].assignment: 1

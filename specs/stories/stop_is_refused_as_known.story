@@ -29,7 +29,7 @@ controller_stops_followers(broker=1)
     cache[1].gone: 2 → none
     cache[1][0].followed: true → false
     cache[1][0][2].replica: OnlineReplica → OfflineReplica
-    request[1][1][0].leader_and_isr: none → lead
+    request[1][1][0].order: none → lead
     request[1][2][0].stop: none → fenced
 broker_stops_replicas(broker=2, controller=1)
     request[1][2][0].stop: fenced → none

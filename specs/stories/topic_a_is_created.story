@@ -96,15 +96,15 @@ controller_brings_partitions_online(broker=3)
     cache[3][0].partition: NewPartition → OnlinePartition
     cache[3][1].partition: NewPartition → OnlinePartition
     cache[3][2].partition: NewPartition → OnlinePartition
-    request[1][1][0].leader_and_isr: none → follow
-    request[1][1][1].leader_and_isr: none → follow
-    request[1][1][2].leader_and_isr: none → lead
-    request[1][2][0].leader_and_isr: none → lead
-    request[1][2][1].leader_and_isr: none → follow
-    request[1][2][2].leader_and_isr: none → follow
-    request[1][3][0].leader_and_isr: none → follow
-    request[1][3][1].leader_and_isr: none → lead
-    request[1][3][2].leader_and_isr: none → follow
+    request[1][1][0].order: none → follow
+    request[1][1][1].order: none → follow
+    request[1][1][2].order: none → lead
+    request[1][2][0].order: none → lead
+    request[1][2][1].order: none → follow
+    request[1][2][2].order: none → follow
+    request[1][3][0].order: none → follow
+    request[1][3][1].order: none → lead
+    request[1][3][2].order: none → follow
 controller_brings_new_replicas_online(broker=3)
     cache[3].task: enlists → waits
     cache[3][0][1].replica: NewReplica → OnlineReplica
@@ -117,9 +117,9 @@ controller_brings_new_replicas_online(broker=3)
     cache[3][2][2].replica: NewReplica → OnlineReplica
     cache[3][2][3].replica: NewReplica → OnlineReplica
 broker_obeys_leader_and_isr(broker=2, controller=1)
-    request[1][2][0].leader_and_isr: lead → none
-    request[1][2][1].leader_and_isr: follow → none
-    request[1][2][2].leader_and_isr: follow → none
+    request[1][2][0].order: lead → none
+    request[1][2][1].order: follow → none
+    request[1][2][2].order: follow → none
     seen[2]: 0 → 1
     replica[2][0].role: none → leader
     replica[2][1].role: none → follower

@@ -201,7 +201,7 @@ def create(
         "isr": [one for one in replicas if topic.has("zk.state.isr", 0, topic.ids[one])],
         "leaderEpoch": FIRST_EPOCH,
         "zkVersion": FIRST_EPOCH,
-        "to": list(topic.sent(0, "leader_and_isr")),
+        "to": list(topic.sent(0, "order")),
     }
 
 
@@ -244,7 +244,7 @@ def replica_moves(question: Question, live: Sequence[int]) -> dict[str, Any]:
     stops = topic.sent(0, "stop")
     return {
         "state": topic.replica(0, replica),
-        "to": [one for one in topic.sent(0, "leader_and_isr") if one == replica],
+        "to": [one for one in topic.sent(0, "order") if one == replica],
         "stopReplica": [{"to": [replica], "delete": stops[replica] == "delete"}]
         if replica in stops else [],
     }  # fmt: skip
