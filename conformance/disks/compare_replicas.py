@@ -72,33 +72,14 @@ def inspect_partition(
         if directory.broker is not None and directory.broker in brokers:
             twin = brokers[directory.broker]
             why = f"broker {directory.broker} has this partition in {twin} as well"
-            found.append(
-                DiskFinding(
-                    Severity.BROKEN.value,
-                    "one_replica_a_broker",
-                    directory.broker,
-                    *tp,
-                    path,
-                    "",
-                    why,
-                )
-            )
+            found.append(directory.finding(Severity.BROKEN, "one_replica_a_broker", tp, path, why))
             continue
         try:
             replica = replica_of(directory, tp)
         except OSError as error:
-            why = (error.strerror or str(error)).lower()
-            found.append(
-                DiskFinding(
-                    Severity.AT_RISK.value,
-                    "files_can_be_read",
-                    directory.broker,
-                    *tp,
-                    error.filename or path,
-                    "",
-                    f"{why}; the replica is not judged",
-                )
-            )
+            why = f"{(error.strerror or str(error)).lower()}; the replica is not judged"
+            file = error.filename or path
+            found.append(directory.finding(Severity.AT_RISK, "files_can_be_read", tp, file, why))
             continue
         if directory.broker is not None:
             brokers[directory.broker] = path
@@ -146,18 +127,8 @@ def _agree(one: ReplicaOnDisk, other: ReplicaOnDisk) -> list[DiskFinding]:
         more = f"broker {whose.broker} says that it is committed (high watermark {whose.hw})"
     else:
         more = "it was not committed, and a follower cuts it when it starts"
-    return [
-        DiskFinding(
-            kind.value,
-            "replicas_agree",
-            one.broker,
-            one.topic,
-            one.partition,
-            other.path,
-            f"offset {offset}",
-            f"{why}; {more}",
-        )
-    ]
+    why = f"{why}; {more}"
+    return [one.finding(kind, "replicas_agree", f"offset {offset}", why, other.path)]
 
 
 def _parted(one: ReplicaOnDisk, other: ReplicaOnDisk) -> tuple[int, str] | None:
@@ -210,13 +181,9 @@ def _on_one_disk_only(replicas: Sequence[ReplicaOnDisk]) -> list[DiskFinding]:
         return []
     who = ", ".join(f"{each.broker} ends at {each.end}" for each in others)
     return [
-        DiskFinding(
-            Severity.AT_RISK.value,
+        longest.finding(
+            Severity.AT_RISK,
             "more_than_one_has_it",
-            longest.broker,
-            longest.topic,
-            longest.partition,
-            longest.path,
             f"offsets {end} to {committed - 1}",
             f"they are committed (high watermark {committed}), and of these disks only broker "
             f"{longest.broker} has them: broker {who}",
@@ -256,13 +223,9 @@ def _committed_but_truncated(
         if not cut.clean or cut.to >= min(committed, follower.end):
             continue  # who lacks what is committed leads only if it is elected uncleanly
         found.append(
-            DiskFinding(
-                Severity.AT_RISK.value,
+            follower.finding(
+                Severity.AT_RISK,
                 "a_restart_keeps_what_is_committed",
-                follower.broker,
-                follower.topic,
-                follower.partition,
-                follower.path,
                 f"offset {cut.to}",
                 f"if broker {cut.leader} leads, broker {cut.follower} cuts its log from {cut.end} "
                 f"to {cut.to} by the rules of {preset}, and {committed} is committed: until it "

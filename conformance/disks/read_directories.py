@@ -59,6 +59,12 @@ class InspectedDirectory:
     replicas: dict[TopicPartition, str] = field(default_factory=dict, metadata=COUNTED)
     findings: list[DiskFinding] = field(default_factory=list, metadata=HIDDEN)
 
+    def finding(
+        self, kind: Severity, rule: str, tp: TopicPartition, file: str, why: str
+    ) -> DiskFinding:
+        """A finding about a partition here, of no place in the file."""
+        return DiskFinding(kind.value, rule, self.broker, *tp, file, "", why)
+
 
 @dataclass
 class ReplicaOnDisk:
@@ -116,11 +122,16 @@ class ReplicaOnDisk:
         """Notes a finding; of many of one rule only the first few."""
         alike = [one for one in self.findings if one.rule == rule]
         if len(alike) < _SHOWN:
-            self.findings.append(
-                DiskFinding(
-                    kind.value, rule, self.broker, self.topic, self.partition, file, place, why
-                )
-            )
+            self.findings.append(self.finding(kind, rule, place, why, file))
+
+    def finding(
+        self, kind: Severity, rule: str, place: str, why: str, file: str | None = None
+    ) -> DiskFinding:
+        """A finding about this replica, or about one file of it."""
+        where = self.path if file is None else file
+        return DiskFinding(
+            kind.value, rule, self.broker, self.topic, self.partition, where, place, why
+        )
 
 
 # --- log directories
@@ -195,17 +206,10 @@ def directory_of(path: str) -> InspectedDirectory:
             continue
         if named.kind:
             what = "is to be deleted" if named.kind == "delete" else "is being copied here"
-            topic, number = named.partition
+            why = f"a replica that {what}; it is not looked at"
             found.findings.append(
-                DiskFinding(
-                    Severity.USUAL.value,
-                    "nothing_is_left_over",
-                    found.broker,
-                    topic,
-                    number,
-                    entry.path,
-                    "",
-                    f"a replica that {what}; it is not looked at",
+                found.finding(
+                    Severity.USUAL, "nothing_is_left_over", named.partition, entry.path, why
                 )
             )
         else:
