@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from impl.admin.configs import edit_config
+from impl.admin.configs import edit_config, read_config
 from impl.admin.errors import AdminOperation, IllegalArgument, InvalidConfig
 from impl.admin.topic_command import check_value
-from impl.znodes import decode_config, paths
+from impl.znodes import paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 
@@ -60,21 +60,16 @@ class ConfigCommand:
         """The entities that have configs set."""
         return wait(self.client.names(f"{paths.CONFIG}/{kind}"))
 
-    def settings(self, kind: str, name: str) -> dict[str, str]:
-        """The configs that are set on an entity. MalformedZnode."""
-        node = wait(self.client.read(paths.config(kind, name)))
-        return {} if node is None else decode_config(kind, name, node.data)
-
     def describe(self, kind: str, name: str | None) -> list[str]:
         """A line for the named entity, or for each entity that has configs set."""
         if name is not None:
-            return [described(kind, name, self.settings(kind, name))]
-        found = {one: self.settings(kind, one) for one in self.names(kind)}
+            return [described(kind, name, read_config(self.client, kind, name))]
+        found = {one: read_config(self.client, kind, one) for one in self.names(kind)}
         return [described(kind, one, settings) for one, settings in found.items() if settings]
 
     def alter(self, kind: str, name: str, added: Settings, dropped: Sequence[str]) -> list[str]:
         """Set and unset configs; InvalidConfig or AdminOperation if that is not possible."""
-        known = self.settings(kind, name)
+        known = read_config(self.client, kind, name)
         missing = [one for one in dropped if one not in known]
         if missing:
             raise InvalidConfig(f"Invalid config(s): {','.join(missing)}")

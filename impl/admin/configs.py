@@ -18,6 +18,19 @@ LEADERS = "leader.replication.throttled.replicas"
 FOLLOWERS = "follower.replication.throttled.replicas"
 
 
+def read_config(client: ZnodeClient, kind: str, name: str) -> dict[str, str]:
+    """The configs that are set on an entity. MalformedZnode."""
+    node = wait(client.read(paths.config(kind, name)))
+    return {} if node is None else decode_config(kind, name, node.data)
+
+
+def write_config(client: ZnodeClient, kind: str, name: str, configs: Mapping[str, str]) -> None:
+    """Write an entity's configs, whatever there was."""
+    path, text = paths.config(kind, name), encode_config(configs)
+    wait(client.make_path(path, text))
+    wait(client.retry(lambda: client.port.set_data(path, text)))
+
+
 def edit_config(
     client: ZnodeClient, kind: str, name: str, settings: Mapping[str, str | None]
 ) -> bool:
@@ -26,15 +39,11 @@ def edit_config(
     Returns False, and writes nothing, if nothing changes. MalformedZnode for a znode that cannot be
     read.
     """
-    path = paths.config(kind, name)
-    node = wait(client.read(path))
-    known = {} if node is None else decode_config(kind, name, node.data)
+    known = read_config(client, kind, name)
     wanted = {key: value for key, value in known.items() if key not in settings}
     wanted |= {key: value for key, value in settings.items() if value is not None}
     if wanted == known:
         return False
-    text = encode_config(wanted)
-    wait(client.make_path(path, text))
-    wait(client.retry(lambda: client.port.set_data(path, text)))
+    write_config(client, kind, name, wanted)
     wait(client.notify_config_change(kind, name))
     return True

@@ -9,18 +9,21 @@ from collections.abc import Iterator, Sequence
 class AdminError(Exception):
     """A failed admin request; ``kafka`` is the name of Kafka's exception.
 
-    ``said`` are the lines that the tool printed before the failure.
+    A subclass is named after it. ``said`` are the lines that the tool printed before the failure.
     """
 
     kafka = "AdminOperationException"
     package = "org.apache.kafka.common.errors"
     said: Sequence[str] = ()
 
+    def __init_subclass__(cls) -> None:
+        if "kafka" not in vars(cls):
+            cls.kafka = f"{cls.__name__}Exception"
+
     @property
     def java_class(self) -> str:
         """The full class name of Kafka's exception."""
-        name = self.kafka if self.kafka.endswith("Exception") else f"{self.kafka}Exception"
-        return f"{self.package}.{name}"
+        return f"{self.package}.{self.kafka}"
 
 
 @contextlib.contextmanager
@@ -42,7 +45,6 @@ class AdminOperation(AdminError):
 class AdminCommandFailed(AdminError):
     """``AdminCommandFailedException``: invalid arguments of a command."""
 
-    kafka = "AdminCommandFailedException"
     package = "kafka.common"
 
 
@@ -56,19 +58,13 @@ class TerseReassignmentFailure(AdminCommandFailed):
 class InvalidPartitions(AdminError):
     """``InvalidPartitionsException``: an invalid number of partitions."""
 
-    kafka = "InvalidPartitionsException"
-
 
 class InvalidReplicationFactor(AdminError):
     """``InvalidReplicationFactorException``: an invalid number of replicas."""
 
-    kafka = "InvalidReplicationFactorException"
-
 
 class InvalidReplicaAssignment(AdminError):
     """``InvalidReplicaAssignmentException``: a manual assignment is inconsistent."""
-
-    kafka = "InvalidReplicaAssignmentException"
 
 
 class BrokersNotThere(AdminError):
@@ -80,32 +76,18 @@ class BrokersNotThere(AdminError):
 class InvalidTopic(AdminError):
     """``InvalidTopicException``: the name is invalid, or collides with another one."""
 
-    kafka = "InvalidTopicException"
-
 
 class TopicExists(AdminError):
     """``TopicExistsException``."""
-
-    kafka = "TopicExistsException"
-
-
-class TopicAlreadyMarkedForDeletion(AdminError):
-    """``TopicAlreadyMarkedForDeletionException``."""
-
-    kafka = "TopicAlreadyMarkedForDeletionException"
-    package = "kafka.common"
 
 
 class UnknownTopicOrPartition(AdminError):
     """``UnknownTopicOrPartitionException``."""
 
-    kafka = "UnknownTopicOrPartition"
-
 
 class IllegalArgument(AdminError):
     """``IllegalArgumentException``."""
 
-    kafka = "IllegalArgumentException"
     package = "java.lang"
 
 
@@ -146,14 +128,12 @@ class BrokerRefused(AdminError):
 class JsonMapping(AdminError):
     """``JsonMappingException``: a file lacks a field, or has a value of another type."""
 
-    kafka = "JsonMappingException"
     package = "com.fasterxml.jackson.databind"
 
 
 class NumberFormat(AdminError):
     """``NumberFormatException``: a znode's name, or a broker's id, is not a number."""
 
-    kafka = "NumberFormatException"
     package = "java.lang"
 
 

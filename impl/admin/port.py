@@ -35,12 +35,14 @@ class LogDir:
 
 @dataclass(frozen=True, slots=True)
 class DescribedPartition:
-    """One partition in a Metadata response; ``leader`` is None if there is no leader."""
+    """One partition of a described topic; ``leader`` is None if there is none, or no state."""
 
     number: int
     leader: int | None
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
 
 
 class NewTopic(NamedTuple):
@@ -61,33 +63,8 @@ class NewPartitions(NamedTuple):
     by_hand: Sequence[Sequence[int]] | None
 
 
-class TopicAdmin(Protocol):
-    """Requests of ``kafka-topics --bootstrap-server`` (2.2). Each may raise RequestFailed."""
-
-    def brokers(self) -> dict[int, str | None]:
-        """The live brokers, with their racks."""
-
-    def describe_topics(self) -> dict[str, list[DescribedPartition]]:
-        """All topics that brokers know, by name, with their partitions in order."""
-
-    def topic_configs(self, topics: Collection[str]) -> dict[str, tuple[dict[str, str], int]]:
-        """The configs that are set on the topics themselves, and their ``min.insync.replicas``."""
-
-    def create_topic(self, topic: NewTopic) -> None:
-        """CreateTopics."""
-
-    def create_partitions(self, topics: Sequence[NewPartitions]) -> None:
-        """CreatePartitions; the first refusal is raised."""
-
-    def delete_topics(self, topics: Sequence[str]) -> None:
-        """DeleteTopics; the first refusal is raised."""
-
-    def list_reassignments(self) -> dict[TopicPartition, ReplicaAssignment]:
-        """The reassignments in progress (2.4)."""
-
-
 class Admin(Protocol):
-    """A client of the brokers. Every call may raise RequestFailed."""
+    """A client of the brokers (for topics since 2.2). Every call may raise RequestFailed."""
 
     def brokers(self) -> dict[int, str | None]:
         """The live brokers, with their racks."""
@@ -112,3 +89,18 @@ class Admin(Protocol):
 
     def alter_configs(self, settings: Settings) -> None:
         """Set and unset configs of topics and brokers (2.3)."""
+
+    def describe_topics(self) -> dict[str, list[DescribedPartition]]:
+        """All topics that brokers know, by name, with their partitions in order."""
+
+    def topic_configs(self, topics: Collection[str]) -> dict[str, tuple[dict[str, str], int]]:
+        """The configs that are set on the topics themselves, and their ``min.insync.replicas``."""
+
+    def create_topic(self, topic: NewTopic) -> None:
+        """CreateTopics."""
+
+    def create_partitions(self, topics: Sequence[NewPartitions]) -> None:
+        """CreatePartitions; the first refusal is raised."""
+
+    def delete_topics(self, topics: Sequence[str]) -> None:
+        """DeleteTopics; the first refusal is raised."""

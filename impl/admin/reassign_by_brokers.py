@@ -16,6 +16,7 @@ from impl.admin.port import Admin, Errors
 from impl.admin.reassign_json import Plan
 from impl.admin.reassign_lines import (
     RUNNING,
+    cleared_lines,
     directory_lines,
     find_states,
     list_lines,
@@ -175,11 +176,7 @@ class ReassignByBrokers:
             if any(one.topic == topic for one in known):
                 settings["topics", topic] = dict.fromkeys((LEADERS, FOLLOWERS))
         self.admin.alter_configs(settings)
-        return [
-            f"Clearing broker-level throttles on broker{'s' * (len(brokers) > 1)} "
-            f"{','.join(map(str, brokers))}",
-            f"Clearing topic-level throttles on topic{'s' * (len(topics) > 1)} {','.join(topics)}",
-        ]
+        return cleared_lines(brokers, topics)
 
 
 def proposed_moves(

@@ -25,6 +25,7 @@ from impl.admin.reassign_lines import (
     RUNNING,
     WARNING,
     MoveState,
+    cleared_lines,
     directory_lines,
     find_states,
     old_directory_lines,
@@ -163,11 +164,7 @@ class ReassignCommand:
         involved = {one for replicas in plan.values() for one in replicas}
         brokers = sorted(set(wait(self.client.brokers())) | involved)
         self._unthrottle(topics, brokers)
-        return [
-            f"Clearing broker-level throttles on broker{'s' * (len(brokers) > 1)} "
-            f"{','.join(map(str, brokers))}",
-            f"Clearing topic-level throttles on topic{'s' * (len(topics) > 1)} {','.join(topics)}",
-        ]
+        return cleared_lines(brokers, topics)
 
     # Throttles
 

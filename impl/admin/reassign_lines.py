@@ -151,6 +151,14 @@ def old_directory_lines(moves: Mapping[tuple[TopicPartition, int], Sequence[str]
     return [*trouble, *ends]
 
 
+def cleared_lines(brokers: Sequence[int], topics: Sequence[str]) -> list[str]:
+    """The throttles of these brokers and topics are removed."""
+    return [
+        f"Clearing broker-level throttles on broker{'s' * (len(brokers) > 1)} {_ids(brokers)}",
+        f"Clearing topic-level throttles on topic{'s' * (len(topics) > 1)} {','.join(topics)}",
+    ]
+
+
 def _ids(replicas: Sequence[int]) -> str:
     return ",".join(map(str, replicas))
 

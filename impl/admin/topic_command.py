@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from impl.admin import placement, topic_lines
+from impl.admin.configs import read_config, write_config
 from impl.admin.errors import (
     AdminOperation,
     IllegalArgument,
@@ -20,7 +21,7 @@ from impl.admin.errors import (
     TopicExists,
     after,
 )
-from impl.admin.topic_lines import PartitionLine
+from impl.admin.port import DescribedPartition
 from impl.admin.topic_names import (
     COLLISION_WARNING,
     check_collision,
@@ -31,7 +32,7 @@ from impl.admin.topic_names import (
 from impl.log import LogConfig
 from impl.log.config import FIELDS
 from impl.releases import Release, api_version
-from impl.znodes import TopicPartition, decode_config, encode_config, paths
+from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.topics import ReplicaAssignment, TopicZnode, encode_topic, topic_version
 from impl.zookeeper.errors import NodeExists, ZooKeeperError
@@ -69,7 +70,7 @@ class Filters:
         return not (self.under_replicated or self.unavailable or self.by_min_isr)
 
     def keeps(
-        self, row: PartitionLine, live: Collection[int], release: Release,
+        self, row: DescribedPartition, live: Collection[int], release: Release,
         adding: Collection[int] = (), min_isr: int = 0,
     ) -> bool:  # fmt: skip
         """Whether a partition is printed; without filters all are."""
@@ -144,10 +145,7 @@ class TopicCommand:
     def _create(
         self, topic: str, assignment: placement.Assignment, configs: Mapping[str, str]
     ) -> None:
-        text = encode_config(configs)
-        wait(self.client.make_path(paths.config("topics", topic), text))
-        port = self.client.port
-        wait(self.client.retry(lambda: port.set_data(paths.config("topics", topic), text)))
+        write_config(self.client, "topics", topic, configs)
         try:
             wait(self.client.create_topic(topic, assignment))
         except NodeExists:
@@ -210,7 +208,7 @@ class TopicCommand:
             return [f"Topic {topic} doesn't exist!"]
         rows = self._rows(topic, registered)
         lines = []
-        configs = self.configs(topic)
+        configs = read_config(self.client, "topics", topic)
         marked = marked and self.release.since("0.11")
         in_rows = marked and (not only.headed or self.release.since("2.4"))
         if only.headed and (configs or not only.with_overrides):
@@ -222,23 +220,18 @@ class TopicCommand:
         kept = [row for row in rows if only.keeps(row, live, self.release)]
         return [*lines, *(topic_lines.row(topic, row, self.release, in_rows) for row in kept)]
 
-    def _rows(self, topic: str, registered: TopicZnode) -> Sequence[PartitionLine]:
+    def _rows(self, topic: str, registered: TopicZnode) -> Sequence[DescribedPartition]:
         rows = []
         for number, assignment in sorted(registered.partitions.items()):
             state = wait(self.client.state(TopicPartition(topic, number)))
             leader, isr = (None, ()) if state is None else (state.leader, state.isr)
             rows.append(
-                PartitionLine(
+                DescribedPartition(
                     number, leader, assignment.replicas, isr, assignment.adding,
                     assignment.removing,
                 )
             )  # fmt: skip
         return rows
-
-    def configs(self, topic: str) -> dict[str, str]:
-        """The configs that are set on a topic itself."""
-        node = wait(self.client.read(paths.config("topics", topic)))
-        return {} if node is None else decode_config("topics", topic, node.data)
 
     # Alter
 
@@ -270,16 +263,18 @@ class TopicCommand:
     def _configure(
         self, topic: str, configs: Mapping[str, str], drop: Sequence[str]
     ) -> Sequence[str]:
-        kept = {key: value for key, value in self.configs(topic).items() if key not in drop}
+        kept = {
+            key: value
+            for key, value in read_config(self.client, "topics", topic).items()
+            if key not in drop
+        }
         self.write_configs(topic, kept | dict(configs))
         quoted = topic if self.release.since("2.2") else f'"{topic}"'
         return [*CONFIG_WARNING, f"Updated config for topic {quoted}."]
 
     def write_configs(self, topic: str, configs: Mapping[str, str]) -> None:
         """Set a topic's configs, and notify the brokers."""
-        path, text = paths.config("topics", topic), encode_config(configs)
-        wait(self.client.make_path(path, text))
-        wait(self.client.retry(lambda: self.client.port.set_data(path, text)))
+        write_config(self.client, "topics", topic, configs)
         wait(self.client.notify_config_change("topics", topic))
 
     def add_partitions(

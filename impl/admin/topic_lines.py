@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
-from impl.admin.errors import AdminOperation, IllegalArgument, TopicAlreadyMarkedForDeletion
+from impl.admin.errors import AdminOperation, IllegalArgument
+from impl.admin.port import DescribedPartition
 from impl.admin.topic_names import is_internal
 from impl.releases import Release
 
 DELETION_NOTE = "Note: This will have no impact if delete.topic.enable is not set to true."
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionLine:
-    """One partition in ``--describe``; ``leader`` is None without a state znode."""
-
-    partition: int
-    leader: int | None
-    replicas: tuple[int, ...]
-    isr: tuple[int, ...]
-    adding: tuple[int, ...] = ()
-    removing: tuple[int, ...] = ()
 
 
 def is_under_replicated(
@@ -46,12 +34,6 @@ def delete(topic: str, marked: bool, release: Release) -> list[str]:
     if marked:
         return [f"Topic {topic} is already marked for deletion."]
     return [f"Topic {topic} is marked for deletion.", DELETION_NOTE]
-
-
-def mark_for_deletion(topic: str, marked: bool) -> None:
-    """The deletion request; a topic is marked only once (``AdminUtils.deleteTopic``)."""
-    if marked:
-        raise TopicAlreadyMarkedForDeletion(f"topic {topic} is already marked for deletion")
 
 
 def missing(topic: str, zookeeper: str, release: Release) -> IllegalArgument:
@@ -83,29 +65,16 @@ def listed(
     ]
 
 
-def described(
-    topic: str,
-    partitions: Sequence[PartitionLine],
-    configs: Mapping[str, str],
-    release: Release,
-    marked: bool = False,
-    topic_id: str | None = None,
-) -> list[str]:
-    """``--describe``: a line for the topic, then one for each partition."""
-    head = header(topic, partitions, configs, release, marked, topic_id)
-    return [head, *(row(topic, one, release, marked) for one in partitions)]
-
-
 def header(
     topic: str,
-    partitions: Sequence[PartitionLine],
+    partitions: Sequence[DescribedPartition],
     configs: Mapping[str, str],
     release: Release,
     marked: bool = False,
     topic_id: str | None = None,
 ) -> str:
     """The topic's own line; a space follows each colon since 2.4."""
-    ordered = sorted(partitions, key=lambda one: one.partition)
+    ordered = sorted(partitions, key=lambda one: one.number)
     factor = len(ordered[0].replicas) if ordered else 0
     overrides = ",".join(f"{key}={value}" for key, value in configs.items())
     columns = [("Topic", topic)]
@@ -119,11 +88,11 @@ def header(
     return "\t".join(f"{name}:{space}{value}" for name, value in columns)
 
 
-def row(topic: str, one: PartitionLine, release: Release, marked: bool = False) -> str:
+def row(topic: str, one: DescribedPartition, release: Release, marked: bool = False) -> str:
     """A partition's line; its leader is "none" where there is no state znode."""
     columns = [
         ("Topic", topic),
-        ("Partition", str(one.partition)),
+        ("Partition", str(one.number)),
         ("Leader", "none" if one.leader is None else str(one.leader)),
         ("Replicas", _ids(one.replicas)),
         ("Isr", _ids(one.isr)),

@@ -10,17 +10,17 @@ from collections.abc import Mapping, Sequence
 from impl.admin import topic_lines
 from impl.admin.errors import AdminError, IllegalArgument
 from impl.admin.placement import parse_replica_assignment
-from impl.admin.port import DescribedPartition, NewPartitions, NewTopic, RequestFailed, TopicAdmin
+from impl.admin.port import Admin, DescribedPartition, NewPartitions, NewTopic, RequestFailed
 from impl.admin.topic_command import Filters, chosen_of
-from impl.admin.topic_lines import PartitionLine
 from impl.admin.topic_names import COLLISION_WARNING, has_collision_chars
 from impl.releases import Release
+from impl.znodes import TopicPartition
 
 
 class TopicsByBrokers:
     """``release`` is the tool's."""
 
-    def __init__(self, admin: TopicAdmin, release: Release) -> None:
+    def __init__(self, admin: Admin, release: Release) -> None:
         self.admin = admin
         self.release = release
 
@@ -83,18 +83,14 @@ class TopicsByBrokers:
         moving = self.admin.list_reassignments() if self.release.since("2.5") else {}
         lines: list[str] = []
         for topic, partitions in topics.items():
-            rows = [
-                PartitionLine(one.number, one.leader, one.replicas, one.isr) for one in partitions
-            ]
             own, least = configs[topic]
             if only.headed and (own or not only.with_overrides):
-                lines.append(topic_lines.header(topic, rows, own, self.release))
+                lines.append(topic_lines.header(topic, partitions, own, self.release))
             if only.with_overrides:
                 continue
-            for row in rows:
-                adding = next(
-                    (found.adding for part, found in moving.items()
-                     if part == (topic, row.partition)), ())  # fmt: skip
+            for row in partitions:
+                found = moving.get(TopicPartition(topic, row.number))
+                adding = () if found is None else found.adding
                 if only.keeps(row, live, self.release, adding, least):
                     lines.append(topic_lines.row(topic, row, self.release))
         return lines

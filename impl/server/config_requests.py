@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from impl.admin.configs import edit_config
+from impl.admin.configs import edit_config, read_config
 from impl.admin.errors import InvalidConfig
 from impl.admin.topic_command import check_value
 from impl.releases import Release
 from impl.server.dynamic_configs import EVERY_BROKER, invalid_value_reason, settable
 from impl.server.properties import TOPIC_KEYS
-from impl.znodes import MalformedZnode, decode_config, paths
+from impl.znodes import MalformedZnode
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 
@@ -44,7 +44,7 @@ def alter(
     if why := _first_invalid_value(kind, settings, client.release):
         return "INVALID_CONFIG", why
     try:
-        known = settings_of(client, kind, name)
+        known = read_config(client, kind, name)
         if validate_only:
             return "NONE", ""
         changes = {**dict.fromkeys(known), **settings} if replaces else settings
@@ -67,9 +67,3 @@ def _first_invalid_value(kind: str, settings: Mapping[str, str | None], release:
         elif why := invalid_value_reason(name, value):
             return f"Invalid value {value} for configuration {name}: {why}"
     return ""
-
-
-def settings_of(client: ZnodeClient, kind: str, name: str) -> dict[str, str]:
-    """The configs that are set on an entity. MalformedZnode."""
-    node = wait(client.read(paths.config(kind, name)))
-    return {} if node is None else decode_config(kind, name, node.data)

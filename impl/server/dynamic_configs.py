@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from impl.admin.configs import FOLLOWER_RATE, LEADER_RATE, MOVE_RATE
+from impl.admin.configs import FOLLOWER_RATE, LEADER_RATE, MOVE_RATE, read_config
 from impl.log.config import FIELDS, LogConfig
 from impl.releases import Release
 from impl.server.properties import KNOWN, LOG_KEYS, BrokerProperties
 from impl.server.unsupported import REASON_OF
-from impl.znodes import MalformedZnode, decode_config, paths
+from impl.znodes import MalformedZnode
 from impl.znodes.client import ZnodeClient
-from impl.zookeeper.port import wait
 
 EVERY_BROKER = "<default>"
 RATES = frozenset((LEADER_RATE, FOLLOWER_RATE, MOVE_RATE))
@@ -73,10 +72,8 @@ class DynamicConfigs:
     def read(self, client: ZnodeClient, broker: int) -> None:
         """Read both znodes again; if one cannot be read, the configs stay as they are."""
         try:
-            found = []
-            for name in (EVERY_BROKER, str(broker)):
-                node = wait(client.read(paths.config("brokers", name)))
-                found.append({} if node is None else decode_config("brokers", name, node.data))
+            names = EVERY_BROKER, str(broker)
+            found = [read_config(client, "brokers", name) for name in names]
         except MalformedZnode as error:
             self.trouble(f"{error}; the broker goes on with what was set before")
             return

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 
+from impl.admin.configs import read_config
 from impl.log import LogConfig
 from impl.log.config import FIELDS, ONLY_KEPT
 from impl.releases import Release, api_version
 from impl.server.unsupported import REASON_OF
-from impl.znodes import MalformedZnode, decode_config, decode_config_change, paths
+from impl.znodes import MalformedZnode, decode_config_change, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 
@@ -61,9 +62,8 @@ class TopicConfigs:
         Of concurrent reads the one that began last counts, because an earlier one may be older.
         """
         turn = next(self._asked)
-        node = wait(client.read(paths.config("topics", topic)))
         try:
-            found = {} if node is None else decode_config("topics", topic, node.data)
+            found = read_config(client, "topics", topic)
         except MalformedZnode as error:
             self.trouble(f"{error}; the topic goes on with what was set before")
             found = self.overrides.get(topic, {})

@@ -32,7 +32,7 @@ CODES = {
     "InvalidReplicaAssignmentException": "INVALID_REPLICA_ASSIGNMENT",
     "InvalidTopicException": "INVALID_TOPIC_EXCEPTION",
     "TopicExistsException": "TOPIC_ALREADY_EXISTS",
-    "UnknownTopicOrPartition": "UNKNOWN_TOPIC_OR_PARTITION",
+    "UnknownTopicOrPartitionException": "UNKNOWN_TOPIC_OR_PARTITION",
     "ConfigException": "INVALID_CONFIG",
 }
 """Kafka's exception -> the error of an answer; what is not here is INVALID_REQUEST."""

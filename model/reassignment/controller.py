@@ -80,7 +80,7 @@ def controller_writes_union_of_replicas(now, new, broker):
         new.zk.removing = brokers_where(lambda b: all_of(
             listed(union, b), not_(listed(cache.target, b))))
         new.cache[broker] = cache.but(
-            assignment=union, **goes_to(now, cache, after_update(cache.target, now.zk.isr)))
+            assignment=union, **goes_to(now, cache, after_update(now.zk, cache.target)))
         return
     new.cache[broker] = cache.but(task="bumping", assignment=union)
 
@@ -170,16 +170,21 @@ def choice(cache):
 def controller_keeps_leader(now, new, broker):
     """Step 7, the leader is a target: it stays leader, in a new epoch.
 
-    LeaderAndIsr, with RAR as the replicas, goes to RAR and OAR.
+    LeaderAndIsr, with RAR as the replicas, goes to RAR and OAR up to 2.3, and to RAR alone since
+    2.4 (updateLeaderEpochAndSendRequest).
     """
     cache = now.cache[broker]
     require_task(now, broker, "leading",            "the leader is to be a target")
     require(leader_is_live_target(now, broker),     "the leader is a target, and alive")
     require_current(now, broker)
 
+    def is_sent(b):
+        if is_kip_455(version):
+            return listed(cache.target, b)
+        return any_of(listed(cache.target, b), cache.old.has(b))
+
     write_state(
-        now, new, broker, cache.leader, cache.isr,
-        to=brokers_where(lambda b: any_of(listed(cache.target, b), cache.old.has(b))),
+        now, new, broker, cache.leader, cache.isr, to=brokers_where(is_sent),
         replicas=members(cache.target), sent=sent_epoch(now, broker), task="leaving")
 
 

@@ -71,9 +71,16 @@ def next_phase(zk, isr):
     return when(in_sync, task("adopting"), task("bumping"))
 
 
-def after_update(target, isr):
-    """Phase B if the target is within the ISR, else phase A."""
-    return when(all_within(target, isr), task("adopting"), task("bumping"))
+def after_update(zk, target):
+    """Phase B if the target is within the ISR, or is the original replicas in any order; else A.
+
+    Kafka: isReassignmentComplete (2.4)
+    """
+    comes_back = every(BROKERS, lambda b: all_of(
+        implies(listed(target, b), is_original(zk, b)),
+        implies(is_original(zk, b), listed(target, b))))
+    in_sync = all_within(target, zk.isr)
+    return when(any_of(comes_back, in_sync), task("adopting"), task("bumping"))
 
 
 def update(now, new, broker, target, replicas):
@@ -83,7 +90,7 @@ def update(now, new, broker, target, replicas):
     needless = brokers_where(
         lambda b: all_of(listed(cache.assignment, b), not_(listed(replicas, b))))
     goes_on = needless.is_empty()                   # and looks whether the target is in the ISR
-    then = when(goes_on, after_update(target, zk.isr), task("replacing"))
+    then = when(goes_on, after_update(zk, target), task("replacing"))
     seen = {part: when(goes_on, value, getattr(cache, part))
             for part, value in goes_to(now, cache, then).items()}
     seen["task"] = then
@@ -162,4 +169,4 @@ def controller_deletes_cancelled_adding_replicas(now, new, broker):
 
     stop(now, new, broker, cache.old, "delete", cache.epoch)
     new.cache[broker] = cache.but(
-        old=BLANK, **goes_to(now, cache, after_update(cache.target, now.zk.isr)))
+        old=BLANK, **goes_to(now, cache, after_update(now.zk, cache.target)))

@@ -98,7 +98,7 @@ def controller_begins_move(now, new, broker):
 
     target = asked(now, broker)
     same = is_same(target, now.cache[broker].assignment)
-    take_up(now, new, broker, when(same, after_update(target, now.zk.isr), task("assigning")))
+    take_up(now, new, broker, when(same, after_update(now.zk, target), task("assigning")))
 
 
 @transition(only=is_twelve_steps, broker=BROKERS)

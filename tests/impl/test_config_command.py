@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from impl.admin.config_command import ConfigCommand, parse_added
-from impl.admin.configs import edit_config
+from impl.admin.configs import edit_config, read_config
 from impl.admin.errors import AdminError, IllegalArgument
 from impl.log import LogConfig
 from impl.releases import Release
@@ -75,7 +75,7 @@ def test_what_cannot_be_set_is_refused_and_nothing_is_written(kind, name, added,
     with pytest.raises(AdminError, match=why):
         tool.alter(kind, name, added, dropped)
 
-    assert tool.settings(kind, name) == {}
+    assert read_config(tool.client, kind, name) == {}
     assert notices(known) == 0
 
 

@@ -11,11 +11,12 @@ import re
 from collections import Counter
 from typing import Any
 
+from impl.admin.configs import read_config
 from impl.error_codes import NONE
 from impl.log.config import FIELDS, ONLY_KEPT
 from impl.server import config_requests
 from impl.server.apis.api_request import ApiRequest, no_throttle
-from impl.server.config_requests import keys_of, settings_of
+from impl.server.config_requests import keys_of
 from impl.server.config_types import TYPES, ConfigType
 from impl.server.dynamic_configs import EVERY_BROKER, RATES
 from impl.server.properties import KNOWN, LOG_KEYS, TOPIC_KEYS
@@ -64,7 +65,7 @@ def _described(request: ApiRequest, kind: int, name: str) -> tuple[str, str, dic
         if not shared.partitions_of(name):
             return "UNKNOWN_TOPIC_OR_PARTITION", "", {}
         try:
-            own = settings_of(shared.client, "topics", name)
+            own = read_config(shared.client, "topics", name)
         except MalformedZnode as error:
             return "UNKNOWN_SERVER_ERROR", str(error), {}
         return NONE, "", {key: _of_topic(request, key, own) for key in TOPIC_KEYS}

@@ -9,7 +9,7 @@ import pytest
 
 from impl.admin.elect_command import parse_partitions
 from impl.admin.errors import AdminError, AdminOperation
-from impl.admin.port import DescribedPartition, TopicAdmin
+from impl.admin.port import Admin, DescribedPartition
 from impl.admin.reassign_command import ReassignCommand
 from impl.admin.topic_command import Filters, TopicCommand
 from impl.admin.topics_by_brokers import TopicsByBrokers
@@ -152,7 +152,7 @@ class _ThreePartitions:
 def test_partitions_with_too_few_in_sync_or_just_enough_are_described_alone(
     release: str, filters: Filters, partitions: list[int]
 ):
-    command = TopicsByBrokers(cast(TopicAdmin, _ThreePartitions()), Release.of(release))
+    command = TopicsByBrokers(cast(Admin, _ThreePartitions()), Release.of(release))
 
     lines = [line for line in command.describe(filters=filters) if line.startswith("\t")]
 

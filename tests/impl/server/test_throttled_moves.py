@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
+from typing import cast
 
 import pytest
 
 from impl.admin.errors import AdminError
-from impl.admin.port import Errors, LogDir, Settings
+from impl.admin.port import Admin, Errors, LogDir
 from impl.admin.reassign_command import ReassignCommand
 from impl.admin.topic_command import TopicCommand
-from impl.znodes import ReplicaAssignment, TopicPartition, paths
+from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 from tests.impl.server.test_admin import client
@@ -20,7 +21,7 @@ T0 = TopicPartition("t", 0)
 
 
 class Directories:
-    """Brokers of which nothing is asked but where replicas are: broker 2 has /d1 and /d2."""
+    """Brokers that can only be asked where replicas are: broker 2 has /d1 and /d2."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
@@ -33,24 +34,6 @@ class Directories:
 
     def describe_log_dirs(self, broker: int) -> list[LogDir]:
         return self.dirs
-
-    def brokers(self) -> dict[int, str | None]:
-        raise AssertionError("the older tool asks no broker for this")
-
-    def assignments(self, topics: Collection[str]) -> dict[TopicPartition, tuple[int, ...]]:
-        raise AssertionError("the older tool asks no broker for this")
-
-    def alter_reassignments(self, targets: Mapping[TopicPartition, Sequence[int] | None]) -> Errors:
-        raise AssertionError("the older tool asks no broker for this")
-
-    def list_reassignments(self) -> dict[TopicPartition, ReplicaAssignment]:
-        raise AssertionError("the older tool asks no broker for this")
-
-    def elect_leaders(self, kind: str, partitions: Collection[TopicPartition] | None) -> Errors:
-        raise AssertionError("the older tool asks no broker for this")
-
-    def alter_configs(self, settings: Settings) -> None:
-        raise AssertionError("the older tool asks no broker for this")
 
 
 def a_topic(version: str) -> ZnodeClient:
@@ -122,7 +105,7 @@ def test_a_move_that_failed_keeps_its_throttle_up_to_2_5():
 def test_directories_are_asked_for_before_the_move_and_until_it_has_come_there():
     known = a_topic("2.3")
     brokers = Directories("REPLICA_NOT_AVAILABLE", "REPLICA_NOT_AVAILABLE", "NONE")
-    command = ReassignCommand(known, admin=brokers)
+    command = ReassignCommand(known, admin=cast(Admin, brokers))
 
     begun = command.execute(plan([2], ["/d2"]))
     brokers.dirs = [LogDir("/d1", "NONE", future=frozenset()), LogDir("/d2", "NONE")]
@@ -155,8 +138,9 @@ def test_directories_are_asked_for_before_the_move_and_until_it_has_come_there()
 
 
 def test_directories_need_brokers_to_ask_a_release_that_has_them_and_a_good_answer():
-    late = ReassignCommand(a_topic("2.3"), admin=Directories("REPLICA_NOT_AVAILABLE",
-                           "REPLICA_NOT_AVAILABLE"), patience_s=0.0)  # fmt: skip
+    never = cast(Admin, Directories("REPLICA_NOT_AVAILABLE", "REPLICA_NOT_AVAILABLE"))
+    unknown = cast(Admin, Directories("LOG_DIR_NOT_FOUND"))
+    late = ReassignCommand(a_topic("2.3"), admin=never, patience_s=0.0)
     text = plan([2], ["/d2"])
 
     with pytest.raises(AdminError, match="bootstrap-server needs to be provided in order to"):
@@ -164,5 +148,5 @@ def test_directories_need_brokers_to_ask_a_release_that_has_them_and_a_good_answ
     with pytest.raises(AdminError, match=r"since 1\.1"):
         ReassignCommand(a_topic("0.11")).execute(text)
     with pytest.raises(AdminError, match="t-0-2: The user-specified log directory is not found"):
-        ReassignCommand(a_topic("2.3"), admin=Directories("LOG_DIR_NOT_FOUND")).execute(text)
+        ReassignCommand(a_topic("2.3"), admin=unknown).execute(text)
     assert late.execute(text)[-1] == "Failed to reassign partitions t-0"
