@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conformance.ingest.dialects import ANY
-from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
 from impl.core.cluster_context import Replica
-from impl.core.controller_parts import ControllerConfig
-from impl.core.event_controller import EventController
 from impl.core.partition_machine import (
     CONTROLLED_SHUTDOWN,
     OFFLINE,
@@ -22,72 +17,40 @@ from impl.core.partition_machine import (
 )
 from impl.core.requests import LeaderAndIsr
 from impl.core.states import PartitionState, ReplicaState
-from impl.releases import Release
-from impl.server.controller_lines import ControllerLines
-from impl.server.log4j_files import CONTROLLER, STATE_CHANGE, Log4jFiles
+from impl.server.log4j_files import STATE_CHANGE
 from impl.znodes import (
     BrokerInfo,
     ReplicaAssignment,
     TopicPartition,
     encode_broker,
-    encode_state,
     paths,
 )
 from impl.zookeeper.port import wait
+from tests.conformance.logged import LoggedCluster
+from tests.impl.controller.controlled import T0
 
-LINE = re.compile(r"\[[^]]*\] (\w+) (.*) \((\S+)\)")
-T0 = TopicPartition("t", 0)
 RELEASES = ["0.10", "0.11", "1.0", "1.1", "2.3", "2.4"]
 
 
-class Failing:
-    """A controller of epoch 1 whose partition t-0, on brokers 2 and 3, loses its leader."""
+class Failing(LoggedCluster):
+    """A controller whose partition t-0, on brokers 2 and 3, loses its leader."""
 
     def __init__(self, folder: Path, version: str, deletes: bool = True) -> None:
-        self.folder, self.stage = folder, ControllerStage(Release.of(version))
-        for broker in (1, 2, 3):
-            self.stage.start_broker(broker)
-        files = Log4jFiles(folder, 1, self.stage.release)
-        self.controller = EventController(
-            1, self.stage.sessions[1], self.stage.release, self.stage.send,
-            ControllerConfig(delete_topics=deletes), ControllerLines(files),
-        )  # fmt: skip
-        wait(self.controller.elect(NOW_MS))
-        self.stage.create_topic("t", {0: (2, 3)})
-        self.stage.run(self.controller)
-        self.files, self.old = files, files.old
-        self.form = "new" if self.stage.release.since("1.1") else "old" if self.old else "1.0"
-        self.name = files.name(T0)
-
-    def a_newer_controller_writes(self) -> None:
-        """The partition's state has a controller epoch above the controller's own."""
-        state = self.stage.state(T0)
-        assert state is not None
-        newer = encode_state(replace(state, controller_epoch=5))
-        wait(self.stage.admin.port.set_data(paths.state("t", 0), newer))
+        super().__init__(folder, version, 2, 3, deletes=deletes)
+        self.form = "new" if self.release.since("1.1") else "old" if self.files.old else "1.0"
+        self.name = self.files.name(T0)
 
     def leader_dies(self) -> None:
         """And the controller hears of it."""
-        self.stage.stop_broker(2)
-        self.stage.run(self.controller)
+        self.stop_broker(2)
+        self.handle()
 
     def errors(self) -> tuple[list[str], list[str]]:
         """The messages of state-change.log's errors, all read by ingest, and what was thrown."""
-        lines = (self.folder / STATE_CHANGE).read_text(encoding="utf-8").splitlines()
-        found = [(one, LINE.fullmatch(one)) for one in lines]
-        errors = [one[2] for _, one in found if one is not None and one[1] == "ERROR"]
+        errors = [text for level, text, _ in self.lines(STATE_CHANGE) if level == "ERROR"]
         for text in errors:
             assert ANY.read("state.change.logger", text) is not None, text
-        return errors, [line for line, one in found if one is None]
-
-    def thrown(self) -> list[str]:
-        """What was thrown, of state-change.log's errors."""
-        return self.errors()[1]
-
-    def controller_lines(self) -> list[re.Match[str]]:
-        """The lines of controller.log."""
-        lines = (self.folder / CONTROLLER).read_text(encoding="utf-8").splitlines()
-        return [one for one in map(LINE.fullmatch, lines) if one is not None]
+        return errors, self.thrown(STATE_CHANGE)
 
 
 @pytest.mark.parametrize("version", RELEASES)
@@ -95,7 +58,7 @@ def test_an_election_that_meets_a_newer_controllers_state_is_reported_as_a_soft_
     tmp_path: Path, version: str
 ):
     failing = Failing(tmp_path, version)
-    failing.a_newer_controller_writes()
+    failing.write_state(T0, 5)
     failing.leader_dies()
 
     errors, thrown = failing.errors()
@@ -133,7 +96,7 @@ def test_a_replica_that_cannot_leave_a_newer_controllers_isr_is_reported_as_a_so
     tmp_path: Path, version: str
 ):
     failing = Failing(tmp_path, version)
-    failing.a_newer_controller_writes()
+    failing.write_state(T0, 5)
     failing.leader_dies()
 
     errors, thrown = failing.errors()
@@ -141,7 +104,7 @@ def test_a_replica_that_cannot_leave_a_newer_controllers_isr_is_reported_as_a_so
         f"nitiated state change of replica 2 for partition {failing.name} from OnlineReplica to "
         "OfflineReplica failed"
     )
-    blank = " " if failing.stage.release.since("2.4") else ""
+    blank = " " if failing.release.since("2.4") else ""
     why = (
         f"This probably{blank}means the current controller with epoch 1 went through a soft failure"
         " and another controller was elected with epoch 5. Aborting state change by this controller"
@@ -162,7 +125,7 @@ def test_an_election_of_a_partition_without_a_state_is_reported_with_the_state_i
     tmp_path: Path, version: str
 ):
     failing = Failing(tmp_path, version)
-    wait(failing.stage.admin.port.delete(paths.state("t", 0)))
+    wait(failing.admin.port.delete(paths.state("t", 0)))
     failing.leader_dies()
 
     errors, thrown = failing.errors()
@@ -184,14 +147,13 @@ def test_an_election_of_a_partition_without_a_state_is_reported_with_the_state_i
 
 def test_replicas_whose_disk_failed_are_marked_offline_in_the_log_of_state_changes(tmp_path: Path):
     failing = Failing(tmp_path, "2.3")
-    orders = [one for _, one in failing.stage.sent if isinstance(one, LeaderAndIsr)]
+    orders = [one for _, one in failing.placing if isinstance(one, LeaderAndIsr)]
 
     refused = {T0: "KAFKA_STORAGE_ERROR"}
-    wait(failing.controller.leader_and_isr_answered(3, orders[-1], "NONE", refused))
+    wait(failing.elected.leader_and_isr_answered(3, orders[-1], "NONE", refused))
 
     marked = "[Controller id=1] Mark replicas t-0 on broker 3 as offline"
-    lines = (tmp_path / STATE_CHANGE).read_text(encoding="utf-8").splitlines()
-    assert [one[2] for one in map(LINE.fullmatch, lines) if one and "Mark" in one[2]] == [marked]
+    assert [text for _, text, _ in failing.lines(STATE_CHANGE) if "Mark" in text] == [marked]
     assert ANY.read("state.change.logger", marked) is not None
 
 
@@ -200,25 +162,23 @@ def test_where_deletion_is_disabled_its_requests_go_since_0_10_2_and_the_log_say
     tmp_path: Path, version: str
 ):
     failing = Failing(tmp_path, version, deletes=False)
-    stage, controller = failing.stage, failing.controller
-    wait(stage.admin.request_deletion("t"))
-    stage.run(controller)
-    left = wait(stage.admin.deletions())
+    wait(failing.admin.request_deletion("t"))
+    failing.handle()
+    left = wait(failing.admin.deletions())
     if not left:
-        wait(stage.admin.port.delete(paths.CONTROLLER, -1))
-        wait(stage.admin.request_deletion("t"))
-        stage.run(controller)
+        wait(failing.admin.port.delete(paths.CONTROLLER, -1))
+        wait(failing.admin.request_deletion("t"))
+        failing.handle()
 
-    lines = (tmp_path / CONTROLLER).read_text(encoding="utf-8").splitlines()
-    found = [one for one in map(LINE.fullmatch, lines) if one and "elet" in one[2]]
-    removals = [(one[2], one[3]) for one in found if "Removing" in one[2] and "Set()" not in one[2]]
+    found = [one for one in failing.lines() if "elet" in one[1]]
+    removals = [one[1:] for one in found if "Removing" in one[1] and "Set()" not in one[1]]
 
-    assert not any("Starting topic deletion" in one[2] for one in found)
+    assert not any("Starting topic deletion" in text for _, text, _ in found)
     if version == "0.10.1":
         assert (left, removals) == (["t"], [])
         return
-    assert wait(stage.admin.deletions()) == []
-    what = "Set(t)" if stage.release.since("1.1") else "/admin/delete_topics/t"
+    assert wait(failing.admin.deletions()) == []
+    what = "Set(t)" if failing.release.since("1.1") else "/admin/delete_topics/t"
     text, comma = f"Removing {what} since delete topic is disabled", "" if version == "2.4" else ","
     head, logger = {
         "0.10": (
@@ -246,15 +206,15 @@ def test_a_new_partition_none_of_whose_replicas_is_alive_is_reported_with_who_li
     tmp_path: Path, version: str, thrown: str
 ):
     failing = Failing(tmp_path, version)
-    failing.stage.create_topic("u", {0: (8, 9)})
-    failing.stage.run(failing.controller)
+    failing.create_topic("u", {0: (8, 9)})
+    failing.handle()
 
     name = failing.files.name(TopicPartition("u", 0))
     text = (
         f"ncountered error during state change of partition {name} from New to Online, assigned "
         "replicas are [8,9], live brokers are [Set(1, 2, 3)]. No assigned replica is alive."
     )
-    assert failing.thrown()[0] == f"kafka.common.StateChangeFailedException: {thrown}{text}"
+    assert failing.errors()[1][0] == f"kafka.common.StateChangeFailedException: {thrown}{text}"
 
 
 @pytest.mark.parametrize(
@@ -264,11 +224,11 @@ def test_a_transition_that_is_not_valid_is_reported_with_those_that_are(
     tmp_path: Path, version: str, which: str
 ):
     failing = Failing(tmp_path, version)
-    parts = failing.controller.core
+    parts = failing.elected.core
     wait(parts.partitions.handle([T0], PartitionState.NEW))
     wait(parts.replicas.handle([Replica(T0, 2)], ReplicaState.DELETION_SUCCESSFUL))
 
-    assert failing.thrown() == [
+    assert failing.errors()[1] == [
         f"java.lang.IllegalStateException: Partition {failing.name} should be in {which} "
         "NonExistentPartition states before moving to NewPartition state. Instead it is in "
         "OnlinePartition state",
@@ -293,13 +253,13 @@ def test_a_preferred_election_is_reported_with_who_leads_after_it(
     tmp_path: Path, version: str, begins: str, fails: str
 ):
     failing = Failing(tmp_path, version)
-    controller, name = failing.controller, failing.name
+    controller, name = failing.elected, failing.name
     wait(controller.elect_preferred([T0]))
     controller.core.context.set_assignment(T0, ReplicaAssignment((9, 2)))
     wait(controller.elect_preferred([T0]))
 
-    found = [one[2].partition("]")[2].lstrip(": ") for one in failing.controller_lines()
-             if "leader election" in one[2]]  # fmt: skip
+    found = [text.partition("]")[2].lstrip(": ") for _, text, _ in failing.lines()
+             if "leader election" in text]  # fmt: skip
     before = begins.replace("[t,0]", "").replace("t-0", "")  # a new controller's, of nothing
     assert found == [
         f"Starting {before}",
@@ -322,12 +282,11 @@ def test_a_broker_that_registers_other_endpoints_is_reported_with_them(
     tmp_path: Path, version: str, text: str
 ):
     failing = Failing(tmp_path, version)
-    stage = failing.stage
     moved = BrokerInfo(("PLAINTEXT://h:9",), 1)
-    wait(stage.sessions[3].set_data(paths.broker(3), encode_broker(moved)))
-    stage.run(failing.controller)
+    wait(failing.sessions[3].set_data(paths.broker(3), encode_broker(moved)))
+    failing.handle()
 
-    found = [one[2] for one in failing.controller_lines() if "pdate" in one[2]]
+    found = [text for _, text, _ in failing.lines() if "pdate" in text]
     assert found[-2:] == [
         f"[Controller id=1] {text}", "[Controller id=1] Broker info update callback for 3"
     ]  # fmt: skip
@@ -365,11 +324,11 @@ def test_an_election_that_finds_nobody_is_reported_by_its_selector_and_since_1_1
     tmp_path: Path, version: str, strategy: Strategy, text: str
 ):
     failing = Failing(tmp_path, version)
-    context = failing.controller.core.context
+    context = failing.elected.core.context
     context.shutting_down |= {2, 3}
     context.set_assignment(T0, ReplicaAssignment((3, 2)))
     if strategy is OFFLINE:
         context.put_partition_state(T0, PartitionState.OFFLINE)
-    wait(failing.controller.core.partitions.handle([T0], PartitionState.ONLINE, strategy))
+    wait(failing.elected.core.partitions.handle([T0], PartitionState.ONLINE, strategy))
 
-    assert failing.thrown() == [text]
+    assert failing.errors()[1] == [text]

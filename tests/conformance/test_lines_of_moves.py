@@ -8,53 +8,13 @@ from pathlib import Path
 import pytest
 
 from conformance.ingest.dialects import ANY
-from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
 from impl.core.cluster_context import Replica
-from impl.core.controller_parts import ControllerConfig
-from impl.core.event_controller import EventController
 from impl.releases import Release
-from impl.server.controller_lines import ControllerLines
-from impl.server.log4j_files import CONTROLLER, STATE_CHANGE, Log4jFiles
-from impl.znodes import TopicPartition, encode_reassignment, paths
+from impl.server.log4j_files import CONTROLLER, STATE_CHANGE
+from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
-
-LINE = re.compile(r"\[[^]]*\] (\w+) (.*) \((\S+)\)")
-
-
-class ReportedLines:
-    """A running controller that writes its log, and what is in it."""
-
-    def __init__(self, folder: Path, version: str) -> None:
-        self.folder, self.stage = folder, ControllerStage(Release.of(version))
-        for broker in (1, 2, 3):
-            self.stage.start_broker(broker)
-        wait(self.stage.admin.make_path("/admin"))
-        files = Log4jFiles(folder, 1, self.stage.release)
-        self.controller = EventController(
-            1, self.stage.sessions[1], self.stage.release, self.stage.send,
-            ControllerConfig(delete_topics=True), ControllerLines(files),
-        )  # fmt: skip
-        wait(self.controller.elect(NOW_MS))
-        self.stage.create_topic("t", {0: (1, 2)})
-        self.stage.run(self.controller)
-
-    def asks(self, topic: str, *replicas: int) -> None:
-        """A request for a move is written, and handled."""
-        text = encode_reassignment({TopicPartition(topic, 0): replicas})
-        wait(self.stage.admin.port.create(paths.REASSIGN_PARTITIONS, text))
-        self.stage.run(self.controller)
-
-    def isr(self, *members: int) -> None:
-        """The leader writes its ISR, and the controller hears of it."""
-        self.stage.leader_writes_isr(TopicPartition("t", 0), members)
-        self.stage.run(self.controller)
-
-    def lines(self, file: str = CONTROLLER) -> list[tuple[str, str, str]]:
-        """Level, message and logger of each line of controller.log, or of another file."""
-        text = (self.folder / file).read_text(encoding="utf-8")
-        found = filter(None, map(LINE.fullmatch, text.splitlines()))
-        return [(one[1], one[2], one[3]) for one in found]
-
+from tests.conformance.logged import LoggedCluster
+from tests.impl.controller.controlled import T0
 
 OLD, NEW = "[t,0]", "t-0"
 ASSIGNED = {
@@ -74,15 +34,15 @@ UNKNOWN = {
 def test_a_request_that_is_ignored_and_a_move_that_waits_are_reported_in_the_releases_words(
     tmp_path: Path, version: str
 ):
-    reported = ReportedLines(tmp_path, version)
-    reported.asks("t", 1, 2)
-    reported.asks("gone", 1)
-    reported.asks("t", 3, 2)
-    reported.isr(1, 2)
-    reported.isr(1, 2, 3)
+    reported = LoggedCluster(tmp_path, version, 1, 2)
+    reported.ask({T0: (1, 2)})
+    reported.ask({TopicPartition("gone", 0): (1,)})
+    reported.ask({T0: (3, 2)})
+    reported.isr(T0, 1, 2)
+    reported.isr(T0, 1, 2, 3)
 
-    form, lines = ("1.1" if reported.stage.release.since("1.1") else "0.10"), reported.lines()
-    thrown = (tmp_path / CONTROLLER).read_text(encoding="utf-8").splitlines()
+    form, lines = ("1.1" if reported.release.since("1.1") else "0.10"), reported.lines()
+    thrown = reported.text(CONTROLLER)
     messages = [text for _, text, _ in lines] + thrown
     name, blank = (NEW, " ") if form == "1.1" else (OLD, "")
     caught_up = f"replicas have caught up with the leader for partition {name} being reassigned."
@@ -124,9 +84,9 @@ def begun(version: str) -> list[str]:
 def test_an_entry_that_leaves_the_request_is_reported_in_the_releases_words(
     tmp_path: Path, version: str
 ):
-    reported = ReportedLines(tmp_path, version)
-    reported.asks("t", 3, 2)
-    reported.isr(1, 2, 3)
+    reported = LoggedCluster(tmp_path, version, 1, 2)
+    reported.ask({T0: (3, 2)})
+    reported.isr(T0, 1, 2, 3)
 
     about = [one for one in reported.lines() if LIST in one[1]]
 
@@ -148,30 +108,28 @@ SEVERAL = {
 def test_entries_that_are_refused_leave_the_request_one_by_one_and_together_since_2_0(
     tmp_path: Path, version: str
 ):
-    reported = ReportedLines(tmp_path, version)
-    other = TopicPartition("gone", 1) if version == "2.4" else TopicPartition("t", 0)
+    reported = LoggedCluster(tmp_path, version, 1, 2)
+    other = TopicPartition("gone", 1) if version == "2.4" else T0
     goals = {TopicPartition("gone", 0): (1,), other: (2,) if version == "2.4" else (1, 2)}
-    path = paths.REASSIGN_PARTITIONS
-    wait(reported.stage.admin.port.create(path, encode_reassignment(goals)))
-    reported.stage.run(reported.controller)
+    reported.ask(goals)
 
     about = [text for _, text, _ in reported.lines() if LIST in text]
 
     assert [text.partition("1] ")[2] for text in about] == begun(version) + SEVERAL[version]
-    assert wait(reported.stage.admin.port.exists(path)) is None
+    assert wait(reported.admin.port.exists(paths.REASSIGN_PARTITIONS)) is None
 
 
 @pytest.mark.parametrize("version", ["0.10", "0.11", "1.1", "2.1", "2.3"])
 def test_the_state_of_a_moving_partition_that_is_gone_is_reported_as_never_created(
     tmp_path: Path, version: str
 ):
-    reported = ReportedLines(tmp_path, version)
-    reported.asks("t", 3, 2)
-    reported.stage.leader_writes_isr(TopicPartition("t", 0), (1, 2, 3))
-    wait(reported.stage.admin.port.delete(paths.state("t", 0)))
-    reported.stage.run(reported.controller)
+    reported = LoggedCluster(tmp_path, version, 1, 2)
+    reported.ask({T0: (3, 2)})
+    reported.leader_writes_isr(T0, (1, 2, 3))
+    wait(reported.admin.port.delete(paths.state("t", 0)))
+    reported.handle()
 
-    name = NEW if reported.stage.release.since("1.1") else OLD
+    name = NEW if reported.release.since("1.1") else OLD
     words = (
         f"Error handling reassignment of partition {name} to replicas 3,2 as it was never created"
     )
@@ -193,12 +151,12 @@ def test_the_state_of_a_moving_partition_that_is_gone_is_reported_as_never_creat
 def test_a_move_of_a_topic_that_is_being_deleted_is_reported_as_skipped(
     tmp_path: Path, version: str, level: str, words: str
 ):
-    reported = ReportedLines(tmp_path, version)
-    reported.stage.stop_broker(2)
-    reported.stage.run(reported.controller)
-    wait(reported.stage.admin.request_deletion("t"))
-    reported.stage.run(reported.controller)
-    reported.asks("t", 3, 1)
+    reported = LoggedCluster(tmp_path, version, 1, 2)
+    reported.stop_broker(2)
+    reported.handle()
+    wait(reported.admin.request_deletion("t"))
+    reported.handle()
+    reported.ask({T0: (3, 1)})
 
     found = [
         one for one in reported.lines() if one[1].endswith(f"Skipping reassignment of {words}")
@@ -209,17 +167,17 @@ def test_a_move_of_a_topic_that_is_being_deleted_is_reported_as_skipped(
 
 
 def test_a_move_to_a_dead_broker_is_refused_in_0_10_0(tmp_path: Path):
-    reported = ReportedLines(tmp_path, "0.10.0")
-    reported.asks("t", 3, 9)
+    reported = LoggedCluster(tmp_path, "0.10.0", 1, 2)
+    reported.ask({T0: (3, 9)})
 
-    assert wait(reported.stage.admin.port.exists(paths.REASSIGN_PARTITIONS)) is None
+    assert wait(reported.admin.port.exists(paths.REASSIGN_PARTITIONS)) is None
     assert [one[1].partition("]: ")[2] for one in reported.lines() if one[0] == "ERROR"] == [
         "Error completing reassignment of partition [t,0]"
     ]
     assert (
         "kafka.common.KafkaException: Only 3 replicas out of the new set of replicas 3,9 for "
         "partition [t,0] to be reassigned are alive. Failing partition reassignment"
-    ) in (tmp_path / CONTROLLER).read_text(encoding="utf-8").splitlines()
+    ) in reported.text(CONTROLLER)
 
 
 FAILED = "replicas [Topic=u,Partition=0,Replica=2] were not successfully deleted"
@@ -243,13 +201,13 @@ RETRIED = {
 def test_a_deletion_that_fails_is_reported_as_halted_and_as_tried_again(
     tmp_path: Path, version: str
 ):
-    reported = ReportedLines(tmp_path, version)
-    reported.stage.create_topic("u", {0: (2,)})
-    reported.stage.run(reported.controller)
-    wait(reported.stage.admin.request_deletion("u"))
-    reported.stage.run(reported.controller)
+    reported = LoggedCluster(tmp_path, version, 1, 2)
+    reported.create_topic("u", {0: (2,)})
+    reported.handle()
+    wait(reported.admin.request_deletion("u"))
+    reported.handle()
     failed = [Replica(TopicPartition("u", 0), 2)]
-    wait(reported.controller.core.deletion.replicas_failed(failed))
+    wait(reported.elected.core.deletion.replicas_failed(failed))
 
     why, level, again = RETRIED[version]
     lines = [one for one in reported.lines() if "TopicDeletionManager" in one[2]]
@@ -257,7 +215,7 @@ def test_a_deletion_that_fails_is_reported_as_halted_and_as_tried_again(
     assert ("INFO", f"Halted deletion of topics u{why}") in said
     assert (level, again) in said
     waits = any(text.startswith("Not retrying deletion of topic u at") for _, text in said)
-    assert waits is not reported.stage.release.since("2.3")
+    assert waits is not reported.release.since("2.3")
     assert all(ANY.read(one[2], one[1]) is not None for one in lines)
 
 
@@ -275,9 +233,9 @@ def test_a_deletion_that_fails_is_reported_as_halted_and_as_tried_again(
 def test_what_is_sent_for_a_move_under_a_raised_epoch_is_in_the_log_of_state_changes(
     tmp_path: Path, version: str, level: str, before: str, after: str
 ):
-    lines = ReportedLines(tmp_path, version)
-    lines.asks("t", 1, 3)
-    lines.isr(1, 2, 3)
+    lines = LoggedCluster(tmp_path, version, 1, 2)
+    lines.ask({T0: (1, 3)})
+    lines.isr(T0, 1, 2, 3)
 
     name = OLD if version == "0.10" else NEW
     state = "(Leader:1,ISR:1,2,3,LeaderEpoch:2,ControllerEpoch:1)"

@@ -122,10 +122,11 @@ class ControllerStage:
         broker: int,
         config: ControllerConfig | None = None,
         journal: ControllerJournal | None = None,
+        protocol: Release | None = None,
     ) -> EventController:
         """A broker's controller, elected; the broker has to be registered."""
         controller = EventController(
-            broker, self.sessions[broker], self.release, self.send, config, journal
+            broker, self.sessions[broker], self.release, self.send, config, journal, protocol
         )
         wait(controller.elect(NOW_MS))
         assert controller.active, f"broker {broker} did not become controller"

@@ -15,8 +15,9 @@ from impl.releases import Release
 from impl.znodes import ReplicaAssignment, TopicPartition, paths
 from impl.zookeeper import ZooKeeperError
 from impl.zookeeper.port import wait
+from tests.impl.controller.controlled import T0, T1, ControlledCluster
 
-T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
+U0 = TopicPartition("u", 0)
 
 
 class MalformedNotes(ControllerJournal):
@@ -30,132 +31,112 @@ class MalformedNotes(ControllerJournal):
         self.errors.append(why)
 
 
-def elected(stage: ControllerStage, broker: int) -> tuple[EventController, list[str]]:
-    notes = MalformedNotes()
-    controller = EventController(
-        broker, stage.sessions[broker], stage.release, stage.send,
-        ControllerConfig(delete_topics=True), notes,
-    )  # fmt: skip
-    wait(controller.elect(NOW_MS))
-    return controller, notes.errors
+class ReadingCluster(ControlledCluster):
+    """Brokers 1 to 3, topics t (two partitions) and u, and what cannot be read."""
 
+    def __init__(self, release: str = "2.3") -> None:
+        self.config, self.notes = ControllerConfig(delete_topics=True), MalformedNotes()
+        self.errors = self.notes.errors
+        super().__init__(release, (2, 3), (2, 3), config=self.config, journal=self.notes)
+        self.create_topic("u", {0: (2, 3)})
+        self.handle()
 
-def a_cluster(release: str = "2.3") -> tuple[ControllerStage, EventController, list[str]]:
-    """Brokers 1 to 3; topics t (two partitions) and u."""
-    stage = ControllerStage(Release.of(release))
-    for broker in (1, 2, 3):
-        stage.start_broker(broker)
-    wait(stage.admin.make_path("/admin"))
-    controller, errors = elected(stage, 1)
-    stage.create_topic("t", {0: (2, 3), 1: (2, 3)})
-    stage.create_topic("u", {0: (2, 3)})
-    stage.run(controller)
-    return stage, controller, errors
-
-
-def leader(stage: ControllerStage, partition: TopicPartition) -> int:
-    state = stage.state(partition)
-    assert state is not None
-    return state.leader
-
-
-def broken(stage: ControllerStage, path: str, text: str = '{"version":1,') -> None:
-    wait(stage.admin.port.set_data(path, text))
+    def breaks(self, path: str, text: str = '{"version":1,') -> None:
+        """A text that cannot be read is written to a znode."""
+        wait(self.admin.port.set_data(path, text))
 
 
 def test_a_partition_whose_state_cannot_be_read_has_no_leader_and_the_others_get_one():
-    stage, controller, errors = a_cluster()
-    broken(stage, paths.state(*T0))
+    cluster = ReadingCluster()
+    cluster.breaks(paths.state(*T0))
 
-    stage.stop_broker(2)
-    stage.run(controller)
+    cluster.stop_broker(2)
+    cluster.handle()
 
-    state = controller.core.context.partition_state(T0)
-    assert [leader(stage, one) for one in (T1, U0)] == [3, 3]
+    state = cluster.elected.core.context.partition_state(T0)
+    assert [cluster.registered(one).leader for one in (T1, U0)] == [3, 3]
     assert state is PartitionState.OFFLINE
-    assert errors == [
+    assert cluster.errors == [
         "/brokers/topics/t/partitions/0/state: line 1 column 14: "
         "no JSON (expecting property name enclosed in double quotes)"
     ]
 
 
 def test_a_broker_becomes_controller_over_broken_znodes_and_names_each():
-    stage, _, _ = a_cluster("2.4")
-    broken(stage, paths.state(*T0), '{"version":1,"leader":"two"}')
-    broken(stage, paths.topic("u"), "[]")
-    wait(stage.admin.port.create(paths.ISR_CHANGE_PREFIX, "", sequential=True))
-    wait(stage.admin.port.create(paths.LOG_DIR_EVENT_PREFIX, "{}", sequential=True))
-    wait(stage.admin.port.create(paths.REASSIGN_PARTITIONS, '{"partitions":[{"topic":"t"}]}'))
-    wait(stage.admin.port.create(paths.PREFERRED_ELECTION, "{"))
-    stage.stop_broker(1)
+    cluster = ReadingCluster("2.4")
+    cluster.breaks(paths.state(*T0), '{"version":1,"leader":"two"}')
+    cluster.breaks(paths.topic("u"), "[]")
+    wait(cluster.admin.port.create(paths.ISR_CHANGE_PREFIX, "", sequential=True))
+    wait(cluster.admin.port.create(paths.LOG_DIR_EVENT_PREFIX, "{}", sequential=True))
+    wait(cluster.admin.port.create(paths.REASSIGN_PARTITIONS, '{"partitions":[{"topic":"t"}]}'))
+    wait(cluster.admin.port.create(paths.PREFERRED_ELECTION, "{"))
+    cluster.stop_broker(1)
 
-    second, errors = elected(stage, 3)
-    stage.stop_broker(2)
-    stage.run(second)
+    cluster.errors.clear()
+    cluster.elected = cluster.controller(3, cluster.config, cluster.notes)
+    cluster.stop_broker(2)
+    cluster.handle()
 
-    named = {text.split(": ")[0] for text in errors}
-    assert second.active
-    assert leader(stage, T1) == 3
+    named = {text.split(": ")[0] for text in cluster.errors}
+    assert cluster.registered(T1).leader == 3
     assert {
         paths.state(*T0), paths.topic("u"), paths.REASSIGN_PARTITIONS, paths.PREFERRED_ELECTION
     } <= named  # fmt: skip
-    assert second.core.context.partition_state(T0) is not PartitionState.ONLINE
-    assert wait(stage.admin.port.exists(paths.PREFERRED_ELECTION)) is None
+    assert cluster.elected.core.context.partition_state(T0) is not PartitionState.ONLINE
+    assert wait(cluster.admin.port.exists(paths.PREFERRED_ELECTION)) is None
 
 
 @pytest.mark.parametrize("parent", [paths.ISR_CHANGES, paths.LOG_DIR_EVENTS])
 def test_a_notification_that_cannot_be_read_is_named_and_removed(parent: str):
-    stage, controller, errors = a_cluster()
+    cluster = ReadingCluster()
     prefix = paths.ISR_CHANGE_PREFIX if parent == paths.ISR_CHANGES else paths.LOG_DIR_EVENT_PREFIX
-    path = wait(stage.admin.port.create(prefix, "nonsense", sequential=True)).path
-    wait(stage.admin.propagate_isr_changes([T1]))
+    path = wait(cluster.admin.port.create(prefix, "nonsense", sequential=True)).path
+    wait(cluster.admin.propagate_isr_changes([T1]))
 
-    stage.run(controller)
+    cluster.handle()
 
-    assert len(errors) == 1
-    assert path in errors[0]
-    assert wait(stage.admin.names(parent)) == []
-    assert wait(stage.admin.names(paths.ISR_CHANGES)) == []
+    assert len(cluster.errors) == 1
+    assert path in cluster.errors[0]
+    assert wait(cluster.admin.names(parent)) == []
+    assert wait(cluster.admin.names(paths.ISR_CHANGES)) == []
 
 
 def test_a_registration_that_cannot_be_read_is_nobodys():
-    stage, controller, errors = a_cluster()
-    wait(stage.sessions[2].set_data(paths.broker(2), '{"version":9}'))
-    stage.stop_broker(3)
+    cluster = ReadingCluster()
+    wait(cluster.sessions[2].set_data(paths.broker(2), '{"version":9}'))
+    cluster.stop_broker(3)
 
-    stage.run(controller)
+    cluster.handle()
 
-    assert set(controller.core.context.broker_epochs) == {1}
-    assert [text for text in errors if paths.broker(2) in text]
+    assert set(cluster.elected.core.context.broker_epochs) == {1}
+    assert [text for text in cluster.errors if paths.broker(2) in text]
 
 
 def test_an_assignment_that_became_unreadable_is_written_anew_from_what_is_known():
-    stage, controller, _ = a_cluster("2.4")
-    broken(stage, paths.topic("t"))
+    cluster = ReadingCluster("2.4")
+    cluster.breaks(paths.topic("t"))
 
-    wait(ControllerApi(controller).alter_reassignments({T0: (2, 1)}))
+    wait(ControllerApi(cluster.elected).alter_reassignments({T0: (2, 1)}))
 
-    topic = wait(stage.admin.topic("t"))
-    assert topic is not None
-    assert topic.partitions == {
+    assert cluster.assigned() == {
         0: ReplicaAssignment((2, 1, 3), (1,), (3,)), 1: ReplicaAssignment((2, 3))
     }  # fmt: skip
 
 
 def test_a_znode_is_named_once_until_it_is_mended_and_broken_again():
-    stage, controller, errors = a_cluster()
-    text = wait(stage.admin.port.get(paths.state(*T0))).data
-    broken(stage, paths.state(*T0))
-    wait(controller.core.read_states([T0]))
-    wait(controller.core.read_states([T0]))
-    once = len(errors)
+    cluster = ReadingCluster()
+    text = wait(cluster.admin.port.get(paths.state(*T0))).data
+    cluster.breaks(paths.state(*T0))
+    wait(cluster.elected.core.read_states([T0]))
+    wait(cluster.elected.core.read_states([T0]))
+    once = len(cluster.errors)
 
-    wait(stage.admin.port.set_data(paths.state(*T0), text))
-    wait(controller.core.read_states([T0]))
-    broken(stage, paths.state(*T0))
-    wait(controller.core.read_states([T0]))
+    wait(cluster.admin.port.set_data(paths.state(*T0), text))
+    wait(cluster.elected.core.read_states([T0]))
+    cluster.breaks(paths.state(*T0))
+    wait(cluster.elected.core.read_states([T0]))
 
-    assert (once, len(errors)) == (1, 2)
+    assert (once, len(cluster.errors)) == (1, 2)
 
 
 def test_a_broker_that_cannot_read_the_cluster_gives_the_controllership_up(

@@ -19,30 +19,9 @@ from impl.znodes.client import ZnodeClient
 from impl.znodes.retrying_client import ControllerMoved
 from impl.zookeeper import ConnectionFault, EmbeddedSession, Znode
 from impl.zookeeper.port import wait
+from tests.impl.controller.controlled import T0, ControlledCluster
 
-T0 = TopicPartition("t", 0)
 R23 = Release.of("2.3")
-
-
-def a_cluster(
-    release: str = "2.3",
-    brokers: tuple[int, ...] = (1, 2, 3),
-    config: ControllerConfig | None = None,
-) -> tuple[ControllerStage, EventController]:
-    stage = ControllerStage(Release.of(release))
-    for broker in brokers:
-        stage.start_broker(broker)
-    wait(stage.admin.make_path("/admin"))
-    controller = stage.controller(brokers[0], config)
-    stage.run(controller)
-    stage.take_sent()
-    return stage, controller
-
-
-def a_topic(stage: ControllerStage, controller: EventController, *replicas: int) -> None:
-    stage.create_topic("t", {0: replicas})
-    stage.run(controller)
-    stage.take_sent()
 
 
 # Controllership
@@ -60,8 +39,8 @@ def test_a_new_controller_tells_brokers_who_lives_first_since_0_10_2_and_before_
     release: str, first: type[Request], last: type[Request]
 ):
     """KAFKA-4443: who does not know a leader to be alive does not follow it."""
-    stage, controller = a_cluster(release)
-    a_topic(stage, controller, 2, 3)
+    stage = ControlledCluster(release, (2, 3))
+    controller = stage.elected
     wait(controller.resign())
     registered = wait(stage.admin.port.get(paths.CONTROLLER))
     wait(stage.admin.port.delete(paths.CONTROLLER, registered.version))
@@ -125,8 +104,8 @@ def test_up_to_1_0_who_finds_the_epoch_counted_goes_on_under_the_one_that_it_rea
 
 
 def test_a_controller_whose_session_is_gone_forgets_everything():
-    stage, controller = a_cluster()
-    a_topic(stage, controller, 1, 2)
+    stage = ControlledCluster("2.3", (1, 2))
+    controller = stage.elected
     stage.zookeeper.expire(controller.core.client.port.session)
 
     wait(controller.guarded(controller.topics_changed))
@@ -155,7 +134,8 @@ def test_an_event_fails_when_the_session_ends_and_no_line_says_that_the_controll
     release: str, how: list[str]
 ):
     """ControllerEventManager: ControllerMovedException is of the fence alone; Expire resigns."""
-    stage, controller = a_cluster(release)
+    stage = ControlledCluster(release)
+    controller = stage.elected
     ends = controller.journal = controller.core.context.journal = Ends()
     stage.zookeeper.expire(controller.core.client.port.session)
 
@@ -165,8 +145,8 @@ def test_an_event_fails_when_the_session_ends_and_no_line_says_that_the_controll
 
 
 def test_a_batch_that_was_left_unsent_moves_the_controllership_to_another_broker():
-    stage, controller = a_cluster()
-    a_topic(stage, controller, 1, 2)
+    stage = ControlledCluster("2.3", (1, 2))
+    controller = stage.elected
     controller.core.batch.add_update_metadata([2], [])
 
     wait(controller.guarded(controller.core.partitions.trigger_online))
@@ -191,7 +171,7 @@ def test_a_broker_that_is_not_registered_is_not_shut_down(
     release: str, epoch: int, error: str, level: list[str]
 ):
     """``doControlledShutdown``: since 2.2 the epoch is looked up before anything is logged."""
-    _, controller = a_cluster(release)
+    controller = ControlledCluster(release).elected
     lines: list[str] = []
 
     async def log_line(text: str, level: str = "INFO") -> None:
@@ -207,11 +187,10 @@ def test_a_broker_that_is_not_registered_is_not_shut_down(
 def test_up_to_1_0_the_topics_own_config_says_whether_the_last_may_leave_the_isr():
     """``removeReplicaFromIsr`` asks ``LogConfig.fromProps`` of the topic."""
     allows = ControllerConfig(unclean_leader_election=False, unclean_topics={"t": True})
-    stage, controller = a_cluster("1.0", config=allows)
-    a_topic(stage, controller, 2)
+    stage = ControlledCluster("1.0", (2,), config=allows)
 
     stage.stop_broker(2)
-    stage.run(controller)
+    stage.handle()
 
     left = stage.state(T0)
     assert left is not None
@@ -220,8 +199,8 @@ def test_up_to_1_0_the_topics_own_config_says_whether_the_last_may_leave_the_isr
 
 def test_whose_replica_has_left_the_isr_already_gets_the_state_under_this_controllers_epoch():
     """``doRemoveReplicasFromIsr`` makes it of what was read and of its own epoch."""
-    stage, controller = a_cluster()
-    a_topic(stage, controller, 2, 3)
+    stage = ControlledCluster("2.3", (2, 3))
+    controller = stage.elected
     stage.leader_writes_isr(T0, (2,))
     wait(controller.trigger_move())
     wait(controller.elect(NOW_MS))
@@ -243,44 +222,35 @@ def test_whose_replica_has_left_the_isr_already_gets_the_state_under_this_contro
 def test_a_deletion_begins_in_the_middle_of_a_move(release: str):
     """A topic that moves is marked ineligible before it is queued, which marks nothing
     (``processTopicDeletion``, ``markTopicIneligibleForDeletion``)."""
-    stage, controller = a_cluster(release, config=ControllerConfig(delete_topics=True))
-    a_topic(stage, controller, 1, 2)
-    text = '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[2,3]}]}'
-    wait(stage.admin.port.create(paths.REASSIGN_PARTITIONS, text))
-    stage.run(controller)
+    stage = ControlledCluster(release, (1, 2), config=ControllerConfig(delete_topics=True))
+    stage.ask({T0: (2, 3)})
 
     wait(stage.admin.request_deletion("t"))
-    stage.run(controller)
+    stage.handle()
 
-    assert controller.reassigner.in_progress()
-    assert controller.core.context.is_being_deleted("t")
+    assert stage.elected.reassigner.in_progress()
+    assert stage.elected.core.context.is_being_deleted("t")
 
 
 @pytest.mark.parametrize("release", ["2.3", "2.4"])
 def test_a_reassignment_survives_its_controllers_end(release: str):
-    stage, first = a_cluster(release)
-    a_topic(stage, first, 1, 2)
-    text = '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[2,3]}]}'
-    wait(stage.admin.port.create(paths.REASSIGN_PARTITIONS, text))
-    stage.run(first)
+    stage = ControlledCluster(release, (1, 2))
+    stage.ask({T0: (2, 3)})
     stage.stop_broker(1)
-    second = stage.controller(2)
-    stage.run(second)
+    stage.elected = stage.controller(2)
+    stage.handle()
 
-    stage.leader_writes_isr(T0, (2, 3))
-    stage.run(second)
+    stage.isr(T0, 2, 3)
 
-    topic, state = wait(stage.admin.topic("t")), stage.state(T0)
-    assert topic is not None
-    assert state is not None
-    assert topic.partitions[0] == ReplicaAssignment((2, 3))
+    state = stage.registered()
+    assert stage.assigned()[0] == ReplicaAssignment((2, 3))
     assert (state.leader, set(state.isr)) == (2, {2, 3})
     assert wait(stage.admin.reassignments()) == {}
 
 
 def test_a_running_reassignment_can_be_turned_and_cancelled_since_2_4():
-    stage, controller = a_cluster("2.4", (1, 2, 3, 4))
-    a_topic(stage, controller, 1, 2)
+    stage = ControlledCluster("2.4", (1, 2), brokers=(1, 2, 3, 4))
+    controller = stage.elected
     steps = controller.reassigner
     there = controller.core.context.assignment(T0).reassign_to((1, 3))
     wait(steps.reassign_recorded(T0, there))
@@ -294,10 +264,8 @@ def test_a_running_reassignment_can_be_turned_and_cancelled_since_2_4():
     }
     wait(steps.reassign_recorded(T0, controller.core.context.assignment(T0).reassign_to((1, 2))))
 
-    topic = wait(stage.admin.topic("t"))
     assert stopped == {3}
-    assert topic is not None
-    assert topic.partitions[0] == ReplicaAssignment((1, 2))
+    assert stage.assigned()[0] == ReplicaAssignment((1, 2))
     assert steps.in_progress() == set()
 
 
@@ -338,15 +306,13 @@ def test_stop_replica_took_many_shapes(release: str, shape: list[list[bool]]):
 
 
 def test_a_leader_epoch_is_not_raised_over_what_a_newer_controller_wrote():
-    stage, controller = a_cluster()
-    a_topic(stage, controller, 1, 2)
-    state = stage.state(T0)
-    assert state is not None
-    newer = LeaderIsrAndControllerEpoch(2, 5, (1, 2), 9, state.zk_version)
+    stage = ControlledCluster("2.3", (1, 2))
+    controller = stage.elected
+    version = stage.registered().zk_version
+    newer = LeaderIsrAndControllerEpoch(2, 5, (1, 2), 9, version)
     wait(stage.admin.update_states({T0: newer}))
 
     with pytest.raises(StateChangeFailed, match="written by another controller"):
         wait(controller.core.update_leader_epoch(T0))
-    after = stage.state(T0)
-    assert after is not None
+    after = stage.registered()
     assert (after.leader_epoch, after.controller_epoch) == (5, 9)

@@ -4,85 +4,68 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
+from conformance.vectors.implementation.stage import NOW_MS
 from impl.core.broker_changes import ShutdownRefused
-from impl.core.event_controller import EventController
 from impl.core.requests import UpdateMetadata
-from impl.releases import Release
 from impl.znodes import BrokerInfo, encode_broker, paths
 from impl.zookeeper.port import wait
+from tests.impl.controller.controlled import ControlledCluster
 
 
-def a_cluster(release: str) -> tuple[ControllerStage, EventController]:
-    stage = ControllerStage(Release.of(release))
-    for broker in (1, 2, 3):
-        stage.start_broker(broker)
-    controller = stage.controller(1)
-    stage.run(controller)
-    stage.take_sent()
-    return stage, controller
-
-
-def says(stage: ControllerStage, broker: int, host: str, jmx: int = -1) -> None:
+def says(stage: ControlledCluster, broker: int, host: str, jmx: int = -1) -> None:
     text = encode_broker(BrokerInfo((f"PLAINTEXT://{host}:9092",), NOW_MS, jmx), 4)
     wait(stage.admin.port.set_data(paths.broker(broker), text))
 
 
 @pytest.mark.parametrize("release", ["1.1", "2.3", "2.7"])
 def test_other_endpoints_are_sent_to_every_broker(release: str) -> None:
-    stage, controller = a_cluster(release)
+    stage = ControlledCluster(release)
 
     says(stage, 2, "elsewhere")
-    stage.run(controller)
+    stage.handle()
     first = stage.take_sent()
     says(stage, 2, "farther")
-    stage.run(controller)
+    stage.handle()
     second = stage.take_sent()
 
     for sent in (first, second):
         assert [broker for broker, _ in sent] == [1, 2, 3]
         assert all(isinstance(request, UpdateMetadata) for _, request in sent)
-    assert controller.core.context.broker_infos[2].endpoints == ("PLAINTEXT://farther:9092",)
+    assert stage.elected.core.context.broker_infos[2].endpoints == ("PLAINTEXT://farther:9092",)
 
 
-def test_what_is_no_endpoint_is_not_sent() -> None:
-    stage, controller = a_cluster("2.3")
+@pytest.mark.parametrize(("release", "host"), [("2.3", "b2"), ("0.11", "elsewhere")])
+def test_what_is_no_endpoint_is_not_sent_and_up_to_1_0_nobody_looks(
+    release: str, host: str
+) -> None:
+    stage = ControlledCluster(release)
 
-    says(stage, 2, "b2", jmx=7)
-    stage.run(controller)
-
-    assert stage.take_sent() == []
-
-
-def test_up_to_1_0_nobody_looks() -> None:
-    stage, controller = a_cluster("0.11")
-
-    says(stage, 2, "elsewhere")
-    stage.run(controller)
+    says(stage, 2, host, jmx=7)
+    stage.handle()
 
     assert stage.take_sent() == []
 
 
 def test_a_broker_that_comes_back_elsewhere_is_a_matter_of_its_registration() -> None:
-    stage, controller = a_cluster("2.3")
+    stage = ControlledCluster()
 
     stage.stop_broker(2)
     stage.start_broker(2)
     says(stage, 2, "elsewhere")
-    stage.run(controller)
+    stage.handle()
 
-    assert controller.core.context.broker_infos[2].endpoints == ("PLAINTEXT://elsewhere:9092",)
+    assert stage.elected.core.context.broker_infos[2].endpoints == ("PLAINTEXT://elsewhere:9092",)
 
 
 def test_other_endpoints_are_sent_though_brokers_came_and_went_meanwhile() -> None:
     """What a BrokerChange reads of those who stayed is not taken for known (KIP-226)."""
-    stage, controller = a_cluster("2.3")
+    stage = ControlledCluster()
 
     says(stage, 2, "elsewhere")
     stage.stop_broker(3)
-    wait(controller.guarded(controller.brokers.changed))
+    wait(stage.elected.guarded(stage.elected.brokers.changed))
     stage.take_sent()
-    stage.run(controller)
+    stage.handle()
 
     reported = [
         broker for broker, request in stage.take_sent() if isinstance(request, UpdateMetadata)
@@ -93,22 +76,22 @@ def test_other_endpoints_are_sent_though_brokers_came_and_went_meanwhile() -> No
 def test_who_is_taken_for_dead_is_not_watched_before_the_controller_has_seen_it_start() -> None:
     """Its handler goes with the failure, and comes with the start (unregisterBrokerModifications-
     Handler): an event that still waits reads without a watch."""
-    stage, controller = a_cluster("2.3")
+    stage = ControlledCluster()
     says(stage, 2, "elsewhere")
     stage.stop_broker(2)
-    wait(controller.guarded(controller.brokers.changed))
+    wait(stage.elected.guarded(stage.elected.brokers.changed))
 
     stage.start_broker(2)
-    wait(controller.guarded(lambda: controller.brokers.modified(2)))
+    wait(stage.elected.guarded(lambda: stage.elected.brokers.modified(2)))
     unseen = stage.zookeeper.watches.data.get(paths.broker(2))
-    wait(controller.guarded(controller.brokers.changed))
+    wait(stage.elected.guarded(stage.elected.brokers.changed))
 
     assert unseen is None
     assert stage.zookeeper.watches.data[paths.broker(2)]
 
 
 def test_a_registration_that_is_over_cannot_shut_its_broker_down() -> None:
-    _, controller = a_cluster("2.3")
+    controller = ControlledCluster().elected
     known = controller.core.context.broker_epochs[2]
 
     with pytest.raises(ShutdownRefused, match=f"an old broker epoch {known - 1} for broker 2"):

@@ -12,31 +12,32 @@ from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.znodes import TopicPartition, paths
 from impl.znodes.partitions import encode_partition_set, encode_reassignment
 from impl.zookeeper.port import wait
-from tests.impl.controller.test_moves import T0, T1, Moving
+from tests.impl.controller.controlled import T0, T1, ControlledCluster
+from tests.impl.controller.test_moves import catch_up, moving_cluster, requested
 
 SINCE_2_4 = ("2.4", "2.6", "2.7", "2.8")
 
 
-def alter(moving: Moving, *target: int, partition: TopicPartition = T0) -> None:
-    api = ControllerApi(moving.controller)
+def alter(moving: ControlledCluster, *target: int, partition: TopicPartition = T0) -> None:
+    api = ControllerApi(moving.elected)
     wait(api.alter_reassignments({partition: target}))
-    moving.run()
+    moving.handle()
 
 
 @pytest.mark.parametrize("release", ["2.3", *SINCE_2_4])
 def test_where_the_leader_stays_the_targets_alone_are_asked_since_2_4(release: str) -> None:
     """``updateLeaderEpochAndSendRequest`` gets the completed assignment."""
-    moving = Moving(release, partitions=1)
+    moving = moving_cluster(release, 1)
     moving.ask({T0: (1, 2)})
-    moving.catch_up(T0)
-    moving.stage.take_sent()
-    before = moving.epoch(T0)
+    catch_up(moving, T0)
+    moving.take_sent()
+    before = moving.registered(T0).leader_epoch
 
     moving.ask({T0: (1,)})
 
     asked = {
         broker
-        for broker, one in moving.stage.take_sent()
+        for broker, one in moving.take_sent()
         if isinstance(one, LeaderAndIsr) and one.partitions[T0].state.leader_epoch == before + 1
     }
     assert asked == ({1, 2} if release == "2.3" else {1})
@@ -45,12 +46,12 @@ def test_where_the_leader_stays_the_targets_alone_are_asked_since_2_4(release: s
 @pytest.mark.parametrize("release", SINCE_2_4)
 def test_added_replicas_are_new_ones_since_2_7(release: str) -> None:
     """KAFKA-10314: else a broker with an offline log directory does not make them."""
-    moving = Moving(release, partitions=1)
-    moving.stage.take_sent()
+    moving = moving_cluster(release, 1)
+    moving.take_sent()
 
     alter(moving, 1, 2)
 
-    first = moving.stage.take_sent()
+    first = moving.take_sent()
     said = [one.partitions[T0].is_new for broker, one in first
             if broker == 2 and isinstance(one, LeaderAndIsr)]  # fmt: skip
     assert said[0] is (release in ("2.7", "2.8"))
@@ -60,15 +61,15 @@ def test_added_replicas_are_new_ones_since_2_7(release: str) -> None:
 @pytest.mark.parametrize("release", SINCE_2_4)
 def test_another_order_is_complete_whoever_is_in_the_isr(release: str) -> None:
     """``isReassignmentComplete`` does not look at the ISR then."""
-    moving = Moving(release, partitions=1)
+    moving = moving_cluster(release, 1)
     alter(moving, 1, 2)
-    moving.catch_up(T0)
-    moving.stage.leader_writes_isr(T0, (1,))
+    catch_up(moving, T0)
+    moving.leader_writes_isr(T0, (1,))
 
     alter(moving, 2, 1)
 
     assert moving.replicas(T0) == (2, 1)
-    assert not moving.controller.reassigner.in_progress()
+    assert not moving.elected.reassigner.in_progress()
 
 
 @pytest.mark.parametrize("release", SINCE_2_4)
@@ -76,29 +77,29 @@ def test_a_move_that_is_asked_for_by_the_znode_does_not_keep_a_deletion_at_a_fai
     release: str,
 ) -> None:
     """``fetchTopicDeletionsInProgress`` knows what topics record; the znode is read later."""
-    moving = Moving(release, partitions=1)
-    wait(moving.controller.resign())
-    node = wait(moving.stage.admin.port.get(paths.CONTROLLER))
-    wait(moving.stage.admin.port.delete(paths.CONTROLLER, node.version))
-    wait(moving.stage.admin.request_deletion("t"))
+    moving = moving_cluster(release, 1)
+    wait(moving.elected.resign())
+    node = wait(moving.admin.port.get(paths.CONTROLLER))
+    wait(moving.admin.port.delete(paths.CONTROLLER, node.version))
+    wait(moving.admin.request_deletion("t"))
     text = encode_reassignment({T0: (1, 2)})
-    wait(moving.stage.admin.port.create(paths.REASSIGN_PARTITIONS, text))
+    wait(moving.admin.port.create(paths.REASSIGN_PARTITIONS, text))
 
-    wait(moving.controller.elect(NOW_MS))
+    wait(moving.elected.elect(NOW_MS))
 
-    assert moving.controller.core.context.is_being_deleted("t")
-    assert moving.requested() == {}
+    assert moving.elected.core.context.is_being_deleted("t")
+    assert requested(moving) == {}
 
 
 @pytest.mark.parametrize("release", SINCE_2_4)
 def test_a_move_that_goes_on_makes_its_topic_wait_again(release: str) -> None:
     """``onPartitionReassignment`` marks the topic each time."""
-    moving = Moving(release, partitions=1)
+    moving = moving_cluster(release, 1)
     alter(moving, 1, 2)
-    context = moving.controller.core.context
+    context = moving.elected.core.context
     context.queued_for_deletion.add("t")
 
-    wait(moving.controller.reassigner.go_on(T0))
+    wait(moving.elected.reassigner.go_on(T0))
 
     assert context.ineligible_for_deletion == {"t"}
 
@@ -106,39 +107,39 @@ def test_a_move_that_goes_on_makes_its_topic_wait_again(release: str) -> None:
 @pytest.mark.parametrize("release", ["2.6", "2.7"])
 def test_an_announced_isr_completes_a_move_since_2_7(release: str) -> None:
     """KAFKA-10521: the controller may expect AlterIsr, and the leader not know it yet."""
-    moving = Moving(release, partitions=1)
-    moving.controller.core.leaders_ask = True  # so that no state is watched
+    moving = moving_cluster(release, 1)
+    moving.elected.core.leaders_ask = True  # so that no state is watched
     alter(moving, 1, 2)
-    moving.stage.leader_writes_isr(T0, (1, 2))
-    wait(moving.stage.admin.make_path(f"{paths.ISR_CHANGES}/x1", encode_partition_set([T0])))
+    moving.leader_writes_isr(T0, (1, 2))
+    wait(moving.admin.make_path(f"{paths.ISR_CHANGES}/x1", encode_partition_set([T0])))
 
-    moving.run()
+    moving.handle()
 
-    assert bool(moving.controller.reassigner.in_progress()) is (release == "2.6")
+    assert bool(moving.elected.reassigner.in_progress()) is (release == "2.6")
 
 
 @pytest.mark.parametrize("release", ["2.1", "2.2", "2.7"])
 def test_an_announcement_of_a_partition_that_is_not_there_is_told_all_the_same(
     release: str,
 ) -> None:
-    moving = Moving(release, partitions=1)
-    moving.stage.take_sent()
+    moving = moving_cluster(release, 1)
+    moving.take_sent()
     gone = encode_partition_set([TopicPartition("gone", 0)])
-    wait(moving.stage.admin.make_path(f"{paths.ISR_CHANGES}/x1", gone))
+    wait(moving.admin.make_path(f"{paths.ISR_CHANGES}/x1", gone))
 
-    moving.run()
+    moving.handle()
 
-    told = [broker for broker, one in moving.stage.take_sent() if isinstance(one, UpdateMetadata)]
+    told = [broker for broker, one in moving.take_sent() if isinstance(one, UpdateMetadata)]
     assert told == [1, 2, 3]
 
 
 @pytest.mark.parametrize("release", SINCE_2_4)
 def test_what_is_asked_for_of_many_leaves_the_znode_before_any_begins(release: str) -> None:
     """``processApiPartitionReassignment``: the latest request takes precedence."""
-    moving = Moving(release)
+    moving = moving_cluster(release)
     moving.ask({T0: (1, 2), T1: (1, 2)})
     written: list[int] = []
-    client = moving.controller.core.client
+    client = moving.elected.core.client
     write, topic = client.set_reassignments, client.set_topic
 
     async def set_reassignments(entries, version):
@@ -151,7 +152,7 @@ def test_what_is_asked_for_of_many_leaves_the_znode_before_any_begins(release: s
 
     client.set_reassignments = set_reassignments  # type: ignore[method-assign]
     client.set_topic = set_topic  # type: ignore[method-assign]
-    wait(ControllerApi(moving.controller).alter_reassignments({T0: (1, 3), T1: (1, 3)}))
+    wait(ControllerApi(moving.elected).alter_reassignments({T0: (1, 3), T1: (1, 3)}))
 
     assert written[:2] == [0, -1]
 
@@ -159,17 +160,17 @@ def test_what_is_asked_for_of_many_leaves_the_znode_before_any_begins(release: s
 @pytest.mark.parametrize("release", ["2.5", "2.6"])
 def test_who_is_not_in_the_known_isr_is_not_asked_to_lead_since_2_6(release: str) -> None:
     """KAFKA-9866."""
-    moving = Moving(release, partitions=1)
+    moving = moving_cluster(release, 1)
     alter(moving, 2, 1)
-    moving.catch_up(T0)
-    context = moving.controller.core.context
+    catch_up(moving, T0)
+    context = moving.elected.core.context
     context.leadership[T0] = replace(context.leadership[T0], isr=(1,))
     wanted: list[object] = []
 
     async def leaders_wanted(kind, partitions, trigger):
         wanted.append(list(partitions))
 
-    moving.controller.journal.leaders_wanted = leaders_wanted  # type: ignore[method-assign]
-    wait(moving.controller.guarded(moving.controller.rebalance))
+    moving.elected.journal.leaders_wanted = leaders_wanted  # type: ignore[method-assign]
+    wait(moving.elected.guarded(moving.elected.rebalance))
 
     assert wanted == [[T0] if release == "2.5" else []]
