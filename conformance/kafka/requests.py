@@ -19,20 +19,6 @@ LOOPBACK = "127.0.0.1"
 PATIENCE_S = 15.0
 
 
-class NoAnswer(OSError):
-    """The broker is not there, or did not answer in time."""
-
-
-class PartitionStateNode(NamedTuple):
-    """The content of `/brokers/topics/T/partitions/P/state`, with its zkVersion."""
-
-    leader: int
-    leader_epoch: int
-    isr: tuple[int, ...]
-    controller_epoch: int
-    version: int
-
-
 def ask(
     port: int, api: str, version: int, body: Any, client: str, patience_s: float = PATIENCE_S
 ) -> Any:

@@ -360,8 +360,11 @@ class EventController:
             await core.deletion.enqueue(known)
 
     async def isrs_changed(self) -> None:
-        """``IsrChangeNotification``: read the states, send UpdateMetadata, delete the
-        notifications."""
+        """``IsrChangeNotification``: read the states, tell everybody, remove the notifications.
+
+        Leaders with an older inter.broker.protocol.version announce so what they changed: it may
+        complete a move (KAFKA-10521, 2.7).
+        """
         found = await self.core.client.isr_changes(watch=True)
         partitions = sorted({one for group in found.values() for one in group})
         if partitions:
@@ -398,9 +401,8 @@ class EventController:
                 await steps.go_on(partition)
 
     async def isrs_altered(self, partitions: Iterable[TopicPartition]) -> None:
-        """Leaders changed ISRs of partitions in reassignment (AlterIsr): complete those that
-        caught up."""
-        for partition in partitions:
+        """Leaders have other ISRs: of partitions that move, finish what has caught up."""
+        for partition in sorted(self.reassigner.in_progress().intersection(partitions)):
             if await self.reassigner.caught_up(partition, self._target(partition)):
                 await self.reassigner.go_on(partition)
 

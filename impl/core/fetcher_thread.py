@@ -89,7 +89,7 @@ class EpochReply(NamedTuple):
 
 
 class FetchReply(NamedTuple):
-    """A response to a fetch: records, the leader's high watermark and log start offset.
+    """An answer to a fetch: what came, the leader's high watermark and log start, -1 if unknown.
 
     ``batch`` is whatever the follower's log appends, None if nothing came.
     """

@@ -307,16 +307,16 @@ class Reassigner:
 
     # KIP-455
 
-    async def alter(self, partition: TopicPartition, target: Sequence[int] | None) -> None:
-        """Carry out a valid AlterPartitionReassignments: move to a target, or (None) back.
-
-        The newest request counts: an entry for the partition in the znode is dropped.
-        """
+    def goal(self, partition: TopicPartition, target: Sequence[int] | None) -> ReplicaAssignment:
+        """What AlterPartitionReassignments, found valid, moves to: a target, or back (None)."""
         current = self.core.context.assignment(partition)
         return current.reassign_to(current.origin if target is None else target)
 
     async def reassign_recorded(self, partition: TopicPartition, goal: ReplicaAssignment) -> None:
-        """Start, change or cancel a reassignment that is recorded in the topic's znode."""
+        """Begin, turn, cancel or go on with a reassignment that the topic's znode records.
+
+        A mere change of order is completed whoever is in the ISR (``isReassignmentComplete``).
+        """
         context = self.core.context
         old = context.assignment(partition)
         await self.core.deletion.mark_ineligible([partition.topic], MOVING)

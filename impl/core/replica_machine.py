@@ -230,9 +230,21 @@ class ReplicaMachine:
             return None
         return state
 
-    def without(self, broker: int, state: _State) -> _State:
-        """The state without an ISR member: no leader if it was the leader, and the next leader
-        epoch.
+    async def _without_state(self, broker: int, partition: TopicPartition) -> None:
+        """It cannot go offline, which is no error where its topic is to be deleted, nor (1.1) where
+        its state was not known before."""
+        text = f"there is no state of partition {partition}"
+        await self._journal_failure(
+            broker, partition, ReplicaState.OFFLINE,
+            ChangeFailure(
+                text, is_missing=True,
+                is_silent=partition.topic in self.context.queued_for_deletion
+                or (partition not in self.context.leadership and self.release.since("1.1")),
+            ),
+        )  # fmt: skip
+
+    def without(self, broker: int, state: _State, topic: str) -> _State:
+        """The state after a member of the ISR left: nobody leads if it did, and a new epoch.
 
         The last member stays (up to 1.0 only where unclean elections are not allowed).
         """
