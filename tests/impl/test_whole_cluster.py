@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from impl.core import event_controller
-from impl.core.partition import LeaderLog, Partition
 from impl.core.replica_manager import ReplicaManager
 from impl.releases import DEFAULT, PRESETS, Release
 from impl.sim.simulation import Step, StepNotPossible
@@ -308,25 +306,6 @@ def test_memory_does_not_grow_with_the_run() -> None:
 
     assert world.client_view.acknowledged > 250
     assert max(sizes) < MOST_HELD
-
-
-def broken_run(seeds: int, faults: str = "everything") -> str:
-    """The first claim that a run finds broken, empty if none does."""
-    runs = (run_whole_cluster(seed, 1000, faults) for seed in range(seeds))
-    return next((run.broken for run in runs if run.broken), "")
-
-
-def test_a_leader_that_counts_its_own_log_alone_loses_what_it_acknowledged(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def alone(self: Partition[LeaderLog], now_ms: int) -> None:
-        if self.leads:
-            self.log.high_watermark = self.log_end
-
-    monkeypatch.setattr(Partition, "advance", alone)
-
-    lost = "was (acknowledged|read) at offset|below its high watermark"
-    assert re.search(lost, broken_run(10, "crashes"))
 
 
 def test_a_controller_that_never_resigns_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
