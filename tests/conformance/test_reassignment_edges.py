@@ -197,22 +197,6 @@ def test_every_edge_of_a_move_to_two_targets_is_covered(version: str, edges: int
     assert (report.covered, report.edges, report.states) == (edges, edges, 785)
 
 
-def test_a_move_that_waits_for_any_of_its_targets_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def any_of_them(
-        steps: Reassigner, partition: TopicPartition, target: Any, is_news: bool = False
-    ) -> bool:
-        state = await steps.core.client.state(partition)
-        return state is not None and bool(set(target) & set(state.isr))
-
-    monkeypatch.setattr(Reassigner, "caught_up", any_of_them)
-    family = to_two_targets()
-
-    report = walk_edges({**MAP.small, **family.bounds}, about=MAP, family=family)
-
-    assert report.verdict is Verdict.BROKEN
-    assert "controller_handles_isr_change" in report.mismatches[0]
-
-
 def of_two_that_leave() -> Family:
     """Brokers 1 and 2 are to leave: 3 is the controller, and the target, and in the ISR."""
     family, goes_on = MAP.families["two_leave"], ("controller_continues_event", (3,))
