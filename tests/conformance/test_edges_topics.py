@@ -194,81 +194,68 @@ def test_a_batch_of_a_creation_that_is_left_out_is_found(monkeypatch: pytest.Mon
     )
 
 
-def test_a_deletion_that_begins_over_an_answer_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard = DeletionManager.replicas_deleted
-    monkeypatch.setattr(DeletionManager, "replicas_deleted", lambda self, replicas: heard(self, []))
-
-    report = walked("disk")
-
-    assert "controller_receives_stop_replica_response" in report.mismatches[0]
+_changed, _fenced = EventController.partitions_changed, RetryingZnodeClient.fenced
+_brokers_changed, _state = BrokerChanges.changed, ZnodeClient.state
+_deleted, _handle = DeletionManager.replicas_deleted, ReplicaManager.handle
 
 
-def test_an_added_partition_that_nobody_takes_back_is_found(
-    monkeypatch: pytest.MonkeyPatch,
+async def takes_nothing_back(self: EventController, topic: str) -> None:
+    if topic not in self.core.context.queued_for_deletion:
+        await _changed(self, topic)
+
+
+async def fences_by_what_is_there(self: RetryingZnodeClient, op: Op, version: int) -> object:
+    epoch = await self.read(paths.CONTROLLER_EPOCH)
+    return await _fenced(self, op, epoch.version if epoch else version)
+
+
+async def misses_nobody_who_is_back(self: BrokerChanges) -> None:
+    known = self.core.context.broker_epochs
+    now = await self.core.client.brokers()
+    self.core.context.broker_epochs = {
+        one: now[one][1] if one in now else epoch for one, epoch in known.items()
+    }
+    await _brokers_changed(self)
+
+
+async def writes_over_any_version(self: ZnodeClient, partition: TopicPartition) -> object:
+    state = await _state(self, partition)
+    return state and replace(state, zk_version=ANY_VERSION)
+
+
+async def forgets_the_newest_controller(self: ReplicaManager, *asked: Any) -> object:
+    known = self.controller_epoch
+    answered = await _handle(self, *asked)
+    self.controller_epoch = known
+    return answered
+
+
+PLANTED: tuple[tuple[Any, str, Any, str, str], ...] = (
+    (DeletionManager, "replicas_deleted", lambda self, replicas: _deleted(self, []), "disk",
+     "controller_receives_stop_replica_response"),
+    (EventController, "partitions_changed", takes_nothing_back, "growing",
+     "controller_undoes_addition"),
+    (RetryingZnodeClient, "fenced", fences_by_what_is_there, "deposed",
+     "controller_write_is_fenced"),
+    (BrokerChanges, "changed", misses_nobody_who_is_back, "returning", "controller_sees_failure"),
+    (ZnodeClient, "state", writes_over_any_version, "conflict", "controller_write_conflicts"),
+    (answers, "stop_replica_error", lambda *asked: answers.NONE, "shutdown 2.7",
+     "stop: the model says fenced, the implementation stop"),
+    (ReplicaManager, "handle", forgets_the_newest_controller, "growing",
+     "seen[1]: the model says 1, the implementation 0"),
+)  # fmt: skip
+"""What is replaced, by what, and what the walk of which family says of it."""
+
+
+@pytest.mark.parametrize(("owner", "name", "otherwise", "family", "found"), PLANTED)
+def test_a_fault_of_the_implementation_is_found(
+    owner: Any, name: str, otherwise: Any, family: str, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    changed = EventController.partitions_changed
+    monkeypatch.setattr(owner, name, otherwise)
 
-    async def careless(self: EventController, topic: str) -> None:
-        if topic not in self.core.context.queued_for_deletion:
-            await changed(self, topic)
+    report = walked(*family.split())
 
-    monkeypatch.setattr(EventController, "partitions_changed", careless)
-
-    report = walked("growing")
-
-    assert any("controller_undoes_addition" in one for one in report.mismatches)
-
-
-def test_a_fence_that_lets_a_deposed_controller_write_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    fenced = RetryingZnodeClient.fenced
-
-    async def by_what_is_there(self: RetryingZnodeClient, op: Op, version: int) -> object:
-        epoch = await self.read(paths.CONTROLLER_EPOCH)
-        return await fenced(self, op, epoch.version if epoch else version)
-
-    monkeypatch.setattr(RetryingZnodeClient, "fenced", by_what_is_there)
-
-    report = walked("deposed")
-
-    assert any("controller_write_is_fenced" in one for one in report.mismatches)
-
-
-def test_a_broker_that_is_back_at_once_and_not_missed_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    changed = BrokerChanges.changed
-
-    async def by_id_alone(self: BrokerChanges) -> None:
-        known = self.core.context.broker_epochs
-        now = await self.core.client.brokers()
-        self.core.context.broker_epochs = {
-            one: now[one][1] if one in now else epoch for one, epoch in known.items()
-        }
-        await changed(self)
-
-    monkeypatch.setattr(BrokerChanges, "changed", by_id_alone)
-
-    report = walked("returning")
-
-    assert any("controller_sees_failure" in one for one in report.mismatches)
-
-
-def test_a_write_over_a_state_that_changed_since_it_was_read_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    read = ZnodeClient.state
-
-    async def without_version(self: ZnodeClient, partition: TopicPartition) -> object:
-        state = await read(self, partition)
-        return state and replace(state, zk_version=ANY_VERSION)
-
-    monkeypatch.setattr(ZnodeClient, "state", without_version)
-
-    report = walked("conflict")
-
-    assert any("controller_write_conflicts" in one for one in report.mismatches)
+    assert found in report.mismatches[0]
 
 
 def test_a_controller_that_is_answered_over_a_session_that_is_over_is_in_nobodys_way() -> None:
@@ -341,34 +328,6 @@ def test_partitions_are_removed_in_whichever_order_they_are_listed(order: tuple[
 
     assert pair.last == ("topic_znode_is_deleted", (1,))
     assert pair.world.registered_lists() == {}
-
-
-def test_a_broker_that_obeys_a_stop_of_the_leader_epoch_that_it_knows_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(answers, "stop_replica_error", lambda *asked: answers.NONE)
-
-    report = walked("shutdown", "2.7")
-
-    assert "stop: the model says fenced, the implementation stop" in report.mismatches[0]
-
-
-def test_a_broker_that_forgets_which_controller_is_the_newest_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    handle = ReplicaManager.handle
-
-    async def forgets(self: ReplicaManager, *asked: Any) -> object:
-        known = self.controller_epoch
-        answered = await handle(self, *asked)
-        self.controller_epoch = known
-        return answered
-
-    monkeypatch.setattr(ReplicaManager, "handle", forgets)
-
-    report = walked("growing")
-
-    assert "seen[1]: the model says 1, the implementation 0" in report.mismatches[0]
 
 
 def test_a_controller_whose_session_is_over_ends_what_it_does_and_writes_nothing() -> None:
