@@ -12,14 +12,12 @@ from typing import NamedTuple
 import pytest
 
 from impl.core.event_controller import EventController
-from impl.core.fetcher_thread import FetcherThread
-from impl.core.partition import Partition
 from impl.core.replica_manager import DelayedProduce, ReplicaManager
-from impl.core.truncation import follower_truncation
 from impl.log.log_manager import LogManager
 from impl.server.__main__ import main
 from impl.server.cluster import Cluster
 from tests.impl.planted import plant
+from tests.impl.test_planted_faults import PLANTED
 
 
 class FaultInBroker(NamedTuple):
@@ -30,31 +28,20 @@ class FaultInBroker(NamedTuple):
     otherwise: str
 
 
+def planted(name: str) -> FaultInBroker:
+    """One that the simulator's claims notice as well."""
+    return FaultInBroker(*PLANTED[name][:3])
+
+
 FAULTS = {
-    "watermark-does-not-wait": FaultInBroker(
-        Partition.next_high_watermark, "self.log_end, self.maximal_isr, remotes,",
-        "self.log_end, (), {},"
-    ),
-    "log-is-cut-to-nothing": FaultInBroker(
-        follower_truncation,
-        "return Truncation(min(end, reply.end, log_end), True)",
-        "return Truncation(0, True)",
-    ),
-    "no-leader-epoch-is-sent": FaultInBroker(
-        FetcherThread._sent, 'return leader_epoch if self.release.since("2.1") else None',
-        "return None",
-    ),
-    "consumers-read-above-the-watermark": FaultInBroker(
-        ReplicaManager._read, "up_to = hw if reader == CONSUMER else None", "up_to = None"
-    ),
+    "watermark-does-not-wait": planted("the high watermark does not wait for the ISR"),
+    "log-is-cut-to-nothing": planted("a follower cuts its log to nothing"),
+    "no-leader-epoch-is-sent": planted("no leader epoch is sent"),
+    "consumers-read-above-the-watermark": planted("consumers read above the high watermark"),
     "producers-are-answered-at-once": FaultInBroker(
         DelayedProduce.outcome, "reached = replica.hw >= self.end", "reached = True"
     ),
-    "a-foreign-version-is-adopted": FaultInBroker(
-        Partition.written,
-        "if there is not None and there.with_zk_version(wanted.zk_version) == wanted:",
-        "if there is not None:",
-    ),
+    "a-foreign-version-is-adopted": planted("a deposed leader adopts a foreign zkVersion"),
     "a-request-after-a-move-is-not-looked-for": FaultInBroker(
         EventController.guarded, "if self.reassigner.looks_again:", "if False:"
     ),
@@ -79,12 +66,12 @@ def brokers_with(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     """The brokers of every cluster start with a fault."""
     spawn = Cluster.spawn
 
-    def planted(self: Cluster, name: str, command: Sequence[str]) -> None:
+    def spawn_planted(self: Cluster, name: str, command: Sequence[str]) -> None:
         if command[1:3] == ["-m", "impl.server"]:
             command = [sys.executable, "-m", __name__, fault, *command[3:]]
         spawn(self, name, command)
 
-    monkeypatch.setattr(Cluster, "spawn", planted)
+    monkeypatch.setattr(Cluster, "spawn", spawn_planted)
 
 
 if __name__ == "__main__":

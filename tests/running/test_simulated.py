@@ -12,15 +12,14 @@ from conformance.running.partition import UNTRACED
 from conformance.running.profiles import TRACED_PROFILES
 from conformance.running.running_report import judge_running
 from conformance.running.simulated import judged_run, traced_run
-from impl.core import answers
 from impl.core.api import ControllerApi
 from impl.core.channels import Channel
 from impl.core.fetcher_thread import FetcherThread
 from impl.core.partition import Partition
 from impl.core.replica_manager import DelayedProduce, ReplicaManager
-from impl.core.truncation import follower_truncation
 from specs.verdict import Verdict
 from tests.impl.planted import plant
+from tests.impl.test_planted_faults import PLANTED
 
 STEPS = 500
 
@@ -160,40 +159,16 @@ def test_profiles_that_change_topics_are_refused() -> None:
 
 
 FAULTS = {
-    "the controller epoch is never noted": (
-        ReplicaManager.handle, "self.controller_epoch = request.controller_epoch", "pass",
-    ),
-    "no leader epoch is sent": (
-        FetcherThread._sent, 'return leader_epoch if self.release.since("2.1") else None',
-        "return None",
-    ),
+    **{name: PLANTED[name][:3] for name in (
+        "the controller epoch is never noted", "no leader epoch is sent",
+        "consumers read above the high watermark",
+        "a follower of another leader epoch is not fenced",
+        "the high watermark does not wait for the ISR", "a follower cuts its log to nothing",
+        "a replica that is sent an older leader epoch obeys",
+        "a deposed leader adopts a foreign zkVersion", "no check of the broker epoch (KIP-380)",
+    )},
     "a producer is acknowledged before its records are committed": (
         DelayedProduce.outcome, "reached = replica.hw >= self.end", "reached = True",
-    ),
-    "consumers read above the high watermark": (
-        ReplicaManager._read, "up_to = hw if reader == CONSUMER else None", "up_to = None",
-    ),
-    "a follower of another leader epoch is not fenced": (
-        answers.current_leader_epoch_error, "if asked is not None and asked > current:",
-        "if False:",
-    ),
-    "the high watermark does not wait for the ISR": (
-        Partition.next_high_watermark, "self.log_end, self.maximal_isr, remotes,",
-        "self.log_end, (), {},",
-    ),
-    "a follower cuts its log to nothing": (
-        follower_truncation, "return Truncation(min(end, reply.end, log_end), True)",
-        "return Truncation(0, True)",
-    ),
-    "a replica that is sent an older leader epoch obeys": (
-        answers.leader_and_isr_error, "if asked <= current:", "if asked < current - 1:",
-    ),
-    "a deposed leader adopts a foreign zkVersion": (
-        Partition.written, "if there is not None and there.with_zk_version(wanted.zk_version) == "
-        "wanted:", "if there is not None:",
-    ),
-    "no check of the broker epoch (KIP-380)": (
-        answers.broker_epoch_error, 'return "STALE_BROKER_EPOCH"', "return NONE",
     ),
 }  # fmt: skip
 
@@ -202,8 +177,7 @@ FAULTS = {
 def test_a_fault_in_the_code_that_serves_is_found(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    function, line, otherwise = FAULTS[name]
-    plant(monkeypatch, function, line, otherwise)
+    plant(monkeypatch, *FAULTS[name])
 
     assert any(judged_run(seed, STEPS).verdict is Verdict.BROKEN for seed in range(12))
 
@@ -253,8 +227,7 @@ ANSWERS = {
 def test_what_clients_and_tools_are_answered_is_held_to_the_model(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    function, line, otherwise = ANSWERS[name]
-    plant(monkeypatch, function, line, otherwise)
+    plant(monkeypatch, *ANSWERS[name])
 
     runs = (judged_run(seed, 2 * STEPS, "failures", "2.4") for seed in range(8))
     assert any(run.verdict is Verdict.BROKEN for run in runs)
@@ -281,8 +254,7 @@ def test_what_does_not_happen_any_more_is_missed_in_the_end(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each line is a step of the model; but some steps must be taken once faults are over."""
-    function, line, otherwise = STUCK[name]
-    plant(monkeypatch, function, line, otherwise)
+    plant(monkeypatch, *STUCK[name])
 
     found = (one.rule for seed in range(6) for one in judged_run(seed, STEPS).findings)
     rules = ("once faults are over", "requests of a controller arrive in the order")
