@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 
 from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerParts
@@ -126,10 +126,13 @@ class BrokerChanges:
         for broker in brokers:
             context.offline_directories.pop(broker, None)
             context.shutting_down.discard(broker)
-        await self.replicas_offline(context.replicas_on(brokers))
+        await self.replicas_offline(context.replicas_on(brokers), brokers)
 
-    async def replicas_offline(self, replicas: list[Replica]) -> None:
-        """``onReplicasBecomeOffline``: elect first, then take the replicas out of the ISRs."""
+    async def replicas_offline(self, replicas: list[Replica], dead: Collection[int] = ()) -> None:
+        """``onReplicasBecomeOffline``: elect first, then take the replicas out of the ISRs.
+
+        Up to 0.11 (``onBrokerFailure``) a partition counts as leaderless if ``dead`` led it.
+        """
         core, context = self.core, self.core.context
         queued = context.queued_for_deletion
         staying = [one for one in replicas if one.partition.topic not in queued]
@@ -137,8 +140,12 @@ class BrokerChanges:
         leaderless = [
             partition
             for partition, known in sorted(context.leadership.items())
-            if not context.is_replica_online(known.leader, partition)
-            and partition.topic not in queued
+            if partition.topic not in queued
+            and (
+                not context.is_replica_online(known.leader, partition)
+                if core.release.since("1.0")
+                else known.leader in dead
+            )
         ]
         if leaderless:
             await core.partitions.handle(leaderless, PartitionState.OFFLINE)

@@ -185,7 +185,7 @@ def on_broker_failure(now, new, broker, found, failed, started=None):
             live=live, reached=reached, started=[] if started is None else started,
             shutting=without_brokers(cache.shutting, failed)),
         lambda partition: without_their_log_dirs(context_of(now, broker, partition), failed).but(
-            gone=now.partition[partition].replicas.within(failed)))
+            gone=now.partition[partition].replicas.within(failed)), failed)
 
 
 def without_their_log_dirs(mine, failed):
@@ -199,9 +199,10 @@ def without_their_log_dirs(mine, failed):
         obeying=without_brokers(mine.obeying, failed))
 
 
-def take_offline(now, new, broker, cache, context):
+def take_offline(now, new, broker, cache, context, failed=None):
     """onReplicasBecomeOffline: elections for partitions without a live leader, then the replicas go
-    offline. Partitions that had no leader before are included.
+    offline. Partitions that had no leader before are included; up to 0.11 (onBrokerFailure) it was
+    elected for them, too, but only those led by `failed` brokers counted as without a leader.
 
     `cache` and `context(partition)` are the controller's present memory, with the replicas that are
     `gone`.
@@ -210,6 +211,8 @@ def take_offline(now, new, broker, cache, context):
         return context_of(now, broker, partition).offline
 
     def loses_its_leader(partition):
+        if not version.log_dirs_fail_alone:         # up to 0.11
+            return leader_is_among(now, broker, partition, failed)
         can_lead = with_their_log(without_brokers(cache.live, cache.shutting), context(partition))
         return not_(leader_is_among(now, broker, partition, can_lead))
 
