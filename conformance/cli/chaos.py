@@ -42,25 +42,25 @@ LEAST_BROKERS, MOST_BROKERS = 2, 9
 @click.option("--rounds", type=click.IntRange(min=1), default=20, show_default=True, metavar="N",
               help="How many faults, one after the other.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S",
-              help="What happens to whom, and for how long.")  # fmt: skip
+              help="The seed of the faults: their kinds, brokers and durations.")  # fmt: skip
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0, min_open=True),
     metavar="M",
-    help="Let no other fault begin after so long, and judge those that were.",
+    help="Start no further fault after M minutes, and judge the run so far.",
 )
 @click.option("--version", default=DEFAULT, show_default=True, metavar="V", help="The release.")
 @click.option("--brokers", type=click.IntRange(LEAST_BROKERS, MOST_BROKERS), default=3,
-              show_default=True, metavar="N", help="How many.")  # fmt: skip
+              show_default=True, metavar="N", help="The number of brokers.")  # fmt: skip
 @click.option("--partitions", type=click.IntRange(1, 20), default=2, show_default=True,
               metavar="N", help="Of the topic that is written.")  # fmt: skip
 @click.option("--min-isr", type=click.IntRange(1, 9), default=2, show_default=True, metavar="N",
               help="min.insync.replicas.")  # fmt: skip
 @click.option("--faults", "named", metavar="F,F", help=f"Of {', '.join(KINDS)}; all by default.")
 @click.option("--clients", "clients", default=OURS, show_default=True, metavar="C,C",
-              help=f"Who writes and reads: of {', '.join(CLIENTS)}; or all.")  # fmt: skip
-@click.option("--unclean", is_flag=True, help="Let replicas lead that are not in sync.")
-@click.option("--trace", is_flag=True, help="Judge what brokers trace on the model as well.")
+              help=f"Client libraries: {', '.join(CLIENTS)}; or all.")  # fmt: skip
+@click.option("--unclean", is_flag=True, help="Allow unclean leader election.")
+@click.option("--trace", is_flag=True, help="Also replay the brokers' traces on the model.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
               help="Keep the cluster, its logs and traces, and what clients saw.")  # fmt: skip
 @json_option

@@ -57,7 +57,8 @@ Example:
     "--hidden",
     metavar="N",
     type=click.IntRange(min=0),
-    help="Steps that may be missing before a line of a partial trace; its header says, or 8.",
+    help="Steps that may be missing before a line of a partial trace; default: as its "
+    "header says, else 8.",
 )
 @click.option(
     "--report",

@@ -28,13 +28,13 @@ from impl.server.properties import TOPIC_KEYS
 @click.option("--entity-type", "kind", metavar="KIND", help="topics or brokers.")
 @click.option("--entity-name", "name", metavar="NAME", help="A topic, or a broker's id.")
 @click.option("--entity-default", "every", is_flag=True, help="Every broker (1.1).")
-@click.option("--describe", is_flag=True, help="Print what is set.")
-@click.option("--alter", is_flag=True, help="Set and unset.")
+@click.option("--describe", is_flag=True, help="Print the configs that are set.")
+@click.option("--alter", is_flag=True, help="Set and unset configs.")
 @click.option(
     "--add-config", "added", metavar="K=V,...", help="Set; [V,V] for a value with commas."
 )
 @click.option("--delete-config", "dropped", metavar="K,...", help="Unset.")
-@click.option("--version", metavar="V", help="The release whose words are used.")
+@click.option("--version", metavar="V", help="The release whose messages are printed.")
 @json_option
 def configs(
     where: str | None,

@@ -15,7 +15,7 @@ from impl.znodes import TopicPartition
 
 
 @click.command("delete-records")
-@click.option("--bootstrap-server", "where", metavar="HOST:PORT|DIR")
+@click.option("--bootstrap-server", "where", metavar="HOST:PORT|DIR", help="Brokers, or a cluster.")
 @click.option("--offset-json-file", "file", metavar="FILE", help="Partitions and offsets.")
 @json_option
 def delete_records(where: str | None, file: str | None, json_target: str | None) -> None:

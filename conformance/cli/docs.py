@@ -21,7 +21,7 @@ _OURS = "mkdocs.yml", "index.html"
 
 
 @click.command(epilog=_EXAMPLE)
-@click.option("--out", default="site", show_default=True, metavar="DIR", help="Where to.")
+@click.option("--out", default="site", show_default=True, metavar="DIR", help="The output folder.")
 @click.option("--markdown", is_flag=True, help="Write the pages as Markdown, and build no site.")
 @json_option
 def docs(out: str, markdown: bool, json_target: str | None) -> None:

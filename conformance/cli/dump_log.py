@@ -15,7 +15,7 @@ from impl.log.dump import Dump, DumpOptions
 @click.command("dump-log")
 @click.argument("paths", metavar="FILE...", nargs=-1)
 @click.option("--files", metavar="FILE,...", help="As kafka-dump-log.sh takes them.")
-@click.option("--deep-iteration", is_flag=True, help="Each record, not batches alone.")
+@click.option("--deep-iteration", is_flag=True, help="Print each record, not only batches.")
 @click.option("--print-data-log", is_flag=True, help="Each record with its key and value.")
 @click.option("--index-sanity-check", is_flag=True, help="Check an index; do not print it.")
 @click.option("--verify-index-only", is_flag=True, help="Compare an index; do not print it.")

@@ -50,7 +50,9 @@ SMALL = map_of("replication").small
     help="Walk the edges of the first N states only; the answer is then at best unknown.",
 )
 @click.option("--family", metavar="NAME", help="A part of the graph: one family of faults.")
-@click.option("--map", "only_map", is_flag=True, help="Print the map instead: which step is which.")
+@click.option(
+    "--map", "only_map", is_flag=True, help="Print instead which step is which transition."
+)
 @coverage_option
 @story_option
 @open_option

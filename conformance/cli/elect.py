@@ -36,8 +36,8 @@ _SELECTORS = "topic, all-topic-partitions, path-to-json-file"
 @click.option("--path-to-json-file", "file", metavar="FILE", help="The partitions.")
 @click.option("--topic", metavar="NAME", help="One partition's topic, with --partition.")
 @click.option("--partition", type=INT, metavar="N", help="One partition, with --topic.")
-@click.option("--all-topic-partitions", "everything", is_flag=True, help="All; --zookeeper: as is.")
-@click.option("--version", metavar="V", help="The release whose words are used.")
+@click.option("--all-topic-partitions", "everything", is_flag=True, help="All partitions.")
+@click.option("--version", metavar="V", help="The release whose messages are printed.")
 @json_option
 def elect(
     where: str | None,

@@ -37,7 +37,9 @@ def _known(context: click.Context, _parameter: click.Parameter, name: str | None
 @system_argument
 @variant_options
 @size_options
-@click.option("--symmetry", is_flag=True, help="Let TLC take brokers for alike, where that is so.")
+@click.option(
+    "--symmetry", is_flag=True, help="Let TLC use the symmetry of brokers, if the system has it."
+)
 @click.option(
     "--out", default=".", metavar="DIR", show_default=True, help="Where to write the two files."
 )

@@ -39,7 +39,7 @@ Example:
     type=click.FloatRange(min=0, min_open=True),
     default=60.0,
     show_default=True,
-    help="What an answer may take; then it is not decided.",
+    help="The time limit of an answer; after it the answer is undecided.",
 )
 @open_option
 @json_option

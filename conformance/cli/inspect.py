@@ -30,11 +30,11 @@ _SHOWN = 40  # partitions in the table; --json has them all
 @click.argument("paths", nargs=-1, required=True, metavar="LOG_DIRS...")
 @click.option(
     "--version", "release", metavar="V", default="2.7", show_default=True,
-    help="The release whose rules say what a follower cuts when it starts.",
+    help="The release whose rules of truncation apply.",
 )  # fmt: skip
 @click.option(
     "--engine", type=click.Choice([LOCAL, SPARK]), default=LOCAL, show_default=True,
-    help="This process, or Spark, a partition a task.",
+    help="This process, or Spark with one task per partition.",
 )  # fmt: skip
 @click.option("--master", metavar="URL", help="The Spark master; local[2] when none is given.")
 @json_option

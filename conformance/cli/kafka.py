@@ -48,7 +48,7 @@ from specs.verdict import Verdict
 
 HOME = click.option(
     "--home", metavar="DIR", type=click.Path(path_type=Path),
-    help="A Kafka that you have, instead of one that was fetched.",
+    help="An installed Kafka, instead of one that was fetched.",
 )  # fmt: skip
 DEFAULT = "2.3.1"
 LEAST_MIXED = 3
@@ -416,14 +416,14 @@ def trace(folder: Path, json_target: str | None) -> None:
 @click.option("--faults", type=click.IntRange(1), default=10, show_default=True, metavar="N",
               help="How many faults each cluster has.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="S",
-              help="What the faults follow from.")  # fmt: skip
+              help="The seed of the faults.")  # fmt: skip
 @click.option("--clients", "named", is_flag=False, flag_value=OURS, metavar="[C,C]",
               help="Writers and readers as in chaos, of librdkafka and others, ours by default; "
                    "what they saw is judged too.")  # fmt: skip
 @click.option("--keep-all", "keep", is_flag=True, cls=RenamedOption, former="--keep",
               help="Keep logs and traces of rounds that hold, too.")  # fmt: skip
 @click.option("--again", is_flag=True,
-              help="Judge the rounds that are in DIR once more, and start none.")  # fmt: skip
+              help="Judge the rounds in DIR again, and start none.")  # fmt: skip
 @json_option
 def soak(
     folder: Path, version: str, home: Path | None, rounds: int, faults: int, seed: int,

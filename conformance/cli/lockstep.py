@@ -77,10 +77,13 @@ class WalkCampaign:
     type=click.Choice([ONE_PARTITION, CLUSTER, BROKERS, LOGS]),
     default=ONE_PARTITION,
     show_default=True,
-    help="One partition with its logs; whole controllers, effect by effect; or whole brokers with "
-    "their logs on disks, whose traces are judged, or whose log lines are.",
+    help="replication: one partition with its logs; cluster: whole controllers, effect by "
+    "effect; brokers and logs: whole brokers with disks, judged by their traces or by "
+    "their log lines.",
 )
-@click.option("--seeds", metavar="A..B", default=SEEDS, show_default=True, help="One walk a seed.")
+@click.option(
+    "--seeds", metavar="A..B", default=SEEDS, show_default=True, help="One walk per seed."
+)
 @click.option(
     "--steps",
     metavar="N",
@@ -98,7 +101,7 @@ class WalkCampaign:
     "--faults",
     metavar="PROFILE",
     multiple=True,
-    help=f"What goes wrong: {', '.join(REPLICATION_FAULTS.names)}; with {CLUSTER}: "
+    help=f"The fault profile: {', '.join(REPLICATION_FAULTS.names)}; with {CLUSTER}: "
     f"{', '.join(STAGED_FAULTS.names)}; with {BROKERS}: {', '.join(TRACED_PROFILES)}; "
     f"with {LOGS}: {', '.join(LOGGED_PROFILES)}; "
     "default: each of them in turn.",
@@ -113,7 +116,10 @@ class WalkCampaign:
 )
 @click.option("--without-effects", is_flag=True, help="Compare states only: twice as fast.")
 @click.option(
-    "--map", "shows_map", is_flag=True, help="Show which step is which, and walk nothing."
+    "--map",
+    "shows_map",
+    is_flag=True,
+    help="Print which step is which transition, and walk nothing.",
 )
 @click.option(
     "--all",

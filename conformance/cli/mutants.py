@@ -40,8 +40,8 @@ ASKED = 0.85
 @click.option("--deep", is_flag=True, help=f"A sample of {DEEP}, or all if there are fewer.")
 @click.option(
     "--resume", "resume", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
-    help="Keep each trial in FILE, and in FILE.reach what each judge runs; make none again that is "
-    "there.",
+    help="Save each trial in FILE, and each judge's measurements in FILE.reach; skip those "
+    "that are there.",
 )  # fmt: skip
 @click.option(
     "--sample", "size", metavar="N", type=click.IntRange(min=0),
@@ -53,10 +53,12 @@ ASKED = 0.85
 )  # fmt: skip
 @click.option(
     "--at-once", metavar="N", type=click.IntRange(min=1),
-    help="So many mutants at the same time; as many as there are processors by default.",
+    help="Mutants that are tried at the same time; default: one per processor.",
 )  # fmt: skip
 @click.option("--show", metavar="ID", help="Plant one old bug and explain the first mismatch.")
-@click.option("--seed", metavar="N", type=int, default=1, show_default=True, help="Of the sample.")
+@click.option(
+    "--seed", metavar="N", type=int, default=1, show_default=True, help="The seed of the sample."
+)
 @story_option
 @open_option
 @json_option

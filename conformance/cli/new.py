@@ -72,10 +72,10 @@ def system(name: str, about: str, json_target: str | None) -> None:
 @new.command()
 @click.argument("name")
 @click.option("--system", "of", required=True, help="The system that asks for it.")
-@click.option("--about", required=True, help="What is so where it is on, in a line.")
+@click.option("--about", required=True, help="What holds if it is on, in one line.")
 @click.option("--source", required=True, help="Its KIP or JIRA, or where the idea is from.")
 @click.option("--values", default="false,true", show_default=True,
-              help="What it may be, the value before the fix first.")  # fmt: skip
+              help="Its values, the one before the fix first.")  # fmt: skip
 @click.option("--since", metavar="RELEASE",
               help="The release that has the fix; default: every release has it.")  # fmt: skip
 @json_option

@@ -12,14 +12,15 @@ from impl.server.clients import ClientError, Consumer
 
 
 @click.command()
-@click.option("--broker-list", "--bootstrap-server", "where", metavar="HOST:PORT|DIR")
-@click.option("--topic", metavar="NAME", help="Of this topic.")
-@click.option("--partitions", metavar="N,...", help="Of these partitions; all without it.")
+@click.option("--broker-list", "--bootstrap-server", "where", metavar="HOST:PORT|DIR",
+              help="Brokers, or a cluster.")  # fmt: skip
+@click.option("--topic", metavar="NAME", help="The topic.")
+@click.option("--partitions", metavar="N,...", help="Of these partitions; all by default.")
 @click.option("--time", "when", type=LONG, default=-1, show_default=True, metavar="MS",
               help="-1 is the latest, -2 the earliest.")  # fmt: skip
 @click.option("--offsets", "most", type=click.IntRange(min=1), default=1, show_default=True,
-              metavar="N", help="Up to 1.1: so many at most.")  # fmt: skip
-@click.option("--version", metavar="V", help="The release whose tool it is.")
+              metavar="N", help="Up to 1.1: at most N offsets.")  # fmt: skip
+@click.option("--version", metavar="V", help="The release whose tool this is.")
 @json_option
 def offsets(
     where: str | None,

@@ -109,7 +109,7 @@ def spark_options(command: Command) -> Command:
             "--shards",
             metavar="N",
             type=click.IntRange(min=2, max=4096),
-            help=f"Spark: parts that states are dealt out to, by hash; default {SHARDS}.",
+            help=f"Spark: the number of parts of the states, by hash; default {SHARDS}.",
         ),
         click.option("--master", metavar="URL", help="Spark: its master; local[2] by default."),
     )

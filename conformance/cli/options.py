@@ -168,20 +168,20 @@ def search_options(command: Command, more_engines: tuple[str, ...] = ()) -> Comm
             type=click.Choice([*ENGINES, *more_engines]),
             default="native",
             show_default=True,
-            help="Machine code, or the plain Python that it is tested against"
+            help="native: machine code; python: plain Python, for comparison"
             + (f"; or {' or '.join(more_engines)}." if more_engines else "."),
         ),
         click.option(
             "--workers",
             metavar="N",
             type=click.IntRange(min=1, max=64),
-            help="Threads for large searches; default: one a processor.",
+            help="Threads for large searches; default: one per processor.",
         ),
         click.option(
             "--memory",
             metavar="GB",
             type=click.FloatRange(min=0, min_open=True),
-            help="For states and tables; default: four fifths of what is free.",
+            help="Memory for states and tables; default: four fifths of the free memory.",
         ),
     )
 
@@ -194,13 +194,12 @@ def checkpoint_option(command: Command) -> Command:
             "--checkpoint",
             metavar="DIR",
             type=click.Path(path_type=Path),
-            help="Keep whole levels in DIR; go on from there if it has some.",
+            help="Save complete levels in DIR, and continue from those that are there.",
         ),
         click.option(
             "--fingerprints",
             is_flag=True,
-            help="Keep hashes instead of states: less memory, and nothing is certain but what "
-            "breaks.",
+            help="Store hashes instead of states: less memory, but only broken claims are certain.",
         ),
     )
 

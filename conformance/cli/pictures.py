@@ -18,7 +18,9 @@ Example:
 
 
 @click.command(epilog=_EXAMPLE)
-@click.option("--out", default="docs/pictures", show_default=True, metavar="DIR", help="Where to.")
+@click.option(
+    "--out", default="docs/pictures", show_default=True, metavar="DIR", help="The output folder."
+)
 @click.option("--check", is_flag=True, help="Say which are not current, and take none.")
 @json_option
 def pictures(out: str, check: bool, json_target: str | None) -> None:

@@ -24,7 +24,12 @@ Example:
 @click.command(epilog=_EXAMPLE)
 @click.argument("system", required=False)
 @click.option("--version", metavar="V", help="A version of the system; its default if left out.")
-@click.option("--without", multiple=True, metavar="SWITCH", help="Throw a switch back.")
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="SWITCH",
+    help="Turn a fix off: the switch as it was before the fix.",
+)
 @click.option("--brokers", type=click.IntRange(1, 6), help="How many brokers.")
 @click.option(
     "--run",

@@ -109,18 +109,20 @@ class ProofAttempt:
     "--all",
     "everything",
     is_flag=True,
-    help="The two main claims, progress, and the theorems beside.",
+    help="Prove the two main claims, the claims of progress, and the further theorems.",
 )
 @variant_options
-@click.option("--brokers", metavar="N|any", default=ANY, show_default=True)
-@click.option("--each", is_flag=True, help="Show every obligation: a step keeps an invariant.")
+@click.option(
+    "--brokers", metavar="N|any", default=ANY, show_default=True, help="Prove for N only."
+)
+@click.option("--each", is_flag=True, help="Show every obligation: one step and one invariant.")
 @click.option(
     "--solver",
     type=click.Choice(["z3", "cvc5", "both"]),
     default="z3",
     show_default=True,
-    help="Who answers; both: an obligation is proved only if both say so. With --find Z3 looks, "
-    "and both prove what is found.",
+    help="The solver; both: an obligation is proved only if both prove it. With --find, Z3 "
+    "searches, and both prove the result.",
 )
 @click.option(
     "--smt2",
@@ -132,8 +134,8 @@ class ProofAttempt:
     "--certificate",
     "certificate",
     metavar="DIR",
-    help="The same, with a page that says how to check it without insync, and cvc5's answers and "
-    "proofs beside the questions, where cvc5 is installed (minutes).",
+    help="Like --smt2, with a page on how to check it without insync, and with cvc5's "
+    "answers and proofs if cvc5 is installed (minutes).",
 )
 @click.option(
     "--checker",
@@ -143,17 +145,18 @@ class ProofAttempt:
 )
 @click.option(
     "--refinement",
+    "refines",
     cls=RenamedOption,
     former="--chain",
     is_flag=True,
-    help="Instead: follow every step of the executable replication in the proof's form.",
+    help="Instead: prove that the executable replication refines the form that is proved.",
 )
 @click.option("--deep", is_flag=True, help="With --refinement: in larger state spaces, too.")
 @click.option(
     "--find",
     "find",
     is_flag=True,
-    help="Instead: look for the invariants, from the claim alone.",
+    help="Instead: search the invariants, from the claim alone.",
 )
 @click.option(
     "--drop-invariants",
@@ -161,34 +164,35 @@ class ProofAttempt:
     cls=RenamedOption,
     former="--forget",
     metavar="A,B,C",
-    help="With --find: from the invariants of the proof without these; of a number, without so "
-    "many that --seed chooses.",
+    help="With --find: start from the proof's invariants without these; a number drops "
+    "that many, which --seed chooses.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="With --find: of random walks, and of what is left out.",
+    help="With --find: the seed of random walks, and of the dropped invariants.",
 )
-@click.option("--write", metavar="FILE.py", help="With --find: what is found, as a proof.")
+@click.option("--write", metavar="FILE.py", help="With --find: write the result as a proof.")
 @click.option(
     "--resume",
     metavar="FILE",
-    help="With --find: keep there what is left after each round, and go on from it.",
+    help="With --find: save the state after each round in FILE, and continue from it.",
 )
 @click.option(
     "--states",
     type=click.IntRange(1),
     default=STATES,
     show_default=True,
-    help="With --find: how many states candidates have to hold in at first.",
+    help="With --find: the number of states in which candidates must hold at first.",
 )
 @click.option(
     "--unfair",
     metavar="STEP",
     multiple=True,
-    help="Of a claim of progress: nothing is fair to this step; an explorer looks for the loop.",
+    help="For a claim of progress: drop the fairness of this step, and search the loop by "
+    "exploration.",
 )
 @click.option("--graph", metavar="FILE.dot|.svg", help="Draw which invariant needs which.")
 @open_option

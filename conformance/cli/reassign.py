@@ -55,10 +55,14 @@ class _ReassignOptions:
 
 @click.command()
 @click.option("--generate", is_flag=True, help="Propose a placement; change nothing.")
-@click.option("--execute", is_flag=True, help="Start the moves that the file asks for.")
-@click.option("--verify", is_flag=True, help="Say how far they are; remove throttles at the end.")
-@click.option("--cancel", is_flag=True, help="Turn back the moves of the file (2.4 and later).")
-@click.option("--list", "list_", is_flag=True, help="List what moves (2.4 and later).")
+@click.option("--execute", is_flag=True, help="Start the reassignments in the file.")
+@click.option("--verify", is_flag=True, help="Report their progress; remove throttles at the end.")
+@click.option(
+    "--cancel", is_flag=True, help="Cancel the reassignments in the file (2.4 and later)."
+)
+@click.option(
+    "--list", "list_", is_flag=True, help="List reassignments in progress (2.4 and later)."
+)
 @click.option("--zookeeper", "where", metavar="HOST:PORT|DIR", help="An address, or a cluster.")
 @click.option("--bootstrap-server", "brokers", metavar="HOST:PORT|DIR",
               help="Ask the controller (2.4); with --zookeeper, for log_dirs.")  # fmt: skip
@@ -68,11 +72,11 @@ class _ReassignOptions:
 @click.option("--throttle", type=LONG, metavar="N", help="Bytes a second between brokers.")
 @click.option("--replica-alter-log-dirs-throttle", "move_throttle", type=LONG, metavar="N",
               help="Bytes a second between directories of a broker.")  # fmt: skip
-@click.option("--additional", is_flag=True, help="Move these besides what moves already.")
+@click.option("--additional", is_flag=True, help="Start these in addition to those in progress.")
 @click.option("--preserve-throttles", is_flag=True, help="Leave throttles as they are.")
 @click.option("--disable-rack-aware", is_flag=True, help="Do not look at racks.")
 @click.option("--seed", type=int, metavar="N", help="Draw proposals from this seed.")
-@click.option("--version", metavar="V", help="The release whose words are used.")
+@click.option("--version", metavar="V", help="The release whose messages are printed.")
 @json_option
 def reassign(
     generate: bool,

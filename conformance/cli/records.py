@@ -18,13 +18,14 @@ _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
 
 @click.command()
-@click.option("--broker-list", "--bootstrap-server", "where", metavar="HOST:PORT|DIR")
-@click.option("--topic", metavar="NAME", help="Where the lines go.")
-@click.option("--partition", type=click.IntRange(min=0), metavar="N", help="To this one only.")
+@click.option("--broker-list", "--bootstrap-server", "where", metavar="HOST:PORT|DIR",
+              help="Brokers, or a cluster.")  # fmt: skip
+@click.option("--topic", metavar="NAME", help="The topic.")
+@click.option("--partition", type=click.IntRange(min=0), metavar="N", help="This partition only.")
 @click.option("--request-required-acks", "acks", metavar="ACKS",
               help="0, 1, or all.  [default: 1; all if idempotent]")  # fmt: skip
 @click.option("--timeout", "timeout_s", type=click.FloatRange(min=0, min_open=True), default=30.0,
-              show_default=True, metavar="S", help="How long a record is tried.")  # fmt: skip
+              show_default=True, metavar="S", help="Retry a record for S seconds.")  # fmt: skip
 @click.option("--idempotent", is_flag=True, help="No record twice, and none out of order (0.11).")
 @click.option("--batch-size", type=click.IntRange(min=1), default=200, show_default=True,
               metavar="N", help="Records that are sent together.")  # fmt: skip
@@ -32,9 +33,13 @@ _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
               metavar="MS", help="How long a batch waits for further lines.")  # fmt: skip
 @click.option("--max-partition-memory-bytes", "batch_bytes", type=click.IntRange(min=1),
               default=BATCH_BYTES, show_default=True, metavar="B",
-              help="The most of a batch.")  # fmt: skip
-@click.option("--key-separator", metavar="TEXT", help="Lines are KEY TEXT VALUE.")
-@click.option("--null-marker", metavar="TEXT", help="This value is null: it deletes its key.")
+              help="The largest batch, in bytes.")  # fmt: skip
+@click.option("--key-separator", metavar="TEXT", help="Lines are KEY, TEXT and VALUE.")
+@click.option(
+    "--null-marker",
+    metavar="TEXT",
+    help="Lines with this value have a null value, which deletes the key.",
+)
 @json_option
 def produce(
     where: str | None,
@@ -148,15 +153,18 @@ def _parted(line: str, separator: str | None, null_marker: str | None) -> Keyed:
 
 
 @click.command()
-@click.option("--bootstrap-server", "--broker-list", "where", metavar="HOST:PORT|DIR")
-@click.option("--topic", metavar="NAME", help="What to read.")
-@click.option("--partition", type=click.IntRange(min=0), metavar="N", help="This one only.")
+@click.option("--bootstrap-server", "--broker-list", "where", metavar="HOST:PORT|DIR",
+              help="Brokers, or a cluster.")  # fmt: skip
+@click.option("--topic", metavar="NAME", help="The topic.")
+@click.option("--partition", type=click.IntRange(min=0), metavar="N", help="This partition only.")
 @click.option("--offset", default="latest", show_default=True, metavar="N",
               help="A number, earliest or latest; needs --partition.")  # fmt: skip
 @click.option("--from-beginning", is_flag=True, help="From the earliest record on.")
-@click.option("--max-messages", type=click.IntRange(min=1), metavar="N", help="End after so many.")
+@click.option(
+    "--max-messages", type=click.IntRange(min=1), metavar="N", help="End after N records."
+)
 @click.option("--timeout-ms", type=click.IntRange(min=1), metavar="MS",
-              help="End when nothing comes for so long.")  # fmt: skip
+              help="End if no record arrives for MS milliseconds.")  # fmt: skip
 @click.option("--print-offsets", is_flag=True, help="PARTITION, OFFSET and VALUE, tabs between.")
 @json_option
 def consume(

@@ -75,7 +75,7 @@ LEFT_BY_US = re.compile(r"seed-[0-9]+((-small)?\.ndjson|-logs)")
 @click.option(
     "--faults",
     metavar="PROFILE",
-    help=f"What goes wrong: {', '.join(PROFILES)}, {SWARM} (another one each seed).  "
+    help=f"The fault profile: {', '.join(PROFILES)}, {SWARM} (another one each seed).  "
     f"[default: {EVERYTHING}]",
 )
 @click.option(
@@ -95,10 +95,14 @@ LEFT_BY_US = re.compile(r"seed-[0-9]+((-small)?\.ndjson|-logs)")
 )
 @click.option("--out", metavar="DIR", help="Keep traces here, as seed-N.ndjson, or logs.")
 @click.option(
-    "--logs", is_flag=True, help="With --cluster: what its brokers log, in DIR/seed-N-logs."
+    "--logs", is_flag=True, help="With --cluster: keep the brokers' logs in DIR/seed-N-logs."
 )
-@click.option("--cluster", is_flag=True, help="2 topics, 6 partitions, moves, deletions, disks.")
-@click.option("--shrink", is_flag=True, help="Make the first broken run small; DIR/seed-N-small.")
+@click.option(
+    "--cluster",
+    is_flag=True,
+    help="A whole cluster: 2 topics, 6 partitions, reassignments, deletions, disks.",
+)
+@click.option("--shrink", is_flag=True, help="Shrink the first broken run, into DIR/seed-N-small.")
 @click.option(
     "--engine",
     type=click.Choice(campaign.ENGINES),

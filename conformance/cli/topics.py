@@ -36,12 +36,18 @@ ACTIONS = ("list", "describe", "create", "alter", "delete")
 @click.option("--zookeeper", "where", metavar="HOST:PORT|DIR", help="An address, or a cluster.")
 @click.option("--bootstrap-server", "brokers", metavar="HOST:PORT|DIR",
               help="Ask the brokers (2.2 and later).")  # fmt: skip
-@click.option("--topic", metavar="NAME", help="The topic; but for --create a pattern of names.")
+@click.option(
+    "--topic", metavar="NAME", help="The topic; except with --create, a pattern of names."
+)
 @click.option("--partitions", type=INT, metavar="N", help="How many partitions.")
 @click.option("--replication-factor", "factor", type=INT, metavar="N", help="Replicas of each.")
-@click.option("--replica-assignment", "by_hand", metavar="B:B,B:B", help="Brokers by hand.")
-@click.option("--config", "configs", multiple=True, metavar="NAME=VALUE", help="Override.")
-@click.option("--delete-config", "drop", multiple=True, metavar="NAME", help="No override.")
+@click.option(
+    "--replica-assignment", "by_hand", metavar="B:B,B:B", help="The brokers of each replica."
+)
+@click.option("--config", "configs", multiple=True, metavar="NAME=VALUE", help="Override a config.")
+@click.option(
+    "--delete-config", "drop", multiple=True, metavar="NAME", help="Remove a config's override."
+)
 @click.option("--if-exists", is_flag=True, help="Only if the topic exists.")
 @click.option("--if-not-exists", is_flag=True, help="Only if the topic does not exist.")
 @click.option("--disable-rack-aware", is_flag=True, help="Do not look at racks.")
@@ -52,7 +58,7 @@ ACTIONS = ("list", "describe", "create", "alter", "delete")
 @click.option("--topics-with-overrides", "overrides", is_flag=True, help="Only those.")
 @click.option("--exclude-internal", is_flag=True, help="Leave out Kafka's own topics.")
 @click.option("--seed", type=int, metavar="N", help="Draw placements from this seed.")
-@click.option("--version", metavar="V", help="The release whose words are used.")
+@click.option("--version", metavar="V", help="The release whose messages are printed.")
 @json_option
 def topics(
     create: bool,

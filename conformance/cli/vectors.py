@@ -37,7 +37,7 @@ DISAGREE = "disagree"
     type=click.Choice(["model", "impl", "both"]),
     default="impl",
     show_default=True,
-    help="Who answers.",
+    help="The side that answers.",
 )
 @coverage_option
 @open_option

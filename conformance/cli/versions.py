@@ -17,7 +17,7 @@ from specs.rendering import rows
 
 
 @click.command()
-@click.option("--flags", is_flag=True, help="Also list the flags of the sheet of bugs.")
+@click.option("--flags", is_flag=True, help="Also list the flags of the published list of bugs.")
 @json_option
 def versions(flags: bool, json_target: str | None) -> None:
     """List releases and switches with their KIP or JIRA, and every system's versions and bounds.

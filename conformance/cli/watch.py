@@ -32,9 +32,7 @@ Example:
 
 @click.command(epilog=_EXAMPLE)
 @click.argument("folder", metavar="DIR")
-@click.option(
-    "--checkpoint", metavar="DIR", help="Where to keep how far it came; continues what is there."
-)
+@click.option("--checkpoint", metavar="DIR", help="Save the progress in DIR, and continue from it.")
 @click.option(
     "--every",
     metavar="SECONDS",
@@ -43,7 +41,7 @@ Example:
     show_default=True,
     help="Time between two looks at the files.",
 )
-@click.option("--once", is_flag=True, help="Read what is there now, say what it means, and end.")
+@click.option("--once", is_flag=True, help="Judge the present content, and end.")
 @click.option("--version", "release", metavar="V", help="The release that writes the lines.")
 @layout_option
 @click.option("--master", metavar="URL", help="The Spark master; local[2] when none is given.")

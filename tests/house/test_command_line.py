@@ -340,7 +340,8 @@ def test_a_renamed_option_still_has_its_former_name_and_help_shows_the_new_one()
 
 
 @pytest.mark.parametrize("words", [
-    ("explore", "--grew"), ("mutants", "--keep"), ("prove", "--forget"), ("new claim", "--reaches"),
+    ("explore", "--grew"), ("mutants", "--keep"), ("prove", "--forget"), ("prove", "--chain"),
+    ("new claim", "--reaches"),
     ("kafka start", "--ours"), ("kafka mixed", "--ours"), ("kafka soak", "--keep"),
 ])  # fmt: skip
 def test_every_former_name_of_an_option_works(words: tuple[str, str]):
