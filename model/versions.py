@@ -230,7 +230,7 @@ SWITCHES: dict[str, Switch] = {
         ),
         Switch(
             "isr_expansion_checks_liveness", (False, True),
-            "a leader takes nobody into the ISR whom it knows to be dead", "KAFKA-14140 (3.3)",
+            "a leader adds no broker to the ISR that it knows to be dead", "KAFKA-14140 (3.3)",
         ),
         Switch(
             "unclean_leader_election", (True, False),

@@ -76,9 +76,9 @@ def is_settled(now):
             not_(all_of(now.up.has(broker), own.replica[broker].unreported)))))
 
 
-@always("when nothing is under way, every live broker knows who is alive and where, and of every "
-        "partition the state that ZooKeeper has, and leads nothing of which another is registered "
-        "as the leader",
+@always("when nothing is under way, every live broker knows the live brokers and their endpoints, "
+        "and of every partition the state that ZooKeeper has, and leads no partition of which "
+        "another broker is the registered leader",
         companion="the_cluster_settles_after_an_election")
 def idle_metadata_agrees_with_zookeeper(now):
     return implies(is_settled(now), every(BROKERS, lambda broker: implies(
@@ -95,7 +95,7 @@ def idle_metadata_agrees_with_zookeeper(now):
 
 @always("when nothing is under way, a partition with a live ISR member has a live leader in the "
         "registered epoch, which knows the registered ISR, and every other live replica fetches "
-        "from it, but for brokers that are asked to go",
+        "from it, except brokers that have requested a controlled shutdown",
         companion="the_cluster_settles_after_an_election")
 def idle_partitions_have_leaders(now):
     return implies(is_settled(now), everywhere(now, lambda own: implies(
@@ -109,9 +109,9 @@ def idle_partitions_have_leaders(now):
                 fetches_from(own, one, leader))))))))
 
 
-@always("when nothing is under way, nothing waits in ZooKeeper for the controller: it knows who is "
-        "registered and which log directories of theirs failed, and no notification and no request "
-        "is left",
+@always("when nothing is under way, the controller has handled everything in ZooKeeper: it knows "
+        "the registered brokers and their failed log directories, and no notification and no "
+        "request is left",
         companion="the_cluster_settles_after_an_election")
 def no_event_is_missed(now):
     return implies(is_settled(now), all_of(
@@ -160,7 +160,7 @@ def no_message_loss(now):
         current(own).leader == broker, own.complete.has(broker))))
 
 
-@always("a broker that takes itself for registered is registered",
+@always("a broker that believes it is registered is registered",
         companion="an_ephemeral_znode_outlives_its_session")
 def registered_brokers_stay_registered(now):
     return every(BROKERS, lambda broker: implies(
@@ -202,7 +202,7 @@ def leader_epoch_never_falls(now, after):
         current(focus(now, "partition", partition)), current(focus(after, "partition", partition))))
 
 
-@always_step("a leader takes nobody into the ISR whom it knows to be dead",
+@always_step("a leader adds no broker to the ISR that it knows to be dead",
              companion="a_dead_broker_still_fetches")
 def dead_brokers_do_not_join_the_isr(now, after):
     return every(PARTITIONS, lambda partition: adds_only_live_brokers(
@@ -226,7 +226,8 @@ def the_cluster_settles_after_an_election(now):
     return all_of(is_settled(now), somewhere(now, lambda own: current(own).epoch > 0))
 
 
-@sometimes("nothing is under way, and a partition has no leader, for none of its ISR is alive")
+@sometimes("nothing is under way, and a partition has no leader, because no member of its ISR is "
+           "alive")
 def a_partition_is_without_leader(now):
     return all_of(is_settled(now), somewhere(now, lambda own: is_none(current(own).leader)))
 
@@ -257,13 +258,13 @@ def a_deposed_controller_is_at_work(now):
         now.cache[broker].stage == "electing"))
 
 
-@sometimes("a broker fetches from a leader that knows it to be dead")
+@sometimes("a broker fetches from a leader that knows it is dead")
 def a_dead_broker_still_fetches(now):
     return somewhere(now, lambda own: some(BROKERS, lambda one: some(BROKERS, lambda leader:
         all_of(fetches_from(own, one, leader), not_(now.alive[leader].has(one))))))
 
 
-@sometimes("the node of a session that has ended is still there")
+@sometimes("the znode of a session that has ended still exists")
 def an_ephemeral_znode_outlives_its_session(now):
     return some(BROKERS, lambda broker: now.zk.outlived.has(broker))
 

@@ -65,8 +65,8 @@ def meets_a_limit(now):
         some(BROKERS, lambda one: now.cache[one].events.end == limit("events")))
 
 
-@always_eventually("once faults are over, a partition of whose ISR a member is alive has a live "
-                   "leader that takes itself for one",
+@always_eventually("once faults are over, a partition with a live ISR member has a live leader "
+                   "that knows that it leads",
                    fair=FAIR)
 def partitions_get_leaders(now):
     return any_of(

@@ -57,7 +57,7 @@ def controller_epoch_never_falls(now, after):
                        after.zk.epoch_version > now.zk.epoch_version))
 
 
-@always("/controller belongs to a broker that has a session: the node lives and dies with it",
+@always("the broker that owns /controller has a session: the znode exists as long as the session",
         companion="winner_has_not_learned_it_won")
 def the_owner_has_a_session(now):
     return every(BROKERS, lambda broker: implies(
@@ -89,14 +89,14 @@ def writers_won_their_epoch(now):
             epoch == now.pending[broker].epoch, now.won.has(broker, epoch)))))
 
 
-@always("once the partition's state is written, the epoch in it is one that somebody won",
+@always("once the partition's state is written, its controller epoch is one that a broker won",
         companion="the_state_was_written")
 def written_controller_epoch_was_won(now):
     return implies(now.zk.state_version > 0, some(BROKERS, lambda broker: some(EPOCHS,
         lambda epoch: all_of(epoch == now.zk.state_epoch, now.won.has(broker, epoch)))))
 
 
-@always("what a broker obeyed last was sent by somebody",
+@always("the last request that a broker obeyed was sent by a controller",
         companion="a_deposed_request_is_in_flight")
 def accepted_requests_were_sent(now):
     return every(BROKERS, lambda broker: implies(
@@ -105,7 +105,7 @@ def accepted_requests_were_sent(now):
             epoch == now.obeyed[broker], now.sent.has(sender, epoch))))))
 
 
-@always_step("/controller passes to another, and to a new epoch, only by having been deleted",
+@always_step("/controller gets another owner and a new epoch only after it was deleted",
              companion="winner_has_not_learned_it_won")
 def nobody_takes_over_the_controllership(now, after):
     return implies(
@@ -113,7 +113,7 @@ def nobody_takes_over_the_controllership(now, after):
         all_of(after.zk.controller == now.zk.controller, after.zk.epoch == now.zk.epoch))
 
 
-@always_step("a write under way is replaced by none before it is answered",
+@always_step("a broker starts no write before its last one is answered",
              companion="a_deposed_controller_has_a_write_in_flight")
 def one_write_at_a_time(now, after):
     return every(BROKERS, lambda broker: implies(
@@ -150,7 +150,7 @@ def a_deposed_request_is_in_flight(now):
         all_of(now.sent.has(sender, epoch), epoch < now.seen[broker]))))
 
 
-@sometimes("/controller is owned by a broker that has not heard that it won")
+@sometimes("/controller is owned by a broker that has not learned that it won")
 def winner_has_not_learned_it_won(now):
     return some(BROKERS, lambda broker: all_of(
         now.zk.controller == broker, not_(now.belief[broker].held)))

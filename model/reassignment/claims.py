@@ -73,9 +73,9 @@ def no_message_loss(now):
         now.zk.leader == b, is_safe(now, b))))
 
 
-@always("all of the original replicas or all of the target's have every committed record, but for "
-        "those outside the ISR when the move was asked for, or dropped from it since, unless a "
-        "request was withdrawn",
+@always("all original replicas or all target replicas have every committed record, except those "
+        "that were outside the ISR when the reassignment was requested, or left it since, unless "
+        "a request was withdrawn",
         companion="a_move_is_done")
 def one_replica_set_has_all_commits(now):
     def are_safe(places):
@@ -99,8 +99,8 @@ def isr_is_assigned(now):
         now.zk.isr.has(b), listed(now.zk.assignment, b))))
 
 
-@always("a request leaves ZooKeeper only when its move is done, or it was refused, unless somebody "
-        "withdrew one",
+@always("a request is removed from ZooKeeper only when its reassignment is done or refused, "
+        "unless a request was withdrawn",
         companion="a_move_is_done")
 def request_is_removed_only_when_done(now):
     return any_of(
@@ -108,15 +108,15 @@ def request_is_removed_only_when_done(now):
         is_same(now.zk.assignment, now.wanted))
 
 
-@always("the entry of another partition stays in the request until its move is done, unless "
-        "somebody withdrew a request",
+@always("the entry of another partition stays in the request until its reassignment is done, "
+        "unless a request was withdrawn",
         companion="two_moves_are_asked_for")
 def other_request_is_kept(now):
     return any_of(now.withdrawn, not_(now.other_is_open), now.zk.other == "moving")
 
 
-@always("without a request the assignment is a list that somebody asked for, in its order, unless "
-        "a request was withdrawn, or the topic is to be deleted",
+@always("without a request the assignment is a list that was requested, in its order, unless a "
+        "request was withdrawn, or the topic is to be deleted",
         companion="a_move_is_done")
 def assignment_is_original_or_requested(now):
     return any_of(
@@ -162,7 +162,7 @@ def metadata_names_the_leader(now):
         now.metadata[notified].leader == now.zk.leader)))
 
 
-@always("a leader can drop from its ISR whoever lags behind, its replica or not",
+@always("a leader can remove a lagging broker from its ISR, whether it is a replica or not",
         companion="isr_has_a_non_replica")
 def lagging_replicas_can_leave_the_isr(now):
     return not_(now.stuck)
@@ -188,7 +188,7 @@ def the_leader_is_moved(now):
         now.replica[b].role == "leader", not_(listed(now.origin, b)), now.zk.leader == b))
 
 
-@sometimes("a leader has somebody in its ISR who is none of its replicas, and lags behind")
+@sometimes("a leader has a lagging broker in its ISR that is not one of its replicas")
 def isr_has_a_non_replica(now):
     return some(BROKERS, lambda leader: some(BROKERS, lambda b: all_of(
         now.replica[leader].role == "leader", leader != b, now.replica[leader].isr.has(b),
@@ -226,8 +226,8 @@ def a_request_is_withdrawn(now):
     return all_of(now.withdrawn, some(BROKERS, lambda b: not_(is_empty(now.cache[b].target))))
 
 
-@sometimes("a move is open, and fewer replicas have every committed record than its original list "
-           "has, or its target")
+@sometimes("during a reassignment, fewer replicas have every committed record than the original "
+           "list has members, or than the target has")
 def fewer_replicas_have_all_commits(now):
     safe = how_many(BROKERS, lambda b: is_safe(now, b))
     return all_of(
@@ -235,7 +235,7 @@ def fewer_replicas_have_all_commits(now):
         safe < how_many(BROKERS, lambda b: listed(now.wanted, b)))
 
 
-@sometimes("a leader took its own ISR write for a failure: another's came after it")
+@sometimes("a leader took its own ISR write for a failure, because another write followed it")
 def a_successful_isr_write_looks_failed(now):
     return now.overtaken
 

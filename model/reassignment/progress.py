@@ -37,9 +37,9 @@ def is_well(now, broker):
     return all_of(now.up.has(broker), now.zk.registered.has(broker))
 
 
-@always_eventually("a move whose targets live is done or refused, after a failover too, as long as "
-                   "a member of the ISR is alive, the topic is not to be deleted, and none of the "
-                   "limits was met",
+@always_eventually("a reassignment whose targets live is done or refused, after a failover too, "
+                   "as long as an ISR member is alive, the topic is not to be deleted, and none "
+                   "of the limits was met",
                    fair=WORK)
 def moves_finish(now):
     return any_of(

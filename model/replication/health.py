@@ -34,8 +34,8 @@ def fetches_from(now, follower, leader):
         now.replica[follower].epoch == now.replica[leader].epoch)
 
 
-@always("whoever leads in the registered leader epoch knows the registered ISR and zkVersion, or "
-        "is still to hear of its own write, or gave that up when its session ended",
+@always("a leader in the registered leader epoch knows the registered ISR and zkVersion, unless "
+        "it waits for the response to its own write, or gave that write up when its session ended",
         companion="isr_write_response_is_pending")
 def leader_is_current(now):
     return every(BROKERS, lambda b: implies(
@@ -52,8 +52,8 @@ def isr_is_never_empty(now):
     return some(BROKERS, lambda b: now.zk.isr.has(b))
 
 
-@always("the broker in /controller acts as the controller or is still to hear that it won, as long "
-        "as its process runs",
+@always("the broker in /controller acts as the controller, or has not learned yet that it won, as "
+        "long as its process runs",
         companion="a_leader_is_elected")
 def registered_controller_is_active(now):
     return every(BROKERS, lambda b: implies(
@@ -70,7 +70,7 @@ def checkpoint_survives_start(now):
         now.replica[b].checkpoint >= now.replica[b].hw))
 
 
-@sometimes("a leader's ISR write was applied, and the leader has not heard of it")
+@sometimes("a leader's ISR write was applied, and the leader has not learned that")
 def isr_write_response_is_pending(now):
     return some(BROKERS, lambda b: now.isr_write[b].state == "applied")
 

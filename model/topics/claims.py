@@ -122,8 +122,9 @@ def is_at_rest(now, broker):
         not_(cache.fired.topics), not_(cache.fired.partitions), not_(cache.fired.deletions))
 
 
-@always("a controller that is notified of nothing knows what is in ZooKeeper: the topic with each "
-        "of its partitions, and whether its deletion is requested, if it watches such requests",
+@always("a controller without pending notifications knows what is in ZooKeeper: the topic with "
+        "each of its partitions, and whether its deletion is requested, if it watches such "
+        "requests",
         companion="a_controller_is_idle")
 def idle_controller_knows_zookeeper(now):
     def knows_request(b):
@@ -165,7 +166,7 @@ def a_broker_starts_during_a_deletion(now):
             now.request[c][r].order[p] != "none"))))))
 
 
-@sometimes("a controller rests, and knows a topic")
+@sometimes("a controller is idle, and knows a topic")
 def a_controller_is_idle(now):
     return some(BROKERS, lambda b: all_of(
         is_at_rest(now, b), has_partition(now.cache[b].known, 0)))

@@ -36,7 +36,8 @@ def state_writes_are_conditional(now, after):
         now.cache[b].outdated, task_advances(now, after, b))))
 
 
-@always_step("who asked the newest controller to go is made leader of nothing any more",
+@always_step("a broker that requested a controlled shutdown of the newest controller is not "
+             "elected leader",
              companion="a_topic_is_led")
 def brokers_shutting_down_are_not_elected(now, after):
     def asked(b):

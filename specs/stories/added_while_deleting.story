@@ -50,7 +50,7 @@ admin_adds_partition(partition=1, first=2, second=none, third=none)
     cache[1].fired.partitions: false → true
 controller_skips_addition(broker=1)
     cache[1].fired.partitions: true → false
-idle_controller_knows_zookeeper: broken — a controller that is notified of nothing knows what is in ZooKeeper: the topic with each of its partitions, and whether its deletion is requested, if it watches such requests
+idle_controller_knows_zookeeper: broken — a controller without pending notifications knows what is in ZooKeeper: the topic with each of its partitions, and whether its deletion is requested, if it watches such requests
     (belief[1] 1, cache[1].fired.deletions false, cache[1].fired.partitions false, cache[1].fired.topics false, cache[1].task waits, cache[1][1][0].known none, zk.epoch 1, zk.registered {1,2}, zk[1][0].assignment 2)
 controller_reads_context(broker=2)
     cache[2].task: reads_zookeeper → starts_replicas

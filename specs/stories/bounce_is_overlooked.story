@@ -45,5 +45,5 @@ broker_starts(broker=1)
 controller_finds_brokers_unchanged(broker=2)
     cache[2].watched: {2} → {1,2}
     cache[2].events: [kind broker_change subject none] → []
-idle_partitions_have_leaders: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, but for brokers that are asked to go
+idle_partitions_have_leaders: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, except brokers that have requested a controlled shutdown
     (belief[2] 1, cache[2].events.end 0, cache[2].stage idle, leaving[1] stays, partition[0].failed {}, partition[0].version 0, partition[0][0].state.isr {1,2}, partition[0][0].state.leader 1, up {1,2}, zk.controller 2, zk.epoch 1, zk.registered {1,2})

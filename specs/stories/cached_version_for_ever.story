@@ -109,5 +109,5 @@ broker_updates_metadata(broker=2, sender=1)
     cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → []
 controller_finds_no_request(broker=1)
     cache[1].stage: looking → idle
-idle_partitions_have_leaders: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, but for brokers that are asked to go
+idle_partitions_have_leaders: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, except brokers that have requested a controlled shutdown
     (belief[1] 2, cache[1].events.end 0, cache[1].stage idle, leaving[2] stays, partition[0].failed {}, partition[0].version 1, partition[0][1].state.isr {2}, partition[0][1].state.leader 2, up {1,2}, zk.controller 1, zk.epoch 2, zk.registered {1,2})

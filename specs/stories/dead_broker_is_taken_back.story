@@ -112,4 +112,4 @@ leader_expands_isr(leader=1, replica=2, partition=0)
     partition[0][2].state.controller: 0 → 1
     partition[0][1].replica.version: 1 → 2
     partition[0][1].replica.unreported: false → true
-dead_brokers_do_not_join_the_isr: broken by step 22 — a leader takes nobody into the ISR whom it knows to be dead
+dead_brokers_do_not_join_the_isr: broken by step 22 — a leader adds no broker to the ISR that it knows to be dead

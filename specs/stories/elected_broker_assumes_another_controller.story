@@ -16,7 +16,7 @@ registered_controller_is_active: holds
 elected_broker_assumes_another_controller(broker=1)
     campaign[1]: 1 → 0
     reply_lost[1]: true → false
-registered_controller_is_active: broken — the broker in /controller acts as the controller or is still to hear that it won, as long as its process runs
+registered_controller_is_active: broken — the broker in /controller acts as the controller, or has not learned yet that it won, as long as its process runs
     (belief[1] 0, campaign[1] 0, up {1,2}, zk.controller 1, zk.epoch 1)
 refused broker_becomes_controller(broker=1)
     /controller does not exist — false (zk.controller 1)

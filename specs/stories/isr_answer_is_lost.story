@@ -21,7 +21,7 @@ leader_shrinks_isr(leader=1, replica=3)
     isr_write[1].state_epoch: 0 → 1
     isr_write[1].version: 0 → 2
 replica[1].isr: {1,2,3}
-isr_write_response_is_pending: so it is — a leader's ISR write was applied, and the leader has not heard of it
+isr_write_response_is_pending: so it is — a leader's ISR write was applied, and the leader has not learned that
 
 # Until it hears of it, the leader commits nothing, drops nobody else, and takes no other orders.
 quietly controller_reads_partition broker=3

@@ -111,5 +111,5 @@ broker_becomes_leader(broker=2, sender=1, partition=0)
 broker_updates_metadata(broker=2, sender=1)
     cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → []
     partition[0][2].known: 0 → 1
-idle_metadata_agrees_with_zookeeper: broken — when nothing is under way, every live broker knows who is alive and where, and of every partition the state that ZooKeeper has, and leads nothing of which another is registered as the leader
+idle_metadata_agrees_with_zookeeper: broken — when nothing is under way, every live broker knows the live brokers and their endpoints, and of every partition the state that ZooKeeper has, and leads no partition of which another broker is the registered leader
     (belief[1] 1, cache[1].events.end 0, cache[1].stage idle, partition[0][0].state.leader 1, partition[0][1].replica.version 0, partition[0][1].state.leader 2, up {1,2}, zk.controller 1, zk.epoch 1, zk.registered {1,2})

@@ -16,5 +16,5 @@ broker_keeps_registration_of_old_session(broker=1)
 node_of_expired_session_is_deleted(broker=1)
     zk.registered: {1,2} → {2}
     zk.outlived: {1} → {}
-registered_brokers_stay_registered: broken — a broker that takes itself for registered is registered
+registered_brokers_stay_registered: broken — a broker that believes it is registered is registered
     (mistaken {1}, zk.registered {2})

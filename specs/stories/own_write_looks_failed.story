@@ -25,7 +25,7 @@ leader_learns_isr_is_refused(leader=1)
     isr_write[1].state_epoch: 1 → 0
 zk.isr: {1,3}
 replica[1].isr: {1,2,3}
-leader_is_current: broken — whoever leads in the registered leader epoch knows the registered ISR and zkVersion, or is still to hear of its own write, or gave that up when its session ended
+leader_is_current: broken — a leader in the registered leader epoch knows the registered ISR and zkVersion, unless it waits for the response to its own write, or gave that write up when its session ended
     (gave_up {}, isr_write[1].state none, replica[1].epoch 1, replica[1].isr {1,2,3}, replica[1].role leader, replica[1].zk_version 1, zk.isr {1,3}, zk.leader_epoch 1, zk.version 2)
 
 # Whatever it tries from now on is refused, and without a smaller ISR nothing is committed.

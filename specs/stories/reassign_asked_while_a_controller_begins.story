@@ -52,5 +52,5 @@ controller_removes_dead_replica(broker=2, dead=1)
     request[1][1].replicas: {} → {1,2}
 refused controller_begins_move(broker=2)
     the request names the partition — false (cache[2].task idle)
-request_is_removed_only_when_done: broken — a request leaves ZooKeeper only when its move is done, or it was refused, unless somebody withdrew one
+request_is_removed_only_when_done: broken — a request is removed from ZooKeeper only when its reassignment is done or refused, unless a request was withdrawn
     (wanted[1] none, wanted[2] 0, withdrawn false, zk[1].assignment 1)

@@ -35,5 +35,5 @@ controller_drops_move_to_dead_broker(broker=1)
     wanted[2]: 0 → none
 zk[1].assignment: 1
 zk[2].assignment: 0
-assignment_is_original_or_requested: broken — without a request the assignment is a list that somebody asked for, in its order, unless a request was withdrawn, or the topic is to be deleted
+assignment_is_original_or_requested: broken — without a request the assignment is a list that was requested, in its order, unless a request was withdrawn, or the topic is to be deleted
     (origin[1] 0, wanted[1] none, withdrawn false, zk.deleting false, zk[1].assignment 1)

@@ -37,5 +37,5 @@ controller_removes_request_entry(broker=1)
     cache[1][1].target: 1 → none
     cache[1][2].target: 0 → none
 a_move_is_done: so it is — a move is done: the target is the assignment, it was not before, and no request is there
-other_request_is_kept: broken — the entry of another partition stays in the request until its move is done, unless somebody withdrew a request
+other_request_is_kept: broken — the entry of another partition stays in the request until its reassignment is done, unless a request was withdrawn
     (other_is_open true, withdrawn false, zk.other none)

@@ -33,6 +33,6 @@ refused leader_shrinks_isr(leader=1, replica=2)
     the leader knows it as a replica — false (replica[1].replicas {1})
 leader_throws_on_non_replica_in_isr(leader=1, replica=2)
     stuck: false → true
-isr_has_a_non_replica: so it is — a leader has somebody in its ISR who is none of its replicas, and lags behind
-lagging_replicas_can_leave_the_isr: broken — a leader can drop from its ISR whoever lags behind, its replica or not
+isr_has_a_non_replica: so it is — a leader has a lagging broker in its ISR that is not one of its replicas
+lagging_replicas_can_leave_the_isr: broken — a leader can remove a lagging broker from its ISR, whether it is a replica or not
     (stuck true)
