@@ -1,4 +1,4 @@
-# A controller whose session is gone can do nothing, whatever it was about to do.
+# A controller without a ZooKeeper session cannot write, whatever its next task is.
 # Shows: ZooKeeper tells it nothing and does nothing for it, until it has another session; and then
 # it is no controller any more.
 system topics version 2.3 brokers 2 partitions 1

@@ -1,4 +1,4 @@
-# Up to 1.1 partitions that are added to a topic that is to be deleted are skipped, and stay.
+# Up to 1.1, partitions added to a topic that is being deleted are skipped, and stay in ZooKeeper.
 # Shows: the controller passes over them when their turn comes, and only for such a topic.
 system topics version 1.1 brokers 2 partitions 2
 

@@ -1,4 +1,4 @@
-# A partition is added, the topic is to be deleted: up to 1.1 the order in which it is heard decides.
+# A partition is added, and the topic deleted: up to 1.1 the order of the two events decides.
 # Shows: before the deletion is queued the partition is created; after it, skipped, and once only.
 system topics version 1.1 brokers 2 partitions 2
 

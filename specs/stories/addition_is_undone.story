@@ -1,4 +1,4 @@
-# A partition is added to a topic that is being deleted, and is taken out of its node again.
+# A partition is added to a topic that is being deleted, and removed from its znode again.
 # Shows: from 2.0 the controller writes the node without it (KAFKA-6612), so that what it knows and
 # what is in ZooKeeper are one topic.
 system topics version 2.3 brokers 2 partitions 2

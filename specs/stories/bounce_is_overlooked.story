@@ -1,4 +1,4 @@
-# A broker is back before the controller looks, and is notified of nothing.
+# A broker restarts before the controller reads the registrations, and is sent nothing.
 # Shows: the watch fires, the ids are the same; the broker neither leads nor follows, and stays in the
 # ISR. Broker epochs are compared since 2.2. (KIP-380)
 system cluster version 2.1 brokers 2 partitions 1 replicas 2 versions 2 epoch 2 controllers 1 queue 3 crashes 1 expiries 1 losses 0 shutdowns 0 requests 0 lingering 0

@@ -1,4 +1,4 @@
-# A broker's session ends, and it is registered again before the controller looks.
+# A broker's session ends, and it registers again before the controller reads the registrations.
 # Shows: one event takes it for failed and then for started, by the registration that it read.
 system topics version 2.3 brokers 2 partitions 1
 

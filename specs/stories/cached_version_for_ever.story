@@ -1,4 +1,4 @@
-# A deposed controller writes the state, and the leader refuses to hear of it.
+# A deposed controller writes the state, and the leader refuses its LeaderAndIsr.
 # Shows: 'Cached zkVersion not equal', for ever: the write was not fenced up to 2.0, the request that
 # should tell of it is. (KAFKA-2729, KAFKA-6082)
 system cluster version 2.0 brokers 2 partitions 1 replicas 2 versions 2 epoch 2 controllers 2 queue 3 crashes 0 expiries 2 losses 0 shutdowns 0 requests 0 lingering 0

@@ -1,4 +1,4 @@
-# The high watermark of a partition that is not hosted yet is left out of the checkpoint.
+# The checkpoint is rewritten without a partition that the broker does not host yet.
 # Shows: after a start the file was written again before the broker was sent what it hosts; at the
 # next start the high watermark is 0. (KAFKA-1647, and KAFKA-851, KAFKA-858)
 system replication version 2.3 without checkpoint_complete brokers 2

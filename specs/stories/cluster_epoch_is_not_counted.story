@@ -1,4 +1,4 @@
-# A new controller whose write of the epoch was executed, and refused when it was sent again, goes on.
+# A new controller's write of the epoch is executed, and refused when it is sent again; it goes on.
 # Shows: up to 1.0 it has the epoch of the controller before it, which may be alive (KAFKA-5642).
 system cluster version 0.11 brokers 2 partitions 1 replicas 2
 

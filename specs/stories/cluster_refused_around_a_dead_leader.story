@@ -1,4 +1,4 @@
-# What is refused while a leader dies, another is elected, and the dead one comes back.
+# What is refused while a leader dies, another is elected, and the dead one restarts.
 # Shows: the order of elections, of removals from the ISR, and of batches, each with its strategy.
 system cluster version 2.3 brokers 3 partitions 1 replicas 3
 

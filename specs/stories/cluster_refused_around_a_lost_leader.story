@@ -1,4 +1,4 @@
-# What is refused while the controller looks for a leader in place of one that is only cut off.
+# What is refused while the controller replaces a leader that has only lost its session.
 # Shows: a state is written as it was read; the leader, in a new session, drops a replica first.
 system cluster version 2.3 brokers 3 partitions 1 replicas 3
 

@@ -1,4 +1,4 @@
-# What is refused to a controller that moves a leader which a newer one has moved.
+# What is refused to an older controller that moves a leader which a newer one has moved.
 # Shows: before writes were fenced (2.1) the state that it reads names a newer controller epoch.
 system cluster version 2.0 brokers 3 partitions 1 replicas 2
 

@@ -1,4 +1,4 @@
-# What is refused to a controller that finds the writing of a newer one.
+# What is refused to a controller that reads a state of a newer controller.
 # Shows: before writes were fenced (2.1) the state itself names who wrote it, and is left alone.
 system cluster version 2.0 brokers 3 partitions 1 replicas 2
 

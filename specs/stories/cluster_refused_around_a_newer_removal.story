@@ -1,4 +1,4 @@
-# What is refused to a controller that would take a replica offline, as a newer one did.
+# What is refused to a controller that would remove a replica that a newer one has removed.
 # Shows: the state names a newer controller epoch, and no write conflicts for it either.
 system cluster version 2.0 brokers 3 partitions 1 replicas 2
 

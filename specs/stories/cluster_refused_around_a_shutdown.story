@@ -1,4 +1,4 @@
-# What is refused while brokers are stopped in order.
+# What is refused during controlled shutdowns.
 # Shows: who asked is known, what it leads is moved, and it may go when it leads nothing any more.
 system cluster version 2.3 brokers 3 partitions 1 replicas 3
 

@@ -1,4 +1,4 @@
-# What is refused of a shutdown whose broker is gone when it is read.
+# What is refused of a ControlledShutdown whose broker is gone when it is handled.
 # Shows: the controller must take who asked for alive.
 system cluster version 2.3 brokers 2 partitions 1 replicas 2
 

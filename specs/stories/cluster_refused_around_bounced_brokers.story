@@ -1,4 +1,4 @@
-# What is refused while brokers come, go, and are back before anybody looks.
+# What is refused while brokers start, stop, and restart before the controller notices.
 # Shows: one BrokerChange reads once, and takes up who is new, who bounced and who died.
 system cluster version 2.3 brokers 3 partitions 1 replicas 2
 

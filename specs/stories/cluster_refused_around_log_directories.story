@@ -1,4 +1,4 @@
-# What is refused while log directories fail, are reported, and come back.
+# What is refused while log directories fail, are reported, and are repaired.
 # Shows: who may tell, ask and answer, and what is news to the controller.
 system cluster version 2.3 brokers 2 partitions 2 replicas 2
 

@@ -1,4 +1,4 @@
-# What is refused while preferred leaders are elected, as asked for and as the balance wants.
+# What is refused during preferred elections, by request and by imbalance.
 # Shows: the request is read, worked off and deleted; the timer may find nothing to do.
 system cluster version 2.1 brokers 2 partitions 2 replicas 2
 

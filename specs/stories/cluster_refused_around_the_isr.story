@@ -1,4 +1,4 @@
-# What is refused to leaders that write the ISR, and to the controller that hears of it.
+# What is refused to leaders that write the ISR, and to the controller that is notified of it.
 # Shows: a leader writes as its cached version says, and what it knows of its followers.
 system cluster version 2.1 brokers 3 partitions 1 replicas 2
 

@@ -1,4 +1,4 @@
-# What is refused where only ids are compared, and a broker has bounced.
+# What is refused where only broker ids are compared, and a broker has restarted.
 # Shows: the controller finds nothing to do about it (KIP-380).
 system cluster version 2.3 without bounced_brokers_detected brokers 2 partitions 1 replicas 2
 

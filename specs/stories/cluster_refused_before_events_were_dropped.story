@@ -1,4 +1,4 @@
-# What is refused where a controller that resigned goes on with its events.
+# What is refused where a controller that resigned still handles its queued events.
 # Shows: it acts in the old epoch, from event to event (KAFKA-4447).
 system cluster version 2.3 without events_dropped brokers 2 partitions 1 replicas 2
 

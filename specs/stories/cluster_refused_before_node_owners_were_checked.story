@@ -1,4 +1,4 @@
-# What is refused where a broker takes whatever node has its id for its own.
+# What is refused where a broker takes any znode with its id for its own.
 # Shows: who takes itself for registered does not register (KAFKA-1387).
 system cluster version 2.3 without znode_owner_checked brokers 2 partitions 1 replicas 2
 

@@ -1,4 +1,4 @@
-# What is refused where one broker is gone, and another has bounced unseen.
+# What is refused where one broker is gone, and another has restarted unnoticed.
 # Shows: the first is taken up, the second is passed over with it.
 system cluster version 2.3 without bounced_brokers_detected brokers 3 partitions 1 replicas 2
 

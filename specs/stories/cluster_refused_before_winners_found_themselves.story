@@ -1,4 +1,4 @@
-# What is refused where a winner does not look for itself.
+# What is refused where a winner does not compare /controller with its own id.
 # Shows: it takes itself for another, though /controller is its own (KAFKA-13407).
 system cluster version 2.3 without winner_reads_controller_back brokers 2 partitions 1 replicas 2
 

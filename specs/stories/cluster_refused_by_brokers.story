@@ -1,4 +1,4 @@
-# What a broker refuses of what its controllers send.
+# What a broker refuses of its controllers' requests.
 # Shows: a request is for one broker, about some partitions, in the order of its queue, from nobody
 # older than the newest controller that the broker has seen.
 system cluster version 2.3 brokers 2 partitions 2 replicas 1

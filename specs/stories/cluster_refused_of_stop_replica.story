@@ -1,4 +1,4 @@
-# What is refused around a StopReplica, and its copy that comes late.
+# What is refused around a StopReplica, and its late copy.
 # Shows: it is for a broker that runs, from nobody older than whom it has seen; one copy at a time.
 system cluster version 2.3 brokers 2 partitions 1 replicas 2
 

@@ -1,4 +1,4 @@
-# What is refused to a controller that would elect a preferred leader, as a newer one did.
+# What is refused to a controller whose preferred election a newer one has held.
 # Shows: before writes were fenced (2.1) the state names the newer one.
 system cluster version 2.0 brokers 2 partitions 1 replicas 2
 

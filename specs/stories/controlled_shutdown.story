@@ -1,4 +1,4 @@
-# A leader is stopped in order: the controller moves its partition first, then lets it go.
+# A leader shuts down: the controller moves its partition first, then the broker stops.
 # Shows: who is leaving is out of the ISR at once, and is notified that it leads no more (KAFKA-7482);
 # nobody notices a leader that is away. (KafkaController.doControlledShutdown)
 system cluster version 2.3 brokers 2 partitions 1 replicas 2

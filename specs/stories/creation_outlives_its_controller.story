@@ -1,4 +1,4 @@
-# A controller crashes while it creates a topic; the next one finds half of it, and does the rest.
+# A controller crashes while it creates a topic; the next one completes the creation.
 # Shows: what is only in a controller's memory is made again from ZooKeeper: a partition without a
 # state is new, and the start of the partition state machine gives it a leader.
 system topics version 2.3 brokers 2 partitions 1

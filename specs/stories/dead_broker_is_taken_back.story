@@ -1,4 +1,4 @@
-# A leader takes a broker into the ISR whom it knows to be dead.
+# A leader adds a broker to the ISR that it knows to be dead.
 # Shows: a process fetches on after its session is gone, and counts; the leader looks into its metadata
 # cache since 3.3. (KAFKA-14140)
 system cluster version 2.3 without isr_expansion_checks_liveness brokers 2 partitions 1 replicas 2 versions 2 epoch 2 controllers 1 queue 3 crashes 0 expiries 1 losses 0 shutdowns 0 requests 0 lingering 0

@@ -1,4 +1,4 @@
-# The controller dies with a replica that leads, and its successor does not take it out.
+# The controller dies together with a leader, and its successor does not remove that leader.
 # Shows: ZooKeeper and all clients go on naming a dead leader; a new controller takes the replicas of
 # dead brokers offline since 2.3. (KAFKA-3143)
 system cluster version 2.3 without dead_replicas_taken_offline brokers 2 partitions 1 replicas 2 versions 3 epoch 2 controllers 2 queue 3 crashes 1 expiries 1 losses 0 shutdowns 0 requests 0 lingering 1

@@ -1,4 +1,4 @@
-# A broker was away while its topic was deleted, and leads the next topic of that name with old data.
+# A broker was down while its topic was deleted, and leads the next one of that name with old data.
 # Shows: a topic is known by its name alone up to 2.7. A deletion waits for a dead broker, unless
 # its replica was reassigned away before; then nothing removes what lies there. (KIP-516)
 system topics version 2.3 without dead_brokers_keep_their_replicas brokers 2 partitions 1

@@ -1,4 +1,4 @@
-# A controller starts to delete a topic and crashes; its successor leaves the request where it is.
+# A controller starts to delete a topic and crashes; its successor does not resume the deletion.
 # Shows: before 0.8.2 nobody went on with a deletion (KAFKA-1681); the request stays for ever.
 system topics version 2.3 without deletion_resumed brokers 2 partitions 1
 

@@ -1,4 +1,4 @@
-# A topic is deleted while a broker is dead: the deletion waits for it, and ends when it is back.
+# A topic is deleted while a broker is dead: the deletion waits until it restarts.
 # Shows: the dead replica is ineligible, and with it the topic; a broker that starts makes it
 # eligible again. No data is left, so a topic of that name may come (with the condition that no
 # replica was reassigned away meanwhile).

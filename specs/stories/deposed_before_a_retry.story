@@ -1,4 +1,4 @@
-# A controller is deposed when it is about to try a deletion again: the fence refuses the write.
+# A controller is deposed before it retries a deletion: the fence refuses the write.
 # Shows: a replica that could not be deleted goes offline and out of the ISR, which is a write.
 system topics version 2.3 brokers 2 partitions 1
 

@@ -1,4 +1,4 @@
-# A controller is deposed when it is about to move what a broker leads that asked to go.
+# A controller is deposed before it moves the leaders of a broker that shuts down.
 # Shows: the move is a write, and the fence refuses it; a batch that writes nothing passes the fence.
 system topics version 2.4 brokers 2 partitions 1
 

@@ -1,4 +1,4 @@
-# A deposed controller notifies a broker that started again of a topic that is being deleted.
+# A deposed controller sends a restarted broker the state of a topic that is being deleted.
 # Shows: the broker makes a directory anew that nobody deletes, and the next topic of that name begins
 # with it. Broker epochs (KIP-380) do not help: the deposed controller reads the new registration. In
 # Kafka its BrokerChange must be queued before its ControllerChange; here a controller looks at either

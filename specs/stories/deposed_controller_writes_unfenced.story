@@ -1,4 +1,4 @@
-# A deposed controller writes, and ZooKeeper takes it.
+# A deposed controller writes, and ZooKeeper executes the write.
 # Shows: until 2.1 a write was checked against the version of the partition's state only; who was
 # deposed while it was under way was still obeyed. (KAFKA-6082)
 system election version 2.0 brokers 2

@@ -1,4 +1,4 @@
-# A controller is deposed at its start, and while it looks after brokers that failed or started.
+# A controller is deposed at its start, and while it handles failed and started brokers.
 # Shows: none of its batches is written any more; one that writes nothing is done. Who takes over reads
 # what is there and begins again.
 system topics version 2.3 brokers 2 partitions 1

@@ -1,4 +1,4 @@
-# A controller is deposed while it deletes a topic: nothing of what it goes on with has an effect.
+# A controller is deposed while it deletes a topic: its further steps have no effect.
 # Shows: brokers refuse its StopReplica once they have seen its successor, ZooKeeper its writes; the
 # successor finds the request, and starts the deletion again.
 system topics version 2.3 brokers 2 partitions 2

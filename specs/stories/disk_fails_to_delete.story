@@ -1,4 +1,4 @@
-# A controller loses what it had not sent; the next one deletes, and a disk fails to.
+# A controller's unsent requests are lost; the next one deletes, and a disk fails to delete.
 # Shows: a directory that cannot be renamed stays, and its replica is gone all the same.
 system topics version 2.3 brokers 2
 

@@ -1,4 +1,4 @@
-# A broker comes back under its old id with an empty disk, before anybody saw it go.
+# A broker restarts under its old id with an empty disk, before its failure was noticed.
 # Shows: nothing in ZooKeeper tells it from the broker that was. It is in the ISR still, so that
 # what was committed is lost with it when it leads. (a known limit of all releases with ZooKeeper;
 # in KRaft, KIP-966 compares broker epochs)

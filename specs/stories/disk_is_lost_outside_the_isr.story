@@ -1,4 +1,4 @@
-# A broker that was dropped from the ISR comes back under its old id with an empty disk.
+# A broker that had left the ISR restarts under its old id with an empty disk.
 # Shows: nothing committed is lost by it, as long as no leader takes it for what it was: it fetches
 # all again before it is taken back. (known limit: the leader knows its follower by id alone)
 system replication version 2.3 with disk_lost=when_forgotten brokers 2

@@ -1,4 +1,4 @@
-# A broker is elected controller, the reply is lost, and it takes itself for another.
+# A broker is elected controller, the reply is lost, and it assumes that another one is.
 # Shows: a broker that finds any id in /controller and asks no further whose it is leaves the controllership
 # to one who does not act: itself. Nobody else can be elected as long as it is alive. (KAFKA-13407)
 system replication version 2.3 without winner_reads_controller_back brokers 2

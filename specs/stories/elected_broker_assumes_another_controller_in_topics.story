@@ -1,4 +1,4 @@
-# A broker wins the election, the answer is lost, and it finds a controller: nobody acts.
+# A broker wins the election, the reply is lost, it finds a controller: and no controller acts.
 # Shows: without a look at whose the node is, deletions and creations wait for ever (KAFKA-13407).
 system topics version 2.3 without winner_reads_controller_back brokers 2
 

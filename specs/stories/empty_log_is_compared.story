@@ -1,4 +1,4 @@
-# A leader that appended nothing follows: it asks where its epoch ends before it fetches.
+# A leader that appended nothing becomes follower: it asks where its epoch ends before it fetches.
 # Shows: what is compared is the epoch cache, not the log (KIP-101); by default the model lets a
 # follower without records fetch at once.
 system replication version 2.3 without empty_logs_fetch brokers 2

@@ -1,4 +1,4 @@
-# The first try at KIP-320 survives one change of leader and breaks at the second.
+# The first design of KIP-320 survives one change of leader and breaks at the second.
 # Shows: a follower that compares the epoch of its last record, and nothing else, replicates from a
 # leader of an epoch that it has not heard of, and later leaves it for the leader of an older one.
 # The design was never released; the run is the shortest there is, 12 steps.

@@ -1,4 +1,4 @@
-# A new controller sends LeaderAndIsr first, and a fresh broker knows no leader.
+# A new controller sends LeaderAndIsr first, and a started broker knows no live leader.
 # Shows: a broker follows nobody whom it does not know to be alive, and nobody tells it again;
 # UpdateMetadata goes first since 0.10.2. (KAFKA-4443)
 system cluster version 2.3 without update_metadata_first brokers 2 partitions 1 replicas 2 versions 2 epoch 2 controllers 1 queue 3 crashes 1 expiries 1 losses 0 shutdowns 0 requests 0 lingering 0

@@ -1,4 +1,4 @@
-# The answer to a leader's ISR write is lost, and the leader finds what it wrote.
+# The response to a leader's ISR write is lost, and the leader finds its own write registered.
 # Shows: sent again, the write is refused; read back, what is registered is the leader's own.
 # (KAFKA-1382: ReplicationUtils.checkLeaderAndIsrZkData; the partition's lock is held meanwhile)
 system replication version 2.3 brokers 3

@@ -1,4 +1,4 @@
-# The last member of the ISR goes, and is taken out: whoever comes first is elected then.
+# The last ISR member fails, and is removed: the first broker that starts is elected then.
 # Shows: before 0.8 the ISR could become empty. Since then its last member stays in it, dead or
 # alive, and is elected when it returns; up to 1.0 only where unclean election is off. (KAFKA-708)
 system replication version 0.10 brokers 2

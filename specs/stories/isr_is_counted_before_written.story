@@ -1,4 +1,4 @@
-# A leader counts on a smaller ISR before it is written, and the write is refused.
+# A leader uses a smaller ISR before it is written, and the write is refused.
 # Shows: what it committed without the replica that it dropped is lost, for that replica leads
 # already. The high watermark may move on the smaller ISR only when it is registered. (KIP-497)
 system replication version 2.3 without isr_adopted_when_written brokers 2

@@ -1,4 +1,4 @@
-# A leader's session ends while its ISR write is unanswered: the leader gives the write up.
+# A leader's session ends while its ISR write is unanswered: the leader gives up the write.
 # Shows: what KAFKA-1382 left open. The ISR is registered, and its own leader does not know: every
 # other change of it is refused, until the leader tries the same again, or a new epoch comes.
 # (ZooKeeperClientExpiredException out of KafkaZkClient.retryRequestsUntilConnected)

@@ -1,4 +1,4 @@
-# A leader that is elected again counts on a log end that it saw in its earlier epoch: lost.
+# A leader that is elected again uses a log end of its earlier epoch: a committed record is lost.
 # Shows: `Partition.makeLeader` forgets the followers' log ends only if another led before, as far as
 # the broker knows. It was not notified of the leader in between, by which the follower cut its log.
 system replication version 2.3 without follower_ends_reset_on_election brokers 3

@@ -1,4 +1,4 @@
-# The last replica of the ISR loses what it had not flushed, is elected, and the others cut it too.
+# The last ISR member loses unflushed records, is elected, and the others truncate to it.
 # Shows: a limit that no release of ZooKeeper's era has a fix for. A record is committed when every
 # ISR member has it in memory; alone in the ISR, one member is all of them. (KIP-966)
 system replication version 2.3 without log_survives_crash brokers 2

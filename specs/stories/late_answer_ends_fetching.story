@@ -1,4 +1,4 @@
-# A fenced answer to a question of the last epoch arrives in the next, and ends the fetching.
+# A fenced response of the last epoch arrives in the next, and ends the fetching.
 # Shows: in 2.1.0 a follower that was refused dropped the partition without looking whether the
 # question was still its own; nothing starts it again but a new epoch. (KAFKA-7786)
 system replication version 2.1 without late_answers_ignored brokers 2

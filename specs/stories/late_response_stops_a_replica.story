@@ -1,4 +1,4 @@
-# A broker answers that a log directory has failed, and is back with it repaired before it is heard.
+# A response about a failed log directory is handled after the directory was repaired.
 # Shows: a response names no registration; believed too late, it stops a replica that works, and
 # nobody starts it again. (LeaderAndIsrResponseReceived until 2.8; found by exploring, no JIRA known)
 system cluster version 2.3 without responses_fenced brokers 2 partitions 1 replicas 2

@@ -1,4 +1,4 @@
-# A StopReplica of a broker's last incarnation stops the next one.
+# A StopReplica for a broker's last incarnation stops the next one.
 # Shows: it is sent twice over a broken connection, and the first copy arrives behind what the new
 # incarnation is notified; broker epochs refuse it since 2.2. (KAFKA-7235, KIP-380)
 system cluster version 2.1 brokers 2 partitions 1 replicas 2 versions 3 epoch 2 controllers 1 queue 3 crashes 0 expiries 1 losses 1 shutdowns 1 requests 0 lingering 0

@@ -1,4 +1,4 @@
-# A leader whose ISR is itself loses its session, and takes a follower in before it is taken out.
+# A leader that is the only ISR member loses its session, and adds a follower before it is removed.
 # Shows: neither a controller that sees it fail, nor the next one at its start, writes the ISR that it
 # had read; and a deposed one does not come to read again.
 system topics version 2.3 brokers 3 partitions 1

@@ -1,4 +1,4 @@
-# A deletion is tried again, and the leader, which the controller takes for dead, writes first.
+# A deletion is retried, and the leader, which the controller takes for dead, writes first.
 # Shows: a leader that is not notified of the deletion goes on, and what it takes into the ISR is taken
 # out again when the deletion goes on.
 system topics version 2.3 brokers 4 partitions 1

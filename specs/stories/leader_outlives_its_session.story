@@ -1,4 +1,4 @@
-# A leader's session ends, its process goes on, and it writes as soon as it has another session.
+# A leader's session ends, its process keeps running, and it writes in its next session.
 # Shows: the controller is looking after what it takes for a failure, or after a deletion, and reads
 # the state again before it writes it.
 system topics version 2.3 brokers 4 partitions 1

@@ -1,4 +1,4 @@
-# A leader's write comes first wherever a controller is about to write over a state.
+# A leader writes first whenever a controller is about to overwrite a state.
 # Shows: after its read of the state, whatever it is about to do with it is refused: it reads again.
 system topics version 2.3 brokers 4 partitions 1
 

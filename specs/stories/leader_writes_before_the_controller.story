@@ -1,4 +1,4 @@
-# A leader takes a follower into the ISR between a controller's read of the state and its write.
+# A leader adds a follower to the ISR between a controller's read of the state and its write.
 # Shows: the controller's write names the version that it read and fails; it reads once more, and
 # takes out of the ISR who is there by now. Else the state would keep a replica that is deleted.
 system topics version 2.3 brokers 4 partitions 1

@@ -1,4 +1,4 @@
-# A broker asks to go: what it leads goes to another before it stops; later it leads again.
+# A broker shuts down: another one leads its partitions before it stops; later it leads again.
 # Shows: the strategy of controlled shutdown gives its partition to the first of the ISR that stays
 # and takes it out of the ISR; the preferred one gives it back when it has caught up.
 system topics version 2.3 brokers 3 partitions 2

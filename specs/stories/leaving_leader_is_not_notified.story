@@ -1,4 +1,4 @@
-# A broker that shuts down is not notified that another leads, and goes on leading.
+# A broker that shuts down is not notified that another one leads, and keeps leading.
 # Shows: LeaderAndIsr went to live replicas only, and who is leaving does not count as live: 1.1 and
 # 2.0. (KAFKA-7482)
 system cluster version 2.3 without leaving_leader_is_notified brokers 2 partitions 1 replicas 2 versions 2 epoch 2 controllers 1 queue 3 crashes 0 expiries 0 losses 0 shutdowns 1 requests 0 lingering 0

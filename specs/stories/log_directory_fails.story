@@ -1,4 +1,4 @@
-# A log directory fails under a leader that has another one: the partition in it moves, no other.
+# A log directory of a leader fails: the partition in it gets another leader, no other does.
 # Shows: the broker only notes that it lost something; what it lost the controller learns from the
 # response to a LeaderAndIsr that says nothing new (KIP-112, 1.0).
 system cluster version 2.3 brokers 2 partitions 2 replicas 2

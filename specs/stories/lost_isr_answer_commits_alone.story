@@ -1,4 +1,4 @@
-# A leader takes a follower back, does not hear that it was done, and commits without it: lost.
+# A leader expands the ISR, misses the response, and commits without the new member: lost.
 # Shows: up to 2.6 a committed record can be lost though every election is clean. An ISR that may be
 # registered binds the leader as much as one that is. (ReplicationUtils.checkLeaderAndIsrZkData
 # tells its own write only as long as nobody wrote after it; KIP-497 counts on the larger ISR)

@@ -1,4 +1,4 @@
-# A leader misses the answer to its ISR write and commits with another: lost, though min ISR is 2.
+# A leader misses the response to its ISR write and commits with another: lost, though min ISR is 2.
 # Shows: up to 2.6 no min.insync.replicas below the number of replicas keeps what is acknowledged. As
 # large as that, it does: whoever counts on all replicas counts on whoever may be elected.
 # (insync prove sure_commits_are_kept)

@@ -1,4 +1,4 @@
-# A leader takes a follower back, does not hear that it was done, and counts it in all the same.
+# A leader expands the ISR, misses the response, and still waits for the new member.
 # Shows: what is committed is in every ISR that may be registered, as KIP-497 has it from 2.7; up to
 # 2.6 it is an assumption, that no such answer is lost for good (lost_isr_answer_blocks).
 system replication version 2.7 brokers 2

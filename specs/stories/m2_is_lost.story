@@ -1,4 +1,4 @@
-# A follower restarts, cuts its log to its own high watermark, and becomes leader: m2 is lost.
+# A follower restarts, truncates to its own high watermark, and becomes leader: m2 is lost.
 # Shows: the high watermark comes to a follower one round late, so that up to 0.10, where it cut
 # its log there, it cut away what was committed. (KIP-101; article 004)
 system replication version 0.10 brokers 2

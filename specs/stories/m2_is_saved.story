@@ -1,4 +1,4 @@
-# The same restart under KIP-101: the follower asks before it cuts, and m2 is saved.
+# The same restart under KIP-101: the follower asks before it truncates, and m2 is saved.
 # Shows: a follower that asks its leader where the last epoch of its log ends cuts nothing away
 # that the leader has, whatever its own high watermark is. (KIP-101, 0.11; article 004)
 system replication version 0.11 brokers 2

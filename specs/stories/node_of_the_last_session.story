@@ -1,4 +1,4 @@
-# A broker finds its own old node, and takes itself for registered.
+# A broker finds the znode of its last session, and believes that it is registered.
 # Shows: the node goes with the session that made it, and nobody makes it again; whose session it was
 # is looked at since 0.9, and whole since 2.2. (KAFKA-1387, KAFKA-7165)
 system cluster version 2.3 without znode_owner_checked brokers 2 partitions 1 replicas 2 versions 2 epoch 2 controllers 1 queue 3 crashes 0 expiries 0 losses 0 shutdowns 0 requests 0 lingering 1

@@ -1,4 +1,4 @@
-# A broker that leads in a newer epoch obeys an older request, and cuts what is committed.
+# A leader in a newer epoch obeys an older request, and truncates committed records.
 # Shows: up to 0.8.1 a LeaderAndIsr was not compared with the leader epoch that the broker had, so
 # that one which was late turned a leader back into a follower. (KAFKA-1188)
 system replication version 2.3 without leader_epoch_checked brokers 2

@@ -1,4 +1,4 @@
-# A leader's ISR write is done and its answer lost, and the leader takes its own write for another's.
+# A leader's ISR write is done and its response lost: it takes its own write for another's.
 # Shows: sent again, the write is refused, for the version has moved. A leader that does not look who
 # moved it keeps the old version for ever: its ISR never changes again. (KAFKA-1382, up to 0.8.1)
 system replication version 2.3 without isr_write_read_back brokers 3

@@ -1,4 +1,4 @@
-# Both replicas lose power, the shorter log leads, and the other cuts nothing: the logs part.
+# Both replicas lose power, the shorter log leads, the other truncates nothing: the logs diverge.
 # Shows: a high watermark says nothing of what stands below it in another log. Up to 0.10 it is all
 # that a follower cuts its log by. (KIP-101, scenario 2)
 system replication version 0.10 without log_survives_crash brokers 2

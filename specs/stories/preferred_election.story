@@ -1,4 +1,4 @@
-# The preferred replica leads again, because an administrator asks for it.
+# The preferred replica leads again, by an administrator's request.
 # Shows: it must be live and in the ISR, the ISR stays as it is, the request is deleted at last;
 # whoever leads already is elected again, under another epoch. (KafkaController, 1.1 to 2.3)
 system cluster version 2.3 brokers 2 partitions 1 replicas 2

@@ -1,4 +1,4 @@
-# Towards the end of a move a leader acknowledges what a member of its ISR lacks: lost.
+# Towards the end of a reassignment a leader acknowledges a record that an ISR member lacks: lost.
 # Shows: the controller notifies the new leader of the target replicas alone, with the old ISR. Its high
 # watermark waits for replicas (`Partition.maybeIncrementLeaderHW`), so acks=all is answered without the
 # old replica, and `min.insync.replicas` counts that one. A clean election may still go to it.

@@ -1,4 +1,4 @@
-# Each answer to a controller's writes is lost: it takes its own write for another's.
+# The responses to a controller's writes are lost: it takes its own writes for another's.
 # Shows: it reads again, and raises the epoch twice, elects the same leader once more, and finds the
 # replica gone.
 system reassignment version 2.3 brokers 2 replicas 1

@@ -1,4 +1,4 @@
-# A leader's ISR writes are not answered: the first it reads back, the second is another's by then.
+# A leader's ISR writes get no response: it reads one back, the other is overwritten by then.
 # Shows: a registration that is not heard of is over; a StopReplica and another partition's move are done after that.
 system reassignment version 2.3 brokers 2 replicas 2
 

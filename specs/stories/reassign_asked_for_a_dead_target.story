@@ -1,4 +1,4 @@
-# A new replica that is dead is not asked for, but by a request under /admin; it is not cancelled then.
+# A dead new replica is accepted only by a request under /admin; it is not cancelled then.
 # Shows: the two ways to ask have guards of their own.
 system reassignment version 2.4 brokers 2 replicas 2
 

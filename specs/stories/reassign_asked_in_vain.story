@@ -1,4 +1,4 @@
-# Since KIP-455 a controller is asked itself: what it answers with a refusal.
+# Since KIP-455 the request goes to the controller: which requests it refuses.
 # Shows: somebody dead, a list with somebody twice, what is so already, a request under /admin.
 system reassignment version 2.4 brokers 2 replicas 2
 

@@ -1,4 +1,4 @@
-# Since KIP-455 a controller is asked itself: a topic that is queued for deletion does not move.
+# Since KIP-455 the request goes to the controller: a topic queued for deletion is not moved.
 # Shows: a request is dropped, the move that its znode has goes on; brokers hear that nobody leads.
 system reassignment version 2.4 brokers 2 replicas 2
 

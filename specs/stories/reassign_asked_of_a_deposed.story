@@ -1,4 +1,4 @@
-# A deposed controller is asked for a move, and to cancel one.
+# A deposed controller is asked to start a reassignment, and to cancel one.
 # Shows: the znode of the topic is written behind the fence.
 system reassignment version 2.4 brokers 3 replicas 2
 

@@ -1,4 +1,4 @@
-# A move is asked for while a controller begins, and is never seen.
+# A reassignment is requested during a failover, and is never noticed.
 # Shows: from 2.0 to 2.3 who has begun what was asked for writes that again, from memory: a request
 # that came since it looked is deleted. (KAFKA-6617 had it written; gone with KIP-455, 2.4)
 system reassignment version 2.3 without request_znode_not_rewritten brokers 2 replicas 2

@@ -1,4 +1,4 @@
-# A move is changed while it runs, and then cancelled.
+# A reassignment is changed while it is in progress, and then cancelled.
 # Shows: since 2.4 the topic's own znode says what is added and removed; whom the new target does not
 # need is taken offline and deleted first. (KIP-455)
 system reassignment version 2.4 brokers 3

@@ -1,4 +1,4 @@
-# A move is asked for, cancelled and cleaned up after while sessions end.
+# A reassignment is requested, cancelled and cleaned up while sessions end.
 # Shows: a running move stands in the topic's znode, and no other request is written beside it.
 system reassignment version 2.4 brokers 2 replicas 2
 

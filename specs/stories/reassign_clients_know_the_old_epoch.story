@@ -1,4 +1,4 @@
-# Clients are notified of a leader epoch that is no more.
+# Clients are sent a leader epoch that is outdated.
 # Shows: step 2 raises the epoch in ZooKeeper and in LeaderAndIsr, and UpdateMetadata carries what
 # was in the controller's memory before. (KAFKA-9212, fixed in 2.3.2 and 2.4)
 system reassignment version 2.3 without raised_epoch_cached brokers 2

@@ -1,4 +1,4 @@
-# A follower dies, and its leader drops it before the controller does.
+# A follower dies, and its leader removes it from the ISR before the controller does.
 # Shows: who is alive is not removed, and nobody by a controller that is late or deposed.
 system reassignment version 2.3 brokers 2 replicas 2
 

@@ -1,4 +1,4 @@
-# A move is given up half-way because the controller and a target restart together.
+# A reassignment is dropped in the middle because the controller and a target restart together.
 # Shows: the next controller finds a dead target and drops the request, and the assignment stays
 # between the old list and the new. (KAFKA-4214, fixed in 0.10.1)
 system reassignment version 2.3 without waits_for_dead_targets brokers 2

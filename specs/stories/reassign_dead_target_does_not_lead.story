@@ -1,4 +1,4 @@
-# The only target loses its session, and follows on: it is in the ISR, and may not lead.
+# The only target loses its session, and keeps fetching: it is in the ISR, and may not lead.
 # Shows: step 7 finds no target to lead. That is logged, and step 8 takes the old replicas offline
 # all the same: nobody leads.
 system reassignment version 2.3 brokers 3

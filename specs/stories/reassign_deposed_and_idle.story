@@ -1,4 +1,4 @@
-# A deposed controller takes up no request, and drops none; nor does it keep a leader or elect one.
+# A deposed controller handles no request, removes none, and elects no leader.
 # Shows: the fence is before every write, of the request too.
 system reassignment version 2.3 brokers 2 replicas 2
 

@@ -1,4 +1,4 @@
-# A move changes hands at each of its writes: two brokers depose each other all the way.
+# Two brokers depose each other at each write of a reassignment.
 # Shows: each write of a deposed controller is fenced, and the next one begins again with what is there.
 system reassignment version 2.3 brokers 2 replicas 1
 

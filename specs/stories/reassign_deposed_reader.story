@@ -1,4 +1,4 @@
-# A controller that is deposed already reads the cluster, and leads a leader astray.
+# A controller that is already deposed reads the cluster, and sends a leader wrong replicas.
 # Shows: a limit. No read is fenced: it sends, under the leader epoch that its successor wrote, the
 # list of replicas that its successor is shortening; the leader takes the first that comes.
 system reassignment version 2.3 brokers 2

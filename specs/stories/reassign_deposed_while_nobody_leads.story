@@ -1,4 +1,4 @@
-# The leader is dead, nobody else is in the ISR, and the controller is deposed before it says so.
+# The leader is dead, the ISR has no other member, and the controller is deposed before its write.
 # Shows: that nobody may lead is written over a state that is current, behind the fence.
 system reassignment version 2.3 brokers 3
 

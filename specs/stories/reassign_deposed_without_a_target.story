@@ -1,4 +1,4 @@
-# A target that is dead drops out of the ISR and is back in it, and the controller is deposed.
+# A dead target leaves the ISR and joins it again, and the controller is deposed.
 # Shows: that no target may lead is written over a state that is current, behind the fence.
 system reassignment version 2.3 brokers 3
 

@@ -1,4 +1,4 @@
-# A move that was withdrawn runs again when its controller becomes controller again.
+# A withdrawn reassignment runs again when its controller becomes controller again.
 # Shows: what was being reassigned outlives the resignation, and no request says so any more.
 # (KAFKA-5310, fixed in 0.11)
 system reassignment version 2.3 without moves_forgotten_on_resign brokers 2

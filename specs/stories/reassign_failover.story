@@ -1,4 +1,4 @@
-# The controller is deposed in the middle of a move, and the next one finishes it.
+# The controller is deposed during a reassignment, and the next one completes it.
 # Shows: what was done stays done, the next begins with what ZooKeeper says, and the writes of the
 # first are refused by its epoch. (KafkaController.onControllerFailover; KAFKA-6082)
 system reassignment version 2.3 brokers 3

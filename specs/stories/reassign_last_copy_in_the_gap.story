@@ -1,4 +1,4 @@
-# The controller looks at the ISR once, and deletes the last copy of a committed record.
+# The controller checks the ISR once, and deletes the last copy of a committed record.
 # Shows: a limit of the twelve steps. A target that the leader drops after step 4 is not looked at
 # again: step 7 finds nobody to lead and goes on, step 8 keeps the old replica as the last of the
 # ISR, and step 9 deletes it. So copies are kept only if no target slips between steps 4 and 9.

@@ -1,4 +1,4 @@
-# A leader writes the ISR while a controller looks after the dead, which may be the leader itself.
+# A leader writes the ISR while a controller handles dead brokers, perhaps the leader itself.
 # Shows: the state is written as it was read, and by the newest controller; who is alive is not removed.
 system reassignment version 2.3 brokers 2 replicas 2
 

@@ -1,4 +1,4 @@
-# A leader drops a dead follower before the controller takes it out of the ISR.
+# A leader removes a dead follower from the ISR before the controller does.
 # Shows: the controller reads again, finds nothing to write, and goes on to its next event.
 system reassignment version 2.4 brokers 2 replicas 2
 

@@ -1,4 +1,4 @@
-# Lists of more replicas than the bound allows are not asked for: one.
+# Lists of more replicas than the bound allows are not requested: one.
 # Shows: what is a capacity of the instance is refused as such.
 system reassignment version 2.3 brokers 2 replicas 1
 

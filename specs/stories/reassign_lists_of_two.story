@@ -1,4 +1,4 @@
-# Lists of more replicas than the bound allows are not asked for: two.
+# Lists of more replicas than the bound allows are not requested: two.
 # Shows: what is a capacity of the instance is refused as such.
 system reassignment version 2.3 brokers 3 replicas 2
 

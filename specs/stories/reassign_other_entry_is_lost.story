@@ -1,4 +1,4 @@
-# The first entry of a request is done with, and the others go with it.
+# The first entry of a request is done, and the others are removed with it.
 # Shows: what is left of the request is written from memory, where the other entry is not yet.
 # (KAFKA-6193, fixed in 1.1)
 system reassignment version 2.3 without requests_loaded_whole brokers 2

@@ -1,4 +1,4 @@
-# What is refused while the leader changes the ISR under the controller's hands.
+# What is refused while the leader changes the ISR between the controller's read and write.
 # Shows: conditional writes, of the controller and of the leader, and who may be dropped or taken
 # back; each line is refused for one reason alone.
 system reassignment version 2.3 brokers 3

@@ -1,4 +1,4 @@
-# What is refused to brokers on their way to become controller, and to who comes too late.
+# What is refused to brokers in a controller election, and to those that come too late.
 # Shows: each line is refused for one reason alone.
 system reassignment version 2.3 brokers 2 replicas 2
 

@@ -1,4 +1,4 @@
-# What is refused at each moment while a move changes hands.
+# What is refused at each moment while a reassignment passes to another controller.
 # Shows: what a deposed controller cannot do any more, and its requests; each line is refused for
 # one reason alone.
 system reassignment version 2.3 brokers 3

@@ -1,4 +1,4 @@
-# A request for a partition that nobody knows, a controller that loses its session, a dead process.
+# A request for an unknown partition, a controller that loses its session, a dead process.
 # Shows: each line is refused for one reason alone.
 system reassignment version 2.3 brokers 2 replicas 2
 

@@ -1,4 +1,4 @@
-# A leader drops a follower, hears no answer, and loses its session: what is refused meanwhile.
+# A leader shrinks the ISR, gets no response, and loses its session: what is refused meanwhile.
 # Shows: a leader whose write was not answered does nothing else about the partition.
 system reassignment version 2.3 brokers 2 replicas 2
 

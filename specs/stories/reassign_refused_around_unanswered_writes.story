@@ -1,4 +1,4 @@
-# A leader waits for the answer to its write while a move goes on around it.
+# A leader waits for the response to its write during a reassignment.
 # Shows: orders wait as well; and the orders of an older controller, of older epochs or out of turn change nothing.
 system reassignment version 2.3 brokers 2 replicas 2
 

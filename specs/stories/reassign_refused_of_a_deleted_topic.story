@@ -1,4 +1,4 @@
-# A controller that is elected finds a topic to be deleted, and a request to move it: it drops that.
+# A new controller finds a deletion and a reassignment of one topic: it removes the latter.
 # Shows: it is asked to be deleted once; who has not read the cluster drops nothing.
 system reassignment version 2.3 brokers 2 replicas 2
 

@@ -1,4 +1,4 @@
-# A controller whose session is gone goes on with no step of a move, and a leader writes no ISR.
+# A controller without a session takes no step of a reassignment, and a leader writes no ISR.
 # Shows: ZooKeeper tells them nothing and does nothing for them, whatever they were about to do.
 system reassignment version 2.3 brokers 2 replicas 2
 

@@ -1,4 +1,4 @@
-# A replica that was moved away slips back into the ISR, and is deleted there.
+# A replica that was moved away joins the ISR again, and is deleted there.
 # Shows: a leader that does not know its replicas takes back whoever fetches; with the list in
 # LeaderAndIsr it does not. (KAFKA-1097, fixed in 0.8.1; on 2.0, where no epoch fences a fetch)
 system reassignment version 2.0 without leader_knows_replicas brokers 2

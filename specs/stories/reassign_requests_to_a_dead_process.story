@@ -1,4 +1,4 @@
-# A controller sends to a process that has died, whose session goes on.
+# A controller sends requests to a process that has died, whose session has not expired.
 # Shows: the requests wait, and nobody takes them.
 system reassignment version 2.3 brokers 2 replicas 2
 

@@ -1,4 +1,4 @@
-# StopReplica is taken after what was sent before it, and not from a controller of the past.
+# StopReplica is handled after earlier requests, and not from an older controller.
 # Shows: UpdateMetadata is late, and an old replica is notified of its end by one controller after the other.
 system reassignment version 2.3 brokers 2 replicas 1
 

@@ -1,4 +1,4 @@
-# A replica is to stop on a broker whose process has died, and whose session goes on.
+# StopReplica to a broker whose process has died, and whose session has not expired.
 # Shows: StopReplica waits for a process that never takes it.
 system reassignment version 2.3 brokers 2 replicas 2
 

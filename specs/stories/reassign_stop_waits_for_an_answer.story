@@ -1,4 +1,4 @@
-# An old leader's ISR write is not answered when it is instructed to stop, and to delete.
+# An old leader waits for the response to its ISR write when it is told to stop and to delete.
 # Shows: all else about the partition waits until it has read its write back.
 system reassignment version 2.3 brokers 2 replicas 1
 

@@ -1,4 +1,4 @@
-# A leader cannot drop from its ISR who is none of its replicas.
+# A leader cannot remove a broker from its ISR that is not one of its replicas.
 # Shows: the last request of a move sends a list of replicas shorter than the ISR; the expiration of the
 # ISR throws over whoever is not in the list, and drops nobody. (KAFKA-9672, 2.4 to 2.8)
 system reassignment version 2.4 without leader_drops_non_replicas brokers 2

@@ -1,4 +1,4 @@
-# Two brokers lead, and the follower follows the newer one: the older is not fetched from.
+# Two brokers lead, and the follower fetches from the newer leader only.
 # Shows: what a deposed leader knows of a follower is of the past, and it takes nobody in.
 system reassignment version 2.3 brokers 3 replicas 3
 

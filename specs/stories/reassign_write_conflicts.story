@@ -1,4 +1,4 @@
-# The leader changes the ISR between what the controller read and what it writes, again and again.
+# The leader changes the ISR between the controller's read and write, again and again.
 # Shows: a conditional write that comes second is refused; the controller reads the state again and
 # tries again, for a new leader epoch as for a new leader and for who leaves the ISR. Nothing is
 # written until what was read is current.

@@ -1,4 +1,4 @@
-# A follower is behind, its leader loses its session, and then dies.
+# A follower lags, its leader loses its session, and then dies.
 # Shows: who is behind is not taken back, who is not is not dropped, and the dead do not answer.
 system replication version 2.3 brokers 3
 

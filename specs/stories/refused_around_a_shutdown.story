@@ -1,4 +1,4 @@
-# What is refused around an election of the preferred leader and around a broker that asks to go.
+# What is refused around a preferred election and a controlled shutdown.
 # Shows: who may ask whom, and when; and that a controller without a session, or deposed, moves none.
 system topics version 2.3 brokers 2 partitions 1
 

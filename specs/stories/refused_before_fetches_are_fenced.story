@@ -1,4 +1,4 @@
-# A follower hears again of the leader that it has, with an answer of it under way.
+# A follower is sent its current leader again while a response of that leader is in flight.
 # Shows: up to 2.0 an answer is known by its leader alone, and dropped while the log may not fit.
 system replication version 2.0 brokers 3
 

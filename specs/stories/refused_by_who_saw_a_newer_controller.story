@@ -1,4 +1,4 @@
-# A broker hears of a newer controller by a request that gives it no role.
+# A broker learns of a newer controller by a request that gives it no role.
 # Shows: from then on it refuses all that the older one has sent, whatever its leader epoch.
 system replication version 2.3 brokers 3
 

@@ -1,4 +1,4 @@
-# A leader and its follower cut their logs while the follower's fetch is under way.
+# A leader and its follower truncate their logs while the follower's fetch is in flight.
 # Shows: up to 0.10 an answer of an earlier epoch is taken only if it is for the end of the log.
 system replication version 0.10 brokers 3
 

@@ -1,4 +1,4 @@
-# A process is dead and its session is not.
+# A process is dead and its session has not expired.
 # Shows: whatever is sent to it, it takes up no role and no controllership, and answers nothing.
 system replication version 2.3 brokers 3
 

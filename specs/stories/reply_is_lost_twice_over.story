@@ -1,4 +1,4 @@
-# A broker that won does not hear of it, and finds out by itself whether it still is the controller.
+# A broker that won misses the reply, and reads whether it still is the controller.
 # Shows: a lost reply can be lost only once; who finds itself in ZooKeeper has not been deposed.
 system topics version 2.3 brokers 2 partitions 1
 

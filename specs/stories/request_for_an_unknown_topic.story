@@ -1,4 +1,4 @@
-# A topic is created and deleted at once; the request is looked at first, and the topic stays.
+# A topic is created and deleted at once; the deletion is handled first, and the topic stays.
 # Shows: the controller takes a request for a topic that it does not know yet for a mistake, and
 # says so in its log only. The two watches are of two nodes; what is read is what is there by then.
 system topics version 2.3 brokers 2 partitions 1

@@ -1,4 +1,4 @@
-# A controller resigns, and its thread goes on with what was queued behind.
+# A controller resigns, and its thread still handles the queued events.
 # Shows: its write passes the fence as long as nobody else was elected; the queue is dropped since
 # 0.10.2. (KAFKA-4447)
 system cluster version 2.3 without events_dropped brokers 2 partitions 1 replicas 2 versions 2 epoch 2 controllers 2 queue 3 events 3 crashes 0 expiries 2 losses 0 shutdowns 0 requests 0 lingering 0

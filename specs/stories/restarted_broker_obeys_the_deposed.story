@@ -1,4 +1,4 @@
-# A broker that started again obeys a deposed controller, and cuts what was committed.
+# A restarted broker obeys a deposed controller, and truncates committed records.
 # Shows: a broker's memory alone has the newest controller epoch and its leader epochs (ReplicaManager,
 # Partition, all releases). A deposed controller whose queue has a BrokerChange before the
 # ControllerChange reads the new registration, so that the broker epoch (KIP-380) is the right one;

@@ -1,4 +1,4 @@
-# A broker takes the leader epoch of a request, and then fails before it takes the role.
+# A broker stores the leader epoch of a request, and then fails before it changes its role.
 # Shows: two brokers lead in epoch 2, and the request, sent again, is refused as known. The epoch
 # was stored first, and reading the topic's configuration threw. (KAFKA-9307, KAFKA-9769)
 system replication version 2.3 without epoch_taken_with_role brokers 2

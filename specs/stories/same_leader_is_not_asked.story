@@ -1,4 +1,4 @@
-# A follower whose leader is the same as before does not look where to cut, though epochs passed.
+# A follower whose leader stays the same does not compare its log, though epochs were missed.
 # Shows: up to 2.0.0 a follower that was instructed to follow the leader that it had went on where it was;
 # what happened under another leader in between it never heard of. Fencing does not help: it fetches
 # in the right epoch. (KAFKA-7164)

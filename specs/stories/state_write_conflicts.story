@@ -1,4 +1,4 @@
-# The controller's write of a state finds that the leader was there first, and is made once more.
+# The controller's write conflicts with a write of the leader, and is retried.
 # Shows: a state is read, and written if it is as it was read; after a conflict it is read again,
 # and here there is nothing left to write. (PartitionStateMachine, ReplicaStateMachine, 2.3)
 system cluster version 2.3 brokers 2 partitions 1 replicas 2

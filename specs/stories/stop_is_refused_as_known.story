@@ -1,4 +1,4 @@
-# Since 2.6 a broker that asks to go goes on following: it refuses the StopReplica.
+# Since 2.6 a broker that shuts down keeps following: it refuses the StopReplica.
 # Shows: the request has the leader epoch of the partition, which the broker knows already; only a
 # newer one is obeyed, or that of a topic which is deleted. (KIP-570, 2.6; the same will do in 3.5)
 system topics version 2.7 brokers 2 partitions 1

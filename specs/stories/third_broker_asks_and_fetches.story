@@ -1,4 +1,4 @@
-# The third broker starts: it asks where its last epoch ends, fetches, and is taken into the ISR.
+# The third broker starts: it asks where its last epoch ends, fetches, and joins the ISR.
 # Shows: what the third broker does between its LeaderAndIsr and the last UpdateMetadata of the source
 # article 001: OffsetForLeaderEpoch, then fetches; with its second fetch it is notified that the leader has
 # it all, and the leader writes the larger ISR. The requests are those of `three_brokers_start`. (1.1)

@@ -1,4 +1,4 @@
-# A replica catches up, its leader takes it into the ISR, and all brokers are notified.
+# A replica catches up and joins the ISR, and all brokers are notified.
 # Shows: the last UpdateMetadata of the source article 001: the leader writes the ISR by itself, and
 # notifies the controller, which reads the state and tells everybody. (1.1)
 system cluster version 1.1 brokers 2 partitions 1 replicas 2

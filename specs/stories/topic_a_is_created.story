@@ -1,4 +1,4 @@
-# A topic of three partitions and three replicas is placed, and comes to life in five batches.
+# A topic of three partitions and three replicas is placed, and created in five batches.
 # Shows: topic_a with the start 1 and the shift 2, as article 003 computes: [1,2,0], [2,0,1],
 # [0,1,2]. Its brokers 0, 1 and 2 are 1, 2 and 3 here.
 system topics version 2.3 brokers 3 partitions 4

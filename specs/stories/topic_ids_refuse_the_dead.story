@@ -1,4 +1,4 @@
-# A broker was away while its topic was deleted, and is refused the next topic of that name.
+# A broker was down while its topic was deleted, and is refused the next topic of that name.
 # Shows: with topic ids (2.8, KIP-516) a directory of another topic is not taken for this one's: the
 # broker does not lead, though the state names it, until somebody clears the directory away.
 system topics version 2.8 without dead_brokers_keep_their_replicas brokers 2 partitions 1

@@ -1,4 +1,4 @@
-# A topic is deleted by the next controller while the one before does not know that it is deposed.
+# A topic is deleted by the next controller while the last one does not know that it is deposed.
 # Shows: the watches of both fire: one forgets the topic, and who deleted it learns nothing new.
 system topics version 2.3 brokers 2
 

@@ -1,4 +1,4 @@
-# Two brokers act as the controller, and a third obeys now the one and now the other.
+# Two brokers act as the controller, and a third obeys both in turn.
 # Shows: before 0.8 a request did not say how new its controller is, so that one who was paused, and
 # does not know that it is deposed, is obeyed as before. (KAFKA-532)
 system election version 2.3 without requests_fenced brokers 3

@@ -1,4 +1,4 @@
-# After two fast elections the follower finds out where its log leaves the leader's.
+# After two fast elections the follower finds where its log diverges from the leader's.
 # Shows: from 2.0 the answer names the epoch that it is about, so that the follower knows that the
 # leader never had its own last epoch, and cuts back to the one that both have. (KIP-279)
 system replication version 2.0 brokers 2

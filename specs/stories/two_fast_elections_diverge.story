@@ -1,4 +1,4 @@
-# After two fast elections the logs of leader and follower differ, and nobody notices.
+# After two fast elections the logs of leader and follower diverge, unnoticed.
 # Shows: up to 1.1 the follower cuts where the leader says, whatever epoch the leader's answer is
 # about, and so keeps a record of an epoch that the leader never had. (KIP-279)
 system replication version 1.1 brokers 2

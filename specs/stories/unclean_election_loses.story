@@ -1,4 +1,4 @@
-# Nobody of the ISR is alive, and a replica outside it is elected: what it lacks is lost.
+# No ISR member is alive, and a replica outside the ISR is elected: the records it lacks are lost.
 # Shows: unclean.leader.election.enable buys availability with committed records; it was the default
 # up to 0.10.2. (KIP-106)
 system replication version 2.3 without unclean_leader_election brokers 2

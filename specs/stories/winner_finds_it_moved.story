@@ -1,4 +1,4 @@
-# A broker is elected controller, the reply is lost, and by the time it looks another is controller.
+# A broker is elected controller, the reply is lost, and by its next read another is controller.
 # Shows: its own id in /controller is not enough, and an epoch as high as its own is not either; it
 # must find both, and else it never acts as controller. (KAFKA-6082)
 system replication version 2.3 brokers 2

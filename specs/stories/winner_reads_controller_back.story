@@ -1,4 +1,4 @@
-# A broker is elected controller, the reply is lost, and it finds itself in ZooKeeper.
+# A broker is elected controller, the reply is lost, and it reads its own id in /controller.
 # Shows: /controller and the epoch are written by one multi, so a winner that never heard of it can
 # tell by reading both whether it is the one: its own id, and the epoch that it wrote. (KAFKA-6082)
 system replication version 2.3 brokers 2

@@ -1,4 +1,4 @@
-# A follower that has heard of no new epoch goes on fetching, and is counted.
+# A follower that does not know the new epoch keeps fetching, and is counted.
 # Shows: up to 2.0 a fetch carried no leader epoch. The offset of broker 3 counts as a word for the
 # record that is there now, and what it holds there is another. (KAFKA-6880, KIP-320)
 system replication version 2.0 brokers 3

@@ -1,4 +1,4 @@
-# A follower that has heard of no new epoch goes on fetching in its session, and is counted.
+# A follower that does not know the new epoch keeps fetching in its session, and is counted.
 # Shows: up to 2.4 a leader forgot the leader epochs of a session's fetches: only the first one, in
 # which a fetcher names all its partitions, was fenced. (KAFKA-9338)
 system replication version 2.4 without empty_logs_fetch brokers 3

@@ -1,4 +1,4 @@
-# A follower that has heard of no new epoch goes on fetching, and is refused.
+# A follower that does not know the new epoch keeps fetching, and is refused.
 # Shows: from 2.5 every fetch is fenced by its leader epoch, also within a session; what the follower
 # holds counts again when it has looked where its log leaves the leader's. (KIP-320, KAFKA-9338)
 system replication version 2.5 brokers 3
