@@ -88,7 +88,7 @@ def _registered(context: RuleContext) -> None:
             continue
         before = [other for other in own[each.broker] if other.event.at <= each.event.at]
         if before:
-            _epoch_differs(context, each, max(before, key=lambda one: one.event.at), seen)
+            _epoch_differs(context, each, sorted(before, key=lambda one: one.event.at), seen)
 
 
 def _registers_once(context: RuleContext) -> None:
@@ -195,20 +195,27 @@ def _in_order(a: Event, b: Event) -> tuple[Event, Event]:
 
 
 def _epoch_differs(
-    context: RuleContext, seen: Registration, own: Registration, lines: Counter[tuple[int, int]]
+    context: RuleContext,
+    seen: Registration,
+    before: list[Registration],
+    lines: Counter[tuple[int, int]],
 ) -> None:
     """A controller has a broker epoch under which the broker never registered.
 
     An older epoch may belong to an earlier registration whose line is lost, unless the controller's
-    previous line does not list the broker. A newer epoch belongs to a later registration.
+    previous line does not list the broker, or `before`, the broker's own lines, have all since an
+    even older one. A newer epoch belongs to a later registration.
     """
-    history = context.history
+    history, own = context.history, before[-1]
     if history.reset(own.event, seen.event) is not None:
         return
     if not history.server_log_covers(seen.event, own.event):
         return  # it may have registered again
     newer = seen.czxid > own.czxid
-    if not newer and not _is_new(context, seen):
+    between = len(before) > 1 and (
+        before[-2].czxid < seen.czxid and history.server_log_covers(before[-2].event, own.event)
+    )
+    if not newer and not between and not _is_new(context, seen):
         return
     until = seen.event.at + CLOCKS_APART
     sure = newer and history.log_covers(own.event, until)

@@ -30,11 +30,14 @@ from conformance.pipeline.rules import (
 from conformance.pipeline.rules_model import another_life
 
 _AT_ONCE = 2000  # milliseconds in which a thread does what it does without a wait
+_MINUTE = 60_000  # milliseconds
 _OFFSETS, _TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 _NUMBER = re.compile(r"\d+")
 _PARTITION = re.compile(r"[\w.-]+-\d+")
+_ENDPOINT = re.compile(r"(\S+:\d+) \(id: (\d+) ")
 _OLD_NAME = re.compile(r"\[([\w.-]+),(\d+)\]")
 _RETENTION = frozenset(("segments_deletable", "segment_rolled", "log_start_raised"))
+_ROLES = frozenset(("leader_and_isr_received", "leader_and_isr_applied", "follower_started"))
 _CUT = frozenset(("log_truncated", "fetch_offset_reset", "truncation_chosen"))
 _OF_SEGMENTS = _RETENTION | _CUT
 _OF_REQUESTS = frozenset(
@@ -191,20 +194,48 @@ def check(context: RuleContext) -> None:
     _log_starts_rise(context)
     if context.history.reduced:
         return  # where lines are left out, others become neighbours
+    history = context.history
     for (_, broker), events in sorted(
-        context.history.streams(lambda event: True).items(), key=lambda item: str(item[0])
+        history.streams(lambda event: True).items(), key=lambda item: str(item[0])
     ):
-        if broker is None and not all(context.history.places[each.file].sole for each in events):
-            continue  # several processes write here, and say not who they are
-        for pair in NEIGHBOURS:
-            _neighbours(context, pair, events)
+        if broker is None:
+            continue
         for queue in QUEUES:
             _queued(context, queue, events)
-        _fetches_no_more(context, events)
-        _begins_anew(context, events)
         _generations(context, events)
         _one_request_at_a_time(context, events)
         _responses(context, events)
+    for events in _runs(history):
+        for pair in NEIGHBOURS:
+            _neighbours(context, pair, events)
+        _begins_anew(context, events)
+    _fetches_no_more(context)
+    _starts_after_a_role(context)
+    _known_brokers(context)
+
+
+def _runs(history: History) -> Iterator[list[Event]]:
+    """The lines of each log, or, if processes take turns in it, of one at a time.
+
+    Lines that name no writer belong to the one that writes around them. Where several write at
+    once, writers change more often than processes start: then these lines are nobody's.
+    """
+    for _, each in groupby(history.events, key=lambda each: history.places[each.file].stream):
+        lines = list(each)
+        begun = sum(event.kind == "process_starting" for event in lines)
+        named = [event.broker for event in lines if event.broker is not None]
+        turns = sum(a != b for a, b in pairwise(named))
+        if turns > begun:
+            lines = [event for event in lines if event.broker is not None]
+        run: list[Event] = []
+        writer: int | None = None
+        for event in lines:
+            if writer is not None and event.broker not in (None, writer):
+                yield run
+                run = []
+            writer = writer if event.broker is None else event.broker
+            run.append(event)
+        yield run
 
 
 def _report(context: RuleContext, event: Event, other: Event, what: str, kind: FindingKind) -> None:
@@ -248,22 +279,68 @@ def _goes_on(history: History, a: Event, b: Event) -> bool:
     )
 
 
-def _fetches_no_more(context: RuleContext, events: Sequence[Event]) -> None:
+def _fetches_no_more(context: RuleContext) -> None:
     """A broker removes the fetchers of all partitions that a request makes it lead, then starts
-    as their leader (ReplicaManager.makeLeaders)."""
-    removed: Event | None = None
-    names: set[str] = set()
-    for event in events:
-        if event.kind == "fetchers_removed":
-            removed, detail = event, _OLD_NAME.sub(r"\1-\2", event.detail or "")
-            names = set(_PARTITION.findall(detail))
-        elif event.kind == "leader_started" and removed is not None:
-            context.looked(LOGGED_TWICE)
-            if event.tp_name in names or not _goes_on(context.history, removed, event):
+    as their leader (ReplicaManager.makeLeaders), since 2.7 in another log."""
+    history = context.history
+    by_broker: dict[int | None, list[Event]] = defaultdict(list)
+    for event in history.events:
+        if event.kind in ("fetchers_removed", "leader_started") and event.broker is not None:
+            by_broker[event.broker].append(event)
+    for events in by_broker.values():
+        removed: Event | None = None
+        names: set[str] = set()
+        order = {"fetchers_removed": 0, "leader_started": 1}
+        for event in sorted(events, key=lambda each: (each.at, order[each.kind])):
+            if event.kind == "fetchers_removed":
+                removed, detail = event, _OLD_NAME.sub(r"\1-\2", event.detail or "")
+                names = set(_PARTITION.findall(detail))
+            elif removed is not None and event.at - removed.at <= _MINUTE:
+                context.looked(LOGGED_TWICE)
+                if event.tp_name in names or not _one_process(history, removed, event):
+                    continue
+                what = "it fetches a partition no more before it leads it"
+                for line, other in ((removed, event), (event, removed)):
+                    _report(context, line, other, what, FindingKind.INCOMPLETE)
+
+
+def _one_process(history: History, a: Event, b: Event) -> bool:
+    """Whether one process wrote both, perhaps to two logs of one clock."""
+    return (
+        history.restart_between(a, b, but=("process_started",)) is None
+        and not history.clock_was_set(a, b)
+        and history.log_covers(a, b.at)
+        and history.log_covers(b, a.at)
+    )
+
+
+def _starts_after_a_role(context: RuleContext) -> None:
+    """The leader epoch that a leader held before is that of an earlier role in its process."""
+    history = context.history
+    begun: dict[tuple[str, int | None], Event] = {}
+    started: set[tuple[object, ...]] = set()
+    roles: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for event in history.events:
+        if event.kind in _ROLES and event.tp is not None:
+            roles[event.broker, event.tp].append(event.at)
+    for event in history.events:
+        log = history.places[event.file].stream, event.broker
+        if event.kind == "process_starting":
+            begun[log] = event
+            started = {each for each in started if each[:2] != log}
+        elif event.kind == "leader_started" and event.tp is not None and log in begun:
+            first = (*log, event.tp) not in started
+            started.add((*log, event.tp))
+            since = begun[log]
+            if not first or event.previous_epoch in (None, -1):
                 continue
-            what = "it fetches a partition no more before it leads it"
-            for line, other in ((removed, event), (event, removed)):
-                _report(context, line, other, what, FindingKind.INCOMPLETE)
+            context.looked(LOGGED_TWICE)
+            told = [at for at in roles[event.broker, event.tp] if since.at <= at]
+            if len([at for at in told if at < event.at - _AT_ONCE]) or len(told) < 2:
+                continue
+            if history.contiguous(since, event) and not history.clock_was_set(since, event):
+                what = "a leader held no leader epoch before its first role since it started"
+                _report(context, event, since, what, FindingKind.INCOMPLETE)
 
 
 def _begins_anew(context: RuleContext, events: Sequence[Event]) -> None:
@@ -279,6 +356,61 @@ def _begins_anew(context: RuleContext, events: Sequence[Event]) -> None:
             if b.previous_epoch != -1:
                 what = "a replica that is new to its process starts after no leader epoch"
                 _report(context, b, a, what, FindingKind.INCOMPLETE)
+
+
+_COUNTED = frozenset(("brokers_counted", "channel_connected", "response_received",
+                      "metadata_batch", "leader_and_isr_batch", "imbalance"))  # fmt: skip
+"""Kinds of lines in which a controller names brokers that are alive, or were."""
+
+
+def _known_brokers(context: RuleContext) -> None:
+    """A broker that one line of a controller names, and none of all others, is no broker."""
+    named: dict[int, list[Event]] = defaultdict(list)
+    history = context.history
+    known = set(history.live_brokers | history.writers)
+    endpoints: dict[str, set[int | None]] = defaultdict(set)
+    for event in history.events:
+        if event.kind == "broker_registered":
+            for each in re.findall(r"(?<=//)[^,\s]+:\d+", event.detail or ""):
+                endpoints[each].add(event.replica)
+            for host, port in re.findall(r"EndPoint\(([^,]+),(\d+)", event.detail or ""):
+                endpoints[f"{host}:{port}"].add(event.replica)
+    for event in history.events:
+        if event.kind not in _COUNTED:
+            known.update(event.replicas or (), event.isr or ())
+            known.update(each for each in (event.leader, event.replica) if each is not None)
+            continue
+        some = {event.replica} | set(event.replicas or ())
+        if event.kind == "channel_connected" and (found := _ENDPOINT.match(event.detail or "")):
+            some |= {int(found[2])}
+            _at_its_endpoint(context, event, int(found[2]), endpoints.get(found[1], set()))
+        if event.kind == "metadata_batch":
+            some |= numbers((event.detail or "").rpartition(" for ")[0])
+        for broker in some - {None}:
+            named[broker or 0].append(event)
+    context.looked(LOGGED_TWICE, len(named))
+    for broker, lines in sorted(named.items()):
+        if len(lines) == 1 and broker not in known and known:
+            context.report(
+                FindingKind.INCOMPLETE,
+                LOGGED_TWICE,
+                lines[0],
+                f"broker {broker} is named here and in no other line; the brokers of these logs "
+                f"are {as_set(sorted(known))}",
+            )
+
+
+def _at_its_endpoint(
+    context: RuleContext, event: Event, broker: int, registered: set[int | None]
+) -> None:
+    if registered and broker not in registered:
+        context.report(
+            FindingKind.INCOMPLETE,
+            LOGGED_TWICE,
+            event,
+            f"broker {broker} is connected to at an endpoint which broker "
+            f"{as_set(sorted(each for each in registered if each is not None))} registered",
+        )
 
 
 # -- queues ---------------------------------------------------------------------------------------
@@ -425,7 +557,11 @@ def _torn(context: RuleContext, a: Event, b: Event) -> bool:
 def _one_request_at_a_time(context: RuleContext, events: Sequence[Event]) -> None:
     """A line about another request in the midst of the lines about one names a wrong request."""
     lines = [
-        event for event in events if event.kind in _OF_REQUESTS and event.correlation is not None
+        event
+        for event in events
+        if event.kind in _OF_REQUESTS
+        and event.correlation is not None
+        and event.template != "metadata_batch_cached"  # one line, and from 3.0 of any broker
     ]
     runs = [
         (request, list(some))
@@ -508,11 +644,18 @@ def _replicas_are_kept(context: RuleContext) -> None:
 
 
 def _other_replicas(context: RuleContext, event: Event, right: Iterable[Event]) -> None:
-    near = sorted(right, key=lambda each: abs(each.at - event.at))
+    new = event.to_state == "NewPartition"  # lines before it are of another topic
+    near = sorted(
+        (each for each in right if each.at >= event.at or not new),
+        key=lambda each: abs(each.at - event.at),
+    )
+    if not near:
+        return
     beside = [each for each in near if abs(each.at - event.at) <= _AT_ONCE]
     before = any(each.at < event.at for each in beside)
     after = any(each.at > event.at for each in beside)
-    if another_life(context.history, near[0], event) or not context.lacks(event, near[0].where):
+    apart = not beside and another_life(context.history, near[0], event)
+    if apart or not context.lacks(event, near[0].where):
         return
     sure = (before and after) or (context.history.controllers_remember_writes and bool(beside))
     more = "" if sure else "; lines that show a new topic or another leader epoch may be missing"

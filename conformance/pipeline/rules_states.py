@@ -205,18 +205,25 @@ def _as_announced(context: RuleContext, made: Event, first: Event) -> None:
         return
     ((line, brokers),) = named
     context.looked(BEGINS_AS_ASSIGNED)
-    if set(first.isr) <= set(brokers) or not set(first.isr) <= set(made.replicas or ()):
+    if set(brokers) == set(made.replicas or ()):
         return
     if history.reset(line, first) or history.clock_was_set(line, made):
         return
+    others = [
+        set(each.replicas)
+        for each in history.of_partition(made.tp or ("", 0))
+        if each.replicas and each is not made and 0 <= each.at - made.at <= _ANNOUNCED
+    ]
+    wrong, other = (made, line) if set(brokers) in others else (line, made)
+    sure = set(first.isr) <= set(made.replicas or ()) or set(made.replicas or ()) in others
     context.report(
-        FindingKind.VIOLATION,
+        FindingKind.VIOLATION if sure or wrong is made else FindingKind.INCOMPLETE,
         BEGINS_AS_ASSIGNED,
-        line,
-        f"{made.tp_name} has replicas {as_set(brokers)} here, is made with "
-        f"{as_set(made.replicas)}, at {made.where}, and its first ISR is {as_set(first.isr)}, at "
-        f"{first.where}",
-        f"replicas {as_set(made.replicas)}",
+        wrong,
+        f"{made.tp_name} has replicas {as_set(brokers)} when it is found, at {line.where}, and "
+        f"{as_set(made.replicas)} when it is made, at {made.where}; its first ISR is "
+        f"{as_set(first.isr)}, at {first.where}",
+        f"the replicas of the line at {other.where}",
     )
 
 
