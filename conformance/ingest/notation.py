@@ -31,6 +31,7 @@ _SHAPES: dict[str, str] = {
     "state_epoch": _INT,
     "isr": r"\[?[\d, ]*\]?",
     "replicas": r"\[?[\d, ]*\]?",
+    "offline": r"\[?[\d, ]*\]?",
     "version": _INT,
     "previous_epoch": _INT,
     "known_epoch": _INT,
@@ -73,7 +74,7 @@ def _partition(text: str) -> str | None:
 
 
 def _reader(column: str) -> Callable[[str], Any]:
-    if column in ("isr", "replicas"):
+    if column in ("isr", "replicas", "offline"):
         return _numbers
     if column == "is_new":
         return _truth

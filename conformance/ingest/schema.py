@@ -29,6 +29,7 @@ SAID: dict[str, pa.DataType] = {
     "state_epoch": _INT,  # the controller epoch inside a partition's state
     "isr": pa.list_(_INT),  # as the line puts it, order kept
     "replicas": pa.list_(_INT),  # the brokers that a partition is assigned to
+    "offline": pa.list_(_INT),  # of its replicas, those that a controller counts as offline
     "version": _INT,  # of the znode that was written (zkVersion)
     "previous_epoch": _INT,  # the leader epoch held before
     # the controller epoch known to a broker that refuses an older one; that of a controller's text
@@ -129,6 +130,7 @@ class Event:
     state_epoch: int | None = None
     isr: list[int] | None = None
     replicas: list[int] | None = None
+    offline: list[int] | None = None
     version: int | None = None
     previous_epoch: int | None = None
     known_epoch: int | None = None

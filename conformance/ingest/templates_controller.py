@@ -318,7 +318,9 @@ REQUESTS = (
         "metadata_sent",
         "metadata_sent",
         STATE,
-        "Sending UpdateMetadata request " + _STATE + ") to brokers {detail} for partition {tp}",
+        "Sending UpdateMetadata request "
+        + _STATE.removesuffix("{...}")
+        + "offlineReplicas={offline}{...}) to brokers {detail} for partition {tp}",
         "[Controller id=4 epoch=7] Sending UpdateMetadata request UpdateMetadataPartitionState("
         "topicName='orders', partitionIndex=0, controllerEpoch=7, leader=4, leaderEpoch=1, "
         "isr=[4, 5], zkVersion=1, replicas=[4, 5], offlineReplicas=[]) to brokers Set(4, 5) for "

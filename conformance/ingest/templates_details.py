@@ -230,6 +230,12 @@ CONTROLLERS = (
                 "Topics not in preferred replica for broker 5 Map(orders-0 -> List(5, 4))",
             ),
             (
+                "preferred_by_broker",
+                "Preferred replicas by broker {collection}({replica} -> {collection}({tp} -> "
+                "{collection}({replicas}{...}",
+                "Preferred replicas by broker Map(5 -> Map(orders-0 -> List(5, 4)))",
+            ),
+            (
                 "imbalance_ratio",
                 "Leader imbalance ratio for broker {replica} is {detail=\\S+}",
                 "Leader imbalance ratio for broker 5 is 0.25",
@@ -238,7 +244,16 @@ CONTROLLERS = (
     ),
 )
 
-FETCHERS_REMOVED = (
+OTHERS = (
+    Template(
+        "topic_creation",
+        "topic_creation",
+        "kafka.zk.AdminZkClient",
+        "Creating topic {topic} with configuration {...} and initial partition assignment "
+        "{collection}({detail})",
+        "Creating topic orders with configuration {} and initial partition assignment HashMap(0 -> "
+        "ArrayBuffer(4, 5), 1 -> ArrayBuffer(5, 4))",
+    ),
     Template(
         "fetchers_removed",
         "fetchers_removed",
@@ -248,4 +263,4 @@ FETCHERS_REMOVED = (
     ),
 )
 
-TEMPLATES = LOGS + COORDINATORS + CONTROLLERS + FETCHERS_REMOVED
+TEMPLATES = LOGS + COORDINATORS + CONTROLLERS + OTHERS

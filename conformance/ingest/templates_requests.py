@@ -145,8 +145,8 @@ REQUESTS = (
         "metadata_cached",
         STATE,
         "Cached leader info {...}PartitionState({again}"
-        + _STATE
-        + ") for partition {tp} "
+        + _STATE.removesuffix("{...}")
+        + "offlineReplicas={offline}{...}) for partition {tp} "
         + METADATA,
         "[Broker id=5] Cached leader info UpdateMetadataPartitionState(topicName='orders', "
         "partitionIndex=0, controllerEpoch=7, leader=4, leaderEpoch=1, isr=[4, 5], zkVersion=1, "

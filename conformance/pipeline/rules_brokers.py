@@ -215,7 +215,8 @@ def _epoch_differs(
     between = len(before) > 1 and (
         before[-2].czxid < seen.czxid and history.server_log_covers(before[-2].event, own.event)
     )
-    if not newer and not between and not _is_new(context, seen):
+    itself = seen.event.broker == seen.broker  # who controls has registered before it looked
+    if not newer and not between and not itself and not _is_new(context, seen):
         return
     until = seen.event.at + CLOCKS_APART
     sure = newer and history.log_covers(own.event, until)

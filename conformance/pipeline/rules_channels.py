@@ -31,6 +31,7 @@ _CAME = {"handling_batch": "LeaderAndIsr", "metadata_batch_cached": "UpdateMetad
 _FINISHED = "finished_batch"
 _SAMPLED = 300  # of one channel, by which is found where its numbers begin
 _LEAST = 3  # requests that have to go together
+_MOMENT = 1000  # milliseconds in which a request is sent and received
 _WRONG = 2  # that may not, of one channel
 _AROUND = 2  # requests before, and after, one whose line is missing where it was sent
 _NUMBER = re.compile(r"\d+")
@@ -205,6 +206,38 @@ def check(context: RuleContext) -> None:
             key = each.came.file, each.came.controller, each.came.correlation
             twice = finished.get(key, set()) == {each.came.detail}
             _differ(context, each, agree[number] > 0, len(some) > 1 or twice)
+    _alone(context)
+
+
+def _alone(context: RuleContext) -> None:
+    """Compares the one request of a moment, of channels too short for their numbers to tell."""
+    sent: dict[tuple[object, ...], list[Event]] = defaultdict(list)
+    came: dict[tuple[object, ...], list[Event]] = defaultdict(list)
+    for event in context.innocent(context.history.events):
+        if event.kind in _SENT and event.tp is None and _sent(event)[1]:
+            for broker in _receivers(event):
+                sent[event.broker, broker, _sent(event)[0]].append(event)
+        elif event.template in _CAME:
+            came[event.controller, event.broker, _came(event)[0]].append(event)
+    for key, lines in sorted(sent.items(), key=lambda item: str(item[0])):
+        for one in lines:
+            near = [each for each in came.get(key, ()) if abs(each.at - one.at) <= _MOMENT]
+            if len(near) != 1 or sum(abs(each.at - one.at) <= 2 * _MOMENT for each in lines) > 1:
+                continue
+            (other,) = near
+            context.looked(REQUEST_AS_SENT)
+            if other.at < one.at or _sent(one) == _came(other):
+                continue
+            for event, beside in ((one, other), (other, one)):
+                context.report(
+                    FindingKind.INCOMPLETE,
+                    REQUEST_AS_SENT,
+                    event,
+                    f"controller {one.broker} sends {_sent(one)[0]} of {_sent(one)[1]} partitions, "
+                    f"at {one.where}, and broker {other.broker} receives one of "
+                    f"{_came(other)[1]}, at {other.where}; requests between them may be missing",
+                    f"as many as at {beside.where}",
+                )
 
 
 def _differ(context: RuleContext, each: _Difference, agrees: bool, attested: bool) -> None:

@@ -32,12 +32,13 @@ from conformance.pipeline.rules_model import another_life
 _AT_ONCE = 2000  # milliseconds in which a thread does what it does without a wait
 _MINUTE = 60_000  # milliseconds
 _OFFSETS, _TRANSACTIONS = "__consumer_offsets", "__transaction_state"
-_NUMBER = re.compile(r"\d+")
 _PARTITION = re.compile(r"[\w.-]+-\d+")
+_PLACED = re.compile(r"(\d+) -> \w+\(([\d, ]*)\)")
 _ENDPOINT = re.compile(r"(\S+:\d+) \(id: (\d+) ")
 _OLD_NAME = re.compile(r"\[([\w.-]+),(\d+)\]")
 _RETENTION = frozenset(("segments_deletable", "segment_rolled", "log_start_raised"))
 _ROLES = frozenset(("leader_and_isr_received", "leader_and_isr_applied", "follower_started"))
+_CUTS = frozenset(("log_truncated", "truncation_without_effect"))
 _CUT = frozenset(("log_truncated", "fetch_offset_reset", "truncation_chosen"))
 _OF_SEGMENTS = _RETENTION | _CUT
 _OF_REQUESTS = frozenset(
@@ -143,32 +144,7 @@ def _about(kind: str, topic: str | None = _OFFSETS) -> Callable[[Event], Key]:
     return key
 
 
-def _to_itself(*templates: str) -> Callable[[Event], Key]:
-    """How many partitions a controller's request to its own broker is about."""
-
-    def key(event: Event) -> Key:
-        if event.template not in templates or event.controller != event.broker:
-            return None
-        to, _, counted = (event.detail or "").rpartition(" for ")
-        if event.kind == "metadata_batch" and event.broker not in numbers(to):
-            return None
-        if event.kind == "leader_and_isr_batch" and event.replica != event.broker:
-            return None
-        return sum(map(int, _NUMBER.findall(counted))) or None  # of none, not all releases log it
-
-    return key
-
-
 QUEUES = (
-    *(
-        Queue(
-            "a controller's own broker handles what it is sent",
-            _to_itself(sent), _to_itself(came),
-        )
-        for sent, came in (
-            ("leader_and_isr_batch", "handling_batch"), ("metadata_batch", "metadata_batch_cached")
-        )
-    ),
     Queue(
         "a coordinator loads what it has scheduled",
         _about("coordinator_loads", _TRANSACTIONS), _about("coordinator_loaded", _TRANSACTIONS),
@@ -210,6 +186,9 @@ def check(context: RuleContext) -> None:
             _neighbours(context, pair, events)
         _begins_anew(context, events)
     _fetches_no_more(context)
+    _cuts_as_chosen(context)
+    _coordinates_what_it_leads(context)
+    _created_as_found(context)
     _starts_after_a_role(context)
     _known_brokers(context)
 
@@ -304,8 +283,69 @@ def _fetches_no_more(context: RuleContext) -> None:
                     _report(context, line, other, what, FindingKind.INCOMPLETE)
 
 
+def _cuts_as_chosen(context: RuleContext) -> None:
+    """A fetcher cuts a log to the offset that it has just logged."""
+    history = context.history
+    chosen: dict[tuple[object, ...], Event] = {}
+    for event in history.events:
+        log = history.places[event.file].stream, event.tp
+        if event.kind == "truncation_chosen":
+            chosen[log] = event
+        elif event.kind in _CUTS and (first := chosen.pop(log, None)) is not None:
+            context.looked(LOGGED_TWICE)
+            if first.offset == event.offset or not _goes_on(history, first, event):
+                continue
+            what = f"{event.tp_name} is cut to the offset that its fetcher has chosen"
+            for line, other in ((event, first), (first, event)):
+                _report(context, line, other, what, FindingKind.INCOMPLETE)
+
+
+def _coordinates_what_it_leads(context: RuleContext) -> None:
+    """A broker coordinates the groups of partitions that it leads, in their leader epochs
+    (KafkaApis.handleLeaderAndIsrRequest), since 2.8."""
+    history = context.history
+    led: dict[tuple[int | None, int | None], list[Event]] = defaultdict(list)
+    for event in history.events:
+        if event.kind == "leader_started" and event.topic == _OFFSETS:
+            led[event.broker, event.partition].append(event)
+    for event in history.events:
+        epoch = numbers(event.detail)
+        if event.kind != "coordinator_elected" or not epoch:
+            continue
+        before = [
+            each for each in led[event.broker, event.partition] if 0 <= event.at - each.at < _MINUTE
+        ]
+        start = max(before, key=lambda each: each.at, default=None)
+        if start is None or history.clock_was_set(start, event):
+            continue
+        context.looked(LOGGED_TWICE)
+        if start.leader_epoch not in epoch:
+            what = "it is elected as coordinator in the leader epoch in which it starts to lead"
+            for line, other in ((event, start), (start, event)):
+                _report(context, line, other, what, FindingKind.INCOMPLETE)
+
+
+def _created_as_found(context: RuleContext) -> None:
+    """A topic is created with the replicas that the controller reads (AdminZkClient)."""
+    history = context.history
+    for event in history.events:
+        if event.kind != "topic_creation":
+            continue
+        for partition, brokers in _PLACED.findall(event.detail or ""):
+            for line, found in history.assigned((event.topic or "", int(partition))):
+                if not 0 <= line.at - event.at <= _AT_ONCE or history.clock_was_set(event, line):
+                    continue
+                context.looked(LOGGED_TWICE)
+                if set(found) != numbers(brokers):
+                    what = f"{event.topic}-{partition} is created with the replicas that are read"
+                    for one, other in ((event, line), (line, event)):
+                        _report(context, one, other, what, FindingKind.INCOMPLETE)
+
+
 def _one_process(history: History, a: Event, b: Event) -> bool:
     """Whether one process wrote both, perhaps to two logs of one clock."""
+    if a.file == b.file:
+        return _goes_on(history, a, b)
     return (
         history.restart_between(a, b, but=("process_started",)) is None
         and not history.clock_was_set(a, b)
@@ -576,10 +616,12 @@ def _one_request_at_a_time(context: RuleContext, events: Sequence[Event]) -> Non
         if len(wrong) > 1 or runs[number][0] != runs[number + 2][0]:
             continue
         (event,) = wrong
-        if any(request == runs[number + 1][0] for request, _ in runs[number + 3 : number + 4]):
-            continue  # the first line of the next request, or the last of the one before it,
-        if number and runs[number - 1][0] == runs[number + 1][0]:
-            continue  # within a millisecond
+        beside = [*runs[max(0, number - 1) : number], *runs[number + 3 : number + 4]]
+        if any(
+            request == runs[number + 1][0] and event.at in (some[0].at, some[-1].at)
+            for request, some in beside
+        ):
+            continue  # two lines of one millisecond where one request ends and the next begins
         if event.controller_epoch is None or not context.history.contiguous(before[-1], after[0]):
             continue
         _report(

@@ -48,7 +48,7 @@ def check(context: RuleContext) -> None:
 
 def _one_change(context: RuleContext, said: Event, wrote: Event, before: Event | None) -> None:
     history = context.history
-    if wrote.detail != _BY_CONDITIONAL_WRITE or said.isr is None or wrote.isr is None:
+    if said.isr is None or wrote.isr is None:
         return
     near = 0 <= wrote.at - said.at < _AT_ONCE
     if not near or not history.contiguous(said, wrote) or history.restart_between(said, wrote):
@@ -63,14 +63,17 @@ def _one_change(context: RuleContext, said: Event, wrote: Event, before: Event |
     context.beside += [(wrote, said.where), (said, wrote.where)]
     if id(wrote) in context.blamed or id(said) in context.blamed:
         return
-    context.report(
-        FindingKind.VIOLATION,
-        ISR_AS_ANNOUNCED,
-        said,
-        f"{said.topic}-{said.partition}: broker {said.broker} is about to write the ISR "
-        f"{as_set(said.isr)} here, and wrote {as_set(wrote.isr)}, at {wrote.where}",
-        f"the ISR {as_set(wrote.isr)}",
-    )
+    # Of a controller's answer (KIP-497) it is open whether it is that to this change.
+    own = wrote.detail == _BY_CONDITIONAL_WRITE
+    for event, other in ((said, wrote),) if own else ((said, wrote), (wrote, said)):
+        context.report(
+            FindingKind.VIOLATION if own else FindingKind.INCOMPLETE,
+            ISR_AS_ANNOUNCED,
+            event,
+            f"{said.topic}-{said.partition}: broker {said.broker} is about to write the ISR "
+            f"{as_set(said.isr)}, at {said.where}, and wrote {as_set(wrote.isr)}, at {wrote.where}",
+            f"the ISR {as_set(other.isr)}",
+        )
 
 
 def _goes_on(context: RuleContext, wrote: Event, said: Event, received: list[Event]) -> None:

@@ -101,6 +101,10 @@ def _contradictions(context: RuleContext, event: Event) -> Iterator[str | None]:
     """Each comparison within a line: None if it is consistent, otherwise the contradiction."""
     seen: list[str | None] = []
     name, kind = f"{event.topic}-{event.partition}", event.kind
+    if event.offline is not None and event.replicas is not None:
+        others = set(event.offline) - set(event.replicas)
+        text = f"{name}: {as_set(sorted(others))} are offline, and not among its replicas"
+        seen.append(text if others else None)
     for what, brokers in (("the ISR", event.isr), ("the replicas", event.replicas)):
         if brokers is not None and len(brokers) > 1:
             text = f"{name}: a broker stands twice in {what} {brokers}"
@@ -162,6 +166,9 @@ def _contradictions(context: RuleContext, event: Event) -> Iterator[str | None]:
         start, marks = int(event.detail), (event.high_watermark, event.offset)
         text = f"{name}: the log begins at {start}, and its high watermark and end are {marks}"
         seen.append(None if all(m is None or start <= m <= event.offset for m in marks) else text)
+    elif event.template == "preferred_by_broker" and event.replicas:
+        text = f"{name}: its preferred replica is broker {event.replica}, of {event.replicas}"
+        seen.append(text if event.replicas[0] != event.replica else None)
     elif kind == "producer_ids" and event.offset is not None and event.version is not None:
         first = (event.version - 1) * _PRODUCER_IDS
         right = (event.replica, event.offset, int(event.detail or 0)) == (

@@ -252,14 +252,15 @@ def _as_many(context: RuleContext, begun: Event, done: Event) -> None:
     """Both lines of one request have the same number of partitions."""
     if begun.detail is None or done.detail is None or begun.detail == done.detail:
         return
-    context.report(
-        FindingKind.VIOLATION,
-        REQUEST_AS_SENT,
-        begun,
-        f"broker {begun.broker}: request {begun.correlation} of controller {begun.controller} is "
-        f"for {begun.detail} partitions here, and for {done.detail} at {done.where}",
-        "one number of partitions",
-    )
+    for event, other in ((begun, done), (done, begun)):
+        context.report(
+            FindingKind.VIOLATION,
+            REQUEST_AS_SENT,
+            event,
+            f"broker {event.broker}: request {event.correlation} of controller {event.controller} "
+            f"is for {event.detail} partitions here, and for {other.detail} at {other.where}",
+            "one number of partitions",
+        )
 
 
 def _inside_a_batch(context: RuleContext, begun: Event, done: Event, lines: list[Event]) -> None:

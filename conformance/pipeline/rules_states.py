@@ -214,17 +214,17 @@ def _as_announced(context: RuleContext, made: Event, first: Event) -> None:
         for each in history.of_partition(made.tp or ("", 0))
         if each.replicas and each is not made and 0 <= each.at - made.at <= _ANNOUNCED
     ]
-    wrong, other = (made, line) if set(brokers) in others else (line, made)
-    sure = set(first.isr) <= set(made.replicas or ()) or set(made.replicas or ()) in others
-    context.report(
-        FindingKind.VIOLATION if sure or wrong is made else FindingKind.INCOMPLETE,
-        BEGINS_AS_ASSIGNED,
-        wrong,
-        f"{made.tp_name} has replicas {as_set(brokers)} when it is found, at {line.where}, and "
-        f"{as_set(made.replicas)} when it is made, at {made.where}; its first ISR is "
-        f"{as_set(first.isr)}, at {first.where}",
-        f"the replicas of the line at {other.where}",
-    )
+    wrong = [made] if set(brokers) in others else [line] if others else [made, line]
+    for event in wrong:
+        context.report(
+            FindingKind.VIOLATION,
+            BEGINS_AS_ASSIGNED,
+            event,
+            f"{made.tp_name} has replicas {as_set(brokers)} when it is found, at {line.where}, and "
+            f"{as_set(made.replicas)} when it is made, at {made.where}; its first ISR is "
+            f"{as_set(first.isr)}, at {first.where}",
+            "the same replicas in both lines",
+        )
 
 
 def _members_are_brokers(context: RuleContext, events: list[Event]) -> None:

@@ -176,6 +176,8 @@ def _begins_where_loaded(context: RuleContext, loaded: Sequence[Event], start: E
             return
     expected = start.offset if start.offset in ends else last.offset
     _compared(context, last, start, start.offset, expected, "the log, as it was loaded,")
+    if len(loaded) == 1 and last.offset is not None:  # which of the two is wrong is open
+        _compared(context, start, last, last.offset, start.offset, "the start of it")
 
 
 def _had_no_fetcher(context: RuleContext, start: Event, led: Event | None) -> bool:
