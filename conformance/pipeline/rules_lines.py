@@ -44,6 +44,8 @@ _EFFECTS = {
     "broker_failure": frozenset(("brokers_changed",)),
 }
 """By template: what lines a controller's callback comes of, which name what it is for."""
+_OF_SOME = frozenset(("deletion_starting", "deletion_handled", "broker_startup", "broker_failure"))
+"""Templates of lines that Kafka writes only where there is something to name."""
 _NAMES = re.compile(r"[\w.-]+")
 _OLD_NAME = re.compile(r"\[([\w.-]+), ?(\d+)\]")
 """A partition as it is written in such lists up to 0.11."""
@@ -109,6 +111,8 @@ def _contradictions(context: RuleContext, event: Event) -> Iterator[str | None]:
         if brokers is not None and len(brokers) > 1:
             text = f"{name}: a broker stands twice in {what} {brokers}"
             seen.append(text if len(set(brokers)) < len(brokers) else None)
+    if event.template in _OF_SOME:
+        seen.append(None if event.detail else "the line is of some topics or brokers, and of none")
     if event.again is not None:
         seen.append(f"the line names {name} and {event.again}, and tells of one partition")
     if kind == "change_failed" and event.known_epoch is not None:

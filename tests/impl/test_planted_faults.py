@@ -71,6 +71,14 @@ PLANTED = {
         Partition.written, "failure is not None and not isinstance(failure, NoNode)", "False",
         "takes version .* for outdated", "denials",
     ),
+    "a move goes on when another broker starts than one of its targets": Fault(
+        EventController.reassignments_may_go_on, "if came & set(self._target(partition))",
+        "if True", "another leader epoch of .* for a broker that started", "moves",
+    ),
+    "states are watched where leaders ask for other ISRs (KIP-497)": Fault(
+        Reassigner.reassign_recorded, "if not self.core.leaders_ask", "if True",
+        "somebody watches", "requests", "2.7",
+    ),
     "replicas that stay are sent as new ones": Fault(
         ReplicaMachine._go_online, "known, replicas, False)", "known, replicas, True)",
         "the replica is new", "crashes",

@@ -85,6 +85,10 @@ class ClusterClaims:
                 if replica.leads:
                     self._leader(number, replica, node.incarnations[replica.partition])
                     self._registered(number, replica, node.incarnations[replica.partition])
+        if self.world.release.since("2.7"):  # leaders ask a controller for other ISRs (KIP-497)
+            for waiting in self.world.zookeeper.watches.pending.values():
+                states = [one.path for one in waiting if one.path.endswith("/state")]
+                _claim(not states, f"somebody watches {', '.join(states)}")
         for broker, happened in self.world.happened:
             match happened:
                 case RequestSent(to, request, wrong):

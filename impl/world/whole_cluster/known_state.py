@@ -21,7 +21,7 @@ from impl.world.whole_cluster.controller_requests import followed_by
 from impl.world.whole_cluster.node import ClusterNode
 from impl.world.whole_cluster.observations import batches_of, log_of
 from impl.world.whole_cluster.whole_cluster import WholeCluster
-from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
+from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
 from impl.zookeeper.port import wait
 
 Difference = tuple[str, Any, Any]
@@ -39,6 +39,7 @@ def known_state_mismatch(world: WholeCluster) -> str:
     registered = _Registered(world, active[0])
     for about, known, there in (
         *_of_controller(active[0].controller, registered),
+        *_of_watches(world, active[0], registered),
         *(one for node in world.nodes.values() for one in _of_broker(node, active[0], registered)),
     ):
         if known != there:
@@ -132,6 +133,24 @@ def _of_controller(controller: EventController, there: _Registered) -> Iterator[
         offline = context.partitions_in(PartitionState.OFFLINE)
         counted = [one for one in offline if one.topic not in context.deletion_started]
         yield "how many partitions are offline", context.offline_partitions, len(counted)
+
+
+def _of_watches(world: WholeCluster, node: ClusterNode, there: _Registered) -> Iterator[Difference]:
+    """Of what may change a controller is notified."""
+    watches, session = world.zookeeper.watches, node.session.session
+    data = {path for path, sessions in watches.data.items() if session in sessions}
+    children = {path for path, sessions in watches.children.items() if session in sessions}
+    wanted = {paths.CONTROLLER, paths.REASSIGN_PARTITIONS, paths.PREFERRED_ELECTION}
+    wanted |= {paths.topic(one) for one in there.assigned}
+    parents = {paths.BROKER_IDS, paths.TOPICS, paths.ISR_CHANGES}
+    if there.release.since("1.0"):
+        parents.add(paths.LOG_DIR_EVENTS)
+    if there.release.since("1.1"):
+        wanted |= {paths.broker(one) for one in there.brokers}
+    if node.controller.core.deletion.enabled:
+        parents.add(paths.DELETE_TOPICS)
+    yield "the znodes that the controller does not watch", sorted(wanted - data), []
+    yield "the znodes whose children it does not watch", sorted(parents - children), []
 
 
 def _of_whole_memory(controller: EventController, there: _Registered) -> Iterator[Difference]:

@@ -72,12 +72,13 @@ _WORLDS: dict[str, dict[str, Any]] = {
     "small-fetches": {"fetch_bytes": 1},
     "requests": {"first_broker": 0},
     "races": {"first_broker": 0, "directories": 2},
-    "moves": {"first_broker": 0},
+    "moves": {"first_broker": 0, "factor": 2},
     "retention": {"first_broker": 0},
     "everything": {"first_broker": 0},
     "no-deletion": {"config": ControllerConfig(delete_topics=False)},
 }
-"""What is otherwise in the world of a profile; no answer of ``small-fetches`` has two batches."""
+"""What is otherwise in the world of a profile; no answer of ``small-fetches`` has two batches, and
+of ``moves`` each has other brokers for its target, even among three."""
 
 SETTLING_STEPS = 6_000
 REST_EVERY = 25

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from impl.core.api import AlteredIsr
+from impl.core.cluster_context import ClusterContext
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.error_codes import NONE, UNKNOWN_SERVER_ERROR
 from impl.world.simulated_broker import BrokerWithDisk
@@ -46,6 +47,9 @@ class StatesBefore:
         self.leaders = {one: state.leader for one, state in context.leadership.items()}
         self.live = {*context.broker_epochs} - context.shutting_down
         self.failed = {broker: {*lost} for broker, lost in context.offline_directories.items()}
+        self.epochs = dict(context.broker_epochs)
+        moves = {one: its.target for one, its in context.being_reassigned().items()}
+        self.targets = {**moves, **node.controller.reassigner.targets}
 
 
 def _imbalanced(node: BrokerWithDisk) -> list[TopicPartition]:
@@ -68,7 +72,11 @@ def _imbalanced(node: BrokerWithDisk) -> list[TopicPartition]:
         }
         not_led = [one for one, leader in leaders.items() if leader != broker]
         if 10 * len(not_led) > len(partitions):
-            found += not_led
+            found += [
+                one
+                for one in not_led
+                if broker in context.leadership[one].isr or not node.release.since("2.6")
+            ]
     return found
 
 
@@ -111,6 +119,8 @@ def written_state_mismatch(
             old = decode_state(*one, *was)
             is_deleted = one.topic in context.queued_for_deletion
             yield from _changed(world, before, one, old, state, is_deleted)
+            if before.name == paths.BROKER_IDS and version == was[1] + 1 and not is_deleted:
+                yield from _raised(context, before, one, old, state)
         if acts:
             yield from _sent_otherwise(world, node, before, one, state)
     if acts:  # whose session is over writes nothing, and up to 1.0 does not resign for that
@@ -141,6 +151,17 @@ def _changed(
         failed = {broker for broker, lost in before.failed.items() if one in lost}
         is_clean = {*new.isr} <= {*old.isr} or not before.live & {*old.isr} - failed
         yield f"the ISR of {one} as one of members of {old.isr}", is_clean, True
+
+
+def _raised(
+    context: ClusterContext, before: StatesBefore, one: TopicPartition, old: State, new: State
+) -> Iterator[Difference]:
+    """When brokers start, leader epochs are raised of moves to them, and of no other moves."""
+    if one in before.targets and (old.leader, old.isr) == (new.leader, new.isr):
+        epochs = context.broker_epochs.items()
+        started = {broker for broker, epoch in epochs if before.epochs.get(broker) != epoch}
+        is_target = bool(started.intersection(before.targets[one]))
+        yield f"another leader epoch of {one} for a broker that started", is_target, True
 
 
 def _sent_otherwise(
@@ -190,7 +211,10 @@ def _preferred(
         was, now = before.texts.get(one), after.get(one)
         if assignment is None or was is None or now is None or not assignment.replicas:
             continue
-        if one.topic in context.queued_for_deletion or one not in context.leadership:
+        if one.topic in context.queued_for_deletion:
+            yield f"the version of {one}, which is to be deleted,", now[1], was[1]
+            continue
+        if one not in context.leadership:
             continue
         first, old = assignment.replicas[0], decode_state(*one, *was)
         if old.controller_epoch > context.epoch:  # a newer controller has elected: it gives up
