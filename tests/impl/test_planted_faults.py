@@ -75,6 +75,10 @@ PLANTED = {
         EventController.reassignments_may_go_on, "if came & set(self._target(partition))",
         "if True", "another leader epoch of .* for a broker that started", "moves",
     ),
+    "a move that ends takes a newer request for the partition along": Fault(
+        Reassigner.drop, "wanted = None if target is None else tuple(target)", "wanted = None",
+        "need not move, whose replicas", "requests", "2.4", first=3,
+    ),
     "states are watched where leaders ask for other ISRs (KIP-497)": Fault(
         Reassigner.reassign_recorded, "if not self.core.leaders_ask", "if True",
         "somebody watches", "requests", "2.7",

@@ -24,6 +24,7 @@ from impl.znodes.states import decode_state
 from impl.zookeeper.port import wait
 
 ASKED_BY_LEADERS, REFUSED = "AlterIsr", AlteredIsr(UNKNOWN_SERVER_ERROR)
+ASKED_BY_ADMINISTRATORS = "ApiPartitionReassignment"
 State = LeaderIsrAndControllerEpoch
 
 
@@ -48,6 +49,7 @@ class StatesBefore:
         self.live = {*context.broker_epochs} - context.shutting_down
         self.failed = {broker: {*lost} for broker, lost in context.offline_directories.items()}
         self.epochs = dict(context.broker_epochs)
+        self.asked = wait(world.admin.reassignments())
         moves = {one: its.target for one, its in context.being_reassigned().items()}
         self.targets = {**moves, **node.controller.reassigner.targets}
 
@@ -125,6 +127,8 @@ def written_state_mismatch(
             yield from _sent_otherwise(world, node, before, one, state)
     if acts:  # whose session is over writes nothing, and up to 1.0 does not resign for that
         yield from _preferred(node, before, after)
+        if world.release.since("2.4") and before.name != ASKED_BY_ADMINISTRATORS:
+            yield from _dropped(world, node, before)
 
 
 def _changed(
@@ -151,6 +155,19 @@ def _changed(
         failed = {broker for broker, lost in before.failed.items() if one in lost}
         is_clean = {*new.isr} <= {*old.isr} or not before.live & {*old.isr} - failed
         yield f"the ISR of {one} as one of members of {old.isr}", is_clean, True
+
+
+def _dropped(world: WideWorld, node: BrokerWithDisk, before: StatesBefore) -> Iterator[Difference]:
+    """What is asked for by the znode leaves it when it is reached, refused, or has failed."""
+    context, left = node.controller.core.context, wait(world.admin.reassignments())
+    changes = world.nodes[node.broker].state_changes
+    if node.controller.journal is not changes:  # what failed is told to somebody else
+        return
+    failed = changes.failed_moves
+    for one in sorted({*before.asked} - {*left} - failed):
+        known = context.assignments.get(one.topic, {}).get(one.partition)
+        if known is not None and one.topic not in context.queued_for_deletion:
+            yield f"that {one} need not move, whose replicas", known.replicas, before.asked[one]
 
 
 def _raised(
