@@ -141,7 +141,8 @@ CLAIMED_RUNS = (
         (7, "2.7"), (22, "2.7"), (30, "2.7"), (0, "2.8"), (1, "2.8"), (6, "2.2"),
     )),
     *((seed, "moves", release) for release in ("1.1", "2.3", "2.4", "2.7") for seed in (0, 1)),
-    (3, "requests", "2.4"), (308, "deposed", "2.4"), (311, "deposed", "2.4"), (325, "deposed", "2.4"),
+    (3, "requests", "2.4"), (308, "deposed", "2.4"), (311, "deposed", "2.4"),
+    (325, "deposed", "2.4"),
 )  # fmt: skip
 """Runs of whole clusters that are held to the claims of the simulator alone: a second each."""
 
