@@ -262,8 +262,9 @@ class Partition(Generic[SomeLog]):
                 continue
             remote = self.remotes.setdefault(replica, RemoteReplica())
             remote.new_epoch(self.log_end, now_ms, replica in self.isr)
-            if new:
-                remote.end = remote.log_start = UNKNOWN_END
+            if new:  # and what it was shown before counts for nothing (updateFetchState)
+                remote.end = remote.log_start = remote.last_leader_end = UNKNOWN_END
+                remote.last_fetch = 0
 
     def make_follower(self, leader: int, epoch: int) -> bool:
         """Become follower in an epoch; False if the fetcher can continue as it is

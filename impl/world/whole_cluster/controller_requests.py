@@ -290,8 +290,8 @@ def _leads(hosted: Replica, now_ms: int, was: _Hosted | None) -> Iterator[Differ
         known = (
             was.remotes.get(broker, RemoteReplica()) if was is not None and led else RemoteReplica()
         )
-        caught_up = now_ms if broker in hosted.isr else 0
-        wanted[broker] = RemoteReplica(known.end, known.log_start, caught_up, end, now_ms)
+        caught_up, shown = now_ms if broker in hosted.isr else 0, (end, now_ms) if led else (-1, 0)
+        wanted[broker] = RemoteReplica(known.end, known.log_start, caught_up, *shown)
     known_of = {broker: its for broker, its in hosted.remotes.items() if broker in hosted.replicas}
     yield f"and knows of the followers in {one}", known_of, wanted
     ends = [

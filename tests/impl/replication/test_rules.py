@@ -115,6 +115,20 @@ def test_a_follower_is_caught_up_by_what_the_leader_had_when_its_fetch_was_read(
     assert partition.remotes[2].last_caught_up == 9_000
 
 
+def test_what_a_new_leader_had_when_it_began_is_no_end_that_a_follower_was_shown():
+    """It forgets the last fetches of its followers; one that led before does not
+    (``resetLastCaughtUpTime``, then ``updateFetchState`` with unknown offsets)."""
+    partition, caught_up = partition_of((1, 2), R23, 10), []
+    for epoch in (0, 1):
+        state = LeaderIsrAndControllerEpoch(1, epoch, (1,), 0)
+        entry = LeaderAndIsrPartitionState(state, partition.replicas, False)
+        partition.become_leader(entry, 1_000)
+        wait(partition.follower_fetched(2, 10, 2_000, leader_end=12))
+        caught_up.append(partition.remotes[2].last_caught_up)
+
+    assert caught_up == [0, 1_000]
+
+
 def test_since_2_1_a_silent_follower_that_has_everything_stays_in_the_isr():
     left = []
     for name in ("2.0", "2.1"):
