@@ -675,3 +675,16 @@ def test_a_leader_starts_in_the_epoch_that_is_raised_for_a_move(
     found = incomplete(checked(write(tmp_path, files)))
 
     assert found == ([(HOLDS, "controller.log", 2)] if wrong else [])
+
+
+def test_what_is_written_of_some_topics_or_brokers_names_one(tmp_path: Path) -> None:
+    """Kafka's conditions: ``topicsToBeDeleted.nonEmpty``, ``newBrokerIds.nonEmpty``."""
+    texts = ("Starting topic deletion for topics ", "New broker startup callback for ")
+    lines = [elected(10, 1, 1)]
+    lines += [line(11, f"[Controller id=1] {text}{named}", CONTROLLER)
+              for text, named in zip(texts, ("orders", "2"), strict=True)]  # fmt: skip
+    lines += [line(12, f"[Controller id=1] {text}", CONTROLLER) for text in texts]
+
+    found = checked(write(tmp_path, {"b1/controller.log": lines}))
+
+    assert at(found) == {(TWICE, "controller.log", 4), (TWICE, "controller.log", 5)}
