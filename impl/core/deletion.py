@@ -128,7 +128,10 @@ class DeletionManager:
         await self.resume()
 
     async def resume(self) -> None:
-        """Continue the deletion of every queued topic as far as possible."""
+        """Continue the deletion of every queued topic as far as possible.
+
+        Up to 2.4 one topic after the other, later all together (KAFKA-9499).
+        """
         retry: list[Replica] = []
         ready: list[str] = []
         queued = sorted(self.context.queued_for_deletion)
@@ -150,6 +153,12 @@ class DeletionManager:
                 ready.append(topic)
             elif blocked:
                 await self.context.journal.deletion_blocked(topic)
+            if not self.release.since("2.5"):
+                await self._try(retry, ready)
+                retry, ready = [], []
+        await self._try(retry, ready)
+
+    async def _try(self, retry: list[Replica], ready: list[str]) -> None:
         if retry:
             await self.try_again(retry)
         if ready:

@@ -316,3 +316,22 @@ def test_a_leader_epoch_is_not_raised_over_what_a_newer_controller_wrote():
         wait(controller.core.update_leader_epoch(T0))
     after = stage.registered()
     assert (after.leader_epoch, after.controller_epoch) == (5, 9)
+
+
+@pytest.mark.parametrize(("release", "rounds"), [("2.4", [["t"], ["u"]]), ("2.5", [["t", "u"]])])
+def test_topics_are_deleted_one_after_the_other_up_to_2_4(release: str, rounds: list[list[str]]):
+    """KAFKA-9499: ``resumeDeletions`` begins with all that may be deleted together."""
+    stage, controller = a_cluster(release)
+    for topic in ("t", "u"):
+        stage.create_topic(topic, {0: (2,)})
+    stage.run(controller)
+    stage.take_sent()
+
+    for topic in ("t", "u"):
+        wait(stage.admin.request_deletion(topic))
+    stage.run(controller)
+
+    deletions = [one.partitions for _, one in stage.take_sent() if isinstance(one, StopReplica)]
+    started = [sorted(one.topic for one in parts) for parts in deletions
+               if any(stop.delete for stop in parts.values())]  # fmt: skip
+    assert started == rounds
