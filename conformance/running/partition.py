@@ -354,22 +354,25 @@ class PartitionReplay(ModelDriver):
                 f"the ISR is {sorted(isr)}, where the model has {sorted(mine)}",
                 f"the ISR is {sorted(mine)}",
             )  # fmt: skip
-        self._keeps_committed(state)
+        self._keeps_committed(state, before)
 
-    def _keeps_committed(self, state: Mapping[str, Any]) -> None:
+    def _keeps_committed(self, state: Mapping[str, Any], before: Mapping[str, Any] | None) -> None:
+        """An election from the ISR loses nothing; what another one loses is committed no more."""
         leader = state["leader"]
-        if (
-            not self.committed
-            or leader not in self.of
-            or self.judge.switches["unclean_leader_election"]
+        if not self.committed or leader not in self.of:
+            return
+        end = self.read("log.end", self.of[leader])
+        if self.judge.switches["unclean_leader_election"] and (
+            before is None or leader not in before["isr"]
         ):
+            self.committed = [one for one in self.committed if self.index(one[0]) <= end]
             return
         hw, line = max(self.committed, key=lambda one: one[0])
-        if self.read("log.end", self.of[leader]) < self.index(hw):
+        if end < self.index(hw):
             raise MisfitError(
                 "no_message_loss: who leads has all that was committed",
                 f"broker {leader} is to lead and has no more than offset "
-                f"{self.bounds[self.read('log.end', self.of[leader])]}; below {hw} is committed "
+                f"{self.bounds[end]}; below {hw} is committed "
                 f"({line.file}, line {line.number})",
                 "a leader that has what was committed",
             )  # fmt: skip

@@ -362,6 +362,10 @@ class ReplicaLines:
             text = f"Truncating {name} to offset {offset} below high watermark "
             self.files.fetcher(leader, fetcher, f"{text}{event.high_watermark}", "WARN")
         newer, last = release.since("1.1"), event.log_end - 1
+        if not release.since("0.11"):  # it says so in any case
+            self.files.log(name, "", f"Truncating log {name} to offset {offset}.")
+            if offset <= event.log_end:
+                return
         if offset >= event.log_end:
             what = "has no effect as the largest offset in the log is"
             text = f"Truncating to {offset} {what} {last}"
