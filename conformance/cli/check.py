@@ -214,13 +214,7 @@ def _judge(runner: Engine, corpora: list[Corpus]) -> JudgedCorpus:
 
     together = JudgedCorpus()
     for corpus in corpora:
-        judged = runner.judge(corpus)
-        together.findings += judged.findings
-        together.checked += judged.checked
-        together.fired += judged.fired
-        together.election_steps += judged.election_steps
-        together.clocks += judged.clocks
-        together.sequences += judged.sequences
+        together.add(runner.judge(corpus))
     return together
 
 

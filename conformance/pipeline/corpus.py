@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 from conformance.ingest.files import LogSources, Skipped
@@ -62,6 +62,11 @@ class JudgedCorpus:
     sequences: int = 0
     clocks: list[tuple[str, Clock]] = field(default_factory=list)
     """Cluster, and how far apart two of its brokers' clocks are."""
+
+    def add(self, other: Judged) -> None:
+        """Takes in what was judged of other clusters."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
 
 class Engine(Protocol):

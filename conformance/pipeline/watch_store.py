@@ -105,12 +105,8 @@ class WatchStore:
             ]
             corpora.append(corpus)
             found = state.judged()
-            judged.findings += [_renamed(finding, names) for finding in found.findings]
-            judged.checked += found.checked
-            judged.fired += found.fired
-            judged.election_steps += found.election_steps
-            judged.sequences += found.sequences
-            judged.clocks += found.clocks
+            found.findings = [_renamed(finding, names) for finding in found.findings]
+            judged.add(found)
         # Read is what was read; what cannot be opened is found by looking.
         nothing = corpus_without_logs(LogSources())
         nothing.closed = tuple(closed(self._logs))
