@@ -74,29 +74,11 @@ def test_a_topics_life_as_kafkas_script_tells_it(here: Path):
     )
 
 
-def test_the_words_of_0_11_are_those_of_its_script(here: Path):
-    # What the article on topics shows, command by command.
-    topics = f"--zookeeper {here} --topic topic_a --version 0.11"
-    created = done(f"topics --create {topics} --replica-assignment 1:2:3,2:3:1")
-    eventually(lambda: "none" not in done(f"topics --describe {topics}"), "leaders")
-    described = done(f"topics --describe {topics}").splitlines()
-    shrunk = typed(f"topics --alter {topics} --partitions 1")
-    grown = done(f"topics --alter {topics} --partitions 3")
-    deleted = done(f"topics --delete {topics}")
+def test_an_internal_topic_is_created_and_never_deleted(here: Path):
     internal = typed(f"topics --create --zookeeper {here} --topic __consumer_offsets "
                      "--partitions 1 --replication-factor 1")  # fmt: skip
     kept = typed(f"topics --delete --zookeeper {here} --topic __consumer_offsets")
 
-    assert created.splitlines()[1:] == ['Created topic "topic_a".']
-    assert created.startswith("WARNING: Due to limitations in metric names, topics with a period")
-    assert described[0] == "Topic:topic_a\tPartitionCount:2\tReplicationFactor:3\tConfigs:"
-    assert described[1].startswith("\tTopic: topic_a\tPartition: 0\tLeader: 1\tReplicas: 1,2,3")
-    assert shrunk.stdout.endswith(
-        "Error while executing topic command : The number of partitions for a topic can only be "
-        "increased\n"
-    )
-    assert grown.endswith("Adding partitions succeeded!\n")
-    assert deleted.startswith("Topic topic_a is marked for deletion.\n")
     assert internal.exit_code == 0
     assert kept.stdout.endswith(
         "Topic __consumer_offsets is a kafka internal topic and is not allowed to be marked for "
