@@ -65,7 +65,6 @@ class PartialSearch:
     def find(self, lines: list[PartialLine]) -> FittingRun:
         """Searches a run over all lines. Leaves the ledger in the last state of the search."""
         self._lines = lines
-        self.explanations.begin(lines)
         path = self.planner.path
         spans: list[tuple[int, int]] = []
         self._open.clear()
@@ -102,7 +101,7 @@ class PartialSearch:
             if len(open_ways) == at:
                 key = self.ledger.key
                 known = key in self._dead.get(at, ())
-                ways = iter(()) if known else self.explanations.ways(at)
+                ways = iter(()) if known else self.explanations.ways(self._lines[at])
                 open_ways.append(OpenLine(ways, len(path), key, self.ledger.mark()))
             ways, start, key, _ = open_ways[-1]
             hidden = next(ways, None)
@@ -227,7 +226,7 @@ class PartialSearch:
         """The ways over a line that was taken again, should they be asked for."""
         self.ledger.undo(mark)
         del self.planner.path[place:]
-        yield from self.explanations.ways(at)
+        yield from self.explanations.ways(self._lines[at])
 
 
 def find_run(

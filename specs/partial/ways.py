@@ -97,12 +97,6 @@ class LineExplanations:
         self.moves, self.ledger, self.hidden = moves, moves.ledger, hidden
         self.planner = planner
         self.cut = False
-        self._lines: list[PartialLine] = []
-        self._slacks: list[int] = []
-
-    def begin(self, lines: list[PartialLine]) -> None:
-        """Sets the trace whose lines are to be explained."""
-        self._lines, self._slacks = lines, _slacks(lines, self.hidden)
 
     def mismatches(self, line: PartialLine) -> list[Cell]:
         """The cells that the line shows and that differ in the current state."""
@@ -112,9 +106,9 @@ class LineExplanations:
         """Does the current state have all values that the line shows?"""
         return fits(self.ledger, line)
 
-    def ways(self, at: int) -> Iterator[int]:
+    def ways(self, line: PartialLine) -> Iterator[int]:
         """Ways over a line, those without hidden steps first; each yields how many were hidden."""
-        line, any_way = self._lines[at], False
+        any_way = False
         for hidden in self.without_hidden_steps(line):
             any_way = True
             yield hidden
@@ -122,9 +116,8 @@ class LineExplanations:
             # What else may have happened here is put off until a later line needs it.
             self.cut = self.cut or self.hidden > 0
             return
-        most = self._slacks[at]
-        if most:
-            yield from self._hidden_ways(at, most)
+        if self.hidden:
+            yield from self._hidden_ways(line)
         elif not line.steps:
             # Nothing is hidden, and the line itself may be any step: every one is tried.
             yield from (0 for _ in self._by_hidden_steps(line, 1, set()))
@@ -166,33 +159,19 @@ class LineExplanations:
                 self.planner.path.pop()
             self.ledger.undo(mark)
 
-    def _hidden_ways(self, at: int, most: int) -> Iterator[int]:
-        line, path = self._lines[at], self.planner.path
-        seen: set[int] = set()
-        before, mark = len(path), self.ledger.mark()
-        for _ in self._purposeful(line, most):
-            if not self.fits(line) or self.ledger.key in seen:
-                continue
+    def _hidden_ways(self, line: PartialLine) -> Iterator[int]:
+        path, seen = self.planner.path, set[int]()
+        before = len(path)
+        for _ in self._purposeful(line, self.hidden):
             hidden = len(path) - before - (0 if line.silent else 1)
-            if hidden <= self.hidden or self._fits_earlier_gaps(at, before, mark, hidden):
+            if hidden <= self.hidden and self.fits(line) and self.ledger.key not in seen:
                 seen.add(self.ledger.key)
                 yield hidden
-        depth = min(most, BLIND_DEPTH)
-        if most > depth:
+        depth = min(self.hidden, BLIND_DEPTH)
+        if self.hidden > depth:
             self.cut = True  # deeper choices without a purpose are not all tried
         for deep in range(1, depth + 1):
             yield from self._by_hidden_steps(line, deep, seen)
-
-    def _fits_earlier_gaps(self, at: int, before: int, mark: int, hidden: int) -> bool:
-        """More steps than one gap may hide: do they fit into the gaps that were passed over?"""
-        steps = self.planner.path[before:]
-        self.ledger.undo(mark)
-        fine = True
-        for taken, (move, arguments) in enumerate(steps, 1):
-            self.moves.take(move, arguments)
-            if taken <= hidden - self.hidden and not self.fits(self._lines[at - 1]):
-                fine = False
-        return fine
 
     def _purposeful(self, line: PartialLine, most: int) -> Iterator[None]:
         """Hidden steps that bring the line's step about, or what it shows."""
@@ -235,23 +214,3 @@ class LineExplanations:
                         yield more + 1
                     self.planner.path.pop()
                 self.ledger.undo(mark)
-
-
-def _slacks(lines: list[PartialLine], hidden: int) -> list[int]:
-    """How many hidden steps may come before each line.
-
-    Lines that show the same, one after the other and without a step's name, ask for nothing: the
-    steps that may lie between them are put off until a line needs them.
-    """
-    found: list[int] = []
-    alike = 0
-    for at, line in enumerate(lines):
-        found.append(hidden * max(1, alike))
-        before = lines[at - 1] if at else None
-        same = before is not None and alike and _observation(before) == _observation(line)
-        alike = (alike + 1 if same else 1) if line.silent and not line.steps else 0
-    return found
-
-
-def _observation(line: PartialLine) -> tuple[object, ...]:
-    return line.cells, line.whole, line.leading
