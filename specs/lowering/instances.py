@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from model.language.recording import Recorded
@@ -81,3 +82,8 @@ def cells_of(term: Term) -> frozenset[int]:
                 cells_of(arg) for arg in term.args if isinstance(arg, Term)))  # fmt: skip
         _cells[term] = found
     return found
+
+
+def cells_of_all(terms: Iterable[Term]) -> frozenset[int]:
+    """The cells that any of some grounded terms reads."""
+    return frozenset().union(*map(cells_of, terms))
