@@ -218,7 +218,7 @@ class ChaosCluster:
             first = wait(client.state(partition))
             others = [] if first is None else [one for one in first.isr if one != first.leader]
             if first is None or not others or not self._runs(first.leader):
-                raise ClusterError("there was nobody to lead next")
+                raise ClusterError("no broker could become leader")
             slow = [MessageFilter("Fetch", to=str(one)) for one in others]
             for which in slow:
                 self.gate.add(MessageRule("delay", which, delay_ms=3000))

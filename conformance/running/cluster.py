@@ -37,7 +37,7 @@ from specs.partial.compiled_steps import CompiledSteps
 NAME = "cluster"
 NONE_VERSION, NOBODY = -1, 0
 
-CREATED = "partitions are made (`topics`): their states, and who is notified of them"
+CREATED = "partitions are created (`topics`): their states, and the notified brokers of them"
 BY_OTHERS = "a controller works on what other systems have (topics, requests of administrators)"
 UNREACHED = "a request goes to an earlier registration of a broker: it would be refused"
 ANNOUNCED_LAST = "a failover that worked on a request for preferred leaders ends as any (0.10.1)"
@@ -690,7 +690,8 @@ class ClusterReplay(ModelDriver):
         if self.expected[c]:
             to, request = self.expected[c][0]
             raise MisfitError(
-                "a controller sends what the model's does", f"it {what}, and has not sent "
+                "a controller sends the same requests as in the model",
+                f"it {what}, and has not sent "
                 f"{self._request(request)} to broker {self.ids[to - 1]}", "that request first",
             )  # fmt: skip
 
@@ -744,7 +745,7 @@ class ClusterReplay(ModelDriver):
             slot = self._slot(c, kind, subject)
             if slot is None:
                 raise MisfitError(
-                    "a controller handles what it was notified of",
+                    "a controller handles only events that it was notified of",
                     f"it handles {kind}, and nothing that it watches has changed", self._queue(c),
                 )  # fmt: skip
             if slot == 0:
@@ -971,7 +972,7 @@ class ClusterReplay(ModelDriver):
                     self.elsewhere.add(c)  # its session is over, which it will hear
                     return
                 raise MisfitError(
-                    "a controller goes on as the model's does",
+                    "a controller continues as in the model",
                     f"it {what}; in the model {self._thread_position(c)}", self._possible_next(c),
                 )  # fmt: skip
 
@@ -1051,7 +1052,7 @@ class ClusterReplay(ModelDriver):
                     self._sends_besides(line, c, to, kind, versions, SESSION_OVER)
                     return
                 raise MisfitError(
-                    "a controller sends what the model's does",
+                    "a controller sends the same requests as in the model",
                     f"it sends {line.args['kind']} to broker {line.args['to']}; in the model "
                     f"{self._thread_position(c)}", self._possible_next(c),
                 )  # fmt: skip
@@ -1102,7 +1103,8 @@ class ClusterReplay(ModelDriver):
         named = f"{line.args['kind']} to broker {line.args['to']}"
         if request.kind != kind:
             raise MisfitError(
-                "a controller sends what the model's does", f"it sends {named}, where the model "
+                "a controller sends the same requests as in the model",
+                f"it sends {named}, where the model "
                 f"has {self._request(request)} next", self._request(request),
             )  # fmt: skip
         if versions is None:
@@ -1132,7 +1134,7 @@ class ClusterReplay(ModelDriver):
         live = frozenset(self.of[one] for one in line.args.get("live", ()))
         if kind == "update_metadata" and "live" in line.args and live != request.alive:
             raise MisfitError(
-                "a controller sends who is alive", f"{named} says that "
+                "a controller sends the live brokers", f"{named} says that "
                 f"{self._ids(live)} are alive", f"{self._ids(request.alive)}",
             )  # fmt: skip
 
@@ -1204,7 +1206,7 @@ class ClusterReplay(ModelDriver):
         self, named: str, versions: Mapping[int, int], request: TracedRequest
     ) -> None:
         raise MisfitError(
-            "a controller sends what the model's does",
+            "a controller sends the same requests as in the model",
             f"{named} is about {self._states(versions)}", self._request(request),
         )  # fmt: skip
 
@@ -1286,7 +1288,7 @@ class ClusterReplay(ModelDriver):
         if refuses != is_refused:
             seen = self.read("seen", b)
             raise MisfitError(
-                "who knows a newer controller refuses an older one, and nobody else",
+                "a broker refuses a controller only if it knows a newer one",
                 f"a request of controller epoch {request.epoch} is "
                 f"{'refused' if is_refused else 'obeyed'}, and the newest known is {seen}",
                 "STALE_CONTROLLER_EPOCH" if refuses else "that it is obeyed",

@@ -370,11 +370,11 @@ class PartitionReplay(ModelDriver):
         hw, line = max(self.committed, key=lambda one: one[0])
         if end < self.index(hw):
             raise MisfitError(
-                "no_message_loss: who leads has all that was committed",
+                "no_message_loss: a leader has every committed record",
                 f"broker {leader} is to lead and has no more than offset "
                 f"{self.bounds[end]}; below {hw} is committed "
                 f"({line.file}, line {line.number})",
-                "a leader that has what was committed",
+                "a leader that has every committed record",
             )  # fmt: skip
 
     def _controller_writes(self, write: StateWrite, before: Mapping[str, Any] | None) -> None:
@@ -584,7 +584,7 @@ class PartitionReplay(ModelDriver):
         """The request is in flight in the model: its leader epoch and controller epoch."""
         if b not in self.pending:
             raise MisfitError(
-                "what a LeaderAndIsr has a broker do comes after it was received",
+                "a broker applies a LeaderAndIsr only after it received it",
                 f"{self.named}, and no LeaderAndIsr for {self.partition} was received since the "
                 "last one was obeyed", "leader_and_isr_received before it",
             )  # fmt: skip
@@ -613,7 +613,7 @@ class PartitionReplay(ModelDriver):
                  *self.set_cells("request.isr", index, order["isr"])]  # fmt: skip
         older = c < order["controller_epoch"] and order["leader"] >= 0
         if c > self.read("zk.epoch") or older:
-            raise MisfitError("a controller sends what it or an earlier one wrote",
+            raise MisfitError("a controller sends a state that it or an earlier one wrote",
                          f"controller epoch {c} sends what epoch {order['controller_epoch']} wrote",
                          "the epoch that wrote it, or a later one")  # fmt: skip
         if not self.read("request.in_flight", *index):
@@ -772,7 +772,7 @@ class PartitionReplay(ModelDriver):
         if leads and committed and self.read("replica.epoch", b) > written <= epoch:
             if written == epoch < self.leads_since.get(b, 0):
                 raise MisfitError(
-                    "who lost the leadership owes its producers an error",
+                    "a broker that lost the leadership answers its producers with an error",
                     f"records of leader epoch {epoch - 1} are acknowledged, and broker "
                     f"{line.broker} leads since epoch {self.leads_since[b] - 1}", "an error",
                 )  # fmt: skip
@@ -837,7 +837,7 @@ class PartitionReplay(ModelDriver):
             offset = args["log_start"]
         if (args["error"], args["offset"]) != (error, offset):
             raise MisfitError(
-                "who asks where a log ends hears it of its leader",
+                "a request for a log's end is answered by its leader",
                 f"asked for time {timestamp} in leader epoch {args['leader_epoch']} it answers "
                 f"{args['error']}, offset {args['offset']}, where the model has {error}, {offset}",
                 f"{error}, offset {offset}",
@@ -849,14 +849,14 @@ class PartitionReplay(ModelDriver):
         error = "NONE" if self.read("belief", b) else "NOT_CONTROLLER"
         if args["error"] != error:
             raise MisfitError(
-                "who is the controller answers ElectLeaders",
+                "the controller answers ElectLeaders",
                 f"it answers {args['error']}, where the model has {error}", error,
             )  # fmt: skip
         nowhere = [code for one, code in args["errors"].items() if one not in args["preferred"]]
         if any(code != "UNKNOWN_TOPIC_OR_PARTITION" for code in nowhere) or (
             error == "NONE" and not args["all"] and not nowhere
         ):
-            raise MisfitError("who asks for a topic that does not exist is notified",
+            raise MisfitError("a request for a missing topic gets an error",
                          f"the answers are {nowhere}", "UNKNOWN_TOPIC_OR_PARTITION")  # fmt: skip
         if args["error"] != "NONE" or self.partition not in args["preferred"]:
             return
@@ -905,7 +905,7 @@ class PartitionReplay(ModelDriver):
                 )
             return
         if sent is None or sent + 1 != mine:
-            raise MisfitError("a question names the leader epoch of who asks (KIP-320)",
+            raise MisfitError("a request names the leader epoch of its sender (KIP-320)",
                          f"the leader epoch is {sent}, and the follower is in {mine - 1}",
                          f"the leader epoch is {mine - 1}")  # fmt: skip
 
@@ -965,7 +965,7 @@ class PartitionReplay(ModelDriver):
         reply, offset = args["reply"], args["asked"]["offset"]
         end = reply["end"]
         if end > max(offset, self.ends.get(line.broker, 0)):  # else nothing is handed out
-            raise MisfitError("what is handed out is in the log",
+            raise MisfitError("returned records are in the log",
                          f"records up to {end}, and the log ends at {self.ends.get(line.broker)}",
                          "no more than the log has")  # fmt: skip
         if follower < 0:
@@ -1041,7 +1041,7 @@ class PartitionReplay(ModelDriver):
         hw = self.read("replica.hw", b)
         if last >= hw:
             raise MisfitError(
-                "a follower shows consumers what is committed",
+                "a follower returns only committed records to consumers",
                 f"it shows records up to {self.bounds[last + 1]}, and its high watermark is "
                 f"{self.bounds[hw]}", f"records up to {self.bounds[hw]}",
             )  # fmt: skip
@@ -1170,7 +1170,8 @@ class PartitionReplay(ModelDriver):
     def _on_records_replicated(self, line: TraceLine, b: int) -> None:
         leader = self.read("replica.leader", b)
         if not leader:
-            raise MisfitError("a follower appends what its leader answered", "it follows nobody",
+            raise MisfitError("a follower appends the records of its leader's response",
+                              "it has no leader",
                          "a leader")  # fmt: skip
         asked = self.asked.get((b, leader), -1)
         self.expect("the offset that was asked for", line.args["offset"], asked)
@@ -1340,7 +1341,8 @@ class PartitionReplay(ModelDriver):
         elif leaves:
             self._changes_isr("leader_shrink_is_refused", b, self.of[leaves[0]])
         else:
-            raise MisfitError("a leader hears of a write that it wanted", "it wanted no other ISR",
+            raise MisfitError("a leader gets the response to a write that it requested",
+                              "it wanted no other ISR",
                          "a line in which it wants one")  # fmt: skip
         cells = self.set_cells("isr_write.isr", (b,), wanted)
         self.force("several replicas leave the ISR in one write", *cells)

@@ -80,7 +80,7 @@ class GroupConsumer(Consumer):
                 continue
             if not found.error_code:
                 return found.host, found.port
-        raise ClientError("COORDINATOR_NOT_AVAILABLE", f"nobody coordinates {self.group}")
+        raise ClientError("COORDINATOR_NOT_AVAILABLE", f"there is no coordinator of {self.group}")
 
     def _check(self, api: str, error: str) -> None:
         """ClientError for an error, after which the member joins anew."""

@@ -43,7 +43,7 @@ def becomes_leader(now, new, replica, epoch):
     # redundant because a request that was not sent names nobody.
     require(epoch < now.next_epoch,                     "a request of this epoch was sent")
     require(now.request[epoch].leader == replica,       "the request names the replica the leader")
-    require(now.view[replica].epoch < epoch,            "the request is newer than what it knows")
+    require(now.view[replica].epoch < epoch,            "the request is newer than its own epoch")
 
     new.view[replica] = now.view[replica].but(
         epoch=epoch, leader=replica, isr=now.request[epoch].isr)

@@ -110,7 +110,7 @@ def becomes_follower(now, new, follower, leader, epoch):
     require(leader != follower,                "the leader is another replica")
     require(epoch < now.next_epoch,            "a request of this epoch was sent")
     require(now.request[epoch].leader == leader,   "the request names this leader")
-    require(view.epoch < epoch,                "the request is newer than what it knows")
+    require(view.epoch < epoch,                "the request is newer than its own epoch")
     require(cut <= mine.end,                   "the cut is within the follower's log")
 
     new.log[follower]  = mine.cut(cut)

@@ -89,7 +89,7 @@ def fenced_becomes_follower(now, new, follower, leader, epoch):
     require(epoch < now.next_epoch,            "a request of this epoch was sent")
     # redundant because nobody leads in an epoch but the replica that its request names.
     require(now.request[epoch].leader == leader,   "the request names this leader")
-    require(view.epoch < epoch,                "the request is newer than what it knows")
+    require(view.epoch < epoch,                "the request is newer than its own epoch")
     # redundant because whom the request names, and who has taken it up, presumes leadership.
     require(presumes_leadership(now, leader),  "the leader presumes leadership")
     require(now.view[leader].epoch == epoch,   "the leader leads in the request's epoch")

@@ -97,7 +97,7 @@ def first_try_becomes_follower(now, new, follower, leader, epoch):
     require(leader != follower,                "the leader is another replica")
     require(epoch < now.next_epoch,            "a request of this epoch was sent")
     require(now.request[epoch].leader == leader,   "the request names this leader")
-    require(now.view[follower].epoch < epoch,  "the request is newer than what it knows")
+    require(now.view[follower].epoch < epoch,  "the request is newer than its own epoch")
 
     new.view[follower] = now.view[follower].but(
         epoch=epoch, leader=leader, isr=now.request[epoch].isr)

@@ -61,8 +61,8 @@ def log_directory_is_repaired(now, new, broker):
 @transition(only=are_notified, broker=BROKERS)
 def broker_reports_log_dir_failure(now, new, broker):
     """The broker creates a /log_dir_event_notification, which names only the broker."""
-    require(now.failure_unreported.has(broker),     "a log directory of it failed, and it did not "
-                                                    "say so yet")
+    require(now.failure_unreported.has(broker),     "its log directory failed, and it has not "
+                                                    "reported that yet")
     require(now.zk.registered.has(broker),          "it has a ZooKeeper session")
 
     new.failure_unreported = now.failure_unreported.without(broker)

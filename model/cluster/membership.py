@@ -139,7 +139,7 @@ def controller_sees_dead_brokers(now, new, broker):
     require(found.new.is_empty(),                   "no registered broker is new to it")
     if version.bounced_brokers_detected:
         require(found.bounced.is_empty(),           "no broker has registered again")
-    require(not_(found.dead.is_empty()),            "a broker that it takes for alive is gone")
+    require(not_(found.dead.is_empty()), "a broker that it counts as live is not registered")
 
     on_broker_failure(now, new, broker, found, found.dead)
 
@@ -151,7 +151,7 @@ def controller_finds_brokers_unchanged(now, new, broker):
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
     require(found.bounced.is_empty(),               "no broker has registered again")
-    require(found.dead.is_empty(),                  "no broker that it takes for alive is gone")
+    require(found.dead.is_empty(), "every broker that it counts as live is registered")
 
     new.cache[broker] = with_change(now, broker, found)
 
@@ -168,7 +168,7 @@ def controller_misses_bounced_brokers(now, new, broker):
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
     require(not_(found.bounced.is_empty()),         "a broker has registered again")
-    require(found.dead.is_empty(),                  "no broker that it takes for alive is gone")
+    require(found.dead.is_empty(), "every broker that it counts as live is registered")
 
     new.cache[broker] = with_change(now, broker, found)
 
@@ -229,7 +229,7 @@ def controller_sends_update_metadata_for_dead_brokers(now, new, broker):
     """No partition lost its leader: UpdateMetadata with the live brokers is sent all the same."""
     cache = now.cache[broker]
     require_acting(now, broker)
-    require(cache.stage == "notifying",             "replicas went offline that did not lead")
+    require(cache.stage == "notifying",             "replicas that did not lead went offline")
 
     new.cache[broker] = cache.but(
         stage=when(cache.started.is_empty(), done(cache), at("announcing_new")),

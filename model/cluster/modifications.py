@@ -60,7 +60,7 @@ def controller_finds_endpoints_unchanged(now, new, broker, subject):
     require_controllership(now, broker)
     require_next(now, broker, "broker_modification", MODIFIED, subject)
     require(not_(has_other_endpoints(now, broker, subject)),
-                                                    "the broker is gone, or is where it was")
+            "the broker is gone, or its endpoints are the same")
 
     new.cache[broker] = dequeued(cache).but(watched=when(
         all_of(now.zk.registered.has(subject), cache.live.has(subject)),

@@ -23,7 +23,7 @@ def broker_reports_isr_change(now, new, broker):
     """A leader creates an /isr_change_notification; it may cover several changes."""
     require(now.zk.registered.has(broker),          "it has a ZooKeeper session")
     require(now.up.has(broker),                     "its process runs")
-    require(now.replica[broker].unreported,         "an ISR change of it is not reported")
+    require(now.replica[broker].unreported,         "its ISR change is not reported yet")
 
     new.replica[broker].unreported = False
     new.noted = True

@@ -61,7 +61,8 @@ def broker_asks_for_controlled_shutdown(now, new, broker):
     require(now.up.has(broker),                     "the process runs")
     require(now.zk.registered.has(broker),          "it is registered")
     require(now.leaving[broker] == "stays",         "it was not to be stopped")
-    require(not_(is_requesting_shutdown(now, broker)),     "no earlier request of it is under way")
+    require(not_(is_requesting_shutdown(now, broker)),
+            "no earlier request of the broker is in flight")
 
     new.spent.shutdowns = now.spent.shutdowns + 1
     new.leaving[broker] = "asks"
@@ -73,7 +74,7 @@ def broker_asks_for_controlled_shutdown(now, new, broker):
 def shutdown_request_arrives(now, new, broker, subject):
     """The request takes its place in the event queue of a controller."""
     require_acting(now, broker)
-    require(now.asked.has(subject),                 "a ControlledShutdown of it is under way")
+    require(now.asked.has(subject),                 "its ControlledShutdown is in flight")
 
     new.asked         = now.asked.without(subject)
     new.cache[broker] = with_event(now.cache[broker], "controlled_shutdown", subject)
@@ -100,7 +101,7 @@ def controller_begins_controlled_shutdown(now, new, broker, subject):
     require_acting(now, broker)
     require_next(now, broker, "controlled_shutdown", QUEUED, subject)
     require(is_known_as_live(now, broker, subject),
-                                                    "the controller takes who asked for alive")
+                                                    "the controller counts the sender as live")
 
     def has_others(partition):
         return some(BROKERS, lambda one: all_of(
@@ -126,7 +127,7 @@ def controller_refuses_controlled_shutdown(now, new, broker, subject):
     unknown = not_(is_known_as_live(now, broker, subject))
     if version.shutdown_fenced:
         unknown = any_of(unknown, may_be_outdated(now, broker, subject))
-    require(unknown,                                "the controller does not know who asked")
+    require(unknown,                                "the controller does not know the sender")
 
     new.former        = now.former.without(subject)
     new.cache[broker] = dequeued(now.cache[broker])
@@ -177,7 +178,7 @@ def controller_stops_follower(now, new, broker):
     """StopReplica for the partitions that the broker follows, in a separate batch."""
     cache = now.cache[broker]
     require_acting(now, broker)
-    require(cache.stage == "stopping",              "what the leaving broker led is moved")
+    require(cache.stage == "stopping",              "the partitions that it led are moved")
 
     new.cache[broker] = cache.but(
         stage=when(some_replica_is_gone(now, broker), at("retiring"), at("answering")),

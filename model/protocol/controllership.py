@@ -87,7 +87,7 @@ def reply_to_registration_is_lost(now, new, broker):
 
     The winner must read /controller to learn that it won.
     """
-    require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
+    require(now.campaign[broker] > 0,               "the broker won and has not learned that yet")
     require(not_(now.reply_lost[broker]),           "the reply is on its way")
 
     new.reply_lost[broker] = True
@@ -123,7 +123,7 @@ def broker_learns_it_won(now, new, broker):
 
     Why: a late reply makes a controller of a broker that is deposed already; the fence stops it.
     """
-    require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
+    require(now.campaign[broker] > 0,               "the broker won and has not learned that yet")
     heard = not_(now.reply_lost[broker])
     if version.winner_reads_controller_back and reads_back_epoch(version):  # else KAFKA-13407
         heard = any_of(heard, reads_own_registration(now, broker))
@@ -152,7 +152,7 @@ def broker_loses_controller_election(now, new, broker):
 
 def lose_election(now, new, broker):
     # redundant because a reply is lost only to a broker that won and has not heard of it.
-    require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
+    require(now.campaign[broker] > 0,               "the broker won and has not learned that yet")
     require(now.reply_lost[broker],                 "its reply was lost")
     if goes_on_uncounted(version):
         # redundant because a broker may give up an election at any time: it takes part again.
@@ -174,7 +174,7 @@ def elected_broker_assumes_another_controller(now, new, broker):
 
     Kafka: KafkaController.elect returns at once if there is a controller, KAFKA-13407
     """
-    require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
+    require(now.campaign[broker] > 0,               "the broker won and has not learned that yet")
     require(now.reply_lost[broker],                 "its reply was lost")
     require(reads_own_registration(now, broker),    "/controller and the epoch are its own")
 

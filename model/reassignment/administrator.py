@@ -56,7 +56,7 @@ def require_no_request(now):
                                                     "no other request is there")
     if is_kip_455(version):
         require(all_of(now.zk.adding.is_empty(), now.zk.removing.is_empty()),
-                                                    "no move stands in the topic's znode")
+                                                    "the topic's znode has no reassignment")
 
 
 def ask(now, new, places):

@@ -314,7 +314,7 @@ def controller_deletes_old_replicas(now, new, broker):
     """Step 9: StopReplica with delete to OAR - RAR, without waiting for the responses."""
     cache = now.cache[broker]
     require_task(now, broker, "leaving",            "the old replicas are to go offline")
-    require(cache.leaving.is_empty(),               "all of them have gone")
+    require(cache.leaving.is_empty(),               "all old replicas are offline")
 
     stop(now, new, broker, cache.old, "delete", cache.epoch)
     new.cache[broker] = cache.but(task="settling", old=NOBODY)

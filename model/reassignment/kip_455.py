@@ -125,7 +125,7 @@ def controller_is_asked_to_reassign(now, new, broker, first, second, third):
     require(not_(cache.deleting),                   "the topic is not queued for deletion")
     # redundant because nobody reads the cluster before the partition exists.
     require(not_(is_empty(cache.assignment)),       "the partition exists")
-    require(is_empty(now.zk.requested),             "no request stands under /admin")
+    require(is_empty(now.zk.requested),             "there is no request under /admin")
     require(every(BROKERS, lambda b: implies(
         all_of(listed(target, b), not_(is_original(now.zk, b))), cache.live.has(b))),
                                                     "every new replica is alive")
@@ -152,7 +152,7 @@ def controller_cancels_move(now, new, broker):
     require_task(now, broker, "idle",               "it waits for events")
     require(not_(now.cache[broker].deleting),       "the topic is not queued for deletion")
     require(not_(is_empty(now.cache[broker].target)), "the partition is to move")
-    require(is_empty(now.zk.requested),             "no request stands under /admin")
+    require(is_empty(now.zk.requested),             "there is no request under /admin")
     require_fence(now, broker)
 
     original = left(now.zk.assignment, now.zk.adding)
@@ -165,7 +165,7 @@ def controller_deletes_cancelled_adding_replicas(now, new, broker):
     """Phase U ends: replicas that only the earlier target was adding are deleted."""
     cache = now.cache[broker]
     require_task(now, broker, "replacing",          "a move was changed")
-    require(cache.leaving.is_empty(),               "whom it does not need has gone offline")
+    require(cache.leaving.is_empty(),               "replicas that are not needed are offline")
 
     stop(now, new, broker, cache.old, "delete", cache.epoch)
     new.cache[broker] = cache.but(

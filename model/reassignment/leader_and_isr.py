@@ -46,7 +46,8 @@ def is_next(now, broker, epoch, controller):
 def require_first_leader_and_isr(now, broker, epoch, controller):
     require(now.request[epoch][controller].to.has(broker),      "the request is in flight")
     require(now.up.has(broker),                                 "the process runs")
-    require(not_(now.replica[broker].isr_write_unanswered),          "no write of it is unanswered")
+    require(not_(now.replica[broker].isr_write_unanswered),
+            "none of its writes waits for a response")
     require(is_next(now, broker, epoch, controller),            "it is the next of its connection")
 
 
@@ -169,9 +170,10 @@ def has_all_leader_and_isr(now, broker, controller, epoch):
 def require_stop_replica(now, broker, controller):
     sent, update = now.stop[controller][broker], now.update[controller]
     require(now.up.has(broker),                "the process runs")
-    require(not_(now.replica[broker].isr_write_unanswered), "no write of it is unanswered")
+    require(not_(now.replica[broker].isr_write_unanswered),
+            "none of its writes waits for a response")
     require(has_all_leader_and_isr(now, broker, controller, sent.epoch),
-                                               "what was sent before it has arrived")
+                                               "all earlier requests have arrived")
     require(not_(all_of(update.to.has(broker), update.epoch <= sent.epoch)),
                                                "and the UpdateMetadata that was")
 

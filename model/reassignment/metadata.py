@@ -31,7 +31,7 @@ def require_update(now, broker, controller):
     require(update.to.has(broker),             "UpdateMetadata is in flight")
     require(now.up.has(broker),                "the process runs")
     require(has_all_leader_and_isr(now, broker, controller, update.epoch),
-                                               "what was sent before it has arrived")
+                                               "all earlier requests have arrived")
 
 
 @transition(broker=BROKERS, controller=CONTROLLERS)

@@ -55,7 +55,7 @@ def leader_appends(now, new, leader):
     """A producer's record is appended by a broker that believes it leads; no follower has it."""
     mine = now.replica[leader]
     require(mine.role == "leader",                         "the broker believes it leads")
-    require(not_(mine.isr_write_unanswered),                         "no write of it is unanswered")
+    require(not_(mine.isr_write_unanswered), "none of its writes waits for a response")
 
     log = now.log[leader].including(now.next_record)
     new.log[leader] = log
@@ -102,7 +102,8 @@ def note_fetch(now, new, leader, follower):
 
 def require_free_leader(now, leader):
     require_leadership(now, leader, now.replica[leader].role == "leader")
-    require(not_(now.replica[leader].isr_write_unanswered),          "no write of it is unanswered")
+    require(not_(now.replica[leader].isr_write_unanswered),
+            "none of its writes waits for a response")
 
 
 def adopt(now, new, leader, isr, state_version, caught_up=None):
@@ -261,7 +262,8 @@ def leader_finds_own_isr_write(now, new, leader):
     Kafka: KAFKA-1382, ReplicationUtils.checkLeaderAndIsrZkData
     """
     require_lost_response(now, leader)
-    require(now.zk.version == now.replica[leader].zk_version + 1, "what is there is what it wrote")
+    require(now.zk.version == now.replica[leader].zk_version + 1,
+            "the registered state is its own write")
 
     adopt(now, new, leader, now.zk.isr, now.zk.version)
 
@@ -270,7 +272,8 @@ def leader_finds_own_isr_write(now, new, leader):
 def leader_finds_other_isr_write(now, new, leader):
     """The leader reads the state and finds another write: it keeps its ISR and its old version."""
     require_lost_response(now, leader)
-    require(now.zk.version != now.replica[leader].zk_version + 1, "what is there is another's")
+    require(now.zk.version != now.replica[leader].zk_version + 1,
+            "the registered state is another write")
 
     new.replica[leader].isr_write_unanswered = False
     new.overtaken = True

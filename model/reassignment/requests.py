@@ -191,7 +191,7 @@ def controller_drops_unknown_partition(now, new, broker):
     require(any_of(found, is_at(now, broker, "idle")), "it waits for events, or has just begun")
     known = when(found, cache.other, now.zk.other)
     require(all_of(known == "unknown", any_of(not_(found), is_empty(cache.target))),
-                                                    "the request names a partition nobody knows")
+                                                    "the request names an unknown partition")
     require_fence(now, broker)
 
     new.zk.other = "none"

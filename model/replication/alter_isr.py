@@ -93,7 +93,7 @@ def leader_asks_to_expand_isr(now, new, leader, replica):
 
 
 def require_asked(now, leader):
-    require(now.isr_write[leader].state == "asked",       "an AlterIsr of it is under way")
+    require(now.isr_write[leader].state == "asked",       "its AlterIsr is in flight")
 
 
 def leader_awaits_answer(now, leader):
@@ -155,7 +155,7 @@ def controller_finds_isr_written(now, new, controller, leader):
     require_outdated_version(asked.version, zk.version)
     require(zk.leader == leader,                          "it is the registered leader")
     require(zk.leader_epoch == asked.epoch,               "in the epoch in which it asked")
-    require(zk.isr == asked.isr,                          "the registered ISR is what it asks for")
+    require(zk.isr == asked.isr,                          "the registered ISR is the requested one")
 
     new.isr_write[leader] = asked.but(
         state="applied", state_epoch=zk.state_epoch, version=zk.version)

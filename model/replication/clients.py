@@ -46,7 +46,7 @@ def leader_appends(now, new, broker):
     require(now.replica[broker].role == "leader",          "the broker believes it leads")
     if version.isr_write_locks:
         # redundant because a record more changes no ISR: it waits as Kafka's does.
-        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
+        require(is_unlocked(now, broker), "none of its ISR writes waits for an answer")
 
     append(now, new, broker, "one")
 
@@ -60,7 +60,7 @@ def leader_appends_acks_all(now, new, broker):
     require(now.replica[broker].role == "leader",          "the broker believes it leads")
     if version.isr_write_locks:
         # redundant because a record more changes no ISR: it waits as Kafka's does.
-        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
+        require(is_unlocked(now, broker), "none of its ISR writes waits for an answer")
     if version.min_insync_replicas > 1:
         # redundant because it is asked again when the record is acknowledged.
         require(has_min_isr(now, broker),                 "its ISR has min.insync.replicas members")
@@ -74,7 +74,7 @@ def leader_answers_not_enough_replicas(now, new, broker):
     require(now.replica[broker].role == "leader",          "the broker believes it leads")
     if version.isr_write_locks:
         # redundant because a refusal changes nothing: it waits as Kafka's does.
-        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
+        require(is_unlocked(now, broker), "none of its ISR writes waits for an answer")
     # redundant because a refusal changes nothing.
     require(not_(has_min_isr(now, broker)),               "its ISR has too few members")
 
@@ -136,7 +136,7 @@ def consumer_reads(now, new, broker, offset):
     require(now.replica[broker].role == "leader",          "the broker believes it leads")
     if version.isr_write_locks:
         # redundant because it is the same record later: a read waits as Kafka's does.
-        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
+        require(is_unlocked(now, broker), "none of its ISR writes waits for an answer")
     require(offset < now.replica[broker].hw,              "the offset is below the high watermark")
 
     new.read[offset]  = {"done": True, "id": record.id, "epoch": record.epoch}

@@ -58,7 +58,7 @@ def leader_answers_fetch(now, new, leader, follower):
     require(slot.state == "asks_records",                  "the follower asked for records")
     if version.isr_write_locks:
         # redundant because to know an end earlier moves nothing: it waits as Kafka's does.
-        require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
+        require(is_unlocked(now, leader), "none of its ISR writes waits for an answer")
     require(leads_as_asked(now, follower, leader),        "it leads in the epoch of the request")
     require(slot.offset <= now.log[leader].end,           "the offset is not beyond its log")
 
@@ -94,7 +94,7 @@ def leader_answers_fetch_in_session(now, new, leader, follower):
     require(slot.state == "asks_records",                  "the follower asked for records")
     if version.isr_write_locks:
         # redundant because to know an end earlier moves nothing: it waits as Kafka's does.
-        require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
+        require(is_unlocked(now, leader), "none of its ISR writes waits for an answer")
     require(mine.role == "leader",                         "the broker believes it leads")
     # redundant because in one epoch the answer is the same.
     require(mine.epoch != slot.epoch,                      "it leads in another epoch")
@@ -111,7 +111,7 @@ def leader_refuses_fetch(now, new, leader, follower):
                                                           "the follower asked for records")
     if version.isr_write_locks:
         # redundant because a refusal is the same later: it waits as Kafka's does.
-        require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
+        require(is_unlocked(now, leader), "none of its ISR writes waits for an answer")
     require(not_(can_serve(now, follower, leader)),       "it cannot serve the request")
 
     retry_after_refusal(now, new, follower, leader)
@@ -194,7 +194,7 @@ def leader_advances_hw(now, new, broker):
     # redundant because only who leads has an ISR.
     require(mine.role == "leader",                         "the broker believes it leads")
     if version.isr_write_locks and version.isr_adopted_when_written:
-        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
+        require(is_unlocked(now, broker), "none of its ISR writes waits for an answer")
     require(every(BROKERS, lambda member: implies(
         counts(now, broker, member), known_end(now, broker, member) >= 0)),
                                                           "it knows the end of every ISR member")

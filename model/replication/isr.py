@@ -41,7 +41,7 @@ def is_read_back(v):
 
 def require_free_leader(now, leader):
     require_leadership(now, leader, now.replica[leader].role == "leader")
-    require(is_unlocked(now, leader),                     "no ISR write of it waits for an answer")
+    require(is_unlocked(now, leader), "none of its ISR writes waits for an answer")
 
 
 def require_laggard(now, leader, replica):
@@ -122,8 +122,8 @@ def leader_expands_isr(now, new, leader, replica):
 
     Refused: leader_expand_is_refused
     """
-    # redundant "no ISR write of it waits for an answer", because the version has moved by it, or
-    # had moved before it.
+    # redundant "none of its ISR writes waits for an answer", because the version has moved by it,
+    # or had moved before it.
     require_free_leader(now, leader)
     require_may_rejoin_isr(now, leader, replica)
     require_current(now, leader)
@@ -197,7 +197,7 @@ def leader_finds_isr_written(now, new, leader):
     """
     require(now.isr_write[leader].state == "refused",      "its write was refused")
     require(now.zk.registered.has(leader),                "it has a ZooKeeper session")
-    require(is_its_own(now, leader),                      "what is registered is what it wrote")
+    require(is_its_own(now, leader),                      "the registered state is what it wrote")
 
     adopt_written_isr(now, new, leader, now.zk.version)
     new.gave_up = now.gave_up.without(leader)
@@ -222,7 +222,7 @@ def leader_learns_isr_is_refused(now, new, leader):
     require(now.isr_write[leader].state == "refused",      "its write was refused")
     if version.isr_write_read_back:
         require(now.zk.registered.has(leader),            "it has a ZooKeeper session")
-        require(not_(is_its_own(now, leader)),            "what is registered is another's")
+        require(not_(is_its_own(now, leader)),            "the registered state is another write")
 
     continue_without_write(now, new, leader)
 

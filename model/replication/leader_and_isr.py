@@ -47,7 +47,7 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
     require_newer(now, broker, epoch, controller)
     require_to_lead(broker, now.elected[epoch])
     if version.isr_write_locks:
-        require(is_unlocked(now, broker),      "no ISR write of it waits for an answer")
+        require(is_unlocked(now, broker),      "none of its ISR writes waits for an answer")
 
     end = now.log[broker].end
     new.request[epoch][controller][broker] = BLANK
@@ -77,7 +77,7 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
     require_newer(now, broker, epoch, controller)
     require_to_follow(broker, now.elected[epoch])
     if version.isr_write_locks:
-        require(is_unlocked(now, broker),      "no ISR write of it waits for an answer")
+        require(is_unlocked(now, broker),      "none of its ISR writes waits for an answer")
 
     new.request[epoch][controller][broker] = BLANK
     follower = mine.but(
@@ -133,7 +133,7 @@ def broker_fails_while_becoming_follower(now, new, broker, epoch, controller):
     require_newer(now, broker, epoch, controller)
     require_to_follow(broker, now.elected[epoch])
     if version.isr_write_locks:
-        require(is_unlocked(now, broker),      "no ISR write of it waits for an answer")
+        require(is_unlocked(now, broker),      "none of its ISR writes waits for an answer")
 
     new.request[epoch][controller][broker] = BLANK
     new.replica[broker] = now.replica[broker].but(

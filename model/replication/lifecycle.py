@@ -50,7 +50,7 @@ def broker_crashes_losing_unflushed_records(now, new, broker, end):
     Why:   Kafka relies on replicas, not on fsync; KIP-101 scenario 2 and KIP-966 begin like this.
     """
     log = now.log[broker]
-    require(end < log.end,                          "what is left of the log is shorter")
+    require(end < log.end,                          "the rest of the log is shorter")
 
     lose_memory(now, new, broker, now.replica[broker].but(latest_epoch=epoch_at(log, end)))
     new.log[broker] = log.cut(end)

@@ -80,7 +80,7 @@ def leader_answers_epoch(now, new, leader, follower):
     require(slot.state == "asks_epoch",                    "the follower asked for an epoch's end")
     if version.isr_write_locks:
         # redundant because the answer is the same later: it waits as Kafka's does.
-        require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
+        require(is_unlocked(now, leader), "none of its ISR writes waits for an answer")
     require(leads_as_asked(now, follower, leader),        "it leads in the epoch of the request")
 
     asked   = slot.last_epoch
@@ -128,7 +128,7 @@ def leader_refuses_epoch(now, new, leader, follower):
     require(slot.state == "asks_epoch",                    "the follower asked for an epoch's end")
     if version.isr_write_locks:
         # redundant because a refusal is the same later: it waits as Kafka's does.
-        require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
+        require(is_unlocked(now, leader), "none of its ISR writes waits for an answer")
     require(not_(leads_as_asked(now, follower, leader)),  "it does not lead in the request's epoch")
 
     if version.late_answers_ignored:

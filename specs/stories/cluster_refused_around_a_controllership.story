@@ -83,7 +83,7 @@ refused broker_becomes_controller(broker=1)
 refused controller_is_still_active(broker=1)
     /controller is its own — false (zk.controller none)
 refused broker_learns_it_won(broker=1)
-    the broker won and has not heard of it — false (campaign[1] 0)
+    the broker won and has not learned that yet — false (campaign[1] 0)
 refused controller_reads_isr_changes(broker=1)
     the epoch that it won is the newest — false (belief[1] 2, zk.epoch 3)
 

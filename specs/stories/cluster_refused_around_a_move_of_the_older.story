@@ -37,7 +37,7 @@ quietly controller_reads_state broker=3 partition=0
 refused controller_moves_leader broker=3 leader=2 partition=0
 ----
 refused shutdown_request_arrives(broker=2, subject=1)
-    a ControlledShutdown of it is under way — false (asked {})
+    its ControlledShutdown is in flight — false (asked {})
 refused controller_moves_leader(broker=3, leader=2, partition=0)
     no newer controller has written the state — false (belief[3] 1, partition[0][1].state.controller 2)
 

@@ -32,7 +32,7 @@ refused controller_refuses_controlled_shutdown broker=1 subject=1
 refused controller_refuses_controlled_shutdown(broker=2, subject=1)
     its event thread is done with the last event — false (cache[2].stage removing)
 refused controller_begins_controlled_shutdown(broker=2, subject=1)
-    the controller takes who asked for alive — false (cache[2].live {2})
+    the controller counts the sender as live — false (cache[2].live {2})
 refused controller_refuses_controlled_shutdown(broker=1, subject=1)
     the broker believes it is the controller — false (belief[1] 0)
 

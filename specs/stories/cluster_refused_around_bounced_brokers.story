@@ -56,7 +56,7 @@ refused controller_removes_replica(broker=1, replica=1, partition=0)
 refused controller_sends_removal_batch(broker=1)
     no replica waits for it — false (partition[0][1].context.gone {2})
 refused controller_sends_update_metadata_for_dead_brokers(broker=1)
-    replicas went offline that did not lead — false (cache[1].stage removing_followers)
+    replicas that did not lead went offline — false (cache[1].stage removing_followers)
 refused controller_sends_update_metadata_for_new_brokers(broker=1)
     brokers have started — false (cache[1].stage notifying)
 refused controller_brings_replicas_online(broker=1)
@@ -64,7 +64,7 @@ refused controller_brings_replicas_online(broker=1)
 refused controller_sees_dead_brokers(broker=1)
     a BrokerChange is next in its queue, or is worked on — false (cache.events[1][0].kind controller_change, cache[1].events.end 0, cache[1].stage electing)
 refused controller_finds_brokers_unchanged(broker=1)
-    no broker that it takes for alive is gone — false (cache[1].dead {3}, cache[1].live {1,2,3}, cache[1].stage comparing, zk.registered {1,2})
+    every broker that it counts as live is registered — false (cache[1].dead {3}, cache[1].live {1,2,3}, cache[1].stage comparing, zk.registered {1,2})
 
 # All that changed is changed back.
 quietly broker_reconnects broker=3

@@ -45,7 +45,7 @@ quietly controller_sends_update_metadata_for_dead_brokers broker=1
 refused broker_changes_endpoints broker=2
 ----
 refused controller_finds_endpoints_unchanged(broker=1, subject=2)
-    the broker is gone, or is where it was — false (cache[1].live {1,2}, cache[1][2].endpoints 1, zk.registered {1,2}, zk[2].endpoints 2)
+    the broker is gone, or its endpoints are the same — false (cache[1].live {1,2}, cache[1][2].endpoints 1, zk.registered {1,2}, zk[2].endpoints 2)
 refused controller_finds_endpoints_unchanged(broker=2, subject=1)
     the broker believes it is the controller — false (belief[2] 0)
 refused controller_finds_endpoints_unchanged(broker=1, subject=1)

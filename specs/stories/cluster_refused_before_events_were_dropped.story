@@ -46,7 +46,7 @@ refused controller_resigns_and_keeps_its_queue broker=2
 refused controller_resigns_and_keeps_its_queue(broker=2)
     the broker believes it is the controller — false (belief[2] 0)
 refused reply_to_registration_is_lost(broker=1)
-    the broker won and has not heard of it — false (campaign[1] 0)
+    the broker won and has not learned that yet — false (campaign[1] 0)
 refused broker_becomes_controller(broker=2)
     it has learned the outcome of its registration — false (campaign[2] 2)
 refused broker_learns_it_won(broker=2)

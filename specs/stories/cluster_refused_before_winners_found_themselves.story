@@ -12,7 +12,7 @@ refused elected_broker_assumes_another_controller broker=1
 quietly broker_loses_controller_election broker=1
 ----
 refused elected_broker_assumes_another_controller(broker=1)
-    the broker won and has not heard of it — false (campaign[1] 0)
+    the broker won and has not learned that yet — false (campaign[1] 0)
 refused elected_broker_assumes_another_controller(broker=1)
     its reply was lost — false (reply_lost[1] false)
 refused broker_loses_controller_election(broker=1)

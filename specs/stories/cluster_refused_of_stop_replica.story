@@ -27,13 +27,13 @@ quietly controller_stops_follower broker=1
 refused stop_replica_is_sent_again broker=1 sender=1
 ----
 refused shutdown_request_arrives(broker=1, subject=1)
-    a ControlledShutdown of it is under way — false (asked {2})
+    its ControlledShutdown is in flight — false (asked {2})
 refused controller_begins_controlled_shutdown(broker=1, subject=1)
     its event thread is done with the last event — false (cache[1].stage looking)
 refused controller_refuses_controlled_shutdown(broker=1, subject=2)
     its event thread is done with the last event — false (cache[1].stage looking)
 refused controller_stops_follower(broker=1)
-    what the leaving broker led is moved — false (cache[1].stage looking)
+    the partitions that it led are moved — false (cache[1].stage looking)
 refused controller_begins_controlled_shutdown(broker=1, subject=1)
     its event thread is done with the last event — false (cache[1].stage stopping)
 refused stop_replica_is_sent_again(broker=1, sender=1)

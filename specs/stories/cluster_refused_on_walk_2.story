@@ -25,6 +25,6 @@ quietly broker_becomes_controller broker=2
 refused controller_reads_context broker=1
 ----
 refused broker_asks_for_controlled_shutdown(broker=2)
-    no earlier request of it is under way — false (asked {1,2})
+    no earlier request of the broker is in flight — false (asked {1,2})
 refused controller_reads_context(broker=1)
     its epoch is the newest, or no notification is to be deleted — false (belief[1] 2, partition[0].noted true, zk.epoch 3)

@@ -32,4 +32,4 @@ quietly controller_refuses_controlled_shutdown broker=1 subject=2
 refused controller_sees_dead_brokers broker=1
 ----
 refused controller_sees_dead_brokers(broker=1)
-    a broker that it takes for alive is gone — false (cache[1].stage idle)
+    a broker that it counts as live is not registered — false (cache[1].stage idle)

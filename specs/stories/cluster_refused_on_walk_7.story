@@ -20,4 +20,4 @@ quietly controller_finds_no_request broker=3
 refused controller_misses_bounced_brokers broker=3
 ----
 refused controller_misses_bounced_brokers(broker=3)
-    no broker that it takes for alive is gone — false (cache[3].dead {}, cache[3].live {1,2,3}, cache[3].stage idle, zk.registered {1,3})
+    every broker that it counts as live is registered — false (cache[3].dead {}, cache[3].live {1,2,3}, cache[3].stage idle, zk.registered {1,3})

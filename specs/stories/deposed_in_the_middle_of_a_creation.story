@@ -62,7 +62,7 @@ controller_brings_partitions_online(broker=1)
 refused controller_sees_topic(broker=1)
     its watch of /brokers/topics fired — false (cache[1].fired.topics false)
 refused reply_to_registration_is_lost(broker=1)
-    the broker won and has not heard of it — false (campaign[1] 0)
+    the broker won and has not learned that yet — false (campaign[1] 0)
 broker_obeys_leader_and_isr(broker=2, controller=2)
     request[2][2][0].order: follow → none
     seen[2]: 0 → 2

@@ -12,6 +12,6 @@ elected_broker_assumes_another_controller(broker=1)
     campaign[1]: 1 → 0
     reply_lost[1]: true → false
 refused broker_learns_it_won(broker=1)
-    the broker won and has not heard of it — false (campaign[1] 0)
+    the broker won and has not learned that yet — false (campaign[1] 0)
 refused broker_becomes_controller(broker=2)
     /controller does not exist — false (zk.controller 1)

@@ -32,11 +32,11 @@ refused broker_becomes_leader broker=1 epoch=2 controller=1
 check leader_is_current
 ----
 refused leader_appends(broker=1)
-    no ISR write of it waits for an answer — false (isr_write[1].state applied)
+    none of its ISR writes waits for an answer — false (isr_write[1].state applied)
 refused leader_shrinks_isr(leader=1, replica=2)
-    no ISR write of it waits for an answer — false (isr_write[1].state applied)
+    none of its ISR writes waits for an answer — false (isr_write[1].state applied)
 refused broker_becomes_leader(broker=1, epoch=2, controller=1)
-    no ISR write of it waits for an answer — false (isr_write[1].state applied)
+    none of its ISR writes waits for an answer — false (isr_write[1].state applied)
 leader_is_current: holds
 
 # The connection breaks. By now the controller has written too: the leader finds another's state.
@@ -49,7 +49,7 @@ isr_answer_is_lost(leader=1)
     isr_write[1].state: applied → refused
     isr_write[1].version: 2 → 0
 refused leader_finds_isr_written(leader=1)
-    what is registered is what it wrote — false (replica[1].epoch 1, zk.leader_epoch 2)
+    the registered state is what it wrote — false (replica[1].epoch 1, zk.leader_epoch 2)
 leader_learns_isr_is_refused(leader=1)
     isr_write[1].state: refused → none
     isr_write[1].isr: {1,2} → {}

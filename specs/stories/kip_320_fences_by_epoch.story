@@ -42,5 +42,5 @@ fenced_follower_fetches(leader=1, follower=3)
 fenced_leader_raises_hw(leader=1)
     view[1].hw: 0 → 1
 refused fenced_becomes_follower(follower=3, leader=2, epoch=1)
-    the request is newer than what it knows — false (view[3].epoch 2)
+    the request is newer than its own epoch — false (view[3].epoch 2)
 strong_isr: holds

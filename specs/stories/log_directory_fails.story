@@ -30,7 +30,7 @@ broker_reports_log_dir_failure broker=1
 refused log_directory_is_repaired(broker=1, partition=0)
     the replica's log directory has failed — false (partition[0].failed {})
 refused broker_reports_log_dir_failure(broker=1)
-    a log directory of it failed, and it did not say so yet — false (failure_unreported {})
+    its log directory failed, and it has not reported that yet — false (failure_unreported {})
 log_directory_fails(broker=1, partition=0)
     failure_unreported: {} → {1}
     partition[0].failed: {} → {1}

@@ -37,7 +37,7 @@ leader_expands_isr(leader=1, replica=2)
     isr_write[1].state_epoch: 0 → 1
     isr_write[1].version: 0 → 3
 refused leader_advances_hw(broker=1)
-    no ISR write of it waits for an answer — false (isr_write[1].state applied)
+    none of its ISR writes waits for an answer — false (isr_write[1].state applied)
 
 # The controller reads that broker 2 is in the ISR, and elects it: a clean election, as when the
 # preferred replica is to lead. Broker 1 is not notified in time.
@@ -74,7 +74,7 @@ isr_answer_is_lost(leader=1)
     isr_write[1].state: applied → refused
     isr_write[1].version: 3 → 0
 refused leader_finds_isr_written(leader=1)
-    what is registered is what it wrote — false (replica[1].epoch 1, zk.leader 2, zk.leader_epoch 2)
+    the registered state is what it wrote — false (replica[1].epoch 1, zk.leader 2, zk.leader_epoch 2)
 leader_learns_isr_is_refused(leader=1)
     isr_write[1].state: refused → none
     isr_write[1].isr: {1,2} → {}

@@ -19,4 +19,4 @@ refused controller_cancels_move broker=1
 refused controller_is_asked_to_reassign(broker=1, first=1, second=2, third=none)
     every new replica is alive — false (cache[1].live {1}, zk[2].assignment none)
 refused controller_cancels_move(broker=1)
-    no request stands under /admin — false (zk[1].requested 0)
+    there is no request under /admin — false (zk[1].requested 0)

@@ -29,4 +29,4 @@ refused controller_is_asked_to_reassign(broker=1, first=1, second=1, third=none)
 refused controller_is_asked_to_reassign(broker=1, first=1, second=none, third=1)
     there is no third replica without a second — false
 refused controller_is_asked_to_reassign(broker=1, first=1, second=2, third=none)
-    no request stands under /admin — false (zk[1].requested 0)
+    there is no request under /admin — false (zk[1].requested 0)

@@ -37,9 +37,9 @@ refused update_of_older_controller_is_refused broker=1 controller=2
 check metadata_names_the_leader
 ----
 refused broker_updates_metadata(broker=1, controller=1)
-    what was sent before it has arrived — false (request[0][1].to {1}, update[1].epoch 0)
+    all earlier requests have arrived — false (request[0][1].to {1}, update[1].epoch 0)
 refused update_of_older_controller_is_refused(broker=1, controller=1)
-    what was sent before it has arrived — false (request[0][1].to {1}, update[1].epoch 0)
+    all earlier requests have arrived — false (request[0][1].to {1}, update[1].epoch 0)
 refused controller_drops_move_of_deleted_topic(broker=2)
     the partition does not move already — false (cache[2].task idle, cache[2][1].target 0)
 refused broker_updates_metadata(broker=1, controller=2)

@@ -33,9 +33,9 @@ controller_write_conflicts(broker=1)
     cache[1].isr: {1,2} → {1}
     cache[1].version: 2 → 3
 refused broker_stops_replica(broker=1, controller=1)
-    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
+    none of its writes waits for a response — false (replica[1].isr_write_unanswered true)
 refused stop_of_older_controller_is_refused(broker=1, controller=1)
-    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
+    none of its writes waits for a response — false (replica[1].isr_write_unanswered true)
 refused broker_deletes_replica(broker=1, controller=1)
-    no write of it is unanswered — false (replica[1].isr_write_unanswered true)
+    none of its writes waits for a response — false (replica[1].isr_write_unanswered true)
 isr_holds_committed: holds

@@ -61,7 +61,7 @@ refused leader_shrinks_isr(leader=1, replica=2)
 refused controller_elects_leader(broker=1, leader=2)
     the version that it read is current — false (cache[1].version 1, zk.version 2)
 refused leader_shrink_is_refused(leader=1, replica=3)
-    no ISR write of it waits for an answer — false (isr_write[1].state applied)
+    none of its ISR writes waits for an answer — false (isr_write[1].state applied)
 
 # The leader checkpoints its high watermark, and restarts; then it only loses its session.
 quietly broker_checkpoints_hw broker=1

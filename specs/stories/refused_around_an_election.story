@@ -26,7 +26,7 @@ refused older_epoch_is_refused broker=2 epoch=1 controller=1
 quietly broker_becomes_follower broker=1 epoch=1 controller=1
 ----
 refused reply_to_registration_is_lost(broker=1)
-    the broker won and has not heard of it — false (campaign[1] 0)
+    the broker won and has not learned that yet — false (campaign[1] 0)
 refused controller_resigns(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_node_is_deleted()

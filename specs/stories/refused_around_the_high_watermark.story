@@ -39,11 +39,11 @@ quietly leader_learns_isr_is_written leader=1
 quietly leader_advances_hw broker=1
 ----
 refused leader_advances_hw(broker=1)
-    no ISR write of it waits for an answer — false (isr_write[1].state applied)
+    none of its ISR writes waits for an answer — false (isr_write[1].state applied)
 refused leader_expand_is_refused(leader=1, replica=3)
     the cached version is out of date — false (replica[1].zk_version 2, zk.version 2)
 refused leader_expand_is_refused(leader=1, replica=3)
-    no ISR write of it waits for an answer — false (isr_write[1].state applied)
+    none of its ISR writes waits for an answer — false (isr_write[1].state applied)
 refused leader_expands_isr(leader=1, replica=2)
     it has a ZooKeeper session — false (zk.registered {2,3})
 

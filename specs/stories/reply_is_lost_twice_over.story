@@ -28,4 +28,4 @@ broker_loses_controller_election(broker=1)
     campaign[1]: 1 → 0
     reply_lost[1]: true → false
 refused broker_loses_controller_election(broker=1)
-    the broker won and has not heard of it — false (campaign[1] 0)
+    the broker won and has not learned that yet — false (campaign[1] 0)

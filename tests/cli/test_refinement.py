@@ -70,4 +70,4 @@ def test_a_step_that_is_none_is_broken_with_the_run_and_not_proved(monkeypatch, 
     assert result.exit_code == 1
     assert "not proved: leader_advances_hw · " in result.stdout
     assert "in a state that obeys every invariant:" in result.stdout
-    assert "no ISR write of it is under way" in result.stdout
+    assert "none of its ISR writes is under way" in result.stdout

@@ -156,7 +156,7 @@ refused controller_begins_controlled_shutdown broker=1 subject=2
 controller_refuses_controlled_shutdown broker=1 subject=2
 """)
 
-    assert "the controller takes who asked for alive — false" in lines
+    assert "the controller counts the sender as live — false" in lines
     assert "former: {2} → {}" in lines
 
 

@@ -132,7 +132,7 @@ def test_a_step_that_is_refused_ends_the_story_with_its_reason() -> None:
     cut = as_story("T", "s", HEADING, ["broker_learns_it_won broker=2", "broker_crashes broker=1"])
 
     assert "refused broker_learns_it_won broker=2" in reported
-    assert "the broker won and has not heard of it" in reported
+    assert "the broker won and has not learned that yet" in reported
     assert "broker_crashes" not in cut
     assert play(parse(reported, "t.story")).verdict is Verdict.HOLDS
 

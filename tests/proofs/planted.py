@@ -80,7 +80,7 @@ FAULTS: tuple[FaultInProof, ...] = (
           "fetching", (("require(slowest > mine.hw, ", "require(slowest != mine.hw, "),)),
     FaultInProof("hw_during_write", "the high watermark moves while an ISR write is under way",
           "fetching", ((
-              """        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
+              """        require(is_unlocked(now, broker),                 "none of its ISR writes waits for an answer")
     require(every(""", """        pass
     require(every("""),)),
     FaultInProof("hw_by_registered_isr", "the leader counts on the ISR in ZooKeeper, not on its own",
@@ -157,19 +157,19 @@ FAULTS: tuple[FaultInProof, ...] = (
     require(now.replica[broker].role != "none", """),)),
     # -- ISR writes
     FaultInProof("refusal_is_success", "a refused expansion is taken as written", "isr", ((
-        """"what is registered is another's")
+        """"the registered state is another write")
 
     continue_without_write(now, new, leader)
-""", """"what is registered is another's")
+""", """"the registered state is another write")
 
     adopt_written_isr(now, new, leader, now.zk.version)
 """),), by_issue=True),
     FaultInProof("refused_isr_kept", "the ISR of a refused expansion is counted on, without its version",
           "isr", ((
-              """"what is registered is another's")
+              """"the registered state is another write")
 
     continue_without_write(now, new, leader)
-""", """"what is registered is another's")
+""", """"the registered state is another write")
 
     new.replica[leader].isr = now.isr_write[leader].isr
     new.isr_write[leader]   = BLANK
@@ -206,7 +206,7 @@ FAULTS: tuple[FaultInProof, ...] = (
                    "        return its\n"),)),
     FaultInProof("two_writes_at_once", "a leader sends an ISR write before the last one is answered",
           "isr", ((
-              """    require(is_unlocked(now, leader),                     "no ISR write of it waits for an answer")
+              """    require(is_unlocked(now, leader),                     "none of its ISR writes waits for an answer")
 
 
 def require_laggard""", """
@@ -423,7 +423,7 @@ NOTICED: dict[str, tuple[str, str]] = {
     "hw_follows_one": ('leader_advances_hw', 'leader_advances_hw: every other ISR member is known to have them'),
     "hw_ignores_unknown": ('leader_advances_hw', 'leader_advances_hw: every other ISR member is known to have them'),
     "hw_falls": ('leader_advances_hw', 'high_watermarks_of_leaders_are_no_lower'),
-    "hw_during_write": ('leader_advances_hw', 'leader_advances_hw: no ISR write of it is under way'),
+    "hw_during_write": ('leader_advances_hw', 'leader_advances_hw: none of its ISR writes is under way'),
     "hw_by_registered_isr": ('leader_advances_hw', 'leader_advances_hw: every other ISR member is known to have them'),
     "hw_beyond_log": ('follower_appends', 'high_watermarks_are_no_higher'),
     "hw_sent_is_end": ('leader_answers_fetch', 'fetch_answers_were_sent'),
@@ -445,7 +445,7 @@ NOTICED: dict[str, tuple[str, str]] = {
     "version_not_learned": ('leader_learns_isr_is_written', 'leaders_know_start_and_version'),
     "isr_not_learned": ('leader_learns_isr_is_written', 'leaders_know_their_isr'),
     "reads_back_isr_only": ('leader_finds_isr_written', 'leaders_know_start_and_version'),
-    "two_writes_at_once": ('leader_shrink_is_refused', 'leader_shrinks_isr: no ISR write of it is under way'),
+    "two_writes_at_once": ('leader_shrink_is_refused', 'leader_shrinks_isr: none of its ISR writes is under way'),
     "ends_survive_election": ('broker_becomes_leader', 'leaders_know_the_same_ends'),
     "epoch_starts_at_hw": ('broker_becomes_leader', 'high_watermarks_of_leaders_are_no_lower'),
     "anybody_leads": ('broker_becomes_leader', 'leaders_know_start_and_version'),

@@ -142,7 +142,7 @@ CHANGES = (
     ChangedText(
         "expansion_is_a_shrink", "the map takes an expansion of the ISR for a shrink",
         mapped("leader_expands_isr", stages=(refinement_map.SMALLER, refinement_map.EXECUTED)),
-        ("leader_expands_isr", "leader_shrinks_isr: nobody is added")),
+        ("leader_expands_isr", "leader_shrinks_isr: no broker is added")),
     ChangedText(
         "write_is_only_sent", "the map lets an ISR write be sent, and not executed",
         mapped("leader_shrinks_isr", stages=(refinement_map.SMALLER,)),

@@ -54,7 +54,7 @@ FAULTS: tuple[FaultInProof, ...] = (
     of_2_7("finds_it_in_another_epoch", "the state is found as asked in whatever epoch", (
         '    require(zk.leader_epoch == asked.epoch,               "in the epoch in which it asked")\n', "")),
     of_2_7("finds_another_isr", "the state is found as asked whatever ISR it has", (
-        '    require(zk.isr == asked.isr,                          "the registered ISR is what it asks for")\n', "")),
+        '    require(zk.isr == asked.isr,                          "the registered ISR is the requested one")\n', "")),
     of_2_7("finds_another_leader", "the state is found as asked whoever leads", (
         '    require(zk.leader == leader,                          "it is the registered leader")\n', "")),
     # -- what is under way, and what ends it
@@ -84,7 +84,7 @@ FAULTS: tuple[FaultInProof, ...] = (
 NOTICED: dict[str, tuple[str, str]] = {
     "counts_on_the_isr_it_has": ('leader_advances_hw', 'leader_advances_hw: every other member of either ISR is known to have them'),
     "counts_on_the_isr_it_wants": ('leader_advances_hw', 'leader_advances_hw: every other member of either ISR is known to have them'),
-    "asks_twice": ('leader_asks_to_expand_isr', 'leader_expands_isr: no ISR write of it is under way'),
+    "asks_twice": ('leader_asks_to_expand_isr', 'leader_expands_isr: none of its ISR writes is under way'),
     "asks_when_deposed": ('leader_asks_to_shrink_isr', 'leader_shrinks_isr: the broker believes it leads'),
     "refusal_frees": ('controller_refuses_isr', 'isr_requests_are_in_the_same_phase'),
     "refused_isr_is_taken": ('leader_learns_isr_is_written', 'leaders_know_start_and_version'),

@@ -164,7 +164,7 @@ OPEN = [
     ("fetch_session_caches_epoch", False, "leader_answers_fetch_in_session",
      "fetch_answers_were_sent"),
     ("isr_write_locks", False, "leader_advances_hw",
-     "leader_advances_hw: no ISR write of it is under way"),
+     "leader_advances_hw: none of its ISR writes is under way"),
     ("log_survives_crash", False, "broker_crashes_losing_unflushed_records",
      "it has no counterpart there"),
     ("disk_lost", "by_any", "broker_starts_empty", "it has no counterpart there"),

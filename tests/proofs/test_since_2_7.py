@@ -21,7 +21,7 @@ from specs.solvers import has_cvc5
 from specs.verdict import Verdict
 
 STEP = "leader_advances_hw"
-FREE = "no ISR write of it is under way"
+FREE = "none of its ISR writes is under way"
 
 
 def test_one_step_is_another_and_the_invariants_are_the_same():

@@ -96,7 +96,7 @@ PLANTED: dict[str, tuple[Callable[..., object], str, str, str]] = {
         ReplicaManager.handle,
         "error = answers.controller_epoch_error(request.controller_epoch, self.controller_epoch)",
         "error = NONE",
-        "who knows a newer controller refuses an older one, and nobody else",
+        "a broker refuses a controller only if it knows a newer one",
     ),
     "the registrations are read without a watch": (
         BrokerChanges.changed,
@@ -108,13 +108,13 @@ PLANTED: dict[str, tuple[Callable[..., object], str, str, str]] = {
         EventController.isrs_changed,
         "await self.core.update_metadata_for(partitions)",
         "pass",
-        "a controller sends what the model's does",
+        "a controller sends the same requests as in the model",
     ),
     "who is shutting down hears of no election": (
         RequestBatch.add_leader_and_isr,
         "self.add_update_metadata(self.context.live_or_shutting_down, [partition])",
         "self.add_update_metadata(self.context.live, [partition])",
-        "a controller sends what the model's does",
+        "a controller sends the same requests as in the model",
     ),
 }
 

@@ -125,7 +125,7 @@ def test_an_isr_change_that_was_read_and_not_sent_is_found() -> None:
     done = changes([tells(1, [1, 2], 2, 10), tells(2, [1, 2], 1, 10)])
 
     assert done.misfit is not None
-    assert done.misfit.rule == "a controller sends what the model's does"
+    assert done.misfit.rule == "a controller sends the same requests as in the model"
     assert "UpdateMetadata about t-0 in version 1" in done.misfit.allowed
 
 

@@ -65,7 +65,7 @@ ONE_LOSS = {
 NO_FAULT = {**ONE_FAILOVER, "crashes": 0, "expiries": 0}
 ANYBODY = ("controller_elects_leader", "the replica is live, and in the ISR")
 STILL_THERE = (
-    "controller_finds_brokers_unchanged", "no broker that it takes for alive is gone",
+    "controller_finds_brokers_unchanged", "every broker that it counts as live is registered",
 )  # fmt: skip
 LOST_LOG = ("broker_becomes_leader", "the partition's log directory works")
 BLIND = ("leader_shrinks_isr", "the cached version is current")

@@ -21,7 +21,7 @@ CLAIMED = {
     Guard("broker_starts", "the old registration is gone"): 3,
     Guard("broker_reconnects", "its session has expired"): 2,
     Guard("broker_becomes_controller", "the broker has a session"): 3,
-    Guard("broker_learns_it_won", "the broker won and has not heard of it"): 3,
+    Guard("broker_learns_it_won", "the broker won and has not learned that yet"): 3,
     Guard("controller_election_is_fenced", "a newer controller epoch was won"): 4,
     Guard("controller_removal_is_fenced", "a newer controller epoch was won"): 5,
     Guard("controller_elects_leader", "the candidate was alive when it read"): 5,

@@ -55,7 +55,7 @@ def produce(request: ApiRequest) -> Fields | None:
         failed = [f"{one}: {error}" for one, (_, error) in done.items() if error != NONE]
         failed += [f"{one}: {error}" for one, (error, _) in errors.items() if error != NONE]
         if failed:
-            raise CloseConnection(f"acks=0, and nobody to tell of: {', '.join(failed)}")
+            raise CloseConnection(f"acks=0, and no response can report: {', '.join(failed)}")
         return None
     return Fields(
         throttle_time=no_throttle(),

@@ -69,7 +69,7 @@ def _metadata_arrives_unmet(world: SteppedCluster, broker: int, controller: int)
     waiting = world.connections.get((controller, broker), ())
     before = [one for one in waiting if one.epoch <= late[-1].epoch]
     is_next = not any(isinstance(one.request, LeaderAndIsr) for one in before)
-    return None if is_next else "what was sent before it has arrived"
+    return None if is_next else "all earlier requests have arrived"
 
 
 def metadata_arrives(world: SteppedCluster, broker: int, controller: int) -> None:

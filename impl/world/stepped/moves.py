@@ -124,7 +124,7 @@ def _no_request_unmet(world: SteppedCluster) -> Unmet:
         return "no other request is there"
     node = wait(world.admin.topic(FIRST.topic))
     moves = node is not None and node.partitions[FIRST.partition].is_being_reassigned
-    return "no move stands in the topic's znode" if moves else None
+    return "the topic's znode has no reassignment" if moves else None
 
 
 def _list_unmet(world: SteppedCluster, args: Sequence[int]) -> Unmet:
@@ -225,7 +225,7 @@ def _api_unmet(world: SteppedCluster, broker: int) -> Unmet:
     if unmet is not None:
         return unmet
     if world.zookeeper.exists(paths.REASSIGN_PARTITIONS):
-        return "no request stands under /admin"
+        return "there is no request under /admin"
     return None
 
 

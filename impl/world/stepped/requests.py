@@ -47,7 +47,7 @@ def lost_response_unmet(world: SteppedCluster, broker: int) -> Unmet:
     """A leader whose ISR write is unanswered holds the partition's lock."""
     hosted: Any = world.hosts[broker].replicas.partitions.values()
     waits = any(one.isr_write is not None for one in hosted)
-    return "no write of it is unanswered" if waits else None
+    return "none of its writes waits for a response" if waits else None
 
 
 def _leader_and_isr_arrives_unmet(world: SteppedCluster, broker: int, controller: int) -> Unmet:

@@ -15,7 +15,7 @@ def require_no_isr_write_in_flight(now, broker):
     """The broker leads, and none of its ISR writes is under way."""
     require(now.replica[broker].role == "leading",          "the broker believes it leads")
     require(now.leader[now.replica[broker].epoch].write == "none",
-                                                            "no ISR write of it is under way")
+                                                            "none of its ISR writes is under way")
 
 
 @transition(broker=BROKERS, isr=SetOf(BROKERS))
@@ -25,7 +25,7 @@ def leader_shrinks_isr(now, new, broker, isr):
     # redundant because of two writes the older is in force already, or would never be sent.
     require_no_isr_write_in_flight(now, broker)
     require(isr.has(broker),                                "the leader stays in its ISR")
-    require(isr.is_subset_of(now.leader[epoch].isr),        "nobody is added")
+    require(isr.is_subset_of(now.leader[epoch].isr),        "no broker is added")
 
     new.leader[epoch].write       = "sent"
     new.leader[epoch].written_isr = isr

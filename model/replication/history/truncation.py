@@ -81,7 +81,7 @@ def cut_log(now, new, follower, role):
 def follower_truncates(now, new, follower):
     """The follower cuts its log by the answer, and begins to fetch."""
     require(now.answer[follower].given,             "the leader answered")
-    require(now.answer[follower].agreed,            "what is left is common to both")
+    require(now.answer[follower].agreed,            "the rest is common to both logs")
 
     cut_log(now, new, follower, "following")
 
@@ -91,7 +91,7 @@ def follower_truncates_and_asks_again(now, new, follower):
     """The follower cuts its log by the answer, and has to ask again."""
     require(now.answer[follower].given,             "the leader answered")
     # redundant because to ask once more than needed does no harm.
-    require(not_(now.answer[follower].agreed),      "what is left may not be common to both")
+    require(not_(now.answer[follower].agreed),      "the rest may not be common to both logs")
 
     cut_log(now, new, follower, "truncating")
 
