@@ -63,7 +63,7 @@ class JudgedCorpus:
     clocks: list[tuple[str, Clock]] = field(default_factory=list)
     """Cluster, and how far apart two of its brokers' clocks are."""
 
-    def add(self, other: Judged) -> None:
+    def add(self, other: JudgedCorpus) -> None:
         """Takes in what was judged of other clusters."""
         for each in fields(self):
             setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))

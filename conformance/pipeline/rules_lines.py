@@ -181,8 +181,8 @@ def _contradictions(context: RuleContext, event: Event) -> Iterator[str | None]:
         text = f"block {event.version} of producer ids, each of {_PRODUCER_IDS}, begins at {first}"
         seen.append(None if right else f"{text}, and is taken by broker {event.broker}")
     elif kind == "topics_changed" and (lists := _LISTS.match(event.detail or "")):
-        listed = set(_NAMES.findall(lists[1]))
-        others = {each.rpartition("-")[0] for each in _shown(event)[0]} - listed
+        new_topics = set(_NAMES.findall(lists[1]))
+        others = {each.rpartition("-")[0] for each in _shown(event)[0]} - new_topics
         seen.append(f"replicas of {_some(others)} are read, which is not new" if others else None)
     elif kind == "broker_epochs" and event.detail:
         brokers = _HELD.findall(event.detail)

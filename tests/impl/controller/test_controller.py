@@ -321,15 +321,15 @@ def test_a_leader_epoch_is_not_raised_over_what_a_newer_controller_wrote():
 @pytest.mark.parametrize(("release", "rounds"), [("2.4", [["t"], ["u"]]), ("2.5", [["t", "u"]])])
 def test_topics_are_deleted_one_after_the_other_up_to_2_4(release: str, rounds: list[list[str]]):
     """KAFKA-9499: ``resumeDeletions`` begins with all that may be deleted together."""
-    stage, controller = a_cluster(release)
+    stage = ControlledCluster(release)
     for topic in ("t", "u"):
         stage.create_topic(topic, {0: (2,)})
-    stage.run(controller)
+    stage.handle()
     stage.take_sent()
 
     for topic in ("t", "u"):
         wait(stage.admin.request_deletion(topic))
-    stage.run(controller)
+    stage.handle()
 
     deletions = [one.partitions for _, one in stage.take_sent() if isinstance(one, StopReplica)]
     started = [sorted(one.topic for one in parts) for parts in deletions

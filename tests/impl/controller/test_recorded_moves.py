@@ -177,12 +177,12 @@ def test_who_is_not_in_the_known_isr_is_not_asked_to_lead_since_2_6(release: str
 
 
 def test_nobody_is_elected_of_a_topic_that_is_to_be_deleted_or_of_an_unknown_one() -> None:
-    moving = Moving("2.3", partitions=1)
+    moving = moving_cluster("2.3", 1)
     moving.ask({T0: (2, 1)})
-    moving.catch_up(T0)
-    moving.controller.core.context.queued_for_deletion.add("t")
-    before = moving.epoch(T0)
+    catch_up(moving, T0)
+    moving.elected.core.context.queued_for_deletion.add("t")
+    before = moving.registered(T0).leader_epoch
 
-    failed = wait(moving.controller.elect_preferred([T0, TopicPartition("unknown", 0)]))
+    failed = wait(moving.elected.elect_preferred([T0, TopicPartition("unknown", 0)]))
 
-    assert (failed, moving.epoch(T0)) == ({}, before)
+    assert (failed, moving.registered(T0).leader_epoch) == ({}, before)
