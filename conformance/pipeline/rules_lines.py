@@ -182,8 +182,8 @@ def _contradictions(context: RuleContext, event: Event) -> Iterator[str | None]:
         seen.append(None if right else f"{text}, and is taken by broker {event.broker}")
     elif kind == "topics_changed" and (lists := _LISTS.match(event.detail or "")):
         new_topics = set(_NAMES.findall(lists[1]))
-        others = {each.rpartition("-")[0] for each in _shown(event)[0]} - new_topics
-        seen.append(f"replicas of {_some(others)} are read, which is not new" if others else None)
+        known = {each.rpartition("-")[0] for each in _shown(event)[0]} - new_topics
+        seen.append(f"replicas of {_some(known)} are read, which is not new" if known else None)
     elif kind == "broker_epochs" and event.detail:
         brokers = _HELD.findall(event.detail)
         twice = len(set(brokers)) < len(brokers)

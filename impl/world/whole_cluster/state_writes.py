@@ -157,7 +157,9 @@ def _changed(
         yield f"the ISR of {one} as one of members of {old.isr}", is_clean, True
 
 
-def _dropped(world: WholeCluster, node: BrokerWithDisk, before: StatesBefore) -> Iterator[Difference]:
+def _dropped(
+    world: WholeCluster, node: BrokerWithDisk, before: StatesBefore
+) -> Iterator[Difference]:
     """What is asked for by the znode leaves it when it is reached, refused, or has failed."""
     context, left = node.controller.core.context, wait(world.admin.reassignments())
     changes = world.nodes[node.broker].state_changes
