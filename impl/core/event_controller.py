@@ -414,8 +414,9 @@ class EventController:
                 await self.reassigner.go_on(partition)
 
     def _target(self, partition: TopicPartition) -> tuple[int, ...]:
-        written = self.core.context.assignment(partition).target
-        return self.reassigner.targets.get(partition, written)
+        if self.reassigner.recorded:  # nothing, where the topic is gone
+            return self.core.context.assignment(partition).target
+        return self.reassigner.targets[partition]
 
     async def reassignment_requested(self) -> None:
         """``/admin/reassign_partitions`` was created, or deleted and perhaps created again."""

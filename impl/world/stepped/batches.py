@@ -175,9 +175,9 @@ def _has_answered(thread: ControllerThread, effect: ZkOperation, place: Suspensi
 
 
 def _has_states(thread: ControllerThread, listing: str) -> bool:
-    """A partition below the node still has its state."""
+    """A topic is removed, and a partition below the node still has its state."""
     below = f"{listing}/"
-    return any(
+    return thread.frame_of(DeletionManager._complete) is not None and any(
         path.startswith(below) and STATE_NODE.fullmatch(path) for path in thread.zookeeper.nodes
     )
 

@@ -186,3 +186,18 @@ def test_nobody_is_elected_of_a_topic_that_is_to_be_deleted_or_of_an_unknown_one
     failed = wait(moving.elected.elect_preferred([T0, TopicPartition("unknown", 0)]))
 
     assert (failed, moving.registered(T0).leader_epoch) == ({}, before)
+
+
+@pytest.mark.parametrize("release", SINCE_2_4)
+def test_a_broker_that_starts_does_not_mind_a_move_of_a_topic_that_is_gone(release: str) -> None:
+    """``maybeResumeReassignments`` looks at the assignment, and of that topic there is none."""
+    moving = moving_cluster(release, 1)
+    alter(moving, 1, 2)
+    moving.elected.core.context.forget_topic("t")
+
+    moving.stop_broker(2)
+    moving.start_broker(2)
+    moving.handle()
+
+    assert moving.elected.active
+    assert moving.elected.core.context.broker_epochs[2] == wait(moving.admin.brokers())[2][1]
