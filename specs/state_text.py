@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 from model.language.scalars import blank_term
@@ -68,38 +69,60 @@ def log_part(field: Field, keys: int, cells: Mapping[tuple[int, ...], int]) -> A
     return list(short) if field.set_from == keys else short
 
 
+@dataclass(frozen=True)
+class LeafPlace:
+    """One leaf: a value, a set, or a whole log, at the keys of its maps."""
+
+    name: str
+    kind: str
+    keys: tuple[int, ...]
+    path: str
+
+
+def place_of(fields: Mapping[str, Field], leaf: Field, index: tuple[int, ...]) -> LeafPlace:
+    """The leaf that a field's value at an index is a part of."""
+    name, kind, keep = leaf.name, "value", keys_of(fields, leaf)
+    if leaf.set_from is not None:
+        kind = "set"
+    log = log_of(fields, leaf)
+    if log is not None:
+        name, kind = log, "log"
+    keys = index[:keep]
+    shown = "".join(
+        f"[{sort.show(part)}]" for sort, part in zip(leaf.dims[:keep], keys, strict=True)
+    )
+    # `view.isr[1]` reads better as `view[1].isr`: indices go behind the first part.
+    first, dot, rest = name.partition(".")
+    return LeafPlace(name, kind, keys, f"{first}{shown}{dot}{rest}")
+
+
+def keys_of(fields: Mapping[str, Field], leaf: Field) -> int:
+    """How many indices of a field are keys of maps, rather than members or offsets."""
+    log = log_of(fields, leaf)
+    if log is not None:
+        return len(fields[f"{log}.end"].dims)
+    return len(leaf.dims) if leaf.set_from is None else leaf.set_from
+
+
+def log_of(fields: Mapping[str, Field], leaf: Field) -> str | None:
+    """The log that a field is a part of; None if it is not part of a log."""
+    if leaf.log is not None:
+        return leaf.log
+    log = leaf.name.removesuffix(".end")
+    is_end = log != leaf.name and any(other.log == log for other in fields.values())
+    return log if is_end else None
+
+
 class StateText:
     """Groups the cells of a grounded system into readable leaves."""
 
     def __init__(self, grounded: Grounded) -> None:
-        self._grounded = grounded
         self._groups: dict[str, list[Cell]] = {}
         self._kind: dict[str, str] = {}
         for cell in grounded.cells:
-            path, kind = self._path(cell)
-            self._groups.setdefault(path, []).append(cell)
-            self._kind[path] = kind
-
-    def _path(self, cell: Cell) -> tuple[str, str]:
-        leaf, keep, kind = cell.field, len(cell.index), "value"
-        name = leaf.name
-        if leaf.set_from is not None:
-            keep, kind = leaf.set_from, "set"
-        log = leaf.log or (name.removesuffix(".end") if self._is_log_end(name) else None)
-        if log is not None:
-            name, kind = log, "log"
-            keep = len(self._grounded.recorded.fields[f"{log}.end"].dims)
-        keys = "".join(
-            f"[{sort.show(i)}]" for sort, i in zip(leaf.dims[:keep], cell.index[:keep], strict=True)
-        )
-        # `view.isr[1]` reads better as `view[1].isr`: indices go behind the first part.
-        first, dot, rest = name.partition(".")
-        return f"{first}{keys}{dot}{rest}", kind
-
-    def _is_log_end(self, name: str) -> bool:
-        log = name.removesuffix(".end")
-        fields = self._grounded.recorded.fields.values()
-        return name.endswith(".end") and any(leaf.log == log for leaf in fields)
+            place = place_of(grounded.recorded.fields, cell.field, cell.index)
+            self._groups.setdefault(place.path, []).append(cell)
+            self._kind[place.path] = place.kind
 
     def leaves(self, codes: tuple[int, ...]) -> Leaves:
         """Codes by cell -> every leaf as plain data, in the schema's order."""
@@ -134,12 +157,10 @@ class StateText:
 
     def changes(self, before: tuple[int, ...], after: tuple[int, ...]) -> dict[str, list[Any]]:
         """Leaf path -> [before, after], for the leaves that differ."""
-        changed = {self._path(cell)[0] for cell in self._grounded.cells
-                   if before[cell.number] != after[cell.number]}  # fmt: skip
         return {
             path: [self._value(path, before), self._value(path, after)]
-            for path in self._groups
-            if path in changed
+            for path, cells in self._groups.items()
+            if any(before[cell.number] != after[cell.number] for cell in cells)
         }
 
     def change_text(self, path: str, pair: list[Any]) -> str:

@@ -14,8 +14,8 @@ from conformance.web.in_flight import CLIENTS, CONTROLLERS, SHOWN, ZOOKEEPER
 from model.language.evaluate import Evaluator, SparseState
 from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration
-from specs.state_text import plain, text
-from specs.story.leaves import log_of
+from specs.state_text import keys_of, log_of, place_of, plain, text
+from specs.story.leaves import value_of
 
 Index = tuple[int, ...]
 
@@ -106,13 +106,12 @@ class Picture:
 
     def _rows_of(self, leaf: Field, state: SparseState) -> Rows:
         rows: Rows = {}
-        keep = len(leaf.dims) if leaf.set_from is None else leaf.set_from
-        first, dot, rest = leaf.name.partition(".")
+        keep = keys_of(self.fields, leaf)
+        first, _, rest = leaf.name.partition(".")
         for keys in self._keys(leaf, state, keep):
-            value = self._value(leaf, state, keys)
+            value = value_of(self.twin, leaf, keys, state)
             shown = [sort.show(k) for sort, k in zip(leaf.dims, keys, strict=False)]
-            path = first + "".join(f"[{one}]" for one in shown) + dot + rest
-            rows[path] = {
+            rows[place_of(self.fields, leaf, keys).path] = {
                 "part": first, "name": rest or first, "keys": shown,
                 "sorts": [sort.name for sort in leaf.dims[:keep]],
                 "text": text(value, is_set=leaf.set_from is not None),
@@ -129,13 +128,6 @@ class Picture:
                 found = [(*index, part) for index in found for part in domain]
             return found
         return sorted({index[:keep] for index in state.get(leaf.name, {})})
-
-    def _value(self, leaf: Field, state: SparseState, keys: Index) -> Any:
-        if leaf.set_from is None:
-            return plain(leaf.sort, self.twin.read(state, leaf.name, keys))
-        size = len(keys)
-        members = [e[size:] for e in sorted(state.get(leaf.name, {})) if e[:size] == keys]
-        return [member[0] if len(member) == 1 else member for member in members]
 
     def _place(self, lanes: dict[str, Any], path: str, row: dict[str, Any], changed: bool) -> None:
         keys, part = row["keys"], row["part"]

@@ -7,8 +7,7 @@ states have no limit.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 from model.former_names import field_now
@@ -17,17 +16,7 @@ from model.language.errors import unknown_name
 from model.language.evaluate import Evaluator, Index, SparseState
 from model.language.schema import Field
 from model.language.sorts import Enumeration
-from specs.state_text import log_part, plain, text
-
-
-@dataclass(frozen=True)
-class LeafPlace:
-    """One leaf: a value, a set, or a whole log, at the keys of its maps."""
-
-    name: str
-    kind: str
-    keys: Index
-    path: str
+from specs.state_text import LeafPlace, keys_of, log_of, log_part, place_of, plain, text
 
 
 class Leaves:
@@ -39,22 +28,6 @@ class Leaves:
         self._kept = set(kept)
         self._order = {name: position for position, name in enumerate(self._fields)}
 
-    # -- places -------------------------------------------------------------------------------
-
-    def _place(self, leaf: Field, index: Index) -> LeafPlace:
-        name, kind, keep = leaf.name, "value", len(index)
-        if leaf.set_from is not None:
-            kind, keep = "set", leaf.set_from
-        log = log_of(self._fields, leaf)
-        if log is not None:
-            name, kind, keep = log, "log", len(self._fields[f"{log}.end"].dims)
-        keys = index[:keep]
-        shown = "".join(
-            f"[{sort.show(part)}]" for sort, part in zip(leaf.dims[:keep], keys, strict=True)
-        )
-        first, dot, rest = name.partition(".")
-        return LeafPlace(name, kind, keys, f"{first}{shown}{dot}{rest}")
-
     def changes(self, before: SparseState, after: SparseState) -> list[str]:
         """`zk.isr: {1,2,3} → {1,2}`, a line for each leaf that differs, in the schema's order."""
         changed: dict[LeafPlace, tuple[int, Index]] = {}
@@ -62,7 +35,7 @@ class Leaves:
             old, new = before.get(name, {}), after.get(name, {})
             for index in sorted({*old, *new}):
                 if old.get(index) != new.get(index):
-                    place = self._place(self._fields[name], index)
+                    place = place_of(self._fields, self._fields[name], index)
                     changed.setdefault(place, (self._order[name], place.keys))
         return [
             f"{place.path}: {self.value_text(place, before)} → {self.value_text(place, after)}"
@@ -78,13 +51,7 @@ class Leaves:
     def _value(self, place: LeafPlace, state: SparseState) -> Any:
         if place.kind == "log":
             return self._log(place, state)
-        leaf = self._fields[place.name]
-        if place.kind == "set":
-            size = len(place.keys)
-            entries = sorted(state.get(place.name, {}))
-            members = [index[size:] for index in entries if index[:size] == place.keys]
-            return [member[0] if len(member) == 1 else member for member in members]
-        return plain(leaf.sort, self._twin.read(state, place.name, place.keys))
+        return value_of(self._twin, self._fields[place.name], place.keys, state)
 
     def _log(self, place: LeafPlace, state: SparseState) -> list[dict[str, Any]]:
         end = self._twin.read(state, f"{place.name}.end", place.keys)
@@ -113,7 +80,7 @@ class Leaves:
         places: dict[LeafPlace, None] = {}
         for leaf in fields:
             for index in self._indices(leaf, state):
-                place = self._place(leaf, index)
+                place = place_of(self._fields, leaf, index)
                 shown = tuple(
                     sort.show(part) for sort, part in zip(leaf.dims, place.keys, strict=False)
                 )
@@ -126,12 +93,8 @@ class Leaves:
 
     def _indices(self, leaf: Field, state: SparseState) -> list[Index]:
         """The map keys of a field: all of an enumeration, of numbers those with an entry."""
-        keep = len(leaf.dims) if leaf.set_from is None else leaf.set_from
-        log = log_of(self._fields, leaf)
-        if log is not None:
-            keep = len(self._fields[f"{log}.end"].dims)
         found: list[Index] = [()]
-        for position, sort in enumerate(leaf.dims[:keep]):
+        for position, sort in enumerate(leaf.dims[: keys_of(self._fields, leaf)]):
             if isinstance(sort, Enumeration):
                 parts = list(sort.domain(self._twin.bounds))
             else:
@@ -140,19 +103,19 @@ class Leaves:
         return found
 
 
+def value_of(twin: Evaluator, leaf: Field, keys: Index, state: SparseState) -> Any:
+    """A field that is no part of a log, as plain data: a value, or the members of a set."""
+    if leaf.set_from is None:
+        return plain(leaf.sort, twin.read(state, leaf.name, keys))
+    size = len(keys)
+    members = [index[size:] for index in sorted(state.get(leaf.name, {})) if index[:size] == keys]
+    return [member[0] if len(member) == 1 else member for member in members]
+
+
 def _below(state: SparseState, leaf: Field, keys: Index) -> dict[Index, int]:
     """The entries of a field at these keys, in a state that leaves blank ones out."""
     entries = state.get(leaf.name, {})
     return {index: code for index, code in entries.items() if index[: len(keys)] == keys}
-
-
-def log_of(fields: Mapping[str, Field], leaf: Field) -> str | None:
-    """The log that a field is a part of; None if it is not part of a log."""
-    if leaf.log is not None:
-        return leaf.log
-    log = leaf.name.removesuffix(".end")
-    is_end = log != leaf.name and any(other.log == log for other in fields.values())
-    return log if is_end else None
 
 
 def fields_named(recorded: RecordedSystem, wanted: str) -> list[Field]:
