@@ -21,9 +21,8 @@ from hashlib import sha256
 from model.language import ProtocolError, RecordedSystem, System
 from model.language.recording import Recorded
 from model.language.schema import SetOf
-from model.language.sorts import Sort
 from model.systems import SYSTEMS
-from specs.story.commands import read_command
+from specs.story.commands import read_command, step_line
 from specs.story.heading import StoryHeading, heading_line, read_heading
 
 _RELEASE = re.compile(r"\d+\.\d+")
@@ -94,23 +93,19 @@ def open_address(text: str) -> OpenedGame:
 
 
 def _line(step: Recorded, rest: Iterator[int]) -> str:
-    words = [step.transition.name]
+    arguments: dict[str, int | frozenset[int]] = {}
     for name, sort in step.parameters.items():
         code = _read_varint(rest)
         code = code // 2 if code % 2 == 0 else -(code + 1) // 2
         if isinstance(sort, SetOf):
-            members = [one for one in range(code.bit_length()) if code >> one & 1]
-            words.append(f"{name}={{{','.join(sort.element.show(one) for one in members)}}}")
+            arguments[name] = frozenset(n for n in range(code.bit_length()) if code >> n & 1)
         else:
-            words.append(f"{name}={_shown(sort, code)}")
-    return " ".join(words)
-
-
-def _shown(sort: Sort, code: int) -> str:
+            arguments[name] = code
     try:
-        return sort.show(code)
+        return step_line(step, arguments)
     except (IndexError, KeyError, ValueError) as error:
-        raise ProtocolError(f"the address names a {sort.name} that there is not") from error
+        name = step.transition.name
+        raise ProtocolError(f"the address gives {name} a value that there is not") from error
 
 
 @lru_cache(maxsize=32)

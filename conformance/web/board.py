@@ -22,10 +22,9 @@ from conformance.web.run_tree import RunNode, RunTree
 from model.language import ImpossibleValue, ProtocolError, RecordedSystem
 from model.language.evaluate import SparseState
 from model.language.recording import Recorded, Requirement
-from model.language.schema import SetOf
-from model.language.sorts import Enumeration, Sort
+from model.language.sorts import Enumeration
 from specs.lowering.python_terms import CompiledEvaluator
-from specs.story.commands import Arguments, read_command, step_text
+from specs.story.commands import Arguments, read_command, step_line, step_text
 from specs.story.heading import ROOM, StoryHeading, read_heading
 from specs.story.leaves import Leaves
 from specs.story.play import choices
@@ -248,7 +247,7 @@ class Board:
             if not allowed and nearest is not None:
                 _, failing, arguments = nearest
                 why = self.twin.explain(failing, state, arguments)
-                line = _line(step, arguments)
+                line = step_line(step, arguments)
                 refused.append(
                     RefusedStep(
                         step.transition.name, line, step_text(step, arguments),
@@ -286,7 +285,7 @@ class Board:
             after = self.twin.after(step, state, arguments)
         except ProtocolError:
             return None  # beyond a bound that the heading names
-        line = _line(step, arguments)
+        line = step_line(step, arguments)
         return StepCard(
             step.transition.name,
             line,
@@ -373,18 +372,3 @@ def _reads_parameters(requirement: Requirement) -> bool:
         term.op in ("var", "get") and str(term.args[0]).startswith("$")
         for term in subterms(requirement.condition)
     )
-
-
-def _line(step: Recorded, arguments: Arguments) -> str:
-    words = [f"{name}={_argument_text(step, name, value)}" for name, value in arguments.items()]
-    return " ".join([step.transition.name, *words])
-
-
-def _argument_text(step: Recorded, name: str, value: int | frozenset[int]) -> str:
-    sort = step.parameters[name]
-    if isinstance(sort, SetOf):
-        assert isinstance(value, frozenset)
-        return "{" + ",".join(sort.element.show(one) for one in sorted(value)) + "}"
-    assert isinstance(sort, Sort)
-    assert isinstance(value, int)
-    return sort.show(value)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.web.board import Board
 from conformance.web.compare import ComparedRow, ComparedSide, Comparison, compared_on
-from conformance.web.run_files import ReplayedRun, line_of, line_of_step
+from conformance.web.run_files import ReplayedRun, line_of_step, of_story
 from conformance.web.run_tree import RunNode
 from model.language import ProtocolError, RecordedSystem
 from model.language.evaluate import SparseState
 from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration, Names, Sort
+from specs.state_text import place_of
 from specs.story.heading import heading_line
 from specs.story.read import parse
 
@@ -28,11 +29,7 @@ if TYPE_CHECKING:
 
 def of_story_text(text: str) -> ReplayedRun:
     """The run of a story that is not in a file. Raises StoryError for text that is no story."""
-    story = parse(text, "the run")
-    assert story.heading is not None
-    heading = heading_line(story.heading.recorded, story.heading.given)
-    lines = tuple(line_of(one) for one in story.commands if one.is_step)
-    return ReplayedRun(story.title.lstrip("# ").strip(), heading, lines)
+    return of_story(parse(text, "the run"))
 
 
 # -- a guard that was taken out ------------------------------------------------------------------
@@ -85,7 +82,7 @@ def state_of(here: Board, leaves: dict[str, Any]) -> SparseState:
         keep = len(leaf.dims) if leaf.set_from is None else leaf.set_from
         domains = [sort.domain(here.sizes) for sort in leaf.dims[:keep]]
         for keys in itertools.product(*domains):
-            path = _path(leaf, keys)
+            path = place_of(here.heading.recorded.fields, leaf, keys).path
             if path not in leaves:
                 continue
             known.add(path)
@@ -96,12 +93,6 @@ def state_of(here: Board, leaves: dict[str, Any]) -> SparseState:
     if missing:
         raise ProtocolError(f"{missing[0]} is no leaf of {here.name} within these sizes")
     return dict(sorted(state.items()))
-
-
-def _path(leaf: Field, keys: Sequence[int]) -> str:
-    first, dot, rest = leaf.name.partition(".")
-    shown = (sort.show(key) for sort, key in zip(leaf.dims, keys, strict=False))
-    return first + "".join(f"[{one}]" for one in shown) + dot + rest
 
 
 def _cells(leaf: Field, keys: tuple[int, ...], value: Any) -> Iterable[tuple[tuple[int, ...], int]]:

@@ -14,7 +14,7 @@ from model.systems import system
 from specs.state_text import text
 from specs.story.commands import StoryCommand
 from specs.story.heading import heading_line
-from specs.story.read import StoryError, read_story
+from specs.story.read import Story, StoryError, read_story
 
 
 def read_run(path: Path, claim: str | None = None) -> ReplayedRun:
@@ -93,6 +93,12 @@ def _story(path: Path) -> ReplayedRun:
         raise NoRunError(str(error)) from error
     if story.heading is None:
         raise NoRunError(f"{path}: has no line to play; see specs/stories for examples")
+    return of_story(story)
+
+
+def of_story(story: Story) -> ReplayedRun:
+    """The run of a story that has a heading."""
+    assert story.heading is not None
     heading = heading_line(story.heading.recorded, story.heading.given)
     lines = tuple(line_of(one) for one in story.commands if one.is_step)
     return ReplayedRun(story.title.lstrip("# ").strip(), heading, lines)

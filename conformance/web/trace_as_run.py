@@ -24,9 +24,10 @@ from conformance.web.replayed_run import NoRunError, ReplayedRun
 from impl.world.trace import TraceError, opened, read_trace
 from model.language import RecordedSystem
 from model.language.evaluate import SparseState
-from model.language.sorts import Sort
+from model.language.recording import Recorded
 from model.systems import system
 from specs.partial.compiled_steps import TransitionMove
+from specs.story.commands import step_line
 from specs.story.heading import heading_line
 from specs.verdict import Finding
 
@@ -77,7 +78,7 @@ def _complete_trace(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
     steps = {event.line: event.step for event in trace.events}
 
     def heard(line: int, move: TransitionMove, given: tuple[int, ...]) -> None:
-        lines.append(_step_text(move.name, move.parameters, move.sorts, given))
+        lines.append(_line(move.recorded, given))
         places.append(f"{path.name}:{line} {steps[line]}")
 
     report = judge(trace, str(path), heard)
@@ -113,9 +114,7 @@ def _candidates(
     found = []
     for one in recorded.steps:
         if one.transition.name in row.transitions:
-            sorts = [sort for sort in one.parameters.values() if isinstance(sort, Sort)]
-            given = [values[name] for name in one.parameters]
-            found.append(_step_text(one.transition.name, tuple(one.parameters), sorts, given))
+            found.append(step_line(one, {name: values[name] for name in one.parameters}))
     return tuple(found)
 
 
@@ -136,9 +135,7 @@ def _partial(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
     lines, places = [], []
     for line, step, hidden in report.run:
         name, _, given = step.rstrip(")").partition("(")
-        taken = [int(one) for one in given.split(", ") if one]
-        sorts = [sort for sort in steps[name].parameters.values() if isinstance(sort, Sort)]
-        lines.append(_step_text(name, tuple(steps[name].parameters), sorts, taken))
+        lines.append(_line(steps[name], [int(one) for one in given.split(", ") if one]))
         places.append(f"{path.name}:{line} {'hidden before it' if hidden else ''}".strip())
     found = ReplayedRun(
         f"{path.name}: a run of replication {trace.version} that fits {len(trace.events)} lines",
@@ -148,14 +145,8 @@ def _partial(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
     return found, None
 
 
-def _step_text(
-    name: str, parameters: Sequence[str], sorts: Sequence[Sort], given: Sequence[int]
-) -> str:
-    shown = (
-        f"{one}={sort.show(value)}"
-        for one, sort, value in zip(parameters, sorts, given, strict=True)
-    )
-    return " ".join([name, *shown])
+def _line(step: Recorded, given: Sequence[int]) -> str:
+    return step_line(step, dict(zip(step.parameters, given, strict=True)))
 
 
 def diagnosis(finding: Finding | None) -> str | None:

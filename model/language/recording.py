@@ -113,6 +113,18 @@ class Recorded:
     requires: Sequence[Requirement] = ()
     writes: Sequence[Write] = ()
 
+    def shown(self, arguments: Mapping[str, int | frozenset[int]]) -> list[str]:
+        """`leader=1`, `laggards={2,3}`: each argument as a story writes it."""
+        return [f"{name}={_shown(self.parameters[name], arguments[name])}" for name in arguments]
+
+
+def _shown(sort: Parameter, value: int | frozenset[int]) -> str:
+    if isinstance(value, frozenset):
+        assert isinstance(sort, SetOf)
+        return "{" + ",".join(map(sort.element.show, sorted(value))) + "}"
+    assert isinstance(sort, Sort)
+    return sort.show(value)
+
 
 class _Recorder:
     def __init__(self, switches: Switches) -> None:

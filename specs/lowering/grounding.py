@@ -7,19 +7,19 @@ Parameters take every value of their sorts. Guards and writes become terms over 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from model.language import terms as t
 from model.language.errors import ImpossibleValue, ProtocolError, a
 from model.language.recording import Recorded, Write
 from model.language.scalars import blank_term
-from model.language.schema import Field, SetOf
+from model.language.schema import Field
 from model.language.sorts import BOOL, Bounded, Numbers, Sort
 from model.language.system import RecordedSystem
 from model.language.terms import Term
 from specs.lowering.bounded_cells import BoundedCells, Environment
-from specs.lowering.instances import Instance, SuccessorCheck
+from specs.lowering.instances import Instance, SuccessorCheck, argument_choices
 
 
 class _Choice(NamedTuple):
@@ -111,22 +111,6 @@ class Grounded(BoundedCells):
 
     # -- steps ------------------------------------------------------------------------------
 
-    def _choices(self, step: Recorded) -> Iterator[tuple[int | frozenset[int], ...]]:
-        domains: list[list[int] | list[frozenset[int]]] = []
-        for sort in step.parameters.values():
-            if isinstance(sort, SetOf):
-                members = list(self._domain(sort.element))
-                domains.append(
-                    [
-                        frozenset(chosen)
-                        for size in range(len(members) + 1)
-                        for chosen in itertools.combinations(members, size)
-                    ]
-                )
-            else:
-                domains.append(list(self._domain(sort)))
-        yield from itertools.product(*domains)
-
     def _add_instances(self, step: Recorded) -> None:
         """The step's instances, made once for all systems that share the step and the cells."""
         key = (
@@ -137,7 +121,8 @@ class Grounded(BoundedCells):
         if found is None:
             if len(_MADE) >= _MOST_MADE:
                 _MADE.clear()
-            found = _MADE[key] = [self._choice_of(step, chosen) for chosen in self._choices(step)]
+            chosen = argument_choices(step, self._domain)
+            found = _MADE[key] = [self._choice_of(step, one) for one in chosen]
         numbers = [self._reason_number[step.transition.name, one.reason] for one in step.requires]
         for one in found:
             if one.refused_by is not None:

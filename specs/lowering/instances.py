@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import combinations, product
 
 from model.language.recording import Recorded
-from model.language.schema import Field
+from model.language.schema import Field, SetOf
 from model.language.sorts import Sort
 from model.language.terms import Term
 
@@ -52,20 +53,25 @@ class Instance:
     @property
     def label(self) -> str:
         """`leader_shrinks_isr(leader=1, laggard=2)`."""
-        shown = ", ".join(
-            f"{name}={_show_argument(sort, value)}"
-            for (name, sort), value in zip(
-                self.step.parameters.items(), self.arguments, strict=True
+        shown = self.step.shown(dict(zip(self.step.parameters, self.arguments, strict=True)))
+        return f"{self.step.transition.name}({', '.join(shown)})"
+
+
+def argument_choices(
+    step: Recorded, domain: Callable[[Sort], Iterable[int]]
+) -> Iterator[tuple[int | frozenset[int], ...]]:
+    """Every choice of a step's parameters, where these are the values of a sort."""
+    domains: list[list[int] | list[frozenset[int]]] = []
+    for sort in step.parameters.values():
+        if isinstance(sort, SetOf):
+            members = list(domain(sort.element))
+            sizes = range(len(members) + 1)
+            domains.append(
+                [frozenset(one) for size in sizes for one in combinations(members, size)]
             )
-        )
-        return f"{self.step.transition.name}({shown})"
-
-
-def _show_argument(sort: object, value: int | frozenset[int]) -> str:
-    if isinstance(value, frozenset):
-        return "{" + ",".join(map(str, sorted(value))) + "}"
-    assert isinstance(sort, Sort)
-    return sort.show(value)
+        else:
+            domains.append(list(domain(sort)))
+    yield from product(*domains)
 
 
 _cells: dict[Term, frozenset[int]] = {}

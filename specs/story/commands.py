@@ -7,7 +7,7 @@ A line is a step's name with its parameters, `leader_shrinks_isr leader=1 replic
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from model.former_names import claim_now, step_now
@@ -155,14 +155,10 @@ def _code(sort: Sort, parameter: str, text: str, heading: StoryHeading) -> int:
 
 def step_text(step: Recorded, arguments: Arguments) -> str:
     """`leader_shrinks_isr(leader=1, replica=3)`, as runs print it."""
-    shown = []
-    for name, sort in step.parameters.items():
-        value = arguments[name]
-        if isinstance(value, frozenset):
-            assert isinstance(sort, SetOf)
-            inner = ",".join(sort.element.show(one) for one in sorted(value))
-            shown.append(f"{name}={{{inner}}}")
-        else:
-            assert isinstance(sort, Sort)
-            shown.append(f"{name}={sort.show(value)}")
+    shown = step.shown({name: arguments[name] for name in step.parameters})
     return f"{step.transition.name}({', '.join(shown)})"
+
+
+def step_line(step: Recorded, arguments: Mapping[str, int | frozenset[int]]) -> str:
+    """`leader_shrinks_isr leader=1 replica=3`, as stories write it."""
+    return " ".join([step.transition.name, *step.shown(arguments)])

@@ -12,7 +12,7 @@ from model.language.evaluate import BeyondBound, Evaluator, SparseState
 from model.language.explain import why_not
 from model.language.properties import DEADLOCK
 from model.language.recording import Recorded, Requirement
-from model.language.schema import SetOf
+from specs.lowering.instances import argument_choices
 from specs.story.commands import ASSERTING, STEP, Arguments, StoryCommand, step_named, step_text
 from specs.story.heading import StoryHeading
 from specs.story.leaves import Leaves
@@ -235,16 +235,5 @@ def _greatest(state: SparseState) -> int:
 
 def choices(step: Recorded, bounds: Mapping[str, int]) -> Iterator[Arguments]:
     """Every choice of a step's parameters within the bounds."""
-    domains: list[list[int | frozenset[int]]] = []
-    for sort in step.parameters.values():
-        if isinstance(sort, SetOf):
-            members = list(sort.element.domain(bounds))
-            domains.append([
-                frozenset(chosen)
-                for size in range(len(members) + 1)
-                for chosen in itertools.combinations(members, size)
-            ])  # fmt: skip
-        else:
-            domains.append(list(sort.domain(bounds)))
-    for chosen in itertools.product(*domains):
+    for chosen in argument_choices(step, lambda sort: sort.domain(bounds)):
         yield dict(zip(step.parameters, chosen, strict=True))
