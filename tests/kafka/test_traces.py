@@ -516,13 +516,17 @@ ASKS = (
 )
 
 
-def test_a_question_is_of_the_last_sending_of_its_number_before_it_came(tmp_path: Path) -> None:
-    at = datetime(2026, 1, 1).timestamp() + 0.003
-    api = "OffsetForLeaderEpoch"
+BUILDS = "[ReplicaFetcher replicaId=1, leaderId=3, fetcherId=0] Sending fetch request (x)"
 
-    found = events_of(
-        tmp_path, ASKS, leads("t-1", 3), ASKS, messages=[question(9, at, api, {"epoch": 1})]
-    )
+
+@pytest.mark.parametrize(("before", "ms"), [(ASKS, 3), (BUILDS, 2)], ids=["asked", "fetched"])
+def test_a_question_is_of_the_last_sending_of_its_number_before_it_came_and_of_no_fetch(
+    before: str, ms: int, tmp_path: Path
+) -> None:
+    at = datetime(2026, 1, 1).timestamp() + ms / 1000
+    asked = question(9, at, "OffsetForLeaderEpoch", {"epoch": 1})
+
+    found = events_of(tmp_path, before, leads("t-1", 3), ASKS, messages=[asked])
 
     assert [step for step, _ in found] == ["became_leader", "epoch_asked"]
 
@@ -537,18 +541,6 @@ def test_up_to_2_0_a_follower_without_epochs_asks_for_none_and_nothing_comes_of_
     )
 
     assert found == []
-
-
-def test_a_question_about_epochs_was_not_built_where_a_fetch_was(tmp_path: Path) -> None:
-    at = datetime(2026, 1, 1).timestamp() + 0.002
-    builds = "[ReplicaFetcher replicaId=1, leaderId=3, fetcherId=0] Sending fetch request (x)"
-
-    found = events_of(
-        tmp_path, builds, leads("t-1", 3), ASKS,
-        messages=[question(9, at, "OffsetForLeaderEpoch", {"epoch": 1})],
-    )  # fmt: skip
-
-    assert [step for step, _ in found] == ["became_leader", "epoch_asked"]
 
 
 def test_an_answer_without_a_session_is_of_no_fetch_that_waits_in_one(tmp_path: Path) -> None:
