@@ -38,28 +38,6 @@ def two_sessions() -> tuple[EmbeddedSession, EmbeddedSession]:
     return EmbeddedSession(zookeeper), EmbeddedSession(zookeeper)
 
 
-def test_a_watch_fires_once():
-    mine, yours = two_sessions()
-    wait(yours.create("/a"))
-    wait(mine.get("/a", watch=True))
-
-    wait(yours.set_data("/a", "x"))
-    wait(yours.set_data("/a", "y"))
-
-    assert mine.events() == [WatchEvent(CHANGED, "/a")]
-    assert mine.events() == []
-
-
-def test_a_watch_left_twice_fires_once():
-    mine, yours = two_sessions()
-    wait(mine.exists("/a", watch=True))
-    wait(mine.exists("/a", watch=True))
-
-    wait(yours.create("/a"))
-
-    assert mine.events() == [WatchEvent(CREATED, "/a")]
-
-
 def test_a_look_at_a_missing_znode_leaves_a_watch_and_a_read_does_not():
     mine, yours = two_sessions()
     with pytest.raises(NoNode):
@@ -151,14 +129,6 @@ def test_a_multi_that_fails_uses_up_no_number():
 
     assert [type(outcome) for outcome in refused] == [RolledBack, NoNode]
     assert done == ["/q/n-0000000000", "/q/n-0000000001"]
-
-
-def test_a_multi_of_one_operation_answers_with_its_error():
-    mine, _ = two_sessions()
-
-    (refused,) = wait(mine.multi([Check("/missing", 0)]))
-
-    assert isinstance(refused, NoNode)
 
 
 def test_later_operations_of_a_multi_see_the_earlier_ones():
