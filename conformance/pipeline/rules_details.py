@@ -540,16 +540,19 @@ def _log_starts_rise(context: RuleContext) -> None:
                 f"{first.topic}-{first.partition}: {what} of the log of broker {first.broker}",
                 steps, excuse, history.contiguous, "offset",
             )  # fmt: skip
-        for a, b in pairwise(event for event in events if event.kind in _RETENTION):
-            if b.kind != "log_start_raised" or not _goes_on(history, a, b):
-                continue
-            context.looked(LOGGED_TWICE)
-            below = max(numbers(a.detail)) if a.kind == "segments_deletable" else -1
-            above = a.offset if a.kind == "segment_rolled" else None
-            if (b.offset or 0) <= below or (above is not None and (b.offset or 0) > above):
-                what = "a log starts behind the segments that are deleted, and not behind its last"
-                for line, other in ((b, a), (a, b)):
-                    _report(context, line, other, what, FindingKind.INCOMPLETE)
+        last: dict[str, Event] = {}
+        for b in events:
+            last[b.kind] = b
+            for kind in ("segments_deletable", "segment_rolled"):
+                a = last.get(kind)
+                if a is None or b.kind != "log_start_raised" or not _goes_on(history, a, b):
+                    continue
+                context.looked(LOGGED_TWICE)
+                start, deleted = b.offset or 0, max(numbers(a.detail), default=-1)
+                if start <= deleted or (a.offset is not None and start > a.offset):
+                    what = "a log starts behind segments that are deleted, not behind its last one"
+                    for line, other in ((b, a), (a, b)):
+                        _report(context, line, other, what, FindingKind.INCOMPLETE)
 
 
 # -- generations ----------------------------------------------------------------------------------
