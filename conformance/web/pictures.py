@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STORIES = ROOT / "specs" / "stories"
 MANIFEST = "pictures.json"
 SIZE = (1280, 900)
+_OPENED = {"heading": "system classic brokers 3", "lines": []}
 SECONDS = 60
 
 
@@ -127,7 +128,7 @@ def take(folder: Path, report: Callable[[str], None] = lambda line: None) -> lis
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder}: is a file; name a directory")
     made: dict[str, dict[str, str]] = {}
-    with tempfile.TemporaryDirectory() as room, _served() as port:
+    with tempfile.TemporaryDirectory() as room, served(_OPENED) as port:
         for number, moment in enumerate(MOMENTS, 1):
             report(f"picture {number} of {len(MOMENTS)}: {moment.name}")
             part = Path(room) / f"{moment.name}.png"
@@ -162,12 +163,12 @@ def _screenshot(chromium: str, url: str, to: Path, room: Path) -> None:
 
 
 @contextmanager
-def _served() -> Iterator[int]:
+def served(opened: Mapping[str, Any]) -> Iterator[int]:
+    """A server of the explorer on a free port, which opens this game."""
     import uvicorn
 
     place = free_socket()
     number = place.getsockname()[1]
-    opened: Mapping[str, Any] = {"heading": "system classic brokers 3", "lines": []}
     server = uvicorn.Server(uvicorn.Config(application(number, dict(opened)), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
     thread.start()

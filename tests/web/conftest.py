@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,22 +13,11 @@ OPENED = {"heading": "system replication version 2.3 brokers 3", "lines": []}
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    uvicorn = pytest.importorskip("uvicorn", reason="the page's server is not installed")
-    from conformance.web.server import application, free_socket
+    pytest.importorskip("uvicorn", reason="the page's server is not installed")
+    from conformance.web.pictures import served
 
-    place = free_socket()
-    number = place.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(application(number, OPENED), log_level="warning"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
-    thread.start()
-    until = time.monotonic() + 30
-    while not server.started:
-        assert time.monotonic() < until, "the server does not start"
-        time.sleep(0.01)
-    yield number
-    server.should_exit = True
-    thread.join(timeout=10)
-    place.close()
+    with served(OPENED) as number:
+        yield number
 
 
 def chromium() -> str:
