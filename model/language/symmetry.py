@@ -6,8 +6,9 @@ the least of them cannot distinguish them. Then one state may stand for all of i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from model.language.recording import nodes
 from model.language.sorts import Enumeration, Sort
 from model.language.system import RecordedSystem
 from model.language.terms import AFTER, Term
@@ -47,20 +48,8 @@ def why_not_symmetric(recorded: RecordedSystem, claims: Sequence[str]) -> str | 
     return None if families else "no field mentions brokers"
 
 
-def _parts(term: Term) -> Iterator[Term]:
-    seen: set[Term] = set()
-    todo = [term]
-    while todo:
-        one = todo.pop()
-        if one in seen:
-            continue
-        seen.add(one)
-        yield one
-        todo.extend(arg for arg in one.args if isinstance(arg, Term))
-
-
 def _named(term: Term, recorded: RecordedSystem) -> str | None:
-    for part in _parts(term):
+    for part in nodes(term):
         if part.op == "const" and isinstance(part.sort, Enumeration) and part.args[0]:
             return f"it names the {part.sort.name} {part.args[0]}"
         if part.op in ("lt", "le", "add"):

@@ -18,6 +18,7 @@ is a length and an offset-indexed field. The constructors simplify, and never ch
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from model.language.errors import ProtocolError
@@ -322,6 +323,17 @@ def quantifier(
     sort = BOOL if op in ("every", "some") else INTEGER
     args = (variable, low, high, body) if default is None else (variable, low, high, body, default)
     return make(op, args, sort)
+
+
+_BUILDERS: dict[str, Callable[..., Term]] = {
+    "not": not_, "and": and_, "or": or_, "eq": eq, "lt": lt, "le": le, "add": add, "ite": ite,
+}  # fmt: skip
+
+
+def rebuilt(term: Term, args: Sequence[Any]) -> Term:
+    """The same operation on other arguments, simplified as the constructors do."""
+    build = _BUILDERS.get(term.op)
+    return make(term.op, tuple(args), term.sort) if build is None else build(*args)
 
 
 def compared_with(term: Term, variable: Term) -> list[Term]:

@@ -15,6 +15,7 @@ import z3
 from model.language import ProtocolError, RecordedSystem
 from model.language import terms as t
 from model.language.errors import unknown_name
+from model.language.recording import bounds_read, nodes
 from model.language.scalars import blank_term
 from model.language.schema import SetOf
 from model.language.sorts import Bounded, Numbers, Sort
@@ -107,31 +108,23 @@ def _refuse_what_has_no_unbounded_form(
             f"write --bound {name}=N"
         )
     for where, term in _terms(recorded, claims):
-        for part in _parts(term):
+        for part in nodes(term):
             if part.op in ("count", "least") and _limits(name, part.args[0].sort):
                 word = "how_many" if part.op == "count" else "least"
                 raise ProtocolError(
                     f"{where} says {word} over every {part.args[0].sort.name}, which has no form "
                     f"without the bound {name}; write --bound {name}=N"
                 )
-        if _mentions(term, name) and not _is_upper_limit(term):
+        if name in bounds_read(term) and not _is_upper_limit(term):
             raise ProtocolError(
                 f"{where} mentions the bound {name} itself, which has no form without it; "
                 f"write --bound {name}=N"
             )
 
 
-def _mentions(term: Term, name: str) -> bool:
-    return any(part.op == "bound" and part.args[0] == name for part in _parts(term))
-
-
 def _is_upper_limit(term: Term) -> bool:
     """Is it `number < bound` or `number <= bound`, and nothing else?"""
-    return (
-        term.op in ("lt", "le")
-        and term.args[1].op == "bound"
-        and not any(part.op == "bound" for part in _parts(term.args[0]))
-    )
+    return term.op in ("lt", "le") and term.args[1].op == "bound" and not bounds_read(term.args[0])
 
 
 def _terms(recorded: RecordedSystem, claims: Sequence[str]) -> Iterator[tuple[str, Term]]:
@@ -144,17 +137,6 @@ def _terms(recorded: RecordedSystem, claims: Sequence[str]) -> Iterator[tuple[st
                 yield f"{step.transition.name} writes {write.field}, which", term
     for claim in claims:
         yield f"the claim {claim}", recorded.claim(claim)[1]
-
-
-def _parts(term: Term) -> Iterator[Term]:
-    todo, seen = [term], {term}
-    while todo:
-        part = todo.pop()
-        yield part
-        for arg in part.args:
-            if isinstance(arg, Term) and arg not in seen:
-                seen.add(arg)
-                todo.append(arg)
 
 
 def _limits(name: str, sort: Sort) -> bool:
@@ -174,7 +156,7 @@ def _at_the_top(runs: Unrolling, name: str) -> Iterator[Any]:
             yield value != bits.code(cell, int(blank))
     for instance in runs.instances:
         for requirement in instance.step.requires:
-            if _mentions(requirement.condition, name):
+            if name in bounds_read(requirement.condition):
                 condition = runs.grounded.ground(requirement.condition, _chosen(instance))
                 yield z3.Not(frame.formula(condition))
 
@@ -193,7 +175,7 @@ def _most_added(instances: Sequence[Instance]) -> int:
             part.args[1].args[0]
             for instance in instances
             for value in instance.writes.values()
-            for part in _parts(value)
+            for part in nodes(value)
             if part.op == "add"
         ),
         default=1,

@@ -104,20 +104,10 @@ class BoundedCells:
             name = args[0].removesuffix(t.AFTER)
             leaf, is_after = self.recorded.fields[name], name != args[0]
             return self._choose(leaf, [go(index) for index in args[1:]], (), is_after)
-        if op == "not":
-            return t.not_(go(args[0]))
-        if op == "and":
-            return t.and_(*map(go, args))
-        if op == "or":
-            return t.or_(*map(go, args))
-        if op == "eq":
-            return self._narrow(t.eq(go(args[0]), go(args[1])))
-        if op == "lt":
-            return self._narrow(t.lt(go(args[0]), go(args[1])))
-        if op == "le":
-            return self._narrow(t.le(go(args[0]), go(args[1])))
-        if op == "add":
-            return t.add(go(args[0]), go(args[1]))
+        if op in ("not", "and", "or", "add"):
+            return t.rebuilt(term, [*map(go, args)])
+        if op in ("eq", "lt", "le"):
+            return self._narrow(t.rebuilt(term, [*map(go, args)]))
         if op == "ite":
             condition = go(args[0])
             if condition is t.TRUE:

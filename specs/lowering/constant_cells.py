@@ -69,29 +69,12 @@ class CellSubstitution:
         parts = [self.of(arg) for arg in args]
         if all(new is old for new, old in zip(parts, args, strict=True)):
             return term
-        match op:
-            case "not":
-                return t.not_(parts[0])
-            case "and":
-                return t.and_(*parts)
-            case "or":
-                return t.or_(*parts)
-            case "eq":
-                return t.eq(parts[0], parts[1])
-            case "lt":
-                return t.lt(parts[0], parts[1])
-            case "le":
-                return t.le(parts[0], parts[1])
-            case "add":
-                return t.add(parts[0], parts[1])
-            case "ite":
-                return t.ite(parts[0], parts[1], parts[2])
-            case "total":
-                sure = sum(part is t.TRUE for part in parts)
-                still = tuple(part for part in parts if part.op != "const")
-                total = t.make("total", still, term.sort) if still else t.const(0)
-                return t.add(total, t.const(sure))
-        raise AssertionError(f"{op} is no operation over cells")
+        if op != "total":
+            return t.rebuilt(term, parts)
+        sure = sum(part is t.TRUE for part in parts)
+        still = tuple(part for part in parts if part.op != "const")
+        total = t.make("total", still, term.sort) if still else t.const(0)
+        return t.add(total, t.const(sure))
 
 
 class ConstantCells:

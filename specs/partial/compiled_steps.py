@@ -13,7 +13,7 @@ from typing import Any
 from model.language import RecordedSystem
 from model.language.errors import ProtocolError
 from model.language.evaluate import Evaluator, blank_code
-from model.language.recording import Recorded, Write
+from model.language.recording import Recorded, Write, fields_read
 from model.language.sorts import Sort
 from model.language.terms import Term
 from specs.lowering.python_terms import SparseTerms, limited
@@ -190,19 +190,11 @@ class CompiledSteps:
 
 def _fields_read(recorded: RecordedSystem) -> set[str]:
     """The fields that a requirement looks at, or that some other field's value is made of."""
-    found: set[str] = set()
-
-    def walk(term: Term) -> None:
-        if term.op == "get":
-            found.add(term.args[0])
-        for part in term.args:
-            if isinstance(part, Term):
-                walk(part)
-
-    for step in recorded.steps:
-        for requirement in step.requires:
-            walk(requirement.condition)
-        for write in step.writes:
-            if not recorded.fields[write.field].ghost:
-                walk(write.value)
-    return found
+    conditions = (one.condition for step in recorded.steps for one in step.requires)
+    values = (
+        write.value
+        for step in recorded.steps
+        for write in step.writes
+        if not recorded.fields[write.field].ghost
+    )
+    return {name for term in (*conditions, *values) for name in fields_read(term)}

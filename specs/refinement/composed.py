@@ -263,27 +263,6 @@ def _counts(term: Term) -> bool:
 _names = itertools.count(1)
 
 
-def rebuilt(term: Term, args: Sequence[Any]) -> Term:
-    """The same operation on other arguments, simplified as the constructors do."""
-    if term.op == "not":
-        return t.not_(args[0])
-    if term.op == "and":
-        return t.and_(*args)
-    if term.op == "or":
-        return t.or_(*args)
-    if term.op == "eq":
-        return t.eq(args[0], args[1])
-    if term.op == "lt":
-        return t.lt(args[0], args[1])
-    if term.op == "le":
-        return t.le(args[0], args[1])
-    if term.op == "add":
-        return t.add(args[0], args[1])
-    if term.op == "ite":
-        return t.ite(args[0], args[1], args[2])
-    return t.make(term.op, tuple(args), term.sort)
-
-
 def with_values(term: Term, values: Mapping[str, Term]) -> Term:
     """The term with variables replaced; bound variables are renamed where they would clash."""
     memo: dict[Term, Term] = {}
@@ -297,7 +276,9 @@ def with_values(term: Term, values: Mapping[str, Term]) -> Term:
             if part.op in QUANTIFIERS:
                 memo[part] = _renamed(part, values)
             else:
-                memo[part] = rebuilt(part, [go(a) if isinstance(a, Term) else a for a in part.args])
+                memo[part] = t.rebuilt(
+                    part, [go(a) if isinstance(a, Term) else a for a in part.args]
+                )
         return memo[part]
 
     return go(term)
@@ -324,7 +305,7 @@ def marked(term: Term) -> Term:
             args: list[Any] = [go(one) if isinstance(one, Term) else one for one in part.args]
             if part.op == "get" and not args[0].startswith("$"):
                 args[0] += t.AFTER
-            memo[part] = rebuilt(part, args) if args else part
+            memo[part] = t.rebuilt(part, args) if args else part
         return memo[part]
 
     return go(term)
@@ -361,9 +342,9 @@ class Substitution:
             return t.make(term.op, (term.args[0], low, high, body, *rest), term.sort)
         args = [self(one) if isinstance(one, Term) else one for one in term.args]
         if term.op != "get":
-            return rebuilt(term, args) if args and term.op != "const" else term
+            return t.rebuilt(term, args) if args and term.op != "const" else term
         name, index = str(args[0]), tuple(args[1:])
-        return self.place(name, index, term.sort) if self._is_meant(term) else rebuilt(term, args)
+        return self.place(name, index, term.sort) if self._is_meant(term) else t.rebuilt(term, args)
 
     def place(self, name: str, index: tuple[Term, ...], sort: Sort) -> Term:
         """The value after the writes, at a place that is named by the state before them."""
@@ -395,7 +376,7 @@ class LeastParameters:
             if term.op == "least":
                 self._memo[term] = self._chosen(term, args)
             else:
-                self._memo[term] = rebuilt(term, args) if term.op != "const" and args else term
+                self._memo[term] = t.rebuilt(term, args) if term.op != "const" and args else term
         return self._memo[term]
 
     def _chosen(self, term: Term, args: list[Any]) -> Term:

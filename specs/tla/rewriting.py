@@ -7,16 +7,6 @@ from collections.abc import Callable, Mapping
 from model.language import terms as t
 from model.language.terms import Term
 
-_BUILD: dict[str, Callable[..., Term]] = {
-    "not": t.not_,
-    "and": t.and_,
-    "or": t.or_,
-    "eq": t.eq,
-    "lt": t.lt,
-    "le": t.le,
-    "add": t.add,
-    "ite": t.ite,
-}
 BINDERS = ("every", "some", "count", "least")
 
 
@@ -34,16 +24,11 @@ def replace(term: Term, mapping: Mapping[Term, Term]) -> Term:
 
 
 def _rebuilt(node: Term, go: Callable[[Term], Term]) -> Term:
-    args = node.args
-    if node.op in _BUILD:
-        return _BUILD[node.op](*map(go, args))
-    if node.op == "get":
-        return t.get(args[0], tuple(map(go, args[1:])), node.sort)
+    args = [go(arg) if isinstance(arg, Term) else arg for arg in node.args]
     if node.op in BINDERS:
-        low, high = (None if limit is None else go(limit) for limit in args[1:3])
-        default = go(args[4]) if len(args) == 5 else None
-        return t.quantifier(node.op, args[0], go(args[3]), low, high, default)
-    return node
+        _, low, high, body, *default = args
+        return t.quantifier(node.op, node.args[0], body, low, high, *default)
+    return t.rebuilt(node, args)
 
 
 def substitute(term: Term, values: Mapping[str, Term]) -> Term:
