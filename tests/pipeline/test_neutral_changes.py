@@ -69,11 +69,16 @@ def nul_bytes(folder: Path, chosen: random.Random) -> None:
 
 def swapped(folder: Path, chosen: random.Random) -> None:
     """Lines of one millisecond, which threads may write in either order."""
+    _swap(folder, chosen, 0.2, lambda line, then: _logger(line) != _logger(then))
+
+
+def _swap(folder: Path, chosen: random.Random, share: float,
+          may: Callable[[bytes, bytes], bool]) -> None:  # fmt: skip
     path = one(folder, chosen)
     lines = path.read_bytes().split(b"\n")
     for n in range(len(lines) - 1):
         one_moment = lines[n][:25] == lines[n + 1][:25] and lines[n].startswith(b"[")
-        if one_moment and _logger(lines[n]) != _logger(lines[n + 1]) and chosen.random() < 0.2:
+        if one_moment and may(lines[n], lines[n + 1]) and chosen.random() < share:
             lines[n], lines[n + 1] = lines[n + 1], lines[n]
     path.write_bytes(b"\n".join(lines))
 
@@ -201,13 +206,7 @@ def repeated_line(folder: Path, chosen: random.Random) -> None:
 
 def swapped_moments(folder: Path, chosen: random.Random) -> None:
     """Lines of one millisecond in another order, those of one logger as well."""
-    path = one(folder, chosen)
-    lines = path.read_bytes().split(b"\n")
-    for n in range(len(lines) - 1):
-        one_moment = lines[n][:25] == lines[n + 1][:25] and lines[n].startswith(b"[")
-        if one_moment and chosen.random() < 0.1:
-            lines[n], lines[n + 1] = lines[n + 1], lines[n]
-    path.write_bytes(b"\n".join(lines))
+    _swap(folder, chosen, 0.1, lambda line, then: True)
 
 
 def head_missing(folder: Path, chosen: random.Random) -> None:

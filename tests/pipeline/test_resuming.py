@@ -18,23 +18,7 @@ from conformance.ingest.pieces import ParsedChunk, piece_of
 from conformance.pipeline.partitions import KeptPartition, rows_of
 from conformance.pipeline.streaming_state import ReportedFinding, StreamingState
 from conformance.pipeline.watch_store import WatchStore
-from tests.pipeline.written import changed, checked, elected, obeys
-
-WRONG = (0.09, 0.25, 0.41, 0.7, 0.95)
-
-
-def log(size: int) -> list[str]:
-    """So many lines, of which five are wrong."""
-    lines = [elected(0, 1, 9)]
-    for n in range(1, size):
-        lines.append(
-            obeys(n // 50, 2, 1, 9)
-            if n % 2
-            else changed(n // 50, (1, 9), 1, n // 20, "1,2", tp=f"orders-{n % 20}")
-        )
-    for place in (int(share * size) for share in WRONG):
-        lines[place] = changed(place // 50, (1, 9), 3, place // 20, "1,2", tp="other-0")
-    return lines
+from tests.pipeline.written import checked, five_wrong
 
 
 class KilledWatch:
@@ -90,7 +74,7 @@ def test_killed_at_any_moment_it_tells_all_once_while_files_are_rolled(
     logs.mkdir()
     live = logs / "state-change.log"
     watch = KilledWatch(logs, tmp_path / "kept")
-    lines, written, rolls = log(size), 0, 0
+    lines, written, rolls = five_wrong(size), 0, 0
     while written < len(lines):
         some = chosen.randrange(size // 50, size // 4)
         with live.open("a") as file:
@@ -112,9 +96,9 @@ def test_killed_at_any_moment_it_tells_all_once_while_files_are_rolled(
     for _ in range(4):
         watch.trigger(True)
 
-    assert [each.what for each in watch.heard] == ["finding"] * len(WRONG)
-    assert len({(each.finding.file, each.finding.line) for each in watch.heard}) == len(WRONG)
-    assert len(checked(logs)["findings"]) == len(WRONG)
+    assert [each.what for each in watch.heard] == ["finding"] * 5
+    assert len({(each.finding.file, each.finding.line) for each in watch.heard}) == 5
+    assert len(checked(logs)["findings"]) == 5
     kept = StreamingState.unpacked(*watch.state)
     assert sum(row["read"] for row in kept.files.values()) == len(lines)
 
@@ -132,7 +116,7 @@ def test_logs_that_are_cut_and_removed_underneath_are_neither_reported_twice_nor
     kept_by.mkdir()
     live = logs / "state-change.log"
     watch = KilledWatch(logs, tmp_path / "kept")
-    lines, written, rolls = log(1500), 0, 0
+    lines, written, rolls = five_wrong(1500), 0, 0
     whole = (kept_by / "state-change.log").open("a")
     while written < len(lines):
         some = chosen.randrange(30, 300)
@@ -161,6 +145,6 @@ def test_logs_that_are_cut_and_removed_underneath_are_neither_reported_twice_nor
     heard = [each.finding for each in watch.heard]
     assert len(heard) == len({(each.file, each.line) for each in heard})
     assert {(each.rule, each.why.split(";")[0][:60]) for each in heard} <= wrong
-    assert len(heard) == len(WRONG)
+    assert len(heard) == 5
     kept = StreamingState.unpacked(*watch.state)
     assert sum(row["read"] for row in kept.files.values()) >= len(lines)

@@ -21,7 +21,7 @@ from conformance.pipeline.store import NotOursError
 from conformance.pipeline.streaming_state import FINDING, ReportedFinding
 from conformance.pipeline.watch_store import WatchStore
 from tests.pipeline.test_streaming_state import places
-from tests.pipeline.written import changed, checked, elected, obeys, write
+from tests.pipeline.written import changed, checked, five_wrong, write
 
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
 
@@ -127,7 +127,7 @@ def test_a_folder_that_cannot_be_watched_is_wrong_use(tmp_path: Path, name: str,
 @pytest.mark.deep
 def test_a_watch_that_is_killed_ten_times_at_any_moment_finds_what_a_check_finds(tmp_path: Path):
     logs, kept, said = tmp_path / "logs", tmp_path / "kept", tmp_path / "said.txt"
-    lines = _long_log()
+    lines = five_wrong(22_000, 100)
     log = logs / "broker1" / "state-change.log"
     log.parent.mkdir(parents=True)
     log.write_text("".join(f"{each}\n" for each in lines[:1000]))
@@ -159,20 +159,6 @@ def test_a_watch_that_is_killed_ten_times_at_any_moment_finds_what_a_check_finds
     assert len(words) == 5
     assert said.read_text().count("violation: ") == 5
     assert result["lines"] == expected["lines"]
-
-
-def _long_log() -> list[str]:
-    """Twenty thousand lines and more, of which five are wrong."""
-    lines = [elected(0, 1, 9)]
-    for n in range(1, 22000):
-        lines.append(
-            obeys(n // 50, 2, 1, 9)
-            if n % 2
-            else changed(n // 50, (1, 9), 1, n // 100, "1,2", tp=f"orders-{n % 100}")
-        )
-    for place in (900, 4000, 9000, 14002, 21500):
-        lines[place] = changed(place // 50, (1, 9), 3, place // 100, "1,2", tp="other-0")
-    return lines
 
 
 def _started(logs: Path, kept: Path, said: Path, *more: str) -> subprocess.Popen[bytes]:

@@ -133,3 +133,16 @@ def run_check(*arguments: str) -> Result:
 
 def json_of(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def five_wrong(size: int, partitions: int = 20) -> list[str]:
+    """So many lines about so many partitions, of which five are wrong."""
+    lines = [elected(0, 1, 9)]
+    for n in range(1, size):
+        state = (1, 9), 1, n // partitions, "1,2"
+        about = f"orders-{n % partitions}"
+        lines.append(obeys(n // 50, 2, 1, 9) if n % 2 else changed(n // 50, *state, tp=about))
+    for place in (int(share * size) for share in (0.09, 0.25, 0.41, 0.7, 0.95)):
+        state = (1, 9), 3, place // partitions, "1,2"
+        lines[place] = changed(place // 50, *state, tp="other-0")
+    return lines
