@@ -6,15 +6,14 @@ import pytest
 
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
 from impl.core.broker_changes import ShutdownRefused
-from impl.core.cluster_context import ClusterContext, Replica
+from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerConfig, StateChangeFailed
 from impl.core.event_controller import EventController
 from impl.core.journal import ControllerJournal
-from impl.core.request_batch import RequestBatch, Round
 from impl.core.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata
 from impl.core.states import ReplicaState
 from impl.releases import PRESETS, Release
-from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
+from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.retrying_client import ControllerMoved
 from impl.zookeeper import ConnectionFault, EmbeddedSession, Znode
@@ -269,40 +268,7 @@ def test_a_running_reassignment_can_be_turned_and_cancelled_since_2_4():
     assert steps.in_progress() == set()
 
 
-# Batches
-
-
-def sent_by(release: str) -> tuple[ClusterContext, RequestBatch, list[tuple[int, Request]]]:
-    context, sent = ClusterContext(), list[tuple[int, Request]]()
-    context.broker_epochs = {1: 7, 2: 8}
-    context.assign(T0, (1, 2))
-    context.leadership[T0] = LeaderIsrAndControllerEpoch(1, 3, (1, 2), 1)
-
-    async def send(requests: Round) -> None:
-        sent.extend(requests)
-
-    batch = RequestBatch(1, context, Release.of(release), send)
-    return context, batch, sent
-
-
-@pytest.mark.parametrize(
-    ("release", "shape"),
-    [
-        ("0.11", [[False, False], [True]]),
-        ("1.1", [[], [True], [False], [False]]),
-        ("2.3", [[True], [False, False]]),
-        ("2.7", [[True, False, False]]),
-    ],
-)
-def test_stop_replica_took_many_shapes(release: str, shape: list[list[bool]]):
-    _, batch, sent = sent_by(release)
-    for number, delete in enumerate((True, False, False)):
-        batch.add_stop_replica([2], TopicPartition("t", number), delete)
-
-    wait(batch.send_requests(1))
-
-    requests = [request for _, request in sent if isinstance(request, StopReplica)]
-    assert [[s.delete for s in one.partitions.values()] for one in requests] == shape
+# Leader epochs
 
 
 def test_a_leader_epoch_is_not_raised_over_what_a_newer_controller_wrote():
