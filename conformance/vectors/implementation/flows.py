@@ -42,7 +42,7 @@ def imbalance(question: Question) -> dict[str, Any]:
         context.leadership[partition] = LeaderIsrAndControllerEpoch(leader, 0, (0, 1), 0)
     moving = [TopicPartition("u", 0)] if asked["reassigning"] else []
     due = candidates(context, asked["percentage"], moving, release(question))
-    return {"trigger": bool(due)}
+    return {"trigger": any(due.values())}
 
 
 def isr_propagation(question: Question) -> dict[str, Any]:
@@ -231,11 +231,12 @@ class TopicScenario:
             raise ValueError(f"no step of a controller's life is {step!r}")
 
     def _joins(self, broker: int) -> None:
-        """The broker catches up, and the leader takes it into the ISR."""
+        """The broker catches up, and the leader takes it into the ISR and announces that."""
         state = self.stage.state(PARTITION)
         assert state is not None, "the partition has a state"
         if state.leader >= 0 and broker in self.assignment and broker not in state.isr:
             self.stage.leader_writes_isr(PARTITION, (*state.isr, broker))
+            wait(self.stage.admin.propagate_isr_changes([PARTITION]))
             self.stage.run(self.controller)
 
 
