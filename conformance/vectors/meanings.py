@@ -98,6 +98,10 @@ _SAID_SHORTER = {
     "diverging epoch": "diverging",
     "reassignment started": "started",
     "deletion events": "deletion event partitions",
+    "ops": "steps",
+    "operations": "steps",
+    "calls": "steps",
+    "events": "steps",
 }
 """Words in a row -> the one that says the same. Applied in this order."""
 

@@ -151,6 +151,8 @@ class Fields(dict[str, Any]):
             if found is not None:
                 self[name] = _read(found, f"{self.where}.{name}")
                 self.natural.add(name)
+                if found is self:  # its parts stand beside each other
+                    self[name].known = self.known
         return self
 
     def null(self, name: str, *synonyms: str) -> Fields:
@@ -1313,7 +1315,8 @@ def _read_states(asked: Fields) -> None:
 def _encode(asked: Fields) -> None:
     aside = ("op", "znode", "path", "versions")
     said = {name: one for name, one in asked.items() if name not in aside}
-    asked.fill("encode", default=said or None)
+    if asked.fill("encode", default=said or None).natural:
+        asked.knows(*said)
     what = asked["encode"]
     if isinstance(what, int):
         what = {"controllerEpoch": what}
@@ -1513,14 +1516,19 @@ SHAPES: dict[tuple[str, str], _Complete] = {
 
 
 def completed(
-    file: str, operation: str, given: Mapping[str, Any], release: str | None = None
+    file: str,
+    operation: str,
+    given: Mapping[str, Any],
+    release: str | None = None,
+    known: dict[str, None] | None = None,
 ) -> Fields:
     """Completes an input with the fields that it leaves out; the given one stays unchanged.
 
-    Defaults are those of a release, by default of the newest one.
+    Defaults are those of a release, by default of the newest one. ``known`` gets the names read.
     """
     fields = Fields(_said(given, NULLS.get((file, operation), frozenset())), f"{file} {operation}")
     fields.release = None if release is None else Release.of(release)
+    fields.known = {} if known is None else known
     for name, others in ALIKE.items():
         fields.fill(name, *others)
     if type(fields.get("brokers")) is int:  # how many, numbered from 0
@@ -1581,10 +1589,60 @@ def reading(
 
 def _reads(key: tuple[str, str], answer: Callable[[Any], Any]) -> Answer:
     def ask(question: Question) -> Any:
-        asked = completed(*key, question["input"], question["release"])
+        first: ValueError | None = None
+        answered, given = False, question["input"]
+        for _ in range(MOST_RENAMED):
+            known: dict[str, None] = {}
+            try:
+                got, answered = ask_about(question, given, known), True
+            except ValueError as fault:  # a field is missing, or not understood
+                first = first or fault
+                if given is not question["input"]:
+                    break  # what was said before stands
+            again = _near_names(given, known)
+            if again is None:
+                break
+            given = again
+        if not answered:
+            assert first is not None, "it was asked"
+            raise first
+        return got
+
+    def ask_about(question: Question, given: Mapping[str, Any], known: dict[str, None]) -> Any:
+        asked = completed(*key, given, question["release"], known)
         with _naming_what_it_stumbles_over(asked):
             got = answer({**question, "input": asked})
-        _understood(asked, question["input"])
+        _understood(asked, given)
         return got
 
     return ask
+
+
+MOST_RENAMED = 4
+"""Fields of a case that are read under near names, and one."""
+
+_NOT_READ = ("op", "note", "why", "versions")
+_ANYWHERE = {name for own, others in ALIKE.items() for name in (own, *others)}
+
+
+def _near_names(given: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any] | None:
+    """An input in which a field that nobody reads has the name of one that was looked for.
+
+    That is the one with which it shares the most of its words; None if there is none to rename.
+    """
+    read = {meaning(name) for name in known}
+    said = {meaning(name) for name in given}
+    missing = [name for name in known if meaning(name) not in said and name not in _ANYWHERE]
+    for name, value in given.items():
+        if meaning(name) in read or name in _NOT_READ or value is None:
+            continue
+        near = max(missing, key=lambda one: _nearness(name, one), default=name)
+        if near != name and _nearness(name, near)[0]:
+            return {near if one == name else one: each for one, each in given.items()}
+    return None
+
+
+def _nearness(name: str, other: str) -> tuple[int, int]:
+    """The letters of the words that two names share, and how few of the second one's are left."""
+    mine, its = ({word.removesuffix("s") for word in meaning(one).split()} for one in (name, other))
+    return sum(len(word) for word in mine & its if len(word) > 1), -len(its - mine)
