@@ -3,7 +3,7 @@
 The clause denies some of the facts. First come those clauses that deny few facts which no reached
 state has together, the plainest first. Where a step speaks against a clause, it denies one fact
 more: one that the state after the step lacks. If no plain clause is kept, the clause that denies
-all facts is tried. Where a step does not keep it, the state before the step lacks some of the facts:
+all facts is tried. Where a step does not keep it, the state before the step lacks some facts:
 without these the clause says more, and excludes that state, too. If it would then exclude a reached
 state, the state before the step has to be kept out by a clause of its own first. Facts that are not
 needed are left out in the end.
@@ -50,6 +50,7 @@ class Cube:
     """By step that keeps the clause: the facts after it, and the candidates, that sufficed."""
     places: list[tuple[int, ...]] = field(default_factory=list)
     """Choices of values for which states did not obey the clause before a step."""
+    asked: int = 0
     begin: int = 0
     """The step that was asked about last: the next question is about it again."""
 

@@ -204,6 +204,7 @@ class GuidedSearch:
             return True
 
         def ask(cube: Cube, instances: Sequence[Instance]) -> Answer:
+            cube.asked += 1
             return self._answers.of(self._solver_of_round.breaking, cube, instances, alive)
 
         for reason, sample in self._make.reasons(
@@ -212,7 +213,9 @@ class GuidedSearch:
             cube = Cube(self._scope, reason, sample)
             if cube.is_reached(cube.parts):
                 continue
-            for parts in itertools.islice(cube.plainest(), PLAIN):
+            for parts in cube.plainest():
+                if cube.asked > ASKED:
+                    break
                 if is_kept(cube, parts, ask):
                     if self._joins(cube, alive):
                         return True
@@ -457,8 +460,8 @@ class _RoundSolver:
 NAMED = "candidate "
 OPEN = -1
 
-PLAIN = 100
-"""Clauses of a reason of which it is asked first whether steps keep them."""
+ASKED = 150
+"""Questions about plain clauses of a reason, after which no other is tried."""
 
 FEW_VARIABLES = 4
 """Of a reason of more, only plain clauses are asked about: each question takes long."""
