@@ -67,7 +67,7 @@ class Cube:
         """Takes all facts again."""
         self.parts, self.cores = tuple(range(len(self.reason.facts))), {}
 
-    def _choices(self, term: Term) -> Iterator[tuple[tuple[slice | int, ...], dict[str, Term]]]:
+    def _choices(self, term: Term) -> Iterator[tuple[tuple[int, ...], dict[str, Term]]]:
         """Values of the variables that a fact has, and their place among all values."""
         variables = self.reason.slice.variables
         own = [v.args[0] in term.free for v in variables]
@@ -178,8 +178,7 @@ def counterexample(cube: Cube, ask: Ask) -> tuple[State, Parts, Instance] | None
             continue
         while True:
             said = ask(cube, instances)
-            if said is None:
-                raise UndecidedError
+            assert said is not None, "a question without quantifiers is decided"
             if "core" in said:
                 cube.cores[name] = frozenset(said["facts"]), frozenset(said["core"])
                 break
@@ -195,10 +194,6 @@ def counterexample(cube: Cube, ask: Ask) -> tuple[State, Parts, Instance] | None
                 return state, cube.true_at(truths, said["values"], cube.parts), instance
             cube.places += [tuple(map(int, place)) for place in broken]
     return None
-
-
-class UndecidedError(Exception):
-    """The solver gave no answer."""
 
 
 def is_kept(cube: Cube, parts: Parts, ask: Ask) -> bool:
