@@ -389,7 +389,7 @@ def _compared(facts: Sequence[Term], one: SliceVariables) -> Iterator[tuple[Term
             if part.op == "get" and isinstance(part.sort, Numbers):
                 values[part] = None
     for value in values:
-        if value.op == "get":
+        if value.op == "get" and isinstance(value.sort, Numbers):
             yield t.le(value, t.const(value.sort.low, value.sort)), 2
     for left, right in itertools.combinations(values, 2):
         alike = left.sort.name == right.sort.name or {left, right} in compared
