@@ -22,7 +22,7 @@ from impl.core.fetcher_thread import (
 )
 from impl.core.partition import Partition, high_watermark, keeps_fetching
 from impl.core.requests import LeaderAndIsrPartitionState
-from impl.core.truncation import EpochEnd, divergence, follower_truncation
+from impl.core.truncation import EpochEnd, follower_truncation
 from impl.log.errors import CorruptRecord, InvalidBatch, StorageError
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
@@ -205,17 +205,6 @@ def test_followers_truncate_by_what_fetches_answer_since_2_8_under_the_protocol_
     release: str, protocol: str, on_fetch: bool
 ):
     assert truncates_on_fetch(Release.of(release), Release.of(protocol)) is on_fetch
-
-
-@given(EPOCHS, EPOCHS)
-def test_a_log_that_is_a_prefix_of_the_leaders_does_not_diverge(first: list[int], more: list[int]):
-    newest = first[-1] if first else 0
-    leader = a_log([*first, *(newest + epoch for epoch in more)])
-    follower = a_log(first)
-    latest = follower.latest_epoch()
-
-    if latest is not None:
-        assert divergence(latest, follower.log_end, leader.log_start, leader.end_offset_for) is None
 
 
 @pytest.mark.parametrize(
