@@ -219,8 +219,9 @@ def _alone(context: RuleContext) -> None:
                 sent[event.broker, broker, _sent(event)[0]].append(event)
         elif event.template in _CAME:
             came[event.controller, event.broker, _came(event)[0]].append(event)
+    counted = Counter(key[:2] for key, lines in came.items() for _ in lines)
     for key, lines in sorted(sent.items(), key=lambda item: str(item[0])):
-        for one in lines:
+        for one in lines if counted[key[:2]] < _LEAST else ():
             near = [each for each in came.get(key, ()) if abs(each.at - one.at) <= _MOMENT]
             if len(near) != 1 or sum(abs(each.at - one.at) <= 2 * _MOMENT for each in lines) > 1:
                 continue

@@ -604,6 +604,7 @@ def _one_request_at_a_time(context: RuleContext, events: Sequence[Event]) -> Non
         for event in events
         if event.kind in _OF_REQUESTS
         and event.correlation is not None
+        and event.controller_epoch is not None
         and event.template != "metadata_batch_cached"  # one line, and from 3.0 of any broker
     ]
     runs = [
@@ -625,7 +626,7 @@ def _one_request_at_a_time(context: RuleContext, events: Sequence[Event]) -> Non
             for request, some in beside
         ):
             continue  # two lines of one millisecond where one request ends and the next begins
-        if event.controller_epoch is None or not context.history.contiguous(before[-1], after[0]):
+        if not context.history.contiguous(before[-1], after[0]):
             continue
         _report(
             context, event, before[-1],

@@ -214,7 +214,8 @@ def _as_announced(context: RuleContext, made: Event, first: Event) -> None:
         for each in history.of_partition(made.tp or ("", 0))
         if each.replicas and each is not made and 0 <= each.at - made.at <= _ANNOUNCED
     ]
-    wrong = [made] if set(brokers) in others else [line] if others else [made, line]
+    known = others or set(first.isr) - set(brokers)  # in other lines, or by the first ISR
+    wrong = [made] if set(brokers) in others else [line] if known else [made, line]
     for event in wrong:
         context.report(
             FindingKind.VIOLATION,

@@ -176,8 +176,15 @@ def _begins_where_loaded(context: RuleContext, loaded: Sequence[Event], start: E
             return
     expected = start.offset if start.offset in ends else last.offset
     _compared(context, last, start, start.offset, expected, "the log, as it was loaded,")
-    if len(loaded) == 1 and last.offset is not None:  # which of the two is wrong is open
-        _compared(context, start, last, last.offset, start.offset, "the start of it")
+    if len(loaded) == 1 and last.offset != start.offset and context.lacks(last, start.where):
+        context.report(
+            FindingKind.INCOMPLETE,
+            STARTS_FROM_LOG,
+            last,
+            f"{last.topic}-{last.partition}: the log is loaded up to {last.offset} here, and its "
+            f"replica starts at {start.offset}, at {start.where}; which is wrong is open",
+            f"offset {start.offset}",
+        )
 
 
 def _had_no_fetcher(context: RuleContext, start: Event, led: Event | None) -> bool:
