@@ -37,7 +37,6 @@ _PLACED = re.compile(r"(\d+) -> \w+\(([\d, ]*)\)")
 _ENDPOINT = re.compile(r"(\S+:\d+) \(id: (\d+) ")
 _OLD_NAME = re.compile(r"\[([\w.-]+),(\d+)\]")
 _RETENTION = frozenset(("segments_deletable", "segment_rolled", "log_start_raised"))
-_ROLES = frozenset(("leader_and_isr_received", "leader_and_isr_applied", "follower_started"))
 _CUTS = frozenset(("log_truncated", "truncation_without_effect"))
 _CUT = frozenset(("log_truncated", "fetch_offset_reset", "truncation_chosen"))
 _OF_SEGMENTS = _RETENTION | _CUT
@@ -189,7 +188,6 @@ def check(context: RuleContext) -> None:
     _cuts_as_chosen(context)
     _coordinates_what_it_leads(context)
     _created_as_found(context)
-    _starts_after_a_role(context)
     _known_brokers(context)
 
 
@@ -354,35 +352,6 @@ def _one_process(history: History, a: Event, b: Event) -> bool:
     )
 
 
-def _starts_after_a_role(context: RuleContext) -> None:
-    """The leader epoch that a leader held before is that of an earlier role in its process."""
-    history = context.history
-    begun: dict[tuple[str, int | None], Event] = {}
-    started: set[tuple[object, ...]] = set()
-    roles: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for event in history.events:
-        if event.kind in _ROLES and event.tp is not None:
-            roles[event.broker, event.tp].append(event.at)
-    for event in history.events:
-        log = history.places[event.file].stream, event.broker
-        if event.kind == "process_starting":
-            begun[log] = event
-            started = {each for each in started if each[:2] != log}
-        elif event.kind == "leader_started" and event.tp is not None and log in begun:
-            first = (*log, event.tp) not in started
-            started.add((*log, event.tp))
-            since = begun[log]
-            if not first or event.previous_epoch in (None, -1):
-                continue
-            context.looked(LOGGED_TWICE)
-            told = [at for at in roles[event.broker, event.tp] if since.at <= at]
-            if len([at for at in told if at < event.at - _AT_ONCE]) or len(told) < 2:
-                continue
-            if history.contiguous(since, event) and not history.clock_was_set(since, event):
-                what = "a leader held no leader epoch before its first role since it started"
-                _report(context, event, since, what, FindingKind.INCOMPLETE)
-
-
 def _begins_anew(context: RuleContext, events: Sequence[Event]) -> None:
     """A replica whose log is assigned to it in the line before has led or followed in no epoch."""
     for a, b in pairwise(events):
@@ -430,7 +399,8 @@ def _known_brokers(context: RuleContext) -> None:
             named[broker or 0].append(event)
     context.looked(LOGGED_TWICE, len(named))
     for broker, lines in sorted(named.items()):
-        if len(lines) == 1 and broker not in known and known:
+        alone = len(lines) == 1 and id(lines[0]) not in context.blamed
+        if alone and broker not in known and known:
             context.report(
                 FindingKind.INCOMPLETE,
                 LOGGED_TWICE,
@@ -632,8 +602,14 @@ def _one_request_at_a_time(context: RuleContext, events: Sequence[Event]) -> Non
             context, event, before[-1],
             f"it handles request {before[-1].correlation} of controller {before[-1].controller} "
             f"before and after request {event.correlation} of controller {event.controller}",
-            FindingKind.VIOLATION,
+            _kind_if_sole(context, event),
         )  # fmt: skip
+
+
+def _kind_if_sole(context: RuleContext, event: Event) -> FindingKind:
+    """In a log of several processes two may have one number."""
+    sole = context.history.places[event.file].sole
+    return FindingKind.VIOLATION if sole else FindingKind.INCOMPLETE
 
 
 def _responses(context: RuleContext, events: Sequence[Event]) -> None:
@@ -652,7 +628,7 @@ def _responses(context: RuleContext, events: Sequence[Event]) -> None:
                 _report(
                     context, b, a,
                     f"response {number} of broker {b.replica} stands between {low} and {high}",
-                    FindingKind.VIOLATION,
+                    _kind_if_sole(context, b),
                 )  # fmt: skip
 
 
@@ -680,11 +656,11 @@ def _replicas_are_kept(context: RuleContext) -> None:
         context.looked(REPLICAS_KEPT, len(lines) - 1)
         sets = defaultdict(list)
         for event in lines:
-            sets[tuple(event.replicas or ())].append(event)
+            sets[frozenset(event.replicas or ())].append(event)
         if len(sets) < 2:
             continue
         right = max(sets, key=lambda each: len(sets[each]))
-        for replicas, some in sorted(sets.items()):
+        for replicas, some in sets.items():
             if replicas != right and len(some) == 1 < len(sets[right]):
                 _other_replicas(context, some[0], sets[right])
 

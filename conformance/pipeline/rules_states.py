@@ -218,7 +218,7 @@ def _as_announced(context: RuleContext, made: Event, first: Event) -> None:
     wrong = [made] if set(brokers) in others else [line] if known else [made, line]
     for event in wrong:
         context.report(
-            FindingKind.VIOLATION,
+            FindingKind.VIOLATION if known else FindingKind.INCOMPLETE,
             BEGINS_AS_ASSIGNED,
             event,
             f"{made.tp_name} has replicas {as_set(brokers)} when it is found, at {line.where}, and "
