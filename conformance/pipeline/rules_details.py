@@ -36,6 +36,15 @@ _PARTITION = re.compile(r"[\w.-]+-\d+")
 _PLACED = re.compile(r"(\d+) -> \w+\(([\d, ]*)\)")
 _ENDPOINT = re.compile(r"(\S+:\d+) \(id: (\d+) ")
 _OLD_NAME = re.compile(r"\[([\w.-]+),(\d+)\]")
+_BESIDE = frozenset(
+    ("log_loaded", "log_created", "high_watermark_loaded", "replica_loaded", "brokers_counted",
+     "high_watermark_unknown", "broker_epochs", "imbalance")
+)  # fmt: skip
+"""Kinds of lines that are compared with their neighbours (`NEIGHBOURS`)."""
+_OF_COORDINATORS = frozenset(
+    ("process_starting", "process_stopped", "coordinator_elected", "coordinator_loads",
+     "coordinator_loaded", "coordinator_unloads", "coordinator_unloaded")
+)  # fmt: skip
 _RETENTION = frozenset(("segments_deletable", "segment_rolled", "log_start_raised"))
 _CUTS = frozenset(("log_truncated", "truncation_without_effect"))
 _CUT = frozenset(("log_truncated", "fetch_offset_reset", "truncation_chosen"))
@@ -175,14 +184,16 @@ def check(context: RuleContext) -> None:
     ):
         if broker is None:
             continue
+        coordinates = [event for event in events if event.kind in _OF_COORDINATORS]
         for queue in QUEUES:
-            _queued(context, queue, events)
+            _queued(context, queue, coordinates)
         _generations(context, events)
         _one_request_at_a_time(context, events)
         _responses(context, events)
     for events in _runs(history):
+        some = [event for event in events if event.kind in _BESIDE]
         for pair in NEIGHBOURS:
-            _neighbours(context, pair, events)
+            _neighbours(context, pair, some)
         _begins_anew(context, events)
     _fetches_no_more(context)
     _cuts_as_chosen(context)

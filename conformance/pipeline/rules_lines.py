@@ -181,9 +181,9 @@ def _contradictions(context: RuleContext, event: Event) -> Iterator[str | None]:
         text = f"block {event.version} of producer ids, each of {_PRODUCER_IDS}, begins at {first}"
         seen.append(None if right else f"{text}, and is taken by broker {event.broker}")
     elif kind == "topics_changed" and (lists := _LISTS.match(event.detail or "")):
-        new_topics = set(_NAMES.findall(lists[1]))
-        known = {each.rpartition("-")[0] for each in _shown(event)[0]} - new_topics
-        seen.append(f"replicas of {_some(known)} are read, which is not new" if known else None)
+        found = {each.rpartition("-")[0] for each in _shown(event)[0]}
+        found -= set(_NAMES.findall(lists[1]))
+        seen.append(f"replicas of {_some(found)} are read, which is not new" if found else None)
     elif kind == "broker_epochs" and event.detail:
         brokers = _HELD.findall(event.detail)
         twice = len(set(brokers)) < len(brokers)
