@@ -175,6 +175,7 @@ QUEUES = (
 def check(context: RuleContext) -> None:
     """Checks what one process logs twice, log by log."""
     _replicas_are_kept(context)
+    _replicas_are_assigned(context)
     _log_starts_rise(context)
     if context.history.reduced:
         return  # where lines are left out, others become neighbours
@@ -701,3 +702,25 @@ def _other_replicas(context: RuleContext, event: Event, right: Iterable[Event]) 
         f"{near[0].where}{more}",
         f"replicas {as_set(near[0].replicas)}",
     )
+
+
+def _replicas_are_assigned(context: RuleContext) -> None:
+    """A controller brings up replicas that the partition is assigned to."""
+    assigned: dict[tuple[str, int] | None, set[int]] = defaultdict(set)
+    for event in context.history.events:
+        assigned[event.tp].update(event.replicas or ())
+    for event in context.innocent(context.history.events):
+        known = assigned[event.tp]
+        if event.to_state not in ("NewReplica", "OnlineReplica") or not known:
+            continue
+        context.looked(REPLICAS_KEPT)
+        if event.replica in known or not context.lacks(event, "alone"):
+            continue
+        context.report(
+            FindingKind.INCOMPLETE,
+            REPLICAS_KEPT,
+            event,
+            f"{event.tp_name}: a replica on broker {event.replica} comes up here, and every line "
+            f"that shows its replicas has {as_set(sorted(known))}",
+            f"a replica of {as_set(sorted(known))}",
+        )

@@ -249,3 +249,16 @@ def test_an_offline_replica_is_one_of_the_replicas(tmp_path: Path):
     result = judged(tmp_path, lines, "state-change")
 
     assert violations(result) == [("a_line_agrees_with_itself", "state-change.log", 2)]
+
+
+@pytest.mark.parametrize("replica, doubts", [(5, 0), (6, 1)])
+def test_a_replica_that_comes_up_is_one_of_the_assigned(tmp_path: Path, replica: int, doubts: int):
+    up = (
+        f"[Controller id=5 epoch=7] Changed state of replica {replica} for partition orders-0 from "
+        "NewReplica to OnlineReplica"
+    )
+
+    result = judged(tmp_path, [sends(1, "4, 5", 1), line(2, up, level="TRACE")], "state-change")
+
+    rules = [rule for rule, _, _ in incomplete(result)]
+    assert rules == ["replicas_change_with_the_leader_epoch"] * doubts
