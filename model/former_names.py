@@ -214,6 +214,8 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
 FAMILIES: Mapping[str, Mapping[str, str]] = {"reassignment": {"office": "deposed"}}
 """By system: a part of its graph that `insync edges --family` walks."""
 
+EXERCISES: Mapping[str, str] = {"a-win-is-unheard": "elected-and-not-aware"}
+
 
 _NOW = {**STEPS, **CLAIMS}
 # A name of one word may be a word of a sentence: at the beginning of its line it is a claim.
@@ -240,6 +242,11 @@ def claim_now(name: str, system: str = "") -> str:
 def family_now(system: str, name: str) -> str:
     """The current name of a family of a system that may be given by its former name."""
     return FAMILIES.get(system, {}).get(name, name)
+
+
+def exercise_now(name: str) -> str:
+    """The current name of an exercise that may be given by its former name."""
+    return EXERCISES.get(name, name)
 
 
 def field_now(system: str, path: str) -> str:

@@ -53,12 +53,13 @@ def grade(names: tuple[str, ...], limit_s: float, opens: bool, json_target: str 
     --limit came first, 3 that there is nothing to judge. Each answer is judged in a process of its
     own, and one that cannot be read (64) keeps none of the others from being judged.
     """
+    from model.former_names import exercise_now
     from specs.grading import exercises
 
     known = {one.name for one in exercises()}
     if not names:
         _list(json_target)
-    elif len(names) == 1 and names[0] in known and not Path(names[0]).exists():
+    elif len(names) == 1 and exercise_now(names[0]) in known and not Path(names[0]).exists():
         _show(names[0], json_target)
     else:
         _judge([_path(name) for name in names], limit_s, opens, json_target)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from model.former_names import exercise_now
 from model.language import ProtocolError
 from model.language.errors import unknown_name
 from specs.story.heading import StoryHeading, read_heading
@@ -81,6 +82,7 @@ def exercises(folder: Path = FOLDER) -> tuple[Exercise, ...]:
 def exercise(name: str, folder: Path = FOLDER) -> Exercise:
     """The exercise with a name; the error for an unknown name suggests the nearest one."""
     known = {one.name: one for one in exercises(folder)}
+    name = exercise_now(name)
     if name not in known:
         raise ProtocolError(unknown_name("exercise", name, sorted(known)))
     return known[name]

@@ -221,11 +221,11 @@ def high_watermarks_of_leaders_are_no_lower(now, b):
            why="its next write is executed on both sides, or on none")
 def leaders_know_start_and_version(now, b):
     mine, leader = now.replica[b], leader_of(now, b)
-    unheard = is_executed_but_unknown(leader)
+    is_unanswered = is_executed_but_unknown(leader)
     return implies(leads(now, b), all_of(
         mine.epoch_start == leader.start,
-        implies(unheard, mine.zk_version == leader.version_before),
-        implies(not_(unheard), mine.zk_version == leader.zk_version)))
+        implies(is_unanswered, mine.zk_version == leader.version_before),
+        implies(not_(is_unanswered), mine.zk_version == leader.zk_version)))
 
 
 @invariant("and its ISR, or the one before",
@@ -234,10 +234,10 @@ def leaders_know_start_and_version(now, b):
            why="it commits on the word of the same members")
 def leaders_know_their_isr(now, b, m):
     mine, leader = now.replica[b], leader_of(now, b)
-    unheard = is_executed_but_unknown(leader)
+    is_unanswered = is_executed_but_unknown(leader)
     return implies(leads(now, b), all_of(
-        implies(unheard, mine.isr.has(m) == leader.isr_before.has(m)),
-        implies(not_(unheard), mine.isr.has(m) == leader.isr.has(m))))
+        implies(is_unanswered, mine.isr.has(m) == leader.isr_before.has(m)),
+        implies(not_(is_unanswered), mine.isr.has(m) == leader.isr.has(m))))
 
 
 @invariant("and of the ends of the others no more, and no less",

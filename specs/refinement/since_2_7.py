@@ -122,7 +122,7 @@ def isr_requests_are_for_the_same_isr(now, b, m):
 
 
 @invariant("a leader of the registered epoch has the registered version, unless its own write is "
-           "unheard",
+           "executed and not answered",
            over=(BROKERS,), triggers=lambda now, b: [now.replica[b].role],
            why="what is registered as it asks, and by another version, is its own write")
 def leaders_of_the_registered_epoch_are_current(now, b):

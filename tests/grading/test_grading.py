@@ -120,7 +120,7 @@ def test_the_invariant_that_was_kept_cannot_be_handed_in(answer):
 
 
 def test_a_step_that_is_not_possible_is_refused_with_its_line_and_reason(answer):
-    asked = exercise("a-win-is-unheard")
+    asked = exercise("elected-and-not-aware")
     path = answer(asked.name, f"{asked.opening}\nbroker_wins_election broker=1\n")
 
     done = grade(path)
@@ -130,7 +130,7 @@ def test_a_step_that_is_not_possible_is_refused_with_its_line_and_reason(answer)
 
 
 def test_a_run_that_is_longer_than_asked_is_not_right(answer):
-    asked = exercise("a-win-is-unheard")
+    asked = exercise("elected-and-not-aware")
     detour = ["broker_connects broker=2", "session_expires broker=2"]
 
     done = grade(answer(asked.name, "\n".join([asked.opening, *detour, *shortest(asked)])))
@@ -251,7 +251,7 @@ def test_an_answer_that_is_empty_is_not_judged(answer):
 
 
 def test_the_command_lists_shows_and_judges(answer):
-    asked = exercise("a-win-is-unheard")
+    asked = exercise("elected-and-not-aware")
     path = answer(asked.name, "\n".join([asked.opening, *shortest(asked)]))
 
     listed, shown, judged = insync(), insync(asked.name), insync(path, "--json", "-")

@@ -17,6 +17,7 @@ from model import language
 from model.former_names import (
     CLAIMS,
     CLAIMS_OF,
+    EXERCISES,
     FAMILIES,
     FIELDS,
     STEPS,
@@ -121,6 +122,15 @@ def test_commands_know_a_claim_by_its_former_name():
 
     assert found.exit_code == 0
     assert "registered_controller_is_active" in found.output
+
+
+def test_an_exercise_is_known_by_its_former_name():
+    former, now = (
+        CliRunner().invoke(main, ["grade", name]) for name in next(iter(EXERCISES.items()))
+    )
+
+    assert former.exit_code == now.exit_code == 0
+    assert former.stdout == now.stdout
 
 
 def test_commands_know_a_part_of_a_graph_by_its_former_name():

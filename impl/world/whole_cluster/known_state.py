@@ -209,13 +209,13 @@ def _of_broker(
     yield f"broker {broker}'s controller", cache.controller, controller.broker
     yield f"broker {broker}'s controller epoch", replicas.controller_epoch, there.controller_epoch
     yield f"the brokers that broker {broker} knows", cache.alive, set(there.brokers)
-    unheard = [
+    unanswered = [
         one
         for one, waiting in sorted(node.waiting.items())
-        if one in there.states and broker in there.replicas(one)  # else it may be a stray
+        if one in there.states and broker in there.replicas(one)  # else it may be left over
         and any(each.awaited.outcome(replicas, expired=False) is None for each in waiting)
     ]  # fmt: skip
-    yield f"the partitions whose producers broker {broker} never answers", unheard, []
+    yield f"the partitions whose producers broker {broker} never answers", unanswered, []
     for one, state in sorted(there.states.items()):
         if one.topic in there.queued:
             continue
