@@ -27,9 +27,10 @@ def is_active(now, b):
     return all_of(is_newest(now, b), watches(now, b))
 
 
-@invariant("nobody who does not run believes that it is the controller, or won an election",
-           over=(BROKERS,), why="who starts has no session of before")
-def who_is_down_is_no_controller(now, b):
+@invariant("a broker that does not run neither believes that it is the controller nor won an "
+           "election",
+           over=(BROKERS,), why="a broker that starts has no earlier session")
+def stopped_brokers_are_no_controllers(now, b):
     return any_of(now.up.has(b), all_of(now.belief[b] == 0, now.campaign[b] == 0))
 
 
@@ -39,15 +40,15 @@ def known_epochs_were_won(now, b):
     return all_of(now.seen[b] <= now.zk.epoch, now.late[b].controller <= now.zk.epoch)
 
 
-@invariant("who is no controller has read nothing",
+@invariant("a broker that is not the controller has read nothing",
            over=(BROKERS,), why="a new controller begins with what it reads")
-def who_is_no_controller_has_read_nothing(now, b):
+def only_controllers_have_read_zookeeper(now, b):
     return implies(now.belief[b] == 0, is_at(now, b, "starting"))
 
 
-@invariant("who has read nothing knows no broker, and has no request under way",
+@invariant("a controller that has read nothing knows no broker, and has no request under way",
            over=(BROKERS, BROKERS), why="what it knows is what it read")
-def who_has_read_nothing_knows_nobody(now, b, x):
+def controllers_know_no_broker_before_they_read(now, b, x):
     cache = now.cache[b]
     return implies(is_at(now, b, "starting"), all_of(
         not_(cache.live.has(x)), not_(cache.reached.has(x)), not_(cache.started.has(x)),
@@ -71,14 +72,14 @@ def changes_are_handled(now, b, x):
 
 @invariant("brokers that are instated count as live",
            over=(BROKERS, BROKERS), why="they are sent LeaderAndIsr, and stay live afterwards")
-def who_is_instated_is_live(now, b, x):
+def starting_brokers_count_as_live(now, b, x):
     return implies(all_of(is_at(now, b, "instating"), now.cache[b].started.has(x)),
                    now.cache[b].live.has(x))
 
 
-@invariant("who has bounced, or died, counts as live until that is handled",
-           over=(BROKERS, BROKERS), why="nobody is both new and bounced")
-def who_bounced_is_live(now, b, x):
+@invariant("a broker that has bounced, or died, counts as live until that is handled",
+           over=(BROKERS, BROKERS), why="no broker is both new and bounced")
+def bounced_brokers_count_as_live(now, b, x):
     cache = now.cache[b]
     return all_of(
         implies(any_of(cache.bounced.has(x), cache.dead.has(x)),
@@ -88,7 +89,7 @@ def who_bounced_is_live(now, b, x):
 
 @invariant("a registration that the controller reaches is of a broker that it takes for live",
            over=(BROKERS, BROKERS), why="or it would be read as new again")
-def who_is_reached_is_live(now, b, x):
+def reached_brokers_count_as_live(now, b, x):
     cache = now.cache[b]
     return all_of(
         implies(cache.reached.has(x), any_of(cache.live.has(x), cache.started.has(x))),
@@ -169,14 +170,14 @@ def failures_are_of_replicas(now, p, x):
 
 @invariant("a request is under way to a broker that counts as live",
            over=(BROKERS, BROKERS), why="those to others are dropped with their channel")
-def requests_are_to_the_live(now, b, x):
+def requests_are_sent_to_live_brokers(now, b, x):
     return implies(now.cache[b].queue[x].end > 0, all_of(
         now.cache[b].live.has(x), not_(now.cache[b].dead.has(x))))
 
 
 @invariant("what a controller knows of a broker's log directories is of a live one",
            over=(BROKERS, PARTITIONS, BROKERS), why="a broker that starts has none that failed")
-def log_dirs_are_of_the_live(now, b, p, x):
+def known_log_dirs_are_of_live_brokers(now, b, p, x):
     mine = now.partition[p].context[b]
     return implies(any_of(mine.lost.has(x), mine.refusing.has(x), mine.obeying.has(x)),
                    now.cache[b].live.has(x))
@@ -195,7 +196,7 @@ def repairs_are_known_or_will_be(now, b, p, x):
 
 
 @invariant("a log directory that has failed is known, or unreported, or notified of, or asked for",
-           over=(BROKERS, PARTITIONS, BROKERS), why="an idle controller elects nobody on it")
+           over=(BROKERS, PARTITIONS, BROKERS), why="an idle controller elects no leader on it")
 def failures_are_known_or_will_be(now, b, p, x):
     own, mine = now.partition[p], now.partition[p].context[b]
     return implies(
@@ -229,7 +230,7 @@ def isr_members_are_replicas(now, p, x, v):
 @invariant("before it starts its state machines a controller takes no replica offline, and knows "
            "of no log directory that failed",
            over=(BROKERS, PARTITIONS, BROKERS), why="whom it has read as live may lead")
-def who_begins_takes_nobody_offline(now, b, p, x):
+def failovers_begin_without_offline_replicas(now, b, p, x):
     mine = now.partition[p].context[b]
     return implies(is_at(now, b, "starting", "announcing", "restoring"), all_of(
         not_(mine.gone.has(x)), not_(mine.lost.has(x)), is_none(mine.read)))
@@ -243,13 +244,13 @@ TAKING_OFFLINE = ("offlining", "electing", "retrying", "removing", "removing_fol
 @invariant("replicas wait to go offline only while a failure or a departure is handled",
            over=(BROKERS, PARTITIONS, BROKERS),
            why="an idle controller has taken all of them offline")
-def replicas_go_offline(now, b, p, x):
+def replicas_wait_to_go_offline(now, b, p, x):
     return implies(now.partition[p].context[b].gone.has(x), is_at(now, b, *TAKING_OFFLINE))
 
 
 @invariant("the newest controller knows the registered leader, and has read no other",
            over=(BROKERS, PARTITIONS), why="only it names another, and leaders change only the ISR")
-def the_newest_knows_the_leader(now, b, p):
+def newest_controller_knows_the_leader(now, b, p):
     own, mine = now.partition[p], now.partition[p].context[b]
     leader = own.state[own.version].leader
     return implies(is_newest(now, b), all_of(
@@ -260,7 +261,7 @@ def the_newest_knows_the_leader(now, b, p):
 @invariant("a leader counts as live, and its log directory as one that works, or it is to go "
            "offline",
            over=(BROKERS, PARTITIONS, BROKERS), why="an idle controller has nobody left to replace")
-def leaders_are_live_or_go(now, b, p, x):
+def leaders_are_live_or_going_offline(now, b, p, x):
     own, mine = now.partition[p], now.partition[p].context[b]
     return implies(
         all_of(is_newest(now, b), not_(is_at(now, b, "starting", "announcing", "restoring")),
@@ -269,12 +270,14 @@ def leaders_are_live_or_go(now, b, p, x):
 
 
 AT_REST = (
-    epochs_were_won, one_winner_per_epoch, who_is_down_is_no_controller, known_epochs_were_won,
-    who_is_no_controller_has_read_nothing, who_has_read_nothing_knows_nobody, changes_are_handled,
-    who_is_instated_is_live, who_bounced_is_live, who_is_reached_is_live,
+    epochs_were_won, one_winner_per_epoch, stopped_brokers_are_no_controllers,
+    known_epochs_were_won, only_controllers_have_read_zookeeper,
+    controllers_know_no_broker_before_they_read, changes_are_handled,
+    starting_brokers_count_as_live, bounced_brokers_count_as_live, reached_brokers_count_as_live,
     brokers_are_known_or_will_be, registrations_are_known_or_will_be, isr_changes_have_their_event,
     log_dir_failures_have_their_event, requests_have_their_event, failures_are_of_replicas,
-    requests_are_to_the_live, log_dirs_are_of_the_live, repairs_are_known_or_will_be,
-    failures_are_known_or_will_be, *ELECTIONS, states_are_of_won_epochs, isr_members_are_replicas,
-    who_begins_takes_nobody_offline, replicas_go_offline, the_newest_knows_the_leader,
-    leaders_are_live_or_go)
+    requests_are_sent_to_live_brokers, known_log_dirs_are_of_live_brokers,
+    repairs_are_known_or_will_be, failures_are_known_or_will_be, *ELECTIONS,
+    states_are_of_won_epochs, isr_members_are_replicas, failovers_begin_without_offline_replicas,
+    replicas_wait_to_go_offline, newest_controller_knows_the_leader,
+    leaders_are_live_or_going_offline)

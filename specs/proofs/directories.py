@@ -40,14 +40,14 @@ from specs.proofs.topics import (
     is_at,
     is_newest,
     known_replica_lists_are_not_empty,
+    newest_controller_knows_no_gap,
+    newest_controller_knows_the_replica_lists,
     one_winner_per_epoch,
     other_brokers_know_no_topic,
     queued_topics_are_known,
     replicas_are_assigned,
     stop_replicas_are_of_controllers_past_failover,
     stop_replicas_go_to_brokers_shutting_down_or_deleting,
-    the_newest_knows_no_gap,
-    the_newest_knows_the_lists,
 )
 
 
@@ -88,15 +88,16 @@ def partitions_have_no_gap(now, p, q):
                    has_partition(now.zk.assignment, q))
 
 
-@invariant("without a topic nobody has a replica",
-           over=(PARTITIONS, PLACES), why="what is there when a topic is created is of none")
+@invariant("without a topic no broker has a replica",
+           over=(PARTITIONS, PLACES),
+           why="what is there when a topic is created belongs to no topic")
 def without_a_topic_there_is_no_list(now, p, k):
     return any_of(topic_exists(now), is_none(now.zk.assignment[p][k]))
 
 
-@invariant("whom the newest controller knows as replicas of a partition are its replicas",
-           over=(BROKERS, PARTITIONS, BROKERS), why="when all whom it knows are done, all are")
-def the_newest_knows_the_replicas(now, newest, p, b):
+@invariant("the replicas that the newest controller knows of a partition are its replicas",
+           over=(BROKERS, PARTITIONS, BROKERS), why="when all that it knows are done, all are")
+def newest_controller_knows_the_replicas(now, newest, p, b):
     known = now.cache[newest].known
     return implies(all_of(is_newest(now, newest), has_partition(known, p)),
                    in_list(known[p], b) == is_replica(now, b, p))
@@ -108,7 +109,7 @@ def states_are_of_partitions(now, p):
     return implies(now.zk.state[p].exists, has_partition(now.zk.assignment, p))
 
 
-@invariant("what a controller knows to have a state it knows",
+@invariant("a controller knows each partition that it knows to have a state",
            over=(BROKERS, PARTITIONS), why="what it takes up has none yet, as far as it knows")
 def partitions_with_a_known_state_are_known(now, controller, p):
     return implies(now.cache[controller].led[p], has_partition(now.cache[controller].known, p))
@@ -243,20 +244,21 @@ DELETED_DATA_IS_NEVER_SERVED = as_invariant(deleted_data_is_never_served)
 
 _RESTS_ON: tuple[tuple[Invariant, tuple[Invariant, ...]], ...] = (
     (absent_partitions_have_no_replica, (known_replica_lists_are_not_empty,)),
-    (partitions_have_no_gap, (the_newest_knows_no_gap, queued_topics_are_known,
+    (partitions_have_no_gap, (newest_controller_knows_no_gap, queued_topics_are_known,
                               absent_partitions_have_no_replica)),
     (without_a_topic_there_is_no_list, (
-        absent_partitions_have_no_replica, partitions_have_no_gap, the_newest_knows_the_lists,
-        known_replica_lists_are_not_empty,
+        absent_partitions_have_no_replica, partitions_have_no_gap,
+        newest_controller_knows_the_replica_lists, known_replica_lists_are_not_empty,
         queued_topics_are_known)),
-    (the_newest_knows_the_replicas, (
-        *CONTROLLERSHIP, partitions_have_no_gap, the_newest_knows_the_lists,
+    (newest_controller_knows_the_replicas, (
+        *CONTROLLERSHIP, partitions_have_no_gap, newest_controller_knows_the_replica_lists,
         absent_partitions_have_no_replica, known_replica_lists_are_not_empty,
         controllers_removing_znodes_have_forgotten_the_topic)),
     (states_are_of_partitions, (
         *CONTROLLERSHIP, partitions_have_no_gap, absent_partitions_have_no_replica,
-        the_newest_knows_the_replicas, unknown_partitions_have_no_state, queued_topics_are_known,
-        known_replica_lists_are_not_empty, partitions_with_a_known_state_are_known)),
+        newest_controller_knows_the_replicas, unknown_partitions_have_no_state,
+        queued_topics_are_known, known_replica_lists_are_not_empty,
+        partitions_with_a_known_state_are_known)),
     (partitions_with_a_known_state_are_known, (
         *CONTROLLERSHIP, known_replica_lists_are_not_empty, states_are_of_partitions)),
     (followed_partitions_have_a_state, (followed_partitions_are_not_queued,)),
@@ -266,31 +268,32 @@ _RESTS_ON: tuple[tuple[Invariant, tuple[Invariant, ...]], ...] = (
     (leader_and_isr_is_of_won_epochs, CONTROLLERSHIP),
     (leader_and_isr_is_about_the_topic_or_refused, (
         *CONTROLLERSHIP, seen_epochs_were_won, leader_and_isr_is_of_won_epochs,
-        memories_are_of_the_topic_or_refused, the_newest_knows_the_replicas, replicas_are_assigned,
-        known_replica_lists_are_not_empty, leader_and_isr_about_unknown_partitions_is_refused,
+        memories_are_of_the_topic_or_refused, newest_controller_knows_the_replicas,
+        replicas_are_assigned, known_replica_lists_are_not_empty,
+        leader_and_isr_about_unknown_partitions_is_refused,
         queued_topics_are_known, partitions_with_a_known_state_are_known,
         followed_partitions_have_a_state, absent_partitions_have_no_replica,
         controllers_removing_znodes_have_forgotten_the_topic, without_a_topic_there_is_no_list)),
     (directories_are_of_the_topic, (
         absent_partitions_have_no_replica, partitions_have_no_gap,
         leader_and_isr_is_about_the_topic_or_refused, unknown_partitions_have_no_directory,
-        the_newest_knows_the_replicas, queued_topics_are_known,
+        newest_controller_knows_the_replicas, queued_topics_are_known,
         controllers_removing_znodes_have_forgotten_the_topic, seen_epochs_were_won,
         without_a_topic_there_is_no_list)),
     (memories_are_of_the_topic_or_refused, (
-        *CONTROLLERSHIP, seen_epochs_were_won, the_newest_knows_the_replicas,
+        *CONTROLLERSHIP, seen_epochs_were_won, newest_controller_knows_the_replicas,
         partitions_with_a_known_state_are_known, absent_partitions_have_no_replica,
         known_replica_lists_are_not_empty,
         future_leader_and_isr_about_unknown_partitions_is_refused, queued_topics_are_known,
         controllers_removing_znodes_have_forgotten_the_topic, without_a_topic_there_is_no_list)),
     (unknown_partitions_have_no_directory, (
         *CONTROLLERSHIP, directories_are_of_the_topic,
-        leader_and_isr_about_unknown_partitions_is_refused, the_newest_knows_the_replicas,
+        leader_and_isr_about_unknown_partitions_is_refused, newest_controller_knows_the_replicas,
         absent_partitions_have_no_replica, without_a_topic_there_is_no_list)),
     (leader_and_isr_about_unknown_partitions_is_refused, (
         *CONTROLLERSHIP, seen_epochs_were_won, leader_and_isr_is_of_won_epochs,
         future_leader_and_isr_about_unknown_partitions_is_refused,
-        leader_and_isr_is_about_the_topic_or_refused, the_newest_knows_the_replicas,
+        leader_and_isr_is_about_the_topic_or_refused, newest_controller_knows_the_replicas,
         replicas_are_assigned, partitions_with_a_known_state_are_known,
         followed_partitions_have_a_state, known_replica_lists_are_not_empty,
         absent_partitions_have_no_replica, without_a_topic_there_is_no_list)),
@@ -298,18 +301,18 @@ _RESTS_ON: tuple[tuple[Invariant, tuple[Invariant, ...]], ...] = (
         *CONTROLLERSHIP, seen_epochs_were_won, memories_are_of_the_topic_or_refused,
         unknown_partitions_have_no_state,
         replicas_of_a_state_left_have_seen_the_deleting_controller, confirmed_deletions_are_done,
-        the_newest_knows_the_replicas, partitions_with_a_known_state_are_known,
+        newest_controller_knows_the_replicas, partitions_with_a_known_state_are_known,
         known_replica_lists_are_not_empty, states_are_of_partitions,
         absent_partitions_have_no_replica, without_a_topic_there_is_no_list)),
     (unknown_partitions_have_no_state, (
-        *CONTROLLERSHIP, states_are_of_partitions, the_newest_knows_the_replicas,
+        *CONTROLLERSHIP, states_are_of_partitions, newest_controller_knows_the_replicas,
         known_replica_lists_are_not_empty, absent_partitions_have_no_replica,
         without_a_topic_there_is_no_list)),
     (replicas_of_a_state_left_have_seen_the_deleting_controller, (
         one_winner_per_epoch, epochs_were_won, other_brokers_know_no_topic, seen_epochs_were_won,
         partitions_have_no_gap, absent_partitions_have_no_replica, states_are_of_partitions,
         leader_and_isr_is_of_won_epochs, stop_replicas_are_of_controllers_past_failover,
-        confirmed_deletions_are_done, the_newest_knows_the_replicas,
+        confirmed_deletions_are_done, newest_controller_knows_the_replicas,
         unknown_partitions_have_no_state, without_a_topic_there_is_no_list)),
     (deleted_replicas_are_of_queued_topics, (
         *CONTROLLERSHIP, controllers_removing_znodes_have_no_replica_left,
@@ -338,12 +341,13 @@ _RESTS_ON: tuple[tuple[Invariant, tuple[Invariant, ...]], ...] = (
 
 _AT_A_STEP: dict[tuple[str, Invariant], tuple[Invariant, ...]] = {
     ("deletion_is_complete", unknown_partitions_have_no_directory): (
-        directories_are_of_the_topic, confirmed_deletions_are_done, the_newest_knows_the_replicas),
+        directories_are_of_the_topic, confirmed_deletions_are_done,
+        newest_controller_knows_the_replicas),
     ("deletion_is_complete", leader_and_isr_about_unknown_partitions_is_refused): (
         leader_and_isr_is_about_the_topic_or_refused, deleted_replicas_stay_deleted,
-        confirmed_deletions_are_done, the_newest_knows_the_replicas,
+        confirmed_deletions_are_done, newest_controller_knows_the_replicas,
         leader_and_isr_is_of_won_epochs),
-    **{("controller_undoes_addition", kept): (unknown, the_newest_knows_the_lists)
+    **{("controller_undoes_addition", kept): (unknown, newest_controller_knows_the_replica_lists)
        for kept, unknown in (
            (leader_and_isr_is_about_the_topic_or_refused,
             leader_and_isr_about_unknown_partitions_is_refused),
@@ -351,7 +355,7 @@ _AT_A_STEP: dict[tuple[str, Invariant], tuple[Invariant, ...]] = {
            (memories_are_of_the_topic_or_refused,
             future_leader_and_isr_about_unknown_partitions_is_refused))},
     **{(step, leader_and_isr_is_about_the_topic_or_refused): (
-        the_newest_knows_the_lists, known_replica_lists_are_not_empty)
+        newest_controller_knows_the_replica_lists, known_replica_lists_are_not_empty)
        for step in ("partition_state_machine_starts", "controller_elects_for_failed",
                     "controller_elects_for_started", "controller_brings_partitions_online",
                     "controller_moves_leaders", "controller_elects_preferred")},
@@ -359,7 +363,7 @@ _AT_A_STEP: dict[tuple[str, Invariant], tuple[Invariant, ...]] = {
 
 NO_DIRECTORY_IS_LEFT = (unknown_partitions_have_no_directory,
                         controllers_removing_znodes_have_forgotten_the_topic,
-                        queued_topics_are_known, the_newest_knows_no_gap)
+                        queued_topics_are_known, newest_controller_knows_no_gap)
 """From these a topic that leaves ZooKeeper has no directory left."""
 NEVER_SERVED = (DELETED_DATA_IS_NEVER_SERVED,)
 

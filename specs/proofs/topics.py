@@ -58,7 +58,7 @@ def controllers_know_nothing_before_they_read(now, b):
 @invariant("the newest controller knows a partition's replicas as ZooKeeper has them",
            over=(BROKERS, PARTITIONS, PLACES),
            why="what it writes over is what is there")
-def the_newest_knows_the_lists(now, b, p, k):
+def newest_controller_knows_the_replica_lists(now, b, p, k):
     known = now.cache[b].known
     return implies(is_newest(now, b), when(
         has_partition(known, p), known[p][k] == now.zk.assignment[p][k], is_none(known[p][k])))
@@ -75,7 +75,7 @@ def controllers_removing_znodes_have_forgotten_the_topic(now, b, p):
 @invariant("and knows the partitions without a gap",
            over=(BROKERS, PARTITIONS, PARTITIONS),
            why="that is how it writes them, when it undoes an addition")
-def the_newest_knows_no_gap(now, b, p, q):
+def newest_controller_knows_no_gap(now, b, p, q):
     known = now.cache[b].known
     return implies(all_of(is_newest(now, b), q < p, has_partition(known, p)),
                    has_partition(known, q))
@@ -346,7 +346,7 @@ def as_invariant(claim) -> Invariant:
 
 CONTROLLERSHIP = (epochs_were_won, one_winner_per_epoch, other_brokers_know_no_topic,
           controllers_know_nothing_before_they_read)
-LISTS = (*CONTROLLERSHIP, the_newest_knows_the_lists, the_newest_knows_no_gap,
+LISTS = (*CONTROLLERSHIP, newest_controller_knows_the_replica_lists, newest_controller_knows_no_gap,
          controllers_removing_znodes_have_forgotten_the_topic,
          as_invariant(replica_lists_are_valid))
 DELETIONS = (*LISTS, deleting_controllers_have_queued_the_topic,
