@@ -57,5 +57,5 @@ controller_sees_dead_brokers(broker=3)
     partition[0][3].context.due: false → true
 controller_sends_election_batch(broker=3)
     cache[3].stage: electing → idle
-idle_metadata_agrees_with_zookeeper: broken — when nothing is under way, every live broker knows who is alive and where, and of every partition the state that ZooKeeper has, and leads nothing of which another is registered as the leader
+idle_metadata_agrees_with_zookeeper: broken — when nothing is under way, every live broker knows the live brokers and their endpoints, and of every partition the state that ZooKeeper has, and leads no partition of which another broker is the registered leader
     (alive[3] {2,3}, belief[3] 1, cache[3].events.end 0, cache[3].stage idle, up {3}, zk.controller 3, zk.epoch 1, zk.registered {3})

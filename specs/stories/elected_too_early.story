@@ -59,5 +59,5 @@ controller_removes_replica(broker=2, replica=1, partition=0)
     partition[0][2].context.batched: false → true
 controller_finds_brokers_unchanged(broker=2)
     cache[2].events: [kind broker_change subject none] → []
-idle_partitions_have_leaders: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, but for brokers that are asked to go
+idle_partitions_have_leaders: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, except brokers that have requested a controlled shutdown
     (belief[2] 1, cache[2].events.end 0, cache[2].stage idle, leaving[2] stays, partition[0].failed {}, partition[0].version 3, partition[0][3].state.isr {2}, partition[0][3].state.leader none, up {2}, zk.controller 2, zk.epoch 1, zk.registered {2})

@@ -24,7 +24,7 @@ controller_keeps_leader(broker=1)
     cache[1].task: leading → leaving
     cache[1].version: 0 → 1
     cache[1].epoch: 0 → 1
-    request[1][1].to: {} → {1,2}
+    request[1][1].to: {} → {1}
     request[1][1].leader: none → 1
     request[1][1].isr: {} → {1,2}
     request[1][1].version: 0 → 1
