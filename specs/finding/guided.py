@@ -76,10 +76,6 @@ class ClauseMaker:
         """The number of literals of all slices and reasons so far."""
         return len(self._facts)
 
-    def literal(self, term: Term, holds: bool, cost: int) -> Literal:
-        """A literal of a term, with its definitions written out."""
-        return Literal(term, holds, cost, self._definitions.written_out(term))
-
     def plain(self, sorts: Sequence[Sort]) -> Iterator[tuple[SliceVariables, tuple[Literal, ...]]]:
         """Clauses of one literal, over one variable or none, that hold in all reached states. Omits
         nested field lookups, where bounds cause facts that do not hold beyond them."""
