@@ -390,8 +390,9 @@ def _known_brokers(context: RuleContext) -> None:
     history = context.history
     known = set(history.live_brokers | history.writers)
     endpoints: dict[str, set[int | None]] = defaultdict(set)
+    clusters = {event.detail for event in history.events if event.kind == "cluster_id"}
     for event in history.events:
-        if event.kind == "broker_registered":
+        if event.kind == "broker_registered" and len(clusters) < 2:
             for each in re.findall(r"(?<=//)[^,\s]+:\d+", event.detail or ""):
                 endpoints[each].add(event.replica)
             for host, port in re.findall(r"EndPoint\(([^,]+),(\d+)", event.detail or ""):
@@ -608,20 +609,15 @@ def _one_request_at_a_time(context: RuleContext, events: Sequence[Event]) -> Non
             for request, some in beside
         ):
             continue  # two lines of one millisecond where one request ends and the next begins
-        if not context.history.contiguous(before[-1], after[0]):
+        sole = context.history.places[event.file].sole  # else two processes may have one number
+        if not sole or not context.history.contiguous(before[-1], after[0]):
             continue
         _report(
             context, event, before[-1],
             f"it handles request {before[-1].correlation} of controller {before[-1].controller} "
             f"before and after request {event.correlation} of controller {event.controller}",
-            _kind_if_sole(context, event),
+            FindingKind.VIOLATION,
         )  # fmt: skip
-
-
-def _kind_if_sole(context: RuleContext, event: Event) -> FindingKind:
-    """In a log of several processes two may have one number."""
-    sole = context.history.places[event.file].sole
-    return FindingKind.VIOLATION if sole else FindingKind.INCOMPLETE
 
 
 def _responses(context: RuleContext, events: Sequence[Event]) -> None:
@@ -634,13 +630,14 @@ def _responses(context: RuleContext, events: Sequence[Event]) -> None:
         for a, b, c in zip(lines, lines[1:], lines[2:], strict=False):
             low, number, high = (each.correlation or 0 for each in (a, b, c))
             context.looked(LOGGED_TWICE)
-            if a.at == b.at or b.at == c.at or not context.history.contiguous(a, c):
+            sole = context.history.places[b.file].sole
+            if not sole or a.at == b.at or b.at == c.at or not context.history.contiguous(a, c):
                 continue
             if low < high <= low + 2 and not low < number < high and number + 1 != high:
                 _report(
                     context, b, a,
                     f"response {number} of broker {b.replica} stands between {low} and {high}",
-                    _kind_if_sole(context, b),
+                    FindingKind.VIOLATION,
                 )  # fmt: skip
 
 
