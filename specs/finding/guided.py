@@ -213,7 +213,7 @@ class GuidedSearch:
                 if cube.asked > ASKED:
                     break
                 if is_kept(cube, parts, ask):
-                    if self._joins(cube, alive):
+                    if self._joins(cube, one.state, alive):
                         return True
                     cube.restart()
             if depth is None or len(reason.slice.variables) > FEW_VARIABLES:
@@ -229,14 +229,15 @@ class GuidedSearch:
                     break
             else:
                 leave_out_unneeded(cube, ask)
-                if self._joins(cube, alive):
+                if self._joins(cube, one.state, alive):
                     return True
         return False
 
-    def _joins(self, cube: Cube, alive: list[int]) -> bool:
-        """Adds a clause that all steps keep, with the candidates alive, unless it is banned."""
+    def _joins(self, cube: Cube, state: State, alive: list[int]) -> bool:
+        """Adds a clause that all steps keep, with the candidates alive, unless it is banned or
+        holds in the state that is to be kept out."""
         number = self._numbered(*cube.reason.clause(cube.parts))
-        if number in self.banned:
+        if number in self.banned or not self.pool.broken_in([state])[0][number]:
             return False
         for name, (_, core) in cube.cores.items():
             for instance in self._scope.by_step[name]:
