@@ -200,6 +200,11 @@ SWITCHES: dict[str, Switch] = {
             "a preferred replica is elected only if it is in the ISR", "KAFKA-9866 (2.6)",
         ),
         Switch(
+            "rebalance_checks_isr", (False, True),
+            "a rebalance tries to elect only preferred replicas that are in the ISR which the "
+            "controller knows", "KAFKA-9866 (2.6)",
+        ),
+        Switch(
             "znode_owner_checked", (False, True),
             "a broker that finds its node looks which of its sessions made it",
             "KAFKA-1387 (0.9), KAFKA-7165 (2.2)",
@@ -387,6 +392,7 @@ _0_10: dict[str, object] = {
     "announcement": "all_partitions", "bounced_brokers_detected": False,
     "dead_replicas_taken_offline": False,
     "shutdown_fenced": False, "preferred_leaders_stay": True, "leaving_leader_is_notified": True,
+    "rebalance_checks_isr": False,
     "broker_data_watched": False, "log_dirs_fail_alone": False,
     "delete_topic_enable": False, "disabled_deletions_removed": True,
     "leaderless_replicas_stop": False, "additions_undone": False,
@@ -423,7 +429,7 @@ _2_3: dict[str, object] = {
 }  # fmt: skip
 _2_4: dict[str, object] = {**_2_3, "reassignment": "kip_455", "requests_read_again": True}
 _2_5: dict[str, object] = {**_2_4, "fetch_session_caches_epoch": True}
-_2_7: dict[str, object] = {**_2_5, "stops_fenced": True}
+_2_7: dict[str, object] = {**_2_5, "stops_fenced": True, "rebalance_checks_isr": True}
 
 RELEASES: dict[str, tuple[str, dict[str, object]]] = {
     "0.10": ("followers truncate to the high watermark", _0_10),

@@ -140,7 +140,7 @@ _SWITCHES = (
     "winner_reads_controller_back", "unclean_leader_election",
     "update_metadata_first", "announcement", "bounced_brokers_detected",
     "dead_replicas_taken_offline", "isr_expansion_checks_liveness", "leaving_leader_is_notified",
-    "shutdown_fenced", "preferred_leaders_stay", "preferred_needs_isr",
+    "shutdown_fenced", "preferred_leaders_stay", "preferred_needs_isr", "rebalance_checks_isr",
     "request_znode_not_rewritten", "znode_owner_checked", "events_dropped", "broker_data_watched",
     "log_dirs_fail_alone", "responses_fenced", "controller_epoch_kept")
 

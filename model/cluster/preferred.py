@@ -139,10 +139,13 @@ def controller_finds_no_request(now, new, broker):
 def is_imbalanced(now, broker, partition, preferred):
     """Its preferred replica is on this broker and online, and another replica leads, or none."""
     mine = now.partition[partition]
-    leader = mine.state[context_of(now, broker, partition).version].leader
+    known = mine.state[context_of(now, broker, partition).version]
+    can_lead = with_their_log(online(now, broker), mine.context[broker]).has(preferred)
+    if version.rebalance_checks_isr:
+        can_lead = all_of(can_lead, known.isr.has(preferred))
     return all_of(
-        mine.replicas.has(preferred), mine.place[preferred] == 0, leader != preferred,
-        with_their_log(online(now, broker), mine.context[broker]).has(preferred))
+        mine.replicas.has(preferred), mine.place[preferred] == 0, known.leader != preferred,
+        can_lead)
 
 
 def unbalanced(now, broker):
